@@ -1,0 +1,38 @@
+// The snapshot file: zstd-compressed JSON in the reference's layout, with keys of our own that the reference ignores.
+//
+// What is here:   writing and loading, whole.
+// What is not:    which key is where: that comes out of the metrics' definitions (registry/metric_def.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/result.hpp"
+#include "core/registry/vocabulary.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+inline constexpr std::uint64_t kFileFormat = 1;
+
+struct WriteOptions {
+  bool sync = true;  // fsync before the file takes its name
+  int level = 3;     // of zstd
+};
+
+struct Written {
+  std::uint64_t json_bytes = 0;
+  std::uint64_t file_bytes = 0;
+};
+
+// Writes to a temporary name in the same directory, syncs, renames: nobody sees half a file, and on any error the file that was there
+// stays. "-" writes to standard output. `vocabulary` says which keys a file has even where the snapshot has no column.
+Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const std::string& path,
+                           const WriteOptions& options = {});
+
+// Reads a file of ours or the reference's in one pass; "-" reads standard input. `vocabulary` types the columns of a file that has no
+// registry of its own; a file that has one is read by that alone. The error names the file, the place and the reason.
+Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary);
+
+}  // namespace ctprof

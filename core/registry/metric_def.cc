@@ -1,0 +1,86 @@
+#include "core/registry/metric_def.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ctprof/newtypes.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::array<std::string_view, 4> kEntityNames{"thread", "process", "cgroup", "host"};
+constexpr std::array<std::string_view, 8> kStorageNames{"u64", "i64", "f64", "bool", "string", "bitset", "map", "array"};
+constexpr std::array<std::string_view, 4> kEntityTables{"threads[].", "threads[].", "cgroup_stats[].", "metrics."};
+
+template <class Enum, std::size_t N>
+bool parse_name(const std::array<std::string_view, N>& names, std::string_view word, Enum& out) {
+  const auto it = std::find(names.begin(), names.end(), word);
+  if (it == names.end()) return false;
+  out = static_cast<Enum>(it - names.begin());
+  return true;
+}
+
+std::string text(const char* given, std::string_view otherwise = "") {
+  return given && *given ? std::string(given) : std::string(otherwise);
+}
+
+std::string default_place(const ctprof_metric& metric) { return std::string(kEntityTables[metric.entity]) + metric.name; }
+
+}  // namespace
+
+std::string_view name(Entity entity) { return kEntityNames[static_cast<std::size_t>(entity)]; }
+bool parse(std::string_view word, Entity& entity) { return parse_name(kEntityNames, word, entity); }
+std::string_view name(Storage storage) { return kStorageNames[static_cast<std::size_t>(storage)]; }
+bool parse(std::string_view word, Storage& storage) { return parse_name(kStorageNames, word, storage); }
+
+MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
+  const NewtypeInfo& newtype = *find_newtype(metric.newtype);
+  MetricDef def;
+  def.name = metric.name;
+  def.entity = static_cast<Entity>(metric.entity);
+  def.storage = static_cast<Storage>(metric.storage);
+  def.newtype = metric.newtype;
+  def.rule = metric.rule;
+  def.unit = text(metric.unit, newtype.unit);
+  def.family = text(metric.family, newtype.family);
+  def.section = text(metric.section, "primary");
+  def.sched_class = text(metric.sched_class);
+  def.config_gates = text(metric.config_gates);
+  def.applies_to = text(metric.applies_to, "all");
+  def.since = text(metric.since);
+  def.source = text(metric.source);
+  def.description = text(metric.description);
+  def.kernel_writer = text(metric.kernel_writer);
+  def.caveat = text(metric.caveat);
+  def.file_path = metric.flags & CTPROF_METRIC_HIDDEN ? "none" : text(metric.file_path, default_place(metric));
+  def.file_aliases = text(metric.file_aliases);
+  def.file_unit = text(metric.file_unit);
+  def.file_absent = text(metric.file_absent, "omit");
+  def.mark = text(metric.mark);
+  def.map_keys = text(metric.map_keys);
+  def.plugin = plugin;
+  def.hidden = (metric.flags & CTPROF_METRIC_HIDDEN) != 0;
+  def.is_mark = (metric.flags & CTPROF_METRIC_MARK) != 0;
+  return def;
+}
+
+bool same_meaning(const MetricDef& a, const MetricDef& b) {
+  return a.newtype == b.newtype && a.rule == b.rule && a.unit == b.unit && a.entity == b.entity && a.storage == b.storage;
+}
+
+DerivedDef define(const ctprof_derived& derived, std::string_view plugin) {
+  return {.name = derived.name,
+          .entity = static_cast<Entity>(derived.entity),
+          .expression = derived.expression,
+          .unit = text(derived.unit, "none"),
+          .family = text(derived.family, "gauge"),
+          .section = text(derived.section, "derived"),
+          .sched_class = text(derived.sched_class),
+          .config_gates = text(derived.config_gates),
+          .applies_to = text(derived.applies_to, "all"),
+          .description = text(derived.description),
+          .caveat = text(derived.caveat),
+          .plugin = std::string(plugin)};
+}
+
+}  // namespace ctprof

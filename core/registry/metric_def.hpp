@@ -1,0 +1,96 @@
+// A metric's definition, owned: from a plugin's table, or from the registry that a file carries.
+//
+// What is here:   the definition and where it stands in the file.
+// What is not:    who can fill it (registry.hpp), its readings (snapshot/column.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ctprof/abi.h"
+
+namespace ctprof {
+
+enum class Entity : ctprof_entity {
+  Thread = CTPROF_THREAD,
+  Process = CTPROF_PROCESS,
+  Cgroup = CTPROF_CGROUP,
+  Host = CTPROF_HOST
+};
+inline constexpr std::size_t kEntities = 4;
+
+enum class Storage : ctprof_storage {
+  U64 = CTPROF_U64,
+  I64 = CTPROF_I64,
+  F64 = CTPROF_F64,
+  Bool = CTPROF_BOOL,
+  String = CTPROF_STRING,
+  Bitset = CTPROF_BITSET,
+  Map = CTPROF_MAP,
+  Array = CTPROF_ARRAY,
+};
+
+// "thread", "process", "cgroup", "host", and back; the second returns false for other words.
+std::string_view name(Entity entity);
+bool parse(std::string_view word, Entity& entity);
+// "u64", "i64", "f64", "bool", "string", "bitset", "map", "array", and back.
+std::string_view name(Storage storage);
+bool parse(std::string_view word, Storage& storage);
+
+struct MetricDef {
+  std::string name;
+  Entity entity = Entity::Thread;
+  Storage storage = Storage::U64;
+  std::string newtype;
+  std::string rule;
+  std::string fallback;  // the built-in rule that stands in for a plugin's own where that plugin is missing
+  std::string unit;
+  std::string family;  // cumulative, peak, gauge, categorical, limit, identity
+  std::string section;
+  std::string sched_class;
+  std::string config_gates;
+  std::string applies_to;
+  std::string since;
+  std::string source;
+  std::string description;
+  std::string kernel_writer;
+  std::string caveat;
+  std::string file_path;     // "threads[].nice", "cgroup_stats[].cpu.weight", "psi.cpu.some.avg10", or "none"
+  std::string file_aliases;  // other spellings of the last key, with commas between
+  std::string file_unit;     // "", "cpus", "0-or-1"
+  std::string file_absent;   // JSON for a cell without value, or "omit"
+  std::string mark;
+  std::string map_keys;
+  std::string plugin;  // who declared it first
+  bool hidden = false;
+  bool is_mark = false;
+};
+
+// The definition in a plugin's table, with the defaults of newtype and entity filled in. REQUIRES: checked (registry/checks.hpp).
+MetricDef define(const ctprof_metric& metric, std::string_view plugin);
+
+// Whether two definitions of one name mean the same: newtype, rule, unit, entity and storage.
+bool same_meaning(const MetricDef& a, const MetricDef& b);
+
+// A derived metric's definition, owned.
+struct DerivedDef {
+  std::string name;
+  Entity entity = Entity::Thread;
+  std::string expression;
+  std::string unit;
+  std::string family;
+  std::string section;
+  std::string sched_class;
+  std::string config_gates;
+  std::string applies_to;
+  std::string description;
+  std::string caveat;
+  std::string plugin;
+};
+
+DerivedDef define(const ctprof_derived& derived, std::string_view plugin);
+
+}  // namespace ctprof

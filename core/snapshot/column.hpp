@@ -1,0 +1,87 @@
+// A column: the readings of one metric, one cell a row, each a value or exactly one gap.
+//
+// Scalars stand in the cells; strings, bitsets, maps and arrays are ids into the snapshot's pools. A new cell is a gap.
+//
+// Threads: different rows may be written at once; growing and compacting need the column alone.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/registry/metric_def.hpp"
+#include "core/snapshot/pool.hpp"
+#include "ctprof/gap.hpp"
+
+namespace ctprof {
+
+// Who filled a column, or why nobody could.
+struct Provenance {
+  std::string plugin;  // empty: nobody
+  std::string source;
+  Gap gap = Gap::None;  // with nobody: what all cells are
+  std::string reason;
+};
+
+class Column {
+ public:
+  Column(MetricDef def, std::size_t rows, Gap initial);
+
+  const MetricDef& def() const { return def_; }
+  std::size_t rows() const { return gaps_.size(); }
+
+  // REQUIRES: the storage that the name says.
+  std::span<std::uint64_t> u64() { return typed<std::uint64_t>(); }
+  std::span<const std::uint64_t> u64() const { return typed<const std::uint64_t>(); }
+  std::span<std::int64_t> i64() { return typed<std::int64_t>(); }
+  std::span<const std::int64_t> i64() const { return typed<const std::int64_t>(); }
+  std::span<double> f64() { return typed<double>(); }
+  std::span<const double> f64() const { return typed<const double>(); }
+  std::span<std::uint8_t> bools() { return typed<std::uint8_t>(); }
+  std::span<const std::uint8_t> bools() const { return typed<const std::uint8_t>(); }
+  std::span<Id> ids() { return typed<Id>(); }
+  std::span<const Id> ids() const { return typed<const Id>(); }
+
+  // The cell's bytes, whatever they are, for handing on by address.
+  void* values_at(std::size_t row) { return values_.data() + row * width_; }
+  const void* values_at(std::size_t row) const { return values_.data() + row * width_; }
+
+  std::span<ctprof_gap> gaps() { return gaps_; }
+  std::span<const ctprof_gap> gaps() const { return gaps_; }
+  Gap gap(std::size_t row) const { return static_cast<Gap>(gaps_[row]); }
+  bool has_value(std::size_t row) const { return gaps_[row] == CTPROF_VALUE; }
+
+  // Grows or shrinks to `rows`; new cells are gaps.
+  void resize(std::size_t rows, Gap gap);
+  // Moves `count` rows from `from` to `to`, over whatever stood there. REQUIRES: to <= from.
+  void move_rows(std::size_t to, std::size_t from, std::size_t count);
+  // Rows in the order given: row i becomes what row order[i] was.
+  void permute(std::span<const std::uint32_t> order);
+  void reserve(std::size_t rows);
+
+  Provenance provenance;
+
+ private:
+  template <class T>
+  std::span<T> typed() {
+    return {reinterpret_cast<T*>(values_.data()), gaps_.size()};
+  }
+  template <class T>
+  std::span<T> typed() const {
+    return {reinterpret_cast<T*>(values_.data()), gaps_.size()};
+  }
+
+  MetricDef def_;
+  std::size_t width_;
+  std::vector<std::byte> values_;
+  std::vector<ctprof_gap> gaps_;
+};
+
+// Whether cells of this storage are ids into a pool.
+constexpr bool is_pooled(Storage storage) {
+  return storage == Storage::String || storage == Storage::Bitset || storage == Storage::Map || storage == Storage::Array;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,96 @@
+#include "core/snapshot/pool.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kAlignment = alignof(std::max_align_t);
+
+std::string_view as_bytes(std::span<const std::uint64_t> words) {
+  return {reinterpret_cast<const char*>(words.data()), words.size_bytes()};
+}
+
+}  // namespace
+
+void* Arena::take(std::size_t size) {
+  size = (size + kAlignment - 1) / kAlignment * kAlignment;
+  if (size > left_) {
+    const std::size_t block = std::max(size, kBlock);
+    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(block));
+    next_ = blocks_.back().get();
+    left_ = block;
+  }
+  std::byte* at = next_;
+  next_ += size;
+  left_ -= size;
+  bytes_ += size;
+  return at;
+}
+
+std::string_view Arena::copy(std::string_view text) {
+  if (text.empty()) return {};
+  auto* at = static_cast<char*>(take(text.size()));
+  std::memcpy(at, text.data(), text.size());
+  return {at, text.size()};
+}
+
+Id TextPool::intern(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = ids_.find(text); known != ids_.end()) return known->second;
+  const Id id = static_cast<Id>(texts_.size());
+  texts_.push_back(arena_.copy(text));
+  ids_.emplace(texts_.back(), id);
+  return id;
+}
+
+void TextPool::resolve(std::span<const Id> ids, std::span<ctprof_text> out) const {
+  const std::lock_guard lock(mutex_);
+  std::transform(ids.begin(), ids.end(), out.begin(), [&](Id id) {
+    const std::string_view text = id < texts_.size() ? texts_[id] : std::string_view{};
+    return ctprof_text{text.data(), text.size()};
+  });
+}
+
+Id WordsPool::intern(std::span<const std::uint64_t> words) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = ids_.find(as_bytes(words)); known != ids_.end()) return known->second;
+  const Id id = static_cast<Id>(items_.size());
+  const std::string_view kept = arena_.copy(as_bytes(words));
+  items_.emplace_back(reinterpret_cast<const std::uint64_t*>(kept.data()), words.size());
+  ids_.emplace(kept, id);
+  return id;
+}
+
+Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
+  std::vector<ctprof_entry> sorted(entries.begin(), entries.end());
+  const auto key = [](const ctprof_entry& entry) { return std::string_view(entry.key.data, entry.key.size); };
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  const auto reversed_end =
+      std::unique(sorted.rbegin(), sorted.rend(), [&](const auto& a, const auto& b) { return key(a) == key(b); });
+  sorted.erase(sorted.begin(), reversed_end.base());
+  for (ctprof_entry& entry : sorted) {
+    const Id id = texts.intern(key(entry));
+    texts.resolve({&id, 1}, {&entry.key, 1});
+  }
+  const std::lock_guard lock(mutex_);
+  auto* at = static_cast<ctprof_entry*>(arena_.take(sorted.size() * sizeof(ctprof_entry)));
+  std::copy(sorted.begin(), sorted.end(), at);
+  items_.emplace_back(at, sorted.size());
+  return static_cast<Id>(items_.size() - 1);
+}
+
+Id TextCache::intern(std::string_view text) {
+  Slot& slot = slots_[std::hash<std::string_view>{}(text) % slots_.size()];
+  if (slot.used && slot.text == text) return slot.id;
+  const Id id = pool_->intern(text);
+  ctprof_text kept;
+  pool_->resolve({&id, 1}, {&kept, 1});
+  slot = {{kept.data, kept.size}, id, true};
+  return id;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,100 @@
+// A snapshot: one table of typed columns per entity, and all that must be known to read them later and elsewhere.
+//
+// What is here:   the data, as capture makes it, the file holds it, and compare reads it.
+// What is not:    filling it (capture/), storing it (file/), reducing it (rules/, compare/).
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/registry/metric_def.hpp"
+#include "core/snapshot/column.hpp"
+#include "core/snapshot/pool.hpp"
+
+namespace ctprof {
+
+// The rows of one entity. Threads are in (tgid, tid) order, cgroups in the order of their paths' bytes.
+struct Table {
+  std::size_t rows = 0;
+  std::deque<Column> columns;
+
+  // Null when there is no such column.
+  Column* find(std::string_view metric);
+  const Column* find(std::string_view metric) const;
+  // Adds a column whose cells are all `initial`.
+  Column& add(MetricDef def, Gap initial);
+};
+
+// A point in time on both clocks.
+struct Moment {
+  std::uint64_t wall_unix_ns = 0;
+  std::uint64_t monotonic_ns = 0;  // CLOCK_BOOTTIME: comparable within one boot
+};
+
+// What one source did during a capture.
+struct SourceCost {
+  std::string plugin;
+  std::string source;
+  std::string stage;           // list, thread, process, cgroup, host
+  std::uint64_t start_ns = 0;  // after the capture's start
+  std::uint64_t wall_ns = 0;   // from its first batch to the end of its last
+  std::uint64_t busy_ns = 0;   // summed over workers
+  std::uint64_t longest_stop_ns = 0;
+  std::map<std::string, std::uint64_t> gaps;  // by reason, over the cells it was to fill
+  std::string failed;                         // a sentence, where it gave up
+};
+
+// How, when and where the capture was made: the file's `ctprof` object.
+struct Meta {
+  std::uint64_t format = 1;
+  std::string tool;  // version that made it
+  std::string boot_id;
+  std::optional<std::string> hostname;  // left out on request
+  Moment start;
+  Moment end;
+  std::uint64_t user_hz = 100;
+  bool live = false;
+  std::uint64_t euid = 0;
+  std::string capabilities;  // effective set, hexadecimal as in /proc/self/status
+  std::string cgroup_mount;
+  std::string cgroup_root;  // what the mount shows of the hierarchy: / or a namespace's part
+  std::uint64_t cpu_time_ns = 0;
+  std::vector<std::uint64_t> own_threads;
+  std::uint64_t rows_listed = 0;
+  std::uint64_t rows_absent = 0;  // listed, but gone before anything could be read
+  std::vector<SourceCost> sources;
+  std::vector<std::string> notes;  // sentences that the sources had for the user
+};
+
+// A piece of JSON kept as text: summaries, the host's context, and keys that this version does not know.
+using RawJson = std::string;
+
+struct Snapshot {
+  Snapshot() : pools(std::make_unique<Pools>()) {}
+
+  std::array<Table, kEntities> tables;
+  Meta meta;
+  std::vector<DerivedDef> derived;
+  std::vector<std::uint64_t> read_at;      // per thread row, ns after the start; empty when not known
+  std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
+  std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>
+      unknown_thread_keys;  // key -> (row, text), rows ascending
+  std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>> unknown_cgroup_keys;  // by dotted key below the path
+  bool foreign = false;                                                                       // a file without our own keys
+  std::unique_ptr<Pools> pools;
+
+  Table& table(Entity entity) { return tables[static_cast<std::size_t>(entity)]; }
+  const Table& table(Entity entity) const { return tables[static_cast<std::size_t>(entity)]; }
+  Table& threads() { return table(Entity::Thread); }
+  const Table& threads() const { return table(Entity::Thread); }
+};
+
+}  // namespace ctprof

@@ -1,0 +1,82 @@
+// The host as a source sees it, and the answers that a source gives about it.
+//
+// What is here:   Host (where things are, what may be tried), Thread (one row's address), Probe (what cannot be filled here).
+// What is not:    reading files (files.hpp), filling cells (batch.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ctprof/abi.h"
+#include "ctprof/gap.hpp"
+#include "ctprof/metric.hpp"
+
+namespace ctprof::sdk {
+
+// Where a thread is to be found. `dir` is its open /proc/<tgid>/task/<tid>, not to be closed, or -1.
+struct Thread {
+  std::uint32_t row;
+  std::uint64_t tgid;
+  std::uint64_t tid;
+  int dir;
+};
+
+// A view of the core's ctprof_host; lives as long as the capture.
+class Host {
+ public:
+  explicit Host(const ctprof_host& host) : abi_(&host) {}
+
+  // The tree belongs to the running kernel: netlink, BPF and the like speak of the same threads.
+  bool live() const { return (abi_->flags & CTPROF_HOST_LIVE) != 0; }
+  // Its thread ids are those of our own system calls.
+  bool own_tids() const { return (abi_->flags & CTPROF_HOST_OWN_TIDS) != 0; }
+
+  // Open directories, -1 where there is none.
+  int proc() const { return abi_->proc_fd; }
+  int sys() const { return abi_->sys_fd; }
+  int cgroup() const { return abi_->cgroup_fd; }
+
+  std::string_view proc_path() const { return abi_->proc; }
+  std::string_view sys_path() const { return abi_->sys; }
+  std::string_view cgroup_path() const { return abi_->cgroup; }
+
+  // The kernel's clock ticks per second, as /proc counts them.
+  std::uint32_t user_hz() const { return abi_->user_hz; }
+
+  // A thread that exists, to try things on.
+  Thread sample() const { return {0, abi_->sample_tgid, abi_->sample_tid, -1}; }
+
+ private:
+  const ctprof_host* abi_;
+};
+
+// Where a source says what it cannot fill on this host. What it does not refuse, it promises to try.
+class Probe {
+ public:
+  Probe(const ctprof_probe& probe, const ctprof_array& offers) : abi_(&probe), offers_(&offers) {}
+
+  // Refuses one metric, for `gap`, with a sentence. A metric that the source does not offer is ignored.
+  template <class N, class R, Entity E>
+  void refuse(const Metric<N, R, E>& metric, Gap gap, std::string_view reason) const {
+    for (std::uint32_t i = 0; i < offers_->count; ++i)
+      if (offer(i).metric->name == metric.abi.name) refuse(i, gap, reason);
+  }
+
+  void refuse_all(Gap gap, std::string_view reason) const {
+    for (std::uint32_t i = 0; i < offers_->count; ++i) refuse(i, gap, reason);
+  }
+
+  // By position in the source's offers.
+  void refuse(std::uint32_t index, Gap gap, std::string_view reason) const {
+    abi_->refuse(abi_->core, index, static_cast<ctprof_gap>(gap), reason.data(), reason.size());
+  }
+
+ private:
+  const ctprof_offer& offer(std::uint32_t i) const { return static_cast<const ctprof_offer*>(offers_->items)[i]; }
+
+  const ctprof_probe* abi_;
+  const ctprof_array* offers_;
+};
+
+}  // namespace ctprof::sdk

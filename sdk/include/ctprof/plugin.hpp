@@ -1,0 +1,71 @@
+// The one include of a plugin, and the macro that spells its exported constant.
+//
+//   CTPROF_PLUGIN("example", "1.0", "What each thread sleeps in.", Wchan)
+//
+// exports `ctprof_plugin` with the sources named. The constant is plain data: nothing of the plugin runs when it is loaded.
+// A plugin with rules, derived metrics or metrics that it only declares fills sdk::Extra and passes it to CTPROF_PLUGIN_WITH.
+
+#pragma once
+
+#include <array>
+
+#include "ctprof/abi.h"
+#include "ctprof/batch.hpp"
+#include "ctprof/files.hpp"
+#include "ctprof/gap.hpp"
+#include "ctprof/host.hpp"
+#include "ctprof/metric.hpp"
+#include "ctprof/source.hpp"
+
+namespace ctprof::sdk {
+
+// What a plugin may bring beside sources.
+struct Extra {
+  ctprof_array metrics{};
+  ctprof_array derived{};
+  ctprof_array rules{};
+  ctprof_array objects{};
+  ctprof_plugin_flags flags = 0;
+};
+
+// The ABI's view of a constant array that outlives it.
+template <class Array>
+constexpr ctprof_array array_of(const Array& array) {
+  return {array.data(), static_cast<std::uint32_t>(array.size()), static_cast<std::uint32_t>(sizeof(array[0]))};
+}
+
+template <std::size_t N>
+constexpr ctprof_plugin make_plugin(const char* name, const char* version, const char* description,
+                                    const std::array<ctprof_source, N>& sources, const Extra& extra = {}) {
+  return {.abi = CTPROF_ABI,
+          .size = sizeof(ctprof_plugin),
+          .name = name,
+          .version = version,
+          .description = description,
+          .flags = extra.flags,
+          .reserved = 0,
+          .sources = array_of(sources),
+          .metrics = extra.metrics,
+          .derived = extra.derived,
+          .rules = extra.rules,
+          .objects = extra.objects};
+}
+
+template <class... Sources>
+struct SourceList {
+  static constexpr std::array<ctprof_source, sizeof...(Sources)> make(const char* plugin_name) {
+    return {SourceTable<Sources>::make(plugin_name)...};
+  }
+};
+
+}  // namespace ctprof::sdk
+
+#define CTPROF_EXPORT extern "C" __attribute__((visibility("default")))
+
+#define CTPROF_PLUGIN_WITH(name, version, description, extra, ...)                                  \
+  static constexpr auto ctprof_plugin_sources = ::ctprof::sdk::SourceList<__VA_ARGS__>::make(name); \
+  CTPROF_EXPORT constexpr ctprof_plugin ctprof_plugin =                                             \
+      ::ctprof::sdk::make_plugin(name, version, description, ctprof_plugin_sources, extra);
+
+#define CTPROF_PLUGIN(name, version, description, ...) \
+  CTPROF_PLUGIN_WITH(name, version, description, ::ctprof::sdk::Extra{}, __VA_ARGS__)
