@@ -1,0 +1,13 @@
+// A counter that the kernel no longer moves, under a rule for live ones.
+// must say: a dead counter never moves
+#include "ctprof/metric.hpp"
+
+namespace sdk = ctprof::sdk;
+
+#ifdef CONTROL
+using TakenBy = sdk::Dead;
+#else
+using TakenBy = sdk::SumCount;
+#endif
+
+constexpr sdk::Metric<sdk::DeadCounter, TakenBy> kIdle{{.name = "example_nr_idle", .description = "Wakeups onto an idle CPU."}};

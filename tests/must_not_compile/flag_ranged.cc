@@ -1,0 +1,13 @@
+// A category again, as a flag, under a rule that wants an order.
+// must say: a category is a name, not a quantity
+#include "ctprof/metric.hpp"
+
+namespace sdk = ctprof::sdk;
+
+#ifdef CONTROL
+using TakenBy = sdk::ModeBool;
+#else
+using TakenBy = sdk::RangeI32;
+#endif
+
+constexpr sdk::Metric<sdk::Flag, TakenBy> kPinned{{.name = "example_pinned", .description = "Whether it may not migrate."}};

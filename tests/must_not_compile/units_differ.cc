@@ -1,0 +1,13 @@
+// Bytes under a rule for nanoseconds.
+// must say: newtype and rule are about different units
+#include "ctprof/metric.hpp"
+
+namespace sdk = ctprof::sdk;
+
+#ifdef CONTROL
+using TakenBy = sdk::SumBytes;
+#else
+using TakenBy = sdk::SumNs;
+#endif
+
+constexpr sdk::Metric<sdk::Bytes, TakenBy> kSent{{.name = "example_sent_bytes", .description = "Bytes sent."}};

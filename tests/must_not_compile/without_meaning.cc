@@ -1,0 +1,13 @@
+// Units agree, and yet the pair means nothing: a sum of counters over a gauge.
+// must say: this newtype has no meaning under this rule
+#include "ctprof/metric.hpp"
+
+namespace sdk = ctprof::sdk;
+
+#ifdef CONTROL
+using TakenBy = sdk::SumGaugeCount;
+#else
+using TakenBy = sdk::SumCount;
+#endif
+
+constexpr sdk::Metric<sdk::GaugeCount, TakenBy> kOpen{{.name = "example_open_files", .description = "Files open now."}};
