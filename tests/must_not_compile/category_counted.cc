@@ -10,4 +10,5 @@ using TakenBy = sdk::Mode;
 using TakenBy = sdk::SumCount;
 #endif
 
-constexpr sdk::Metric<sdk::CategoricalString, TakenBy> kWhere{{.name = "example_where", .description = "What it sleeps in."}};
+inline constexpr sdk::Metric<sdk::CategoricalString, TakenBy> kWhere{
+    {.name = "example_where", .description = "What it sleeps in."}};

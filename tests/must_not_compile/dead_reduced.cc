@@ -10,4 +10,5 @@ using TakenBy = sdk::Dead;
 using TakenBy = sdk::SumCount;
 #endif
 
-constexpr sdk::Metric<sdk::DeadCounter, TakenBy> kIdle{{.name = "example_nr_idle", .description = "Wakeups onto an idle CPU."}};
+inline constexpr sdk::Metric<sdk::DeadCounter, TakenBy> kIdle{
+    {.name = "example_nr_idle", .description = "Wakeups onto an idle CPU."}};

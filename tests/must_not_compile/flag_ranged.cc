@@ -10,4 +10,5 @@ using TakenBy = sdk::ModeBool;
 using TakenBy = sdk::RangeI32;
 #endif
 
-constexpr sdk::Metric<sdk::Flag, TakenBy> kPinned{{.name = "example_pinned", .description = "Whether it may not migrate."}};
+inline constexpr sdk::Metric<sdk::Flag, TakenBy> kPinned{
+    {.name = "example_pinned", .description = "Whether it may not migrate."}};

@@ -10,5 +10,5 @@ using TakenBy = sdk::MaxPeak;
 using TakenBy = sdk::SumNs;
 #endif
 
-constexpr sdk::Metric<sdk::PeakNs, TakenBy> kWaitMax{
+inline constexpr sdk::Metric<sdk::PeakNs, TakenBy> kWaitMax{
     {.name = "example_wait_max", .description = "Longest single wait for a CPU."}};
