@@ -1,0 +1,74 @@
+// idle: N threads that do nothing, for measuring a capture against a known crowd.
+//
+//   idle processes N    N processes of one thread
+//   idle threads N      one process of N threads (and its main thread)
+//
+// Says "ready" on standard output when all of them sleep, and ends with them when standard input does.
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const size_t kStackBytes = 32 * 1024;
+
+static int fail(const char* deed, long number, int error) {
+  fprintf(stderr, "idle: %s %ld: %s\n", deed, number, strerror(error));
+  return 2;
+}
+
+static void* sleep_for_ever(void* unused) {
+  for (;;) pause();
+  return unused;
+}
+
+static int start_threads(long count) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  for (long i = 0; i < count; i++) {
+    pthread_t thread;
+    const int error = pthread_create(&thread, &attributes, sleep_for_ever, NULL);
+    if (error != 0) return fail("starting thread", i, error);
+  }
+  return 0;
+}
+
+static int start_processes(long count) {
+  const pid_t parent = getpid();
+  for (long i = 0; i < count; i++) {
+    const pid_t child = fork();
+    if (child < 0) return fail("starting process", i, errno);
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(0);
+      sleep_for_ever(NULL);
+    }
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
+  const int as_threads = argc == 3 && strcmp(argv[1], "threads") == 0;
+  if (count <= 0 || (!as_threads && strcmp(argv[1], "processes") != 0)) {
+    fprintf(stderr, "usage: idle processes|threads N\n");
+    return 2;
+  }
+  const int status = as_threads ? start_threads(count) : start_processes(count);
+  if (status != 0) return status;
+  usleep(100 * 1000);  // the last ones are on their way to sleep
+  puts("ready");
+  fflush(stdout);
+  char unused;
+  while (read(STDIN_FILENO, &unused, 1) > 0) {
+  }
+  return 0;  // processes end by the death of their parent, threads with their process
+}

@@ -1,0 +1,112 @@
+// workload: a little of everything that a capture can see, for `tools/dev try`.
+//
+//   workload SECONDS
+//
+// Four processes, named after what they do: try-cpu computes, try-disk writes and syncs, try-sleep sleeps often and briefly, try-lock
+// fights over a mutex. They first wait for a line on standard input, work for SECONDS, then sleep until standard input ends: so they
+// are there, idle, in a capture before and, having worked, in one after. Says "ready" and "done" on standard output.
+
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kThreads = 2, kRoles = 4, kBlockBytes = 1 << 20 };
+
+typedef void (*Step)(void);
+
+static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t start;
+static atomic_bool working = true;
+static char block[kBlockBytes];
+
+static void compute(void) {
+  static _Thread_local volatile unsigned long sum;
+  for (int i = 0; i < 100000; i++) sum += (unsigned long)i * sum + 1;
+}
+
+static void nap(void) { usleep(500); }
+
+static void write_and_sync(void) {
+  char path[] = "/var/tmp/workload-XXXXXX";
+  const int file = mkstemp(path);
+  if (file < 0) {
+    nap();
+    return;
+  }
+  unlink(path);
+  for (int i = 0; i < 8; i++)
+    if (write(file, block, sizeof block) < 0) break;
+  fsync(file);
+  close(file);
+}
+
+static void contend(void) {
+  pthread_mutex_lock(&contended);
+  usleep(100);
+  pthread_mutex_unlock(&contended);
+}
+
+static const struct Role {
+  const char* name;
+  Step step;
+} kRole[kRoles] = {{"try-cpu", compute}, {"try-disk", write_and_sync}, {"try-sleep", nap}, {"try-lock", contend}};
+
+static void* work(void* role) {
+  pthread_barrier_wait(&start);
+  while (atomic_load(&working)) ((const struct Role*)role)->step();
+  for (;;) pause();
+  return NULL;
+}
+
+// Waits for a byte on `gate`, works for `seconds`, and stays.
+static void play(const struct Role* role, int gate, unsigned seconds) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, role->name);
+  pthread_barrier_init(&start, NULL, kThreads + 1);
+  for (int i = 0; i < kThreads; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, (void*)role) != 0) _exit(1);
+  }
+  char go;
+  if (read(gate, &go, 1) != 1) _exit(0);
+  pthread_barrier_wait(&start);
+  sleep(seconds);
+  atomic_store(&working, false);
+  for (;;) pause();
+}
+
+static void say(const char* word) {
+  puts(word);
+  fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+  const int seconds = argc == 2 ? atoi(argv[1]) : 0;
+  int gate[2];
+  if (seconds <= 0 || pipe(gate) != 0) return fprintf(stderr, "usage: workload SECONDS\n"), 2;
+  memset(block, 'x', sizeof block);
+  for (int i = 0; i < kRoles; i++) {
+    if (fork() != 0) continue;
+    close(gate[1]);
+    play(&kRole[i], gate[0], (unsigned)seconds);
+  }
+  usleep(100 * 1000);
+  say("ready");
+  char line;
+  if (read(STDIN_FILENO, &line, 1) != 1) return 0;
+  if (write(gate[1], "gogo", kRoles) != kRoles) return 1;
+  sleep((unsigned)seconds + 1);
+  say("done");
+  while (read(STDIN_FILENO, &line, 1) > 0) {
+  }
+  return 0;
+}
