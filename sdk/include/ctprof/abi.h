@@ -316,6 +316,14 @@ struct ctprof_sink {
   void (*put)(void* core, const char* data, size_t size);
 };
 
+/* Takes the parts of a value, in the order of their keys' bytes. An empty unit is the metric's. */
+struct ctprof_parts {
+  uint32_t size;
+  uint32_t reserved;
+  void* core;
+  void (*put)(void* core, struct ctprof_text key, struct ctprof_number value, struct ctprof_text unit);
+};
+
 /* How readings become one value. Adding and merging must be associative and free of order. States are zeroed before `init`. */
 struct ctprof_rule {
   uint32_t size;
@@ -336,6 +344,8 @@ struct ctprof_rule {
   void (*json)(const void* state, const struct ctprof_sink* json);                   /* NULL: the number */
   /* Named values beside the main one, as members of a JSON object without its braces; may be NULL. */
   void (*extras)(const void* state, const struct ctprof_sink* json);
+  /* The parts of a value that is several numbers, such as a map: each is shown, and subtracted, by itself. May be NULL. */
+  void (*parts)(const void* state, const struct ctprof_parts* parts);
 };
 
 /* ---- the plugin --------------------------------------------------------------------------------------------------- */
