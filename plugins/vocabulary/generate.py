@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Writes vocabulary.hpp from metrics.tsv and mapkeys.tsv: every metric that ships with ctprof, as a typed constant.
+
+    generate.py metrics.tsv mapkeys.tsv vocabulary.hpp
+
+Rows of the plugin "core" are identity columns, which the core declares by itself; they are left out here.
+"""
+
+import csv
+import json
+import sys
+from collections import defaultdict
+
+ENTITIES = {"thread": ("Thread", "threads[]."), "process": ("Process", "threads[]."),
+            "cgroup": ("Cgroup", "cgroup_stats[]."), "host": ("Host", "metrics.")}
+
+# Column of the table -> field of sdk::About or ctprof_derived, in the order of the struct; a value that equals the default stays out.
+METRIC_FIELDS = [("name", "name", None), ("unit", "unit", ""), ("family", "family", ""), ("section", "section", "primary"),
+                 ("sched_class", "sched_class", ""), ("config_gates", "config_gates", ""), ("applies_to", "applies_to", "all"),
+                 ("since", "since", ""), ("source", "source", ""), ("description", "description", ""),
+                 ("kernel_writer", "kernel_writer", ""), ("caveat", "caveat", ""), ("file_path", "file_path", ""),
+                 ("file_aliases", "file_aliases", ""), ("file_unit", "file_unit", ""), ("file_if_absent", "file_absent", "omit"),
+                 ("mark", "mark", ""), ("map_keys", "map_keys", "")]
+# All are spelled: a struct of C has no defaults, and the compiler misses those left out.
+DERIVED_FIELDS = [(name, {"formula": "expression"}.get(name, name), None)
+                  for name in ("name", "formula", "unit", "family", "section", "sched_class", "config_gates", "applies_to",
+                               "description", "caveat")]
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def map_keys(rows):
+    """metric -> "gauge bytes: a b; counter count: *" (the grammar of abi.h).
+
+    The star stands for a family and unit that all keys of a metric share, or else for its plain counters, as new keys mostly are.
+    """
+    groups = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        family = {"cumulative": "counter"}.get(row["family"], row["family"])
+        groups[row["metric"]][f"{family} {row['unit']}"].append(row["key"])
+    result = {}
+    for metric, kinds in groups.items():
+        rest = next(iter(kinds)) if len(kinds) == 1 else "counter count"
+        named = [f"{kind}: {' '.join(keys)}" for kind, keys in kinds.items() if kind != rest]
+        result[metric] = "; ".join(named + [rest + ": *"])
+    return result
+
+
+def identifier(name):
+    return name.replace(".", "_")
+
+
+def camel(plugin):
+    return "".join(part.capitalize() for part in plugin.replace("_", "-").split("-"))
+
+
+def fields(row, columns):
+    return [f".{field} = {json.dumps(row[column], ensure_ascii=False)}"
+            for column, field, default in columns if row[column] != default]
+
+
+def metric(row, keys):
+    entity, table = ENTITIES[row["entity"]]
+    row = dict(row, map_keys=keys.get(row["name"], ""))
+    if row["file_path"] == table + row["name"]:
+        row["file_path"] = ""
+    parts = fields(row, METRIC_FIELDS) + ([".flags = CTPROF_METRIC_MARK"] if row["kind"] == "mark" else [])
+    type_ = f"sdk::Metric<sdk::{row['newtype']}, sdk::{row['rule']}, sdk::Entity::{entity}>"
+    return f"inline constexpr {type_} {identifier(row['name'])}{{{{\n    " + ",\n    ".join(parts) + "}};\n"
+
+
+def derived(row):
+    entity = f"CTPROF_{row['entity'].upper()}"
+    parts = [".size = sizeof(ctprof_derived)", f".entity = {entity}"] + fields(row, DERIVED_FIELDS)
+    return f"inline constexpr ctprof_derived {identifier(row['name'])}{{\n    " + ",\n    ".join(parts) + "};\n"
+
+
+def array(name, items):
+    return f"inline constexpr std::array {name}{{\n    " + ",\n    ".join(items) + "};\n" if items else ""
+
+
+def arrays(rows):
+    """All metrics, all derived ones, and the same per plugin."""
+    def both(prefix, wanted):
+        metrics = [identifier(r["name"]) + ".abi" for r in wanted if r["kind"] != "derived"]
+        formulas = [identifier(r["name"]) for r in wanted if r["kind"] == "derived"]
+        return array(f"k{prefix}Metrics", metrics) + array(f"k{prefix}Derived", formulas)
+    plugins = list(dict.fromkeys(row["plugin"] for row in rows))
+    return "".join(both(camel(plugin), [r for r in rows if r["plugin"] == plugin]) for plugin in plugins) + both("All", rows)
+
+
+def header(rows, keys):
+    lines = [derived(row) if row["kind"] == "derived" else metric(row, keys) for row in rows]
+    return ("// Made by plugins/vocabulary/generate.py from metrics.tsv and mapkeys.tsv: edit those.\n\n#pragma once\n\n#include <array>\n\n"
+            '#include "ctprof/abi.h"\n#include "ctprof/metric.hpp"\n\nnamespace ctprof::vocabulary {\n\n'
+            + "\n".join(lines) + "\n" + arrays(rows) + "\n}  // namespace ctprof::vocabulary\n")
+
+
+def main(metrics, keys, out):
+    rows = [row for row in rows_of(metrics) if row["plugin"] != "core"]
+    with open(out, "w", encoding="utf-8") as file:
+        file.write(header(rows, map_keys(rows_of(keys))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
