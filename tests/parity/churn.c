@@ -1,0 +1,75 @@
+/* churn: threads that start and end without pause, RATE a second, until standard input ends.
+ *
+ * churn RATE prints "ready" once it is under way, and at the end "N threads in S s". A thread lives for up to eight
+ * milliseconds, so that a few are always there to be listed and gone before they are read.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const long kSecond = 1000L * 1000L * 1000L;
+enum { kStack = 64 * 1024, kLifetimes = 8 };
+
+static void* live(void* argument) {
+  const struct timespec life = {.tv_nsec = (long)(intptr_t)argument * 1000L * 1000L};
+  nanosleep(&life, NULL);
+  return NULL;
+}
+
+static double seconds_between(const struct timespec* from, const struct timespec* to) {
+  return (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_nsec - from->tv_nsec) / (double)kSecond;
+}
+
+static int input_has_ended(void) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  char byte;
+  return poll(&input, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+/* The moment of the next start; when we are behind, that is past, and no waiting is done. */
+static void wait_for_turn(struct timespec* turn, long pause) {
+  turn->tv_nsec += pause;
+  if (turn->tv_nsec >= kSecond) {
+    turn->tv_nsec -= kSecond;
+    ++turn->tv_sec;
+  }
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, turn, NULL);
+}
+
+int main(int count, char** words) {
+  const long rate = count == 2 ? strtol(words[1], NULL, 10) : 0;
+  if (rate <= 0 || rate > kSecond) {
+    fputs("churn: say how many threads a second\n", stderr);
+    return 2;
+  }
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStack);
+
+  struct timespec start, turn, end;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  turn = start;
+  puts("ready");
+  fflush(stdout);
+  long started = 0;
+  while (!input_has_ended()) {
+    pthread_t thread;
+    const int error = pthread_create(&thread, &attributes, live, (void*)(intptr_t)(started % kLifetimes));
+    if (error != 0) {
+      fprintf(stderr, "churn: pthread_create: %s\n", strerror(error));
+      return 1;
+    }
+    ++started;
+    wait_for_turn(&turn, kSecond / rate);
+  }
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  printf("%ld threads in %.3f s\n", started, seconds_between(&start, &end));
+  return 0;
+}
