@@ -1,0 +1,68 @@
+"""The bench of `tools/dev bench`: captures and files beside their floors, then the micro benchmarks.
+
+It measures and prints; nothing passes or fails. See README.md for what the figures are.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import tempfile
+
+import captures
+import files
+
+KINDS = ("processes", "threads")
+
+
+class Tools:
+    """The programs that take part, in a build directory."""
+
+    def __init__(self, build):
+        programs = pathlib.Path(build) / "tests" / "bench"
+        self.ctprof = pathlib.Path(build) / "tools" / "ctprof" / "ctprof"
+        self.idle, self.floor = programs / "idle", programs / "floor"
+        self.file_time, self.make_snapshot = programs / "file_time", programs / "make_snapshot"
+        self.micro = sorted(path for path in programs.glob("*_bench") if path.is_file())
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
+    parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
+    parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
+    parser.add_argument("--parts", default="captures,files,micro", help="which of captures, files, micro (default: all)")
+    parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def bench_captures(tools, repeat, counts, room):
+    """Returns the paths of two captures of the last crowd."""
+    for count in counts:
+        for kind in KINDS:
+            captured = captures.bench(tools, repeat, kind, count, room)
+    return captured
+
+
+def bench_files(tools, repeat, room, captured):
+    if captured:
+        files.bench(tools, repeat, "Files of the last captures", *captured, (2.5, 4.5, 5, ""))
+    first, second = f"{room}/a.ctprof.zst", f"{room}/b.ctprof.zst"
+    for threads, groups, targets in ((10_000, 1_000, (2.5, 4.5, 5, "")), (100_000, 20_000, (3.25, 5.85, 6.5, " (250 MB)"))):
+        files.make(tools, first, threads, groups, 1)
+        files.make(tools, second, threads, groups, 2)
+        files.bench(tools, repeat, f"Made files of {threads:,} threads in {groups:,} groups", first, second, targets)
+
+
+def main():
+    given = options()
+    tools, parts = Tools(given.build), given.parts.split(",")
+    with tempfile.TemporaryDirectory(prefix="bench-") as room:
+        captured = bench_captures(tools, given.repeat, given.counts or [1000, 10000], room) if "captures" in parts else None
+        if "files" in parts:
+            bench_files(tools, given.repeat, room, captured)
+    for program in tools.micro if "micro" in parts else []:
+        print(f"\n{program.name}", flush=True)
+        subprocess.run([program, "--benchmark_min_time=0.2"], check=True)
+
+
+if __name__ == "__main__":
+    main()
