@@ -1,0 +1,42 @@
+/* A source of the list stage whose LIST is told apart by the files that include this: it offers what a lister must, at a rank above
+ * the core's own. */
+#include <stddef.h>
+#include <string.h>
+
+#include "ctprof/abi.h"
+
+static inline int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+  (void)host, (void)worker, (void)message, (void)message_size;
+  return 0;
+}
+static inline void close_nothing(void* worker) { (void)worker; }
+
+/* Threads that no host has. */
+static inline void fill_rows(struct ctprof_batch* batch, uint32_t rows) {
+  for (uint32_t row = 0; row < rows; ++row) {
+    for (int offer = 0; offer < 3; ++offer)
+      if (batch->cells[offer].values) {
+        ((uint64_t*)batch->cells[offer].values)[row] = 4000000 + row;
+        batch->cells[offer].gaps[row] = CTPROF_VALUE;
+      }
+    batch->put_text(batch->core, 3, row, "phantom", 7);
+  }
+}
+
+static int32_t list(void* worker, struct ctprof_listing* listing);
+
+/* clang-format off */
+#define KEY(what, kind, how) { \
+  .size = sizeof(struct ctprof_metric), .storage = how, .name = what, .newtype = kind, .rule = "Key"}
+static const struct ctprof_metric kTgid = KEY("tgid", "IdU32", CTPROF_U64), kTid = KEY("tid", "IdU32", CTPROF_U64);
+static const struct ctprof_metric kStart = KEY("start_time_clock_ticks", "IdU64", CTPROF_U64);
+static const struct ctprof_metric kComm = KEY("comm", "IdText", CTPROF_STRING);
+static const struct ctprof_offer kOffers[] = {{&kTgid, 90, 0}, {&kTid, 90, 0}, {&kStart, 90, 0}, {&kComm, 90, 0}};
+static const struct ctprof_source kSources[] = {{
+  .size = sizeof(struct ctprof_source), .stage = CTPROF_STAGE_LIST, .name = NAME, .offers = CTPROF_ARRAY_OF(kOffers),
+  .open_worker = open_nothing, .list = list, .close_worker = close_nothing}};
+
+const struct ctprof_plugin ctprof_plugin = {
+  .abi = CTPROF_ABI, .size = sizeof ctprof_plugin, .name = NAME, .version = "1.0", .description = "For tests.",
+  .sources = CTPROF_ARRAY_OF(kSources)};
+/* clang-format on */

@@ -1,0 +1,2 @@
+/* A library, but not a plugin. */
+const int something_else = 1;

@@ -1,0 +1,4 @@
+/* A peak under a sum. */
+#define NEWTYPE "PeakNs"
+#define RULE "SumNs"
+#include "sound_plugin.h"

@@ -1,0 +1,80 @@
+/* A sound plugin of one source and one metric, NAME_value, which is each thread's id.
+ *
+ * The files beside this one define some of the words below before they include it, and so spoil one thing each; sound.c spoils none,
+ * and shows that nothing else is wrong. NAME comes from the build: the file's name without its ending. */
+#include "ctprof/abi.h"
+
+#ifndef ABI
+#define ABI CTPROF_ABI
+#endif
+#ifndef PLUGIN_SIZE
+#define PLUGIN_SIZE sizeof(struct ctprof_plugin)
+#endif
+#ifndef PLUGIN_NAME
+#define PLUGIN_NAME NAME
+#endif
+#ifndef METRIC_SIZE
+#define METRIC_SIZE sizeof(struct ctprof_metric)
+#endif
+#ifndef METRIC
+#define METRIC NAME "_value"
+#endif
+#ifndef NEWTYPE
+#define NEWTYPE "GaugeCount"
+#endif
+#ifndef RULE
+#define RULE "MaxGaugeCount"
+#endif
+#ifndef STORAGE
+#define STORAGE CTPROF_U64
+#endif
+#ifndef OFFERED
+#define OFFERED &kMetric
+#endif
+#ifndef OFFER_SIZE
+#define OFFER_SIZE sizeof(struct ctprof_offer)
+#endif
+#ifndef OPEN_WORKER
+#define OPEN_WORKER open_nothing
+#endif
+#ifndef COLLECT
+#define COLLECT collect_tids
+#endif
+
+static inline int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+  (void)host, (void)worker, (void)message, (void)message_size;
+  return 0;
+}
+
+static inline void close_nothing(void* worker) { (void)worker; }
+
+static inline void fill_tids(struct ctprof_batch* batch, uint32_t rows) {
+  const uint64_t* tids = batch->inputs[0].values;
+  uint64_t* values = batch->cells[0].values;
+  for (uint32_t row = 0; values && row < rows; ++row) {
+    values[row] = tids[row];
+    batch->cells[0].gaps[row] = CTPROF_VALUE;
+  }
+}
+
+static inline int32_t collect_tids(void* worker, struct ctprof_batch* batch) {
+  (void)worker;
+  fill_tids(batch, batch->rows);
+  batch->rows_done = batch->rows;
+  return 0;
+}
+
+/* clang-format off */
+__attribute__((unused)) static const struct ctprof_metric kMetric = {
+  .size = METRIC_SIZE, .storage = STORAGE, .name = METRIC, .newtype = NEWTYPE, .rule = RULE, .description = "The thread's id."};
+
+static const struct ctprof_offer kOffers[] = {{.metric = OFFERED}};
+static const char* const kReads[] = {"tid"};
+static const struct ctprof_source kSources[] = {{
+  .size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = NAME, .offers = {kOffers, 1, OFFER_SIZE},
+  .reads = CTPROF_ARRAY_OF(kReads), .open_worker = OPEN_WORKER, .collect = COLLECT, .close_worker = close_nothing}};
+
+const struct ctprof_plugin ctprof_plugin = {
+  .abi = ABI, .size = PLUGIN_SIZE, .name = PLUGIN_NAME, .version = "1.0", .description = "For tests.",
+  .sources = CTPROF_ARRAY_OF(kSources)};
+/* clang-format on */
