@@ -197,12 +197,6 @@ AT(ctprof_parts, reserved, 4);
 AT(ctprof_parts, core, 8);
 AT(ctprof_parts, put, 16);
 
-SIZE(ctprof_parts, 24);
-AT(ctprof_parts, size, 0);
-AT(ctprof_parts, reserved, 4);
-AT(ctprof_parts, core, 8);
-AT(ctprof_parts, put, 16);
-
 SIZE(ctprof_rule, 128);
 AT(ctprof_rule, size, 0);
 AT(ctprof_rule, state_size, 4);
@@ -220,7 +214,6 @@ AT(ctprof_rule, delta, 88);
 AT(ctprof_rule, text, 96);
 AT(ctprof_rule, json, 104);
 AT(ctprof_rule, extras, 112);
-AT(ctprof_rule, parts, 120);
 AT(ctprof_rule, parts, 120);
 
 SIZE(ctprof_plugin, 120);
@@ -272,8 +265,6 @@ CALL(ctprof_rule, text, void (*)(const void*, const char*, const ctprof_sink*));
 CALL(ctprof_rule, json, void (*)(const void*, const ctprof_sink*));
 CALL(ctprof_rule, extras, void (*)(const void*, const ctprof_sink*));
 CALL(ctprof_rule, parts, void (*)(const void*, const ctprof_parts*));
-CALL(ctprof_rule, parts, void (*)(const void*, const ctprof_parts*));
-CALL(ctprof_parts, put, void (*)(void*, ctprof_text, ctprof_number, ctprof_text));
 
 // Scalar types.
 static_assert(std::is_same_v<ctprof_entity, std::uint32_t> && std::is_same_v<ctprof_storage, std::uint32_t>);
