@@ -146,7 +146,8 @@ class Input {
 // Some rows, at most CTPROF_MAX_ROWS. The threads' addresses come first among the inputs (see ThreadSource in source.hpp).
 class Batch {
  public:
-  Batch(ctprof_batch& batch, const ctprof_array& offers) : abi_(&batch), offers_(&offers) {}
+  Batch(ctprof_batch& batch, const ctprof_array& offers, const ctprof_array& reads)
+      : abi_(&batch), offers_(&offers), reads_(&reads) {}
 
   std::uint32_t rows() const { return abi_->rows; }
 
@@ -156,7 +157,12 @@ class Batch {
     return Column<Metric<N, R, E>::kStorage>(*abi_, index_of(metric.abi.name));
   }
 
-  // The source's `kReads` by position, after those that the stage brings.
+  // A column that the source reads, by name, without the question mark. Throws std::logic_error for one that it does not read.
+  template <class T>
+  Input<T> input(std::string_view name) const {
+    return Input<T>(abi_->inputs[read_of(name)]);
+  }
+  // The same by position: the stage's own reads first, then those of `kReads`.
   template <class T>
   Input<T> input(std::uint32_t index) const {
     return Input<T>(abi_->inputs[index]);
@@ -209,8 +215,19 @@ class Batch {
     throw std::logic_error("asked for the column of '" + std::string(name) + "', which it does not offer");
   }
 
+  std::uint32_t read_of(std::string_view name) const {
+    const auto* reads = static_cast<const char* const*>(reads_->items);
+    for (std::uint32_t i = 0; i < reads_->count; ++i) {
+      std::string_view read = reads[i];
+      if (read.ends_with('?')) read.remove_suffix(1);
+      if (read == name) return i;
+    }
+    throw std::logic_error("asked to read '" + std::string(name) + "', which is not among its reads");
+  }
+
   ctprof_batch* abi_;
   const ctprof_array* offers_;
+  const ctprof_array* reads_;
 };
 
 }  // namespace ctprof::sdk

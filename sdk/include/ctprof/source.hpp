@@ -79,13 +79,13 @@ struct ThreadSource : AnySource {
   static constexpr std::array kStageReads{"tgid", "tid", "task_dir?"};
 };
 
-// One row a process; input 0 is its id.
+// One row a process; input "process.tgid" is its id.
 struct ProcessSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_PROCESS;
   static constexpr std::array kStageReads{"process.tgid"};
 };
 
-// One row a cgroup; input 0 is its path (ctprof_text).
+// One row a cgroup; input "cgroup.path" is its path (ctprof_text).
 struct CgroupSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_CGROUP;
   static constexpr std::array kStageReads{"cgroup.path"};
@@ -144,7 +144,7 @@ class SourceTable {
 
   static std::int32_t collect(void* worker, ctprof_batch* batch) noexcept {
     return contained(batch->message, batch->message_size, [&] {
-      static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray));
+      static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray, kReadArray));
       batch->rows_done = batch->rows;
     });
   }
