@@ -1,0 +1,87 @@
+#include "plugins/procfs-sched/probe.hpp"
+
+#include <cerrno>
+#include <cstdio>
+
+#include "ctprof/files.hpp"
+#include "plugins/procfs-sched/io.hpp"
+#include "plugins/procfs-sched/sched.hpp"
+#include "plugins/procfs-sched/schedstat.hpp"
+#include "plugins/procfs-sched/smaps_rollup.hpp"
+#include "plugins/procfs-sched/stat.hpp"
+
+namespace ctprof::procfs {
+namespace {
+
+// Whether the sample thread has no file of this name; one that it has, but may not be read, is not missing.
+bool is_missing(const sdk::Host& host, const char* name) {
+  sdk::TextFile file;
+  return !file.read(host, host.sample(), name) && file.last_errno() == ENOENT;
+}
+
+template <class File>
+void refuse_if_missing(const sdk::Host& host, const sdk::Probe& probe, std::string_view reason) {
+  if (is_missing(host, File::kName)) File::refuse(probe, Gap::Unsupported, reason);
+}
+
+void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason) {
+  SchedStatistics::refuse(probe, gap, reason);
+  probe.refuse(vocabulary::voluntary_sleep_ns, gap, reason);
+}
+
+// The statistics are not printed: for want of the option, or because the switch is off.
+void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), "sys/kernel/sched_schedstats");
+  if (!text)
+    return refuse_statistics(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats");
+  if (sdk::trimmed(text.value) == "0")
+    return refuse_statistics(probe, Gap::SwitchedOff,
+                             "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on");
+  refuse_statistics(probe, Gap::Unsupported, "the sched files have no statistics although kernel.sched_schedstats is on");
+}
+
+void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const Sched& sched) {
+  if (!sched[SchedKey::NrWakeups]) return why_no_statistics(host, probe);
+  if (!sched[SchedKey::SumBlockRuntime]) {
+    constexpr std::string_view kReason = "the sched files have no sum_block_runtime, which came with Linux 5.16";
+    probe.refuse(vocabulary::block_sum, Gap::Unsupported, kReason);
+    probe.refuse(vocabulary::voluntary_sleep_ns, Gap::Unsupported, kReason);
+  }
+  if (!sched[SchedKey::CoreForceidleSum])
+    probe.refuse(vocabulary::core_forceidle_sum, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)");
+}
+
+void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_view text) {
+  const Sched sched = parse_sched(text);
+  probe_statistics(host, probe, sched);
+  if (!sched[SchedKey::ExtEnabled])
+    probe.refuse(vocabulary::ext_enabled, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)");
+  if (fair_slice(sched).gap == Gap::Unsupported)
+    probe.refuse(vocabulary::fair_slice_ns, Gap::Unsupported, "the sched files have no se.slice, which came with Linux 6.12");
+}
+
+}  // namespace
+
+void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
+  if (is_missing(host, StatFile::kName)) return;  // no sample to learn from
+  refuse_if_missing<SchedstatFile>(host, probe, "the kernel has no CONFIG_SCHED_INFO: threads have no schedstat file");
+  refuse_if_missing<IoFile>(host, probe, "the kernel has no CONFIG_TASK_IO_ACCOUNTING: threads have no io file");
+  refuse_if_missing<SchedFile>(host, probe, "the kernel has no CONFIG_SCHED_DEBUG: threads have no sched file");
+  sdk::TextFile file;
+  const auto sched = file.read(host, host.sample(), SchedFile::kName);
+  if (sched) probe_sched(host, probe, sched.value);
+}
+
+void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
+  // In a recorded tree some processes have the file and some not, whatever the kernel.
+  if (!host.live()) return;
+  sdk::TextFile file;
+  char path[64];
+  std::snprintf(path, sizeof path, "%llu/smaps_rollup", static_cast<unsigned long long>(host.sample().tgid));
+  if (!file.read(host.proc(), path) && file.last_errno() == ENOENT)
+    SmapsRollupField::refuse(probe, Gap::Unsupported,
+                             "the kernel has no CONFIG_PROC_PAGE_MONITOR: processes have no smaps_rollup file");
+}
+
+}  // namespace ctprof::procfs

@@ -1,0 +1,15 @@
+// What this host's /proc lacks, found by looking at one thread that exists.
+//
+// A missing file or key is refused here once, with the kernel option or switch that would bring it, so that a file that is missing
+// later went away with its thread. Permission is not looked at: it may be there for some threads and not for others.
+
+#pragma once
+
+#include "ctprof/host.hpp"
+
+namespace ctprof::procfs {
+
+void probe_threads(const sdk::Host& host, const sdk::Probe& probe);
+void probe_processes(const sdk::Host& host, const sdk::Probe& probe);
+
+}  // namespace ctprof::procfs

@@ -1,0 +1,53 @@
+#include "plugins/procfs-sched/smaps_rollup.hpp"
+
+#include <cstdio>
+
+#include "plugins/procfs-sched/missing.hpp"
+#include "plugins/procfs-sched/numbers.hpp"
+#include "plugins/procfs-sched/stat.hpp"
+
+namespace ctprof::procfs {
+namespace {
+
+// False when it should be a size and is not; a line of another kind adds nothing.
+bool parse_line(std::string_view line, std::vector<ctprof_entry>& entries) {
+  const std::string_view key = sdk::take(line, ':');
+  const bool header = key.find_first_of(" -") != key.npos;
+  std::string_view value = bare(line);
+  if (header || !value.ends_with(" kB")) return !key.empty();
+  const auto kib = u64(bare(value.substr(0, value.size() - 3)));
+  if (!kib || key.empty()) return false;
+  entries.push_back({{key.data(), key.size()}, kib.value});
+  return true;
+}
+
+}  // namespace
+
+bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entries) {
+  entries.clear();
+  while (!text.empty())
+    if (!parse_line(sdk::take(text, '\n'), entries)) return false;
+  return !entries.empty();
+}
+
+sdk::Reading<sdk::Entries> SmapsRollup::of_process(std::uint64_t tgid) {
+  const auto text = read(tgid, "smaps_rollup");
+  if (!text) return why_missing(tgid, text.gap);
+  if (!parse_smaps_rollup(text.value, entries_)) return Gap::Malformed;
+  return sdk::Entries(entries_);
+}
+
+sdk::Reading<std::string_view> SmapsRollup::read(std::uint64_t tgid, const char* name) {
+  char path[64];
+  std::snprintf(path, sizeof path, "%llu/%s", static_cast<unsigned long long>(tgid), name);
+  return file_.read(host_.proc(), path);
+}
+
+Gap SmapsRollup::why_missing(std::uint64_t tgid, Gap gap) {
+  if (gap == Gap::Denied) return gap;
+  const auto stat = read(tgid, "stat");
+  if (!stat) return stat.gap;
+  return has_no_memory(parse_stat(stat.value)) ? Gap::NotApplicable : of_tree(host_, gap);
+}
+
+}  // namespace ctprof::procfs

@@ -1,0 +1,40 @@
+// /proc/<tgid>/smaps_rollup: the memory of a process by kind, lines `Key:   number kB` under a line with the address range.
+//
+// Dear to read: the kernel walks all page tables. It needs CONFIG_PROC_PAGE_MONITOR and the right to ptrace the target. A process without
+// memory (a kernel thread, a zombie) fails to open it.
+
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "ctprof/batch.hpp"
+#include "ctprof/files.hpp"
+#include "ctprof/host.hpp"
+#include "plugins/procfs-sched/fields.hpp"
+#include "plugins/vocabulary/vocabulary.hpp"
+
+namespace ctprof::procfs {
+
+using SmapsRollupField = Fields<vocabulary::process_smaps_rollup>;
+
+// Entries are views into `text`, and in KiB. False when a line cannot be understood, or none is a size.
+bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entries);
+
+// Reads the file of a process, and tells why where there is none. One per worker; what it returns lives until the next call.
+class SmapsRollup {
+ public:
+  explicit SmapsRollup(const sdk::Host& host) : host_(host) {}
+  sdk::Reading<sdk::Entries> of_process(std::uint64_t tgid);
+
+ private:
+  sdk::Reading<std::string_view> read(std::uint64_t tgid, const char* name);
+  Gap why_missing(std::uint64_t tgid, Gap gap);
+
+  sdk::Host host_;
+  sdk::TextFile file_;
+  std::vector<ctprof_entry> entries_;
+};
+
+}  // namespace ctprof::procfs
