@@ -208,7 +208,7 @@ class Batch {
   }
 
  private:
-  std::uint32_t index_of(const char* name) const {
+  std::uint32_t index_of(std::string_view name) const {
     const auto* offers = static_cast<const ctprof_offer*>(offers_->items);
     for (std::uint32_t i = 0; i < offers_->count; ++i)
       if (offers[i].metric->name == name) return i;

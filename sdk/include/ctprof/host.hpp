@@ -60,7 +60,7 @@ class Probe {
   template <class N, class R, Entity E>
   void refuse(const Metric<N, R, E>& metric, Gap gap, std::string_view reason) const {
     for (std::uint32_t i = 0; i < offers_->count; ++i)
-      if (offer(i).metric->name == metric.abi.name) refuse(i, gap, reason);
+      if (std::string_view(offer(i).metric->name) == metric.abi.name) refuse(i, gap, reason);
   }
 
   void refuse_all(Gap gap, std::string_view reason) const {
