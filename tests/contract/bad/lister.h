@@ -26,11 +26,11 @@ static inline void fill_rows(struct ctprof_batch* batch, uint32_t rows) {
 static int32_t list(void* worker, struct ctprof_listing* listing);
 
 /* clang-format off */
-#define KEY(what, kind, how) { \
-  .size = sizeof(struct ctprof_metric), .storage = how, .name = what, .newtype = kind, .rule = "Key"}
-static const struct ctprof_metric kTgid = KEY("tgid", "IdU32", CTPROF_U64), kTid = KEY("tid", "IdU32", CTPROF_U64);
-static const struct ctprof_metric kStart = KEY("start_time_clock_ticks", "IdU64", CTPROF_U64);
-static const struct ctprof_metric kComm = KEY("comm", "IdText", CTPROF_STRING);
+#define KEY(what, kind, how, measure) { \
+  .size = sizeof(struct ctprof_metric), .storage = how, .name = what, .newtype = kind, .rule = "Key", .unit = measure}
+static const struct ctprof_metric kTgid = KEY("tgid", "IdU32", CTPROF_U64, "none"), kTid = KEY("tid", "IdU32", CTPROF_U64, "none");
+static const struct ctprof_metric kStart = KEY("start_time_clock_ticks", "IdU64", CTPROF_U64, "ticks");
+static const struct ctprof_metric kComm = KEY("comm", "IdText", CTPROF_STRING, "text");
 static const struct ctprof_offer kOffers[] = {{&kTgid, 90, 0}, {&kTid, 90, 0}, {&kStart, 90, 0}, {&kComm, 90, 0}};
 static const struct ctprof_source kSources[] = {{
   .size = sizeof(struct ctprof_source), .stage = CTPROF_STAGE_LIST, .name = NAME, .offers = CTPROF_ARRAY_OF(kOffers),

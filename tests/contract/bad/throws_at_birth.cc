@@ -1,6 +1,4 @@
-// Throws when it is asked what it can do, and when it is made.
-
-#include <stdexcept>
+// Throws something that is no exception when it is made.
 
 #include "ctprof/plugin.hpp"
 
@@ -13,7 +11,6 @@ constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kValue{{.name = "thro
 class Throws : public sdk::ThreadSource {
  public:
   static constexpr auto kOffers = sdk::offers(kValue);
-  static void probe(const sdk::Host&, const sdk::Probe&) { throw std::runtime_error("thrown while probing"); }
   explicit Throws(const sdk::Host&) { throw 7; }
   void collect(const sdk::Batch&) {}
 };

@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+"""What becomes of plugins that break the contract, and what plugins that keep it may rely on.
+
+Environment: CTPROF, FIXTURES; BAD_PLUGINS, FROZEN_PLUGIN and EXAMPLE_PLUGINS, the directories that hold the shared objects.
+
+Captures are of a recorded tree where what other plugins read must stay the same to the cell, and of this host where plugins must bear it.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import file_json  # noqa: E402
+import harness  # noqa: E402
+from file_json import Gap  # noqa: E402
+
+KERNEL = "6.12"
+FAILED = Gap("SourceFailed")
+
+# The whole plugin is refused; words of the reason.
+REFUSED = {
+    "not_elf": "not an ELF",
+    "empty": "not an ELF",
+    "cut_short": "",
+    "no_symbol": "no symbol 'ctprof_plugin'",
+    "another_abi": "ABI 2, this ctprof speaks 1",
+    "small_plugin": "its table is of size 8",
+    "lying_size": "its table is of size",
+    "small_metric": "a metric of size 16",
+    "small_offers": "items of 4 bytes",
+    "null_collect": "NULL for collect",
+    "null_metric": "a metric that is NULL",
+    "peak_summed": "a peak does not add up",
+    "units_differ": "newtype and rule are about different units",
+    "dead_reduced": "a dead counter never moves",
+    "category_counted": "a category is a name, not a quantity",
+    "unknown_rule": "the rule 'unknown_rule_mean'",
+    "wrong_storage": "'wrong_storage_value' stores GaugeCount",
+}
+
+# The plugin is loaded, and a metric of it is not.
+METRIC_REFUSED = {
+    "clash": "its metric 'run_time_ns' is a thread's MonotonicCount",
+    "unprefixed": "must begin with 'unprefixed_'",
+}
+
+# The plugin is loaded, and its source fails. What a cell may hold then, given the thread's id; words of the sentence.
+FAILS = {
+    "wrong_rows": (lambda cell, tid: cell in (tid, FAILED), "rows of a batch of"),
+    "fails_half_way": (lambda cell, tid: cell in (tid, FAILED), "the second half is missing"),
+    "leaves_untouched": (lambda cell, tid: cell == FAILED, "without value or reason"),
+    "gap_out_of_range": (lambda cell, tid: cell == FAILED, "without value or reason"),
+    "row_out_of_range": (lambda cell, tid: cell in ("astray", FAILED), "put a value into row"),
+    "offer_out_of_range": (lambda cell, tid: cell == FAILED, "put a value into offer 1"),
+    "put_wrong_kind": (lambda cell, tid: cell == FAILED, "put a string into 'put_wrong_kind_value'"),
+    "opens_badly": (lambda cell, tid: cell == FAILED, "the device is on fire"),
+    "throws": (lambda cell, tid: cell in (tid, FAILED), "thrown half way"),
+    "throws_at_birth": (lambda cell, tid: cell == FAILED, "an exception without words"),
+}
+
+# The plugin is loaded, and its sources are not run at all, or to no effect; words of the sentence.
+LEFT_OUT = {
+    "circle": "circle",
+    "lister_fails": "lost count",
+    "lister_lies": "where there was room for",
+}
+
+
+class Plugins(unittest.TestCase):
+    longMessage = False
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = harness.scratch()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.without = cls.captured_tree("without")[1]
+
+    @classmethod
+    def place(cls, name):
+        """A directory with that plugin and no other."""
+        place = pathlib.Path(cls.scratch.name) / name
+        library = place / f"{name}.so"
+        if not library.exists():
+            place.mkdir()
+            broken = {"not_elf": b"just a text\n", "empty": b"", "cut_short": cls.built("sound").read_bytes()[:256]}
+            if name in broken:
+                library.write_bytes(broken[name])
+            else:
+                shutil.copy(cls.built(name), library)
+        return place
+
+    @staticmethod
+    def built(name):
+        for variable in ("BAD_PLUGINS", "FROZEN_PLUGIN"):
+            if (library := pathlib.Path(os.environ[variable]) / f"{name}.so").exists():
+                return library
+        raise AssertionError(f"no plugin {name} was built")
+
+    @classmethod
+    def captured(cls, name, *words, before=()):
+        """A finished run of capture, and its file."""
+        path = os.path.join(cls.scratch.name, f"{name}.ctprof.zst")
+        done = harness.capture(path, *words, before=before)
+        return done, file_json.load(path)
+
+    @classmethod
+    def captured_tree(cls, name, *words, before=()):
+        return cls.captured(name, *words, before=("--rootfs", harness.fixture(KERNEL), *before))
+
+    def captured_with(self, name):
+        return self.captured_tree(name, before=("--plugin-path", str(self.place(name))))
+
+    def assert_one_line(self, name, said, words):
+        """Standard error has one line about the plugin, with its file and the reason."""
+        lines = [line for line in said.splitlines() if name in line]
+        self.assertEqual(len(lines), 1, f"not one line about {name}:\n{said}")
+        self.assertIn(f"{name}.so", lines[0])
+        self.assertIn(words, lines[0])
+
+    def assert_others_kept(self, file, brought=""):
+        """Everything that the capture without the plugin has is there, and the same; nothing is but what it brought."""
+        self.assertEqual(file.faults(), [])
+        self.assertEqual(list(file.threads), list(self.without.threads), "other threads")
+        for key, row in self.without.threads.items():
+            others = {column: cell for column, cell in file.threads[key].items() if not brought or not column.startswith(brought)}
+            self.assertEqual(others, row, f"the row of {key}")
+
+
+class Refused(Plugins):
+    def test_found_by_itself_it_is_one_line(self):
+        for name, words in REFUSED.items():
+            with self.subTest(name):
+                done, file = self.captured_with(name)
+                self.assert_one_line(name, done.stderr, words)
+                self.assert_others_kept(file)
+
+    def test_asked_for_by_name_it_is_an_error(self):
+        for name, words in REFUSED.items():
+            with self.subTest(name):
+                target = os.path.join(self.scratch.name, "never")
+                done = harness.run("--plugin-path", str(self.place(name)), f"--plugins={name}", "capture", "-o", target)
+                self.assertEqual(done.returncode, 2)
+                self.assertFalse(os.path.exists(target))
+                self.assert_one_line(name, done.stderr, words)
+
+    def test_a_metric_is_refused_and_the_plugin_stays(self):
+        for name, words in METRIC_REFUSED.items():
+            with self.subTest(name):
+                done, file = self.captured_with(name)
+                self.assert_one_line(name, done.stderr, words)
+                self.assert_others_kept(file)
+
+    def test_of_two_with_one_name_the_first_stays(self):
+        done, file = self.captured_with("duplicate")
+        self.assert_one_line("duplicate", done.stderr, "'procfs-sched' is loaded already")
+        self.assert_others_kept(file)
+
+    def test_plugins_tells_of_each(self):
+        for name, words in {**REFUSED, **METRIC_REFUSED}.items():
+            with self.subTest(name):
+                done = harness.run("--plugin-path", str(self.place(name)), "plugins")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"{name}.so", done.stdout + done.stderr)
+                self.assertIn(words, " ".join((done.stdout + done.stderr).split()))
+
+
+class Fails(Plugins):
+    def test_the_sound_one_is_sound(self):
+        done, file = self.captured_with("sound")
+        self.assertNotIn("sound.so", done.stderr)
+        self.assert_others_kept(file, "sound_")
+        for (_, tid), row in file.threads.items():
+            self.assertEqual(row["sound_value"], tid)
+
+    def test_a_failing_source_costs_its_own_cells(self):
+        for name, (may_hold, words) in FAILS.items():
+            with self.subTest(name):
+                done, file = self.captured_with(name)
+                self.assert_one_line(name, done.stderr, words)
+                self.assert_others_kept(file, f"{name}_")
+                cells = {tid: row[f"{name}_value"] for (_, tid), row in file.threads.items()}
+                self.assertEqual([(tid, cell) for tid, cell in cells.items() if not may_hold(cell, tid)], [])
+                self.assertTrue(name == "wrong_rows" or FAILED in cells.values())
+
+    def test_half_of_a_half_way_failure_is_kept(self):
+        for name in ("fails_half_way", "throws"):
+            cells = [row[f"{name}_value"] for row in self.captured_with(name)[1].threads.values()]
+            self.assertLess(0, cells.count(FAILED))
+            self.assertLess(cells.count(FAILED), len(cells))
+
+    def test_a_source_that_is_left_out_changes_nothing(self):
+        for name, words in LEFT_OUT.items():
+            with self.subTest(name):
+                done, file = self.captured_with(name)
+                self.assert_one_line(name, done.stderr, words)
+                self.assert_others_kept(file, f"{name}_")
+
+    def test_a_value_that_was_never_put_breaks_nothing(self):
+        for name in ("claims_a_map", "claims_a_text"):
+            with self.subTest(name):
+                _, file = self.captured_with(name)
+                self.assert_others_kept(file, f"{name}_")
+                cells = [row[f"{name}_value"] for row in file.threads.values()]
+                self.assertTrue(all(cell in ({}, "", FAILED) for cell in cells), cells)
+
+    def test_probing_that_throws_is_a_reason(self):
+        done = harness.run("--plugin-path", str(self.place("throws_in_probe")), "plugins", "--format", "json")
+        plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "throws_in_probe")
+        self.assertIn("thrown while probing", json.dumps(plugin))
+        _, file = self.captured_with("throws_in_probe")
+        self.assert_others_kept(file, "throws_in_probe_")
+
+    def test_all_of_them_at_once_on_this_host(self):
+        names = [*REFUSED, *METRIC_REFUSED, *FAILS, *LEFT_OUT, "duplicate", "claims_a_map", "claims_a_text", "throws_in_probe", "sound"]
+        before = [word for name in names for word in ("--plugin-path", str(self.place(name)))]
+        for jobs in ("1", "4"):
+            done, file = self.captured(f"host{jobs}", "--jobs", jobs, before=before)
+            self.assertEqual(file.faults(), [])
+            own = file.threads[(os.getpid(), os.getpid())]
+            self.assertEqual(own["sound_value"], os.getpid())
+            self.assertIsInstance(own["run_time_ns"], int)
+            for name, (_, words) in FAILS.items():
+                self.assert_one_line(f"{name}.so", done.stderr, words)
+
+
+class Kept(Plugins):
+    def frozen(self, *words):
+        return self.captured_tree("frozen", *words, before=("--plugin-path", str(self.place("frozen"))))
+
+    def test_a_plugin_of_the_first_abi_works(self):
+        done, file = self.frozen()
+        self.assertNotIn("frozen", done.stderr)
+        self.assert_others_kept(file, "frozen_")
+        for (_, tid), row in file.threads.items():
+            expected = {
+                "frozen_number": tid,
+                "frozen_signed": -tid,
+                "frozen_text": f"thread {tid}",
+                "frozen_flag": tid % 2 == 1,
+                "frozen_set": [0, 2],
+                "frozen_map": {"one": 1, "tid": tid},
+                "frozen_odd": tid if tid % 2 else Gap("NotApplicable"),
+            }
+            self.assertEqual({name: row[name] for name in expected}, expected)
+        rows = len(file.threads)
+        self.assertEqual(file.document["frozen_summary"], {"rows": rows, "inner": {"listed": True, "nothing": None}})
+
+    def test_it_may_put_what_nobody_wants(self):
+        _, file = self.frozen("--metrics", "frozen_number")
+        self.assertEqual(file.faults(), [])
+        self.assertEqual({row["frozen_number"] for row in file.threads.values()}, {tid for _, tid in file.threads})
+        self.assertFalse(any("frozen_text" in row for row in file.threads.values()))
+
+    def test_its_rule_and_its_derived_metric_work(self):
+        _, file = self.frozen()
+        path = os.path.join(self.scratch.name, "frozen.ctprof.zst")
+        done = harness.run("--plugin-path", str(self.place("frozen")), "show", path, "--format", "json", "--limit", "0")
+        shown = [row for row in json.loads(done.stdout)["rows"] if row["metric"] == "frozen_number"]
+        self.assertEqual(sum(row["value"] for row in shown), sum(tid for _, tid in file.threads))
+        self.assertIn("frozen_odd_part", {row["metric"] for row in json.loads(done.stdout)["rows"]})
+
+    def test_every_plugin_adds_up(self):
+        """Ours, the examples and the frozen one, on each recorded tree and on this host."""
+        before = ["--plugin-path", str(self.place("frozen")), "--plugin-path", os.environ["EXAMPLE_PLUGINS"]]
+        files = [self.captured("all", before=before)[1]]
+        for kernel in harness.kernels():
+            files.append(self.captured(kernel, before=("--rootfs", harness.fixture(kernel), *before))[1])
+        for file in files:
+            self.assertEqual(file.faults(), [])
+            for name in ("example_wchan", "examplec_util_avg", "frozen_number"):
+                self.assertTrue(all(name in row for row in file.threads.values()), name)
+
+
+if __name__ == "__main__":
+    harness.main()

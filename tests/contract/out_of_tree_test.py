@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""A stranger's view: ctprof installed into a directory of its own, the SDK found through ctprof-sdk.pc alone, plugins built elsewhere.
+
+    out_of_tree_test.py BUILD_DIR EXAMPLE_DIR SDK_README
+
+Runs the example plugins' own test, shows and compares their file by a ctprof without them, and follows sdk/README.md to the letter.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, EXAMPLE, README = map(pathlib.Path, sys.argv[1:4])
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+class Stranger(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.home = pathlib.Path(cls.directory.name)
+        stage = cls.home / "stage"
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", stage)
+        cls.ctprof = next(stage.rglob("bin/ctprof"))
+        cls.env = {
+            "PATH": f"{cls.ctprof.parent}:/usr/bin:/bin",
+            "PKG_CONFIG_PATH": str(next(stage.rglob("ctprof-sdk.pc")).parent),
+            "PKG_CONFIG_SYSROOT_DIR": str(stage),
+            "LC_ALL": "C.UTF-8",
+        }
+        for keep in ("CC", "CXX"):
+            if keep in os.environ:
+                cls.env[keep] = os.environ[keep]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def built_example(self):
+        source = self.home / "example"
+        if not source.exists():
+            shutil.copytree(EXAMPLE, source)
+            run("meson", "setup", source / "build", source, env=self.env)
+            run("meson", "compile", "-C", source / "build", env=self.env)
+        return source / "build"
+
+    def test_installed_headers_are_the_only_ones_used(self):
+        commands = json.loads((self.built_example() / "compile_commands.json").read_text())
+        for entry in commands:
+            self.assertIn(str(self.home), entry["command"])
+            self.assertNotIn(str(EXAMPLE.parent.parent), entry["command"])
+
+    def test_the_example_passes_its_own_test(self):
+        done = run("meson", "test", "-C", self.built_example(), env=self.env)
+        self.assertRegex(done.stdout, r"Ok:\s+1")
+
+    def test_a_file_is_read_without_the_plugins(self):
+        file = str(self.home / "with.ctprof.zst")
+        run(self.ctprof, "--plugin-path", self.built_example(), "capture", "-o", file, "-p", os.getpid(), env=self.env)
+        show = run(self.ctprof, "show", file, "--format", "json", env=self.env)
+        shown = {row["metric"]: row["value"] for row in json.loads(show.stdout)["rows"]}
+        self.assertIn("example_wchan", shown)
+        self.assertIn("examplec_util_avg", shown)
+        compare = run(self.ctprof, "compare", file, file, "--format", "json", env=self.env)
+        self.assertIn("examplec_util_avg", {row["metric"] for row in json.loads(compare.stdout)["rows"]})
+        for done in (show, compare):
+            said = [line for line in done.stderr.splitlines() if "examplec_mean" in line]
+            self.assertEqual(len(said), 1, done.stderr)
+            self.assertIn("MaxGaugeCount", said[0])
+
+    def test_the_readme_does_what_it_says(self):
+        text = README.read_text()
+        place = self.home / "readme"
+        place.mkdir()
+        commands = re.findall(r"```sh\n(.*?)```", text, re.S)
+        files = dict(re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)```", text, re.S))
+        self.assertEqual(set(files), {"children.cc", "meson.build"})
+        write = "".join(f"cat > {name} <<'end of file'\n{content}end of file\n" for name, content in files.items())
+        script = "set -e\n" + commands[0] + write + "\n".join(commands[1:])
+        done = run("bash", "-c", script, cwd=place, env=self.env)
+        self.assertIn("hello_children", done.stdout)
+        snapshots = [place / "hello" / f"{name}.ctprof.zst" for name in ("before", "after")]
+        compare = run(self.ctprof, "compare", *snapshots, "--metrics", "hello_children", "--format", "json", env=self.env)
+        first = json.loads(compare.stdout)["rows"][0]
+        self.assertEqual((first["metric"], first["delta"]), ("hello_children", 5))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
