@@ -7,7 +7,7 @@
 //
 // A pair without meaning does not compile, and the compiler prints why in a sentence (newtypes.hpp).
 //
-// What is here:   Metric, Derived, Rule, and a type for every newtype and built-in rule.
+// What is here:   Metric, and a type for every newtype and built-in rule.
 // What is not:    filling cells (batch.hpp), offering metrics (source.hpp).
 
 #pragma once
