@@ -1,0 +1,168 @@
+#include "core/capture/identity_reader.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+// Fields of stat between the state and the start time (field 22), counted from the closing parenthesis.
+constexpr int kFieldsBeforeStart = 20;
+
+void put_gap(Column& column, std::size_t row, Gap gap) { column.gaps()[row] = static_cast<ctprof_gap>(gap); }
+
+void put(Column& column, std::size_t row, std::uint64_t value) {
+  column.u64()[row] = value;
+  put_gap(column, row, Gap::None);
+}
+
+void put_id(Column& column, std::size_t row, Id id) {
+  column.ids()[row] = id;
+  put_gap(column, row, Gap::None);
+}
+
+}  // namespace
+
+void add_identity_columns(Table& threads) {
+  for (const std::string_view name : {kTid, kTgid, kPcomm, kComm, kCgroup, kStartTime})
+    threads.add(identity_metric(name), Gap::Untouched).provenance = {identity_metric(name).plugin, "lister", Gap::None, {}};
+}
+
+IdentityColumns identity_columns(Table& threads) {
+  return {*threads.find(kTid),  *threads.find(kTgid),   *threads.find(kPcomm),
+          *threads.find(kComm), *threads.find(kCgroup), *threads.find(kStartTime)};
+}
+
+std::optional<StatIdentity> parse_stat_identity(std::string_view text) {
+  const auto open = text.find('('), close = text.rfind(')');
+  if (open == text.npos || close == text.npos || close < open) return std::nullopt;
+  std::string_view rest = text.substr(close + 1);
+  for (int field = 0; field < kFieldsBeforeStart; ++field) sdk::take(rest, ' ');
+  const auto start = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
+  if (!start) return std::nullopt;
+  return StatIdentity{sdk::trimmed(text.substr(open + 1, close - open - 1)), start.value};
+}
+
+std::optional<std::string_view> parse_cgroup_path(std::string_view text) {
+  while (!text.empty())
+    if (std::string_view line = sdk::take(text, '\n'); line.starts_with("0::/")) return line.substr(3);
+  return std::nullopt;
+}
+
+bool ThreadedCgroups::threads_can_differ(std::string_view path) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = known_.find(std::string(path)); it != known_.end()) return it->second;
+  }
+  const bool differ = look(path);
+  const std::lock_guard lock(mutex_);
+  known_.emplace(path, differ);
+  return differ;
+}
+
+bool ThreadedCgroups::look(std::string_view path) const {
+  if (root_fd_ < 0 || path.starts_with("/..")) return true;
+  if (path == "/") return root_has_threaded_child();
+  sdk::TextFile file;
+  const auto type = file.read(root_fd_, ("." + std::string(path) + "/cgroup.type").c_str());
+  return !type || sdk::trimmed(type.value) != "domain";
+}
+
+// The root has no type of its own; it is a threaded domain when a child is threaded.
+bool ThreadedCgroups::root_has_threaded_child() const {
+  const int fd = ::openat(root_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
+  if (!directory) return true;
+  sdk::TextFile file;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (entry->d_name[0] == '.' || entry->d_type != DT_DIR) continue;
+    const auto type = file.read(root_fd_, (std::string(entry->d_name) + "/cgroup.type").c_str());
+    if (type && sdk::trimmed(type.value) == "threaded") return true;
+  }
+  return false;
+}
+
+IdentityReader::IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts, ThreadedCgroups& threaded,
+                               std::vector<std::uint64_t>& read_at, std::uint64_t clock_start)
+    : roots_(roots),
+      columns_(columns),
+      texts_(texts),
+      threaded_(threaded),
+      read_at_(read_at),
+      clock_start_(clock_start),
+      stat_texts_(kRows) {}
+
+std::uint32_t IdentityReader::read(std::span<const ThreadId> threads, std::size_t first_row) {
+  std::size_t row = first_row;
+  for (const ThreadId& thread : threads)
+    if (read_one(thread, row)) ++row;
+  return static_cast<std::uint32_t>(row - first_row);
+}
+
+void IdentityReader::release() {
+  directories_.clear();
+  task_dirs_.clear();
+  stats_.clear();
+  stat_gaps_.clear();
+}
+
+void IdentityReader::read_cgroups(std::size_t first_row, std::uint32_t rows) {
+  for (std::size_t row = first_row; row < first_row + rows; ++row)
+    read_cgroup({columns_.tgid.u64()[row], columns_.tid.u64()[row]}, -1, row);
+}
+
+bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
+  char path[64];
+  std::snprintf(path, sizeof path, "%llu/task/%llu", static_cast<unsigned long long>(thread.tgid),
+                static_cast<unsigned long long>(thread.tid));
+  sdk::Fd directory(::openat(roots_.proc_fd.get(), path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory && gap_of_errno(errno) == Gap::ThreadGone) return false;
+  const auto stat = directory ? file_.read(directory.get(), "stat") : sdk::Reading<std::string_view>(gap_of_errno(errno));
+  if (stat.gap == Gap::ThreadGone) return false;
+  read_at_[row] = now_ns() - clock_start_;
+  put(columns_.tid, row, thread.tid);
+  put(columns_.tgid, row, thread.tgid);
+  put_gap(columns_.comm, row, stat.gap);
+  put_gap(columns_.start_time, row, stat.gap);
+  std::string& kept = stat_texts_[stats_.size()];
+  kept.assign(stat ? stat.value : std::string_view{});
+  stats_.push_back({kept.data(), kept.size()});
+  stat_gaps_.push_back(static_cast<ctprof_gap>(stat.gap));
+  if (stat) read_stat(kept, row);
+  read_cgroup(thread, directory.get(), row);
+  task_dirs_.push_back(directory.get());
+  directories_.push_back(std::move(directory));
+  return true;
+}
+
+void IdentityReader::read_stat(std::string_view text, std::size_t row) {
+  if (const auto identity = parse_stat_identity(text)) {
+    put_id(columns_.comm, row, texts_.intern(identity->comm));
+    put(columns_.start_time, row, identity->start_time);
+    return;
+  }
+  put_gap(columns_.comm, row, Gap::Malformed);
+  put_gap(columns_.start_time, row, Gap::Malformed);
+}
+
+void IdentityReader::read_cgroup(const ThreadId& thread, int directory, std::size_t row) {
+  if (thread.tgid == shared_tgid_) return put_id(columns_.cgroup, row, shared_cgroup_);
+  char path[64];
+  std::snprintf(path, sizeof path, "%llu/task/%llu/cgroup", static_cast<unsigned long long>(thread.tgid),
+                static_cast<unsigned long long>(thread.tid));
+  const auto text = directory < 0 ? file_.read(roots_.proc_fd.get(), path) : file_.read(directory, "cgroup");
+  if (!text) return put_gap(columns_.cgroup, row, text.gap);
+  const auto cgroup = parse_cgroup_path(text.value);
+  if (!cgroup) return put_gap(columns_.cgroup, row, Gap::Unsupported);
+  const Id id = texts_.intern(*cgroup);
+  put_id(columns_.cgroup, row, id);
+  if (!threaded_.threads_can_differ(*cgroup)) shared_tgid_ = thread.tgid, shared_cgroup_ = id;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,101 @@
+// The core's own reading of who a thread is: its directory, its stat file, and its cgroup where threads of a process can differ.
+//
+// One reader a worker. It reads a run of rows, leaves out those that went away before anything could be read, and keeps the others'
+// directories open and their stat texts in memory until `release`, so that sources need not open and read them again.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/capture/roots.hpp"
+#include "core/capture/source_run.hpp"
+#include "core/capture/walk.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+
+// The identity columns of a thread table, found once.
+struct IdentityColumns {
+  Column& tid;
+  Column& tgid;
+  Column& pcomm;
+  Column& comm;
+  Column& cgroup;
+  Column& start_time;
+};
+void add_identity_columns(Table& threads);
+IdentityColumns identity_columns(Table& threads);  // REQUIRES: added
+
+// Whether threads of one process can be in different cgroups: only below a threaded one, which the cgroup itself tells. Shared by workers.
+class ThreadedCgroups {
+ public:
+  explicit ThreadedCgroups(const Roots& roots) : root_fd_(roots.cgroup_fd.get()) {}
+  // For the cgroup that one thread of a process is in.
+  bool threads_can_differ(std::string_view path);
+
+ private:
+  bool look(std::string_view path) const;
+  bool root_has_threaded_child() const;
+
+  int root_fd_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, bool> known_;
+};
+
+class IdentityReader {
+ public:
+  // Rows that a reader holds open at once.
+  static constexpr std::uint32_t kRows = 128;
+
+  IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts, ThreadedCgroups& threaded,
+                 std::vector<std::uint64_t>& read_at, std::uint64_t clock_start);
+
+  // Reads at most kRows threads into the rows from `first_row` on; returns how many of them were still there.
+  std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
+  HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
+  void release();
+  // For rows that another lister gave: their cgroups alone.
+  void read_cgroups(std::size_t first_row, std::uint32_t rows);
+
+ private:
+  bool read_one(const ThreadId& thread, std::size_t row);
+  void read_stat(std::string_view text, std::size_t row);
+  void read_cgroup(const ThreadId& thread, int directory, std::size_t row);
+
+  const Roots& roots_;
+  IdentityColumns& columns_;
+  TextCache texts_;
+  ThreadedCgroups& threaded_;
+  std::vector<std::uint64_t>& read_at_;
+  std::uint64_t clock_start_;
+  sdk::TextFile file_;
+  std::vector<sdk::Fd> directories_;
+  std::vector<std::int64_t> task_dirs_;
+  std::vector<std::string> stat_texts_;
+  std::vector<ctprof_text> stats_;
+  std::vector<ctprof_gap> stat_gaps_;
+  // The process whose threads all share one cgroup, and that cgroup.
+  std::uint64_t shared_tgid_ = 0;
+  Id shared_cgroup_ = 0;
+};
+
+// The text of a stat file in its two interesting parts; nothing when it is not one.
+struct StatIdentity {
+  std::string_view comm;
+  std::uint64_t start_time;
+};
+std::optional<StatIdentity> parse_stat_identity(std::string_view text);
+
+// The path in the unified hierarchy out of a cgroup file: the line that begins with "0::"; nothing when there is none.
+std::optional<std::string_view> parse_cgroup_path(std::string_view text);
+
+}  // namespace ctprof

@@ -1,0 +1,79 @@
+// A source at work: one planned source, its columns, and a context per worker.
+//
+// `collect` hands it a batch of rows and settles what came back: nothing stays Untouched, no gap number is one that a source may not write, a
+// put beyond the batch or a wrong row count fails the batch. A source that fails says why in a sentence, and the cells that it
+// left become SourceFailed; no other source takes over.
+//
+// Threads: different workers may collect different rows at once; everything else needs the object alone.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/registry/plan.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "ctprof/abi.h"
+
+namespace ctprof {
+
+// The lister's hidden columns for one batch; null where another lister listed.
+struct HiddenColumns {
+  const std::int64_t* task_dirs = nullptr;
+  const ctprof_text* stats = nullptr;
+  const ctprof_gap* stat_gaps = nullptr;
+};
+
+class SourceRun {
+ public:
+  // Opens the columns that it was chosen for, all Untouched. `clock_start` is the capture's start on the monotonic clock.
+  SourceRun(const PlannedSource& planned, Table& table, Pools& pools, const ctprof_host& host, unsigned workers,
+            std::uint64_t clock_start);
+  ~SourceRun();
+  SourceRun(const SourceRun&) = delete;
+  SourceRun& operator=(const SourceRun&) = delete;
+
+  ctprof_stage stage() const { return planned_.source->table.stage; }
+  const SourceTable& source() const { return *planned_.source; }
+
+  void collect(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
+
+  // For the list stage: appends rows to the table until the source is through. False, and a sentence in cost().failed, when it
+  // failed; the rows it gave are then to be discarded.
+  bool list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at);
+
+  // Closes the workers and tells what the source did. The gaps of its columns are counted by then.
+  SourceCost finish();
+  // Summed over workers; valid after finish().
+  const std::vector<std::uint64_t>& tallies() const { return tallies_; }
+
+ private:
+  struct Worker;
+  struct Sink;
+  struct Source;  // of one read column
+
+  bool open(Worker& worker);
+  void fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
+  void fill_cells(Worker& worker, std::size_t first_row);
+  ctprof_batch batch(Worker& worker, std::uint32_t rows);
+  void settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed);
+  void count_gaps(SourceCost& cost) const;
+  static ctprof_batch* room(void* core);
+  static void commit(void* core, std::uint32_t rows);
+
+  PlannedSource planned_;
+  Table& table_;
+  Pools& pools_;
+  ctprof_host host_;
+  std::uint64_t clock_start_;
+  std::vector<Column*> columns_;  // by offer; null where not chosen
+  std::deque<Worker> workers_;
+  std::vector<std::uint64_t> tallies_;
+};
+
+// CLOCK_BOOTTIME in ns.
+std::uint64_t now_ns();
+
+}  // namespace ctprof

@@ -1,0 +1,181 @@
+#include "core/capture/thread_pass.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/capture/identity_reader.hpp"
+#include "core/capture/walk.hpp"
+#include "core/capture/workers.hpp"
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint32_t kRun = IdentityReader::kRows;
+constexpr std::size_t kProcessesPerPiece = 64;
+// Descriptors that are open beside the runs' directories.
+constexpr rlim_t kOtherFiles = 128;
+
+// How many workers may hold a run's directories open at once, after the limit on open files was raised as far as it goes.
+unsigned workers_within_file_limit(unsigned workers) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return workers;
+  const rlim_t needed = rlim_t{workers} * kRun + kOtherFiles;
+  if (limit.rlim_cur >= needed) return workers;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur <= kOtherFiles + kRun) return 1;
+  return static_cast<unsigned>(std::min<rlim_t>(workers, (limit.rlim_cur - kOtherFiles) / kRun));
+}
+
+std::size_t pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
+
+}  // namespace
+
+Result<void> ThreadPass::run() {
+  workers = workers_within_file_limit(workers);
+  if (!list_by_source()) {
+    const auto listed = list_threads();
+    if (!listed) return listed.error();
+    snapshot.meta.rows_listed = listed->size();
+    read_runs(*listed);
+  } else {
+    snapshot.meta.rows_listed = snapshot.threads().rows;
+    collect_listed();
+  }
+  name_processes();
+  return {};
+}
+
+Result<std::vector<ThreadId>> ThreadPass::list_threads() {
+  Walker walker;
+  auto tgids = pids.empty() ? walker.processes(roots.proc_fd.get()) : Result<std::vector<std::uint64_t>>(pids);
+  if (!tgids) return tgids.error();
+  std::sort(tgids->begin(), tgids->end());
+  tgids->erase(std::unique(tgids->begin(), tgids->end()), tgids->end());
+  const std::size_t count = pieces(tgids->size(), kProcessesPerPiece);
+  std::vector<std::vector<ThreadId>> found(count);
+  std::vector<Walker> walkers(workers);
+  share(workers, count, [&](unsigned worker, std::size_t piece) {
+    const std::size_t first = piece * kProcessesPerPiece, last = std::min(first + kProcessesPerPiece, tgids->size());
+    for (std::size_t i = first; i < last; ++i) walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], found[piece]);
+  });
+  std::vector<ThreadId> threads;
+  for (const auto& part : found) threads.insert(threads.end(), part.begin(), part.end());
+  return threads;
+}
+
+void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
+  Table& table = snapshot.threads();
+  table.rows = listed.size();
+  for (Column& column : table.columns) column.resize(table.rows, Gap::Untouched);
+  snapshot.read_at.resize(table.rows);
+  IdentityColumns columns = identity_columns(table);
+  ThreadedCgroups threaded(roots);
+  std::deque<IdentityReader> readers;
+  for (unsigned i = 0; i < workers; ++i)
+    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at, clock_start);
+  std::vector<std::uint32_t> alive(pieces(listed.size(), kRun));
+  const auto tids = share(workers, alive.size(), [&](unsigned worker, std::size_t run) {
+    const std::size_t first = run * kRun;
+    IdentityReader& reader = readers[worker];
+    alive[run] = reader.read(std::span(listed).subspan(first, std::min<std::size_t>(kRun, listed.size() - first)), first);
+    run_sources(worker, first, alive[run], reader.hidden());
+    reader.release();
+  });
+  if (roots.own_tids) snapshot.meta.own_threads = tids;
+  compact(alive);
+}
+
+// Closes the holes that threads left that were gone before anything was read.
+void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
+  Table& table = snapshot.threads();
+  const std::size_t rows = std::accumulate(alive.begin(), alive.end(), std::size_t{0});
+  if (rows == table.rows) return;
+  for (Column& column : table.columns) {
+    std::size_t to = 0;
+    for (std::size_t run = 0; run < alive.size(); to += alive[run++]) column.move_rows(to, run * kRun, alive[run]);
+    column.resize(rows, Gap::Untouched);
+  }
+  std::size_t to = 0;
+  for (std::size_t run = 0; run < alive.size(); to += alive[run++])
+    std::copy_n(snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(run * kRun), alive[run],
+                snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(to));
+  snapshot.read_at.resize(rows);
+  snapshot.meta.rows_absent = table.rows - rows;
+  table.rows = rows;
+}
+
+bool ThreadPass::list_by_source() {
+  const auto lister =
+      std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) { return run.stage() == CTPROF_STAGE_LIST; });
+  if (lister == sources.end()) return false;
+  Table& table = snapshot.threads();
+  if (!lister->list(pids, snapshot.read_at)) {
+    table.rows = 0;
+    snapshot.read_at.clear();
+    for (Column& column : table.columns) column.resize(0, Gap::Untouched);
+    return false;
+  }
+  std::vector<std::uint32_t> order(table.rows);
+  std::iota(order.begin(), order.end(), 0u);
+  const auto tid = table.find(kTid)->u64(), tgid = table.find(kTgid)->u64();
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return std::pair(tgid[a], tid[a]) < std::pair(tgid[b], tid[b]); });
+  for (Column& column : table.columns) column.permute(order);
+  const std::vector<std::uint64_t> read_at = snapshot.read_at;
+  for (std::size_t row = 0; row < order.size(); ++row) snapshot.read_at[row] = read_at[order[row]];
+  return true;
+}
+
+void ThreadPass::collect_listed() {
+  Table& table = snapshot.threads();
+  IdentityColumns columns = identity_columns(table);
+  const bool reads_cgroups = columns.cgroup.provenance.plugin == identity_metric(kCgroup).plugin;
+  ThreadedCgroups threaded(roots);
+  std::deque<IdentityReader> readers;
+  for (unsigned i = 0; i < workers; ++i)
+    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at, clock_start);
+  const auto tids = share(workers, pieces(table.rows, kRun), [&](unsigned worker, std::size_t run) {
+    const std::size_t first = run * kRun;
+    const auto rows = static_cast<std::uint32_t>(std::min<std::size_t>(kRun, table.rows - first));
+    if (reads_cgroups) readers[worker].read_cgroups(first, rows);
+    run_sources(worker, first, rows, {});
+  });
+  if (roots.own_tids) snapshot.meta.own_threads = tids;
+}
+
+void ThreadPass::run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden) {
+  for (SourceRun& source : sources)
+    if (source.stage() == CTPROF_STAGE_THREAD && rows > 0) source.collect(worker, first_row, rows, hidden);
+}
+
+// A thread's process name is its leader's name; where the leader is not among the rows, the process is asked once more.
+void ThreadPass::name_processes() {
+  Table& table = snapshot.threads();
+  Column& pcomm = *table.find(kPcomm);
+  const Column& comm = *table.find(kComm);
+  const auto tid = table.find(kTid)->u64(), tgid = table.find(kTgid)->u64();
+  sdk::TextFile file;
+  for (std::size_t first = 0, last = 0; first < table.rows; first = last) {
+    while (last < table.rows && tgid[last] == tgid[first]) ++last;
+    std::size_t leader = first;
+    while (leader < last && tid[leader] != tgid[first]) ++leader;
+    std::optional<Id> id;
+    if (leader < last && comm.has_value(leader))
+      id = comm.ids()[leader];
+    else if (const auto text = file.read(roots.proc_fd.get(), (std::to_string(tgid[first]) + "/comm").c_str()))
+      id = snapshot.pools->texts.intern(sdk::trimmed(text.value));
+    for (std::size_t row = first; row < last; ++row) {
+      pcomm.ids()[row] = id.value_or(0);
+      pcomm.gaps()[row] = id ? CTPROF_VALUE : CTPROF_THREAD_GONE;
+    }
+  }
+}
+
+}  // namespace ctprof

@@ -1,0 +1,44 @@
+// The pass over all threads: who they are, and what the sources of the thread stage say of them.
+//
+// Threads are listed by name first, then read in runs of a few dozen: identity, then every source, while the run's directories are open. Runs
+// are shared by the workers. Threads that went away before anything could be read leave no row; they are counted.
+//
+// If a source of the list stage was planned, it lists instead, and the sources of the thread stage follow; should it fail midway, its rows
+// are discarded and /proc is walked.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/capture/roots.hpp"
+#include "core/capture/source_run.hpp"
+#include "core/capture/walk.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+struct ThreadPass {
+  const Roots& roots;
+  Snapshot& snapshot;
+  std::vector<std::uint64_t> pids;  // only these processes; none: all
+  unsigned workers;
+  std::uint64_t clock_start;
+  std::deque<SourceRun>& sources;  // of all stages; those of the list and thread stages are run
+
+  // Fills the thread table, in (tgid, tid) order, without a hidden column.
+  Result<void> run();
+
+ private:
+  Result<std::vector<ThreadId>> list_threads();
+  bool list_by_source();
+  void read_runs(const std::vector<ThreadId>& listed);
+  void collect_listed();
+  void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
+  void compact(const std::vector<std::uint32_t>& alive);
+  void name_processes();
+};
+
+}  // namespace ctprof

@@ -1,0 +1,51 @@
+#include "core/capture/workers.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace ctprof {
+
+unsigned spare_workers() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  const unsigned processors = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? static_cast<unsigned>(CPU_COUNT(&mine))
+                                                                              : std::thread::hardware_concurrency();
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) load = 0;
+  const double spare = processors - load;
+  return std::clamp(spare < 1 ? 1u : static_cast<unsigned>(spare + 0.5), 1u, std::max(processors, 1u));
+}
+
+std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces, const std::function<void(unsigned, std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failing;
+  workers = static_cast<unsigned>(std::clamp<std::size_t>(pieces, 1, workers));
+  std::vector<std::uint64_t> tids(workers);
+  const auto run = [&](unsigned worker) {
+    tids[worker] = static_cast<std::uint64_t>(::gettid());
+    try {
+      for (std::size_t piece = next++; piece < pieces; piece = next++) work(worker, piece);
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+      next = pieces;
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned worker = 1; worker < workers; ++worker) threads.emplace_back(run, worker);
+    run(0);
+  }
+  if (failure) std::rethrow_exception(failure);
+  return tids;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,139 @@
+#include "core/registry/checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "core/registry/identity.hpp"
+#include "ctprof/newtypes.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint32_t kMostState = 64 * 1024;
+constexpr std::array<std::string_view, 6> kFamilies{"cumulative", "peak", "gauge", "categorical", "limit", "identity"};
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+bool is_empty(const char* text) { return !text || !*text; }
+
+// Lower case letters, digits and what `also` holds, beginning with a letter.
+bool is_name(std::string_view text, std::string_view also) {
+  const auto fine = [&](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || also.find(c) != also.npos; };
+  return !text.empty() && text.size() <= 128 && text[0] >= 'a' && text[0] <= 'z' && std::all_of(text.begin(), text.end(), fine);
+}
+
+// A metric's legality under a rule that its own plugin brings; null when the plugin brings none of that name.
+const ctprof_rule* rule_of(const Plugin& plugin, std::string_view name) {
+  const auto it =
+      std::find_if(plugin.rules.begin(), plugin.rules.end(), [&](const ctprof_rule& rule) { return rule.name == name; });
+  return it == plugin.rules.end() ? nullptr : &*it;
+}
+
+Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newtype, const Plugin& plugin) {
+  const std::string who = "metric " + quoted(metric.name);
+  Pairing found = Pairing::WithoutMeaning;
+  if (const RuleInfo* rule = find_rule(metric.rule))
+    found = pairing(newtype, *rule);
+  else if (const ctprof_rule* own = rule_of(plugin, metric.rule))
+    found = is_listed(own->newtypes, newtype.name) ? pairing(newtype, *find_rule(own->fallback)) : Pairing::WithoutMeaning;
+  else
+    return Error{who + " names the rule " + quoted(metric.rule) + ", which neither ctprof nor this plugin has"};
+  if (found == Pairing::Fits) return {};
+  return Error{who + " pairs " + std::string(newtype.name) + " with " + metric.rule + ": " + std::string(sentence(found))};
+}
+
+}  // namespace
+
+Result<void> check_plugin(const ctprof_plugin& plugin) {
+  if (is_empty(plugin.name)) return Error{"it has no name"};
+  if (!is_name(plugin.name, "-_"))
+    return Error{"its name " + quoted(plugin.name) + " is not lower case letters, digits, - and _, beginning with a letter"};
+  return {};
+}
+
+Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
+  if (is_empty(metric.name)) return Error{"a metric without a name"};
+  const std::string who = "metric " + quoted(metric.name);
+  if (!is_name(metric.name, "._"))
+    return Error{who + ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
+  if (metric.entity >= kEntities) return Error{who + " is about an entity of unknown number " + std::to_string(metric.entity)};
+  if (is_empty(metric.newtype) || is_empty(metric.rule)) return Error{who + " lacks a newtype or a rule"};
+  const NewtypeInfo* newtype = find_newtype(metric.newtype);
+  if (!newtype) return Error{who + " is of the newtype " + quoted(metric.newtype) + ", which ctprof does not have"};
+  if (metric.storage != newtype->storage)
+    return Error{who + " stores " + metric.newtype + " as storage number " + std::to_string(metric.storage) + ", which must be " +
+                 std::to_string(newtype->storage)};
+  if (!is_empty(metric.family) && std::find(kFamilies.begin(), kFamilies.end(), metric.family) == kFamilies.end())
+    return Error{who + " is of the family " + quoted(metric.family) + ", which ctprof does not have"};
+  return check_pairing(metric, *newtype, plugin);
+}
+
+Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
+  constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
+  const Entity entity = kEntityOfStage[source.table.stage];
+  if (metric.entity == entity) return {};
+  return Error{"source " + quoted(source.name) + " fills rows about a " + std::string(name(entity)) + " but offers " +
+               quoted(metric.name) + ", which is about a " + std::string(name(metric.entity))};
+}
+
+Result<void> check_source(const ctprof_source& source) {
+  if (is_empty(source.name)) return Error{"a source without a name"};
+  const std::string who = "source " + quoted(source.name);
+  if (source.size < sizeof(ctprof_source))
+    return Error{who + " is of size " + std::to_string(source.size) + ", version 1 of the ABI has " +
+                 std::to_string(sizeof(ctprof_source))};
+  if (source.stage > CTPROF_STAGE_HOST) return Error{who + " is of unknown stage " + std::to_string(source.stage)};
+  if (source.tallies_count > 4096) return Error{who + " has more than 4096 tallies"};
+  const bool lists = source.stage == CTPROF_STAGE_LIST;
+  if (!source.open_worker) return Error{who + " has NULL for open_worker"};
+  if (!source.close_worker) return Error{who + " has NULL for close_worker"};
+  if (lists && !source.list) return Error{who + " has NULL for list"};
+  if (!lists && !source.collect) return Error{who + " has NULL for collect"};
+  return {};
+}
+
+Result<void> check_lister(const SourceTable& source) {
+  if (source.table.stage != CTPROF_STAGE_LIST) return {};
+  for (const std::string_view needed : {kTgid, kTid, kComm, kStartTime}) {
+    const auto offers = [&](const OfferTable& offer) { return offer.metric.name == needed; };
+    if (std::none_of(source.offers.begin(), source.offers.end(), offers))
+      return Error{"source " + quoted(source.name) + " lists threads but does not offer " + quoted(needed)};
+  }
+  return {};
+}
+
+Result<void> check_derived(const ctprof_derived& derived) {
+  if (is_empty(derived.name)) return Error{"a derived metric without a name"};
+  const std::string who = "derived metric " + quoted(derived.name);
+  if (derived.size < sizeof(ctprof_derived))
+    return Error{who + " is of size " + std::to_string(derived.size) + ", version 1 of the ABI has " +
+                 std::to_string(sizeof(ctprof_derived))};
+  if (!is_name(derived.name, "._"))
+    return Error{who + ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
+  if (derived.entity >= kEntities) return Error{who + " is about an entity of unknown number " + std::to_string(derived.entity)};
+  if (is_empty(derived.expression)) return Error{who + " has no expression"};
+  return {};
+}
+
+Result<void> check_rule(const ctprof_rule& rule) {
+  if (is_empty(rule.name)) return Error{"a rule without a name"};
+  const std::string who = "rule " + quoted(rule.name);
+  if (rule.size < sizeof(ctprof_rule))
+    return Error{who + " is of size " + std::to_string(rule.size) + ", version 1 of the ABI has " +
+                 std::to_string(sizeof(ctprof_rule))};
+  if (find_rule(rule.name)) return Error{who + " has the name of a built-in rule"};
+  if (rule.state_size == 0 || rule.state_size > kMostState)
+    return Error{who + " asks for a state of " + std::to_string(rule.state_size) + " bytes; 1 to " + std::to_string(kMostState) +
+                 " are possible"};
+  if (!rule.add) return Error{who + " has NULL for add"};
+  if (!rule.merge) return Error{who + " has NULL for merge"};
+  if (!rule.number && !rule.text) return Error{who + " has NULL for both number and text"};
+  if (is_empty(rule.newtypes)) return Error{who + " is legal for no newtype"};
+  if (is_empty(rule.fallback) || !find_rule(rule.fallback))
+    return Error{who + " names no built-in rule as fallback for machines without this plugin"};
+  return {};
+}
+
+}  // namespace ctprof

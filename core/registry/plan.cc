@@ -1,0 +1,187 @@
+#include "core/registry/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/nearest.hpp"
+#include "core/compare/expression.hpp"
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+using Wanted = std::set<const Field*>;
+
+bool is_identity(std::string_view column) {
+  const auto& all = identity_metrics();
+  return column == kTaskDir || column == kStat ||
+         std::any_of(all.begin(), all.end(), [&](const MetricDef& def) { return def.name == column; });
+}
+
+// Working state: offers still in play, and the sources that fell out.
+class Planner {
+ public:
+  explicit Planner(const Registry& registry) : registry_(&registry) {}
+
+  Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
+    if (auto known = want(names); !known) return known.error();
+    // Each round that takes a source out may move metrics to other offers, so choose again until all fit.
+    do choose();
+    while (!drop_unfed() || !order());
+    collect_unfilled();
+    return std::move(plan_);
+  }
+
+ private:
+  Result<void> want(const std::optional<std::vector<std::string>>& names) {
+    // Whoever offers to list is asked to, whatever is wanted of the threads.
+    for (const Field& field : registry_->fields())
+      if (is_identity(field.def.name) || (!names && !field.def.hidden)) wanted_.insert(&field);
+    if (names)
+      for (const std::string& name : *names)
+        if (auto known = want(name); !known) return known.error();
+    return {};
+  }
+
+  Result<void> want(const std::string& name) {
+    if (is_identity(name)) return {};
+    if (const Field* field = registry_->find(name)) {
+      wanted_.insert(field);
+      return {};
+    }
+    const auto& derived = registry_->derived();
+    const auto it = std::find_if(derived.begin(), derived.end(), [&](const DerivedDef& def) { return def.name == name; });
+    if (it == derived.end()) return unknown(name);
+    for (const std::string& input : inputs_of(it->expression))
+      if (const Field* field = registry_->find(input)) wanted_.insert(field);
+    return {};
+  }
+
+  Error unknown(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const Field& field : registry_->fields()) names.push_back(field.def.name);
+    for (const DerivedDef& derived : registry_->derived()) names.push_back(derived.name);
+    return {"no loaded plugin has a metric '" + name + "'" + nearest_hint(name, names) + "; `ctprof metric-list` shows them all"};
+  }
+
+  // The best offer of a source that is still in play.
+  const Offer* best(const Field& field) const {
+    for (const Offer& offer : field.offers)
+      if (offer.verdict == Gap::None && !out_.contains(offer.source)) return &offer;
+    return nullptr;
+  }
+
+  // Winners for what is wanted, and for what the winners read.
+  void choose() {
+    plan_.sources.clear();
+    std::vector<const Field*> open(wanted_.begin(), wanted_.end());
+    std::set<const Field*> seen(wanted_.begin(), wanted_.end());
+    while (!open.empty()) {
+      const Field* field = open.back();
+      open.pop_back();
+      const Offer* offer = best(*field);
+      if (!offer) continue;
+      planned(*offer).chosen[offer->index] = true;
+      for (const Read& read : offer->source->reads)
+        if (const Field* needed = registry_->find(read.column); needed && seen.insert(needed).second) open.push_back(needed);
+    }
+  }
+
+  PlannedSource& planned(const Offer& offer) {
+    const auto it = std::find_if(plan_.sources.begin(), plan_.sources.end(),
+                                 [&](const PlannedSource& planned) { return planned.source == offer.source; });
+    if (it != plan_.sources.end()) return *it;
+    plan_.sources.push_back({offer.plugin, offer.source, std::vector<bool>(offer.source->offers.size(), false)});
+    return plan_.sources.back();
+  }
+
+  // Takes out sources that read what nobody fills, and all listers but one; true when there were none.
+  bool drop_unfed() {
+    const auto before = out_.size();
+    const PlannedSource* lister = filler(kTid);
+    for (const PlannedSource& planned : plan_.sources)
+      if (planned.source->table.stage == CTPROF_STAGE_LIST && (!lister || planned.source != lister->source))
+        take_out(planned, "another source lists the threads");
+    for (const PlannedSource& planned : plan_.sources)
+      for (const Read& read : planned.source->reads)
+        if (!read.optional && !is_identity(read.column) && !filler(read.column))
+          take_out(planned, "it reads '" + read.column + "', which nobody fills on this host");
+    return out_.size() == before;
+  }
+
+  // The planned source that fills a column, or null.
+  const PlannedSource* filler(std::string_view column) const {
+    const Field* field = registry_->find(column);
+    const Offer* offer = field ? best(*field) : nullptr;
+    for (const PlannedSource& planned : plan_.sources)
+      if (offer && planned.source == offer->source) return &planned;
+    return nullptr;
+  }
+
+  void take_out(const PlannedSource& planned, std::string why) {
+    if (!out_.insert(planned.source).second) return;
+    plan_.refused.push_back({planned.plugin->path, "source '" + planned.source->name + "': " + why});
+    why_out_[planned.source] = std::move(why);
+  }
+
+  // Puts readers after what they read, stage by stage, load order otherwise; false when a circle had to be taken out.
+  bool order() {
+    std::vector<PlannedSource> ordered, waiting = in_load_order();
+    while (!waiting.empty()) {
+      const auto next = std::find_if(waiting.begin(), waiting.end(), [&](const PlannedSource& p) { return is_fed(p, waiting); });
+      if (next == waiting.end()) {
+        for (const PlannedSource& planned : waiting)
+          take_out(planned, "it stands in a circle of sources that read each other's columns");
+        return false;
+      }
+      ordered.push_back(*next);
+      waiting.erase(next);
+    }
+    plan_.sources = std::move(ordered);
+    return true;
+  }
+
+  std::vector<PlannedSource> in_load_order() const {
+    std::vector<PlannedSource> sources = plan_.sources;
+    const auto place = [&](const PlannedSource& planned) {
+      return std::tuple(planned.source->table.stage, planned.plugin, planned.source);  // plugins and sources lie in vectors
+    };
+    std::sort(sources.begin(), sources.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    return sources;
+  }
+
+  // Whether nothing that it reads comes from a source that still waits.
+  bool is_fed(const PlannedSource& planned, const std::vector<PlannedSource>& waiting) const {
+    return std::none_of(planned.source->reads.begin(), planned.source->reads.end(), [&](const Read& read) {
+      const PlannedSource* from = is_identity(read.column) ? nullptr : filler(read.column);
+      return from && std::any_of(waiting.begin(), waiting.end(), [&](const auto& other) { return other.source == from->source; });
+    });
+  }
+
+  void collect_unfilled() {
+    for (const Field& field : registry_->fields()) {
+      if (!wanted_.contains(&field) || is_identity(field.def.name) || best(field)) continue;
+      const Offer& closest = field.offers.front();
+      const auto out = why_out_.find(closest.source);
+      if (closest.verdict != Gap::None)
+        plan_.unfilled.push_back({&field, closest.verdict, closest.reason});
+      else
+        plan_.unfilled.push_back({&field, Gap::SourceFailed, out == why_out_.end() ? "" : out->second});
+    }
+  }
+
+  const Registry* registry_;
+  Wanted wanted_;
+  std::set<const SourceTable*> out_;
+  std::map<const SourceTable*, std::string> why_out_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<Plan> make_plan(const Registry& registry, const std::optional<std::vector<std::string>>& wanted) {
+  return Planner(registry).plan(wanted);
+}
+
+}  // namespace ctprof

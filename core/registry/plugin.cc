@@ -1,0 +1,143 @@
+#include "core/registry/plugin.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "core/registry/checks.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint32_t kMostItems = 4096;
+
+// A struct from a table that may be shorter or longer than ours; what is missing is zero.
+template <class T>
+T copied(const void* from, std::size_t size) {
+  T item{};
+  std::memcpy(static_cast<void*>(&item), from, std::min(size, sizeof item));
+  return item;
+}
+
+// The items of a constant array, each at least `least` bytes.
+template <class T>
+Result<std::vector<T>> items_of(const ctprof_array& array, std::string_view what) {
+  std::vector<T> items;
+  if (array.count == 0) return items;
+  if (!array.items) return Error{std::string(what) + ": NULL where an array of " + std::to_string(array.count) + " must be"};
+  if (array.item_size < sizeof(T))
+    return Error{std::string(what) + ": items of " + std::to_string(array.item_size) + " bytes, version 1 of the ABI has " +
+                 std::to_string(sizeof(T))};
+  if (array.count > kMostItems) return Error{std::string(what) + ": more than " + std::to_string(kMostItems)};
+  for (std::uint32_t i = 0; i < array.count; ++i)
+    items.push_back(copied<T>(static_cast<const char*>(array.items) + std::size_t{i} * array.item_size, array.item_size));
+  return items;
+}
+
+// Calls `read` on each item of an array, and stops at the first error.
+template <class T, class Reader>
+Result<void> each(const ctprof_array& array, std::string_view what, Reader read) {
+  auto items = items_of<T>(array, what);
+  if (!items) return items.error();
+  for (const T& item : *items)
+    if (auto done = read(item); !done) return done.error();
+  return {};
+}
+
+Result<MetricDef> read_metric(const ctprof_metric& given, const Plugin& plugin) {
+  if (given.size < sizeof(ctprof_metric))
+    return Error{"a metric of size " + std::to_string(given.size) + ", version 1 of the ABI has " +
+                 std::to_string(sizeof(ctprof_metric))};
+  const auto metric = copied<ctprof_metric>(&given, given.size);
+  if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
+  MetricDef def = define(metric, plugin.name);
+  for (const ctprof_rule& rule : plugin.rules)
+    if (def.rule == rule.name) def.fallback = rule.fallback;
+  return def;
+}
+
+Result<void> read_offer(const ctprof_offer& offer, const Plugin& plugin, SourceTable& source) {
+  if (!offer.metric) return Error{"source '" + source.name + "' offers a metric that is NULL"};
+  auto metric = read_metric(*offer.metric, plugin);
+  if (!metric) return metric.error();
+  if (auto fits = check_offer(*metric, source); !fits) return fits.error();
+  source.offers.push_back({*metric, offer.rank});
+  return {};
+}
+
+Result<void> read_read(const char* name, SourceTable& source) {
+  if (!name || !*name) return Error{"source '" + source.name + "' reads a column without a name"};
+  std::string_view column = name;
+  const bool optional = column.ends_with('?');
+  if (optional) column.remove_suffix(1);
+  source.reads.push_back({std::string(column), optional});
+  return {};
+}
+
+Result<void> read_source(const ctprof_source& table, Plugin& plugin) {
+  if (auto fits = check_source(table); !fits) return fits.error();
+  SourceTable source{.table = table, .name = table.name, .offers = {}, .reads = {}};
+  auto offers = each<ctprof_offer>(table.offers, "offers of source '" + source.name + "'",
+                                   [&](const ctprof_offer& offer) { return read_offer(offer, plugin, source); });
+  if (!offers) return offers.error();
+  auto reads = each<const char*>(table.reads, "reads of source '" + source.name + "'",
+                                 [&](const char* name) { return read_read(name, source); });
+  if (!reads) return reads.error();
+  if (auto fits = check_lister(source); !fits) return fits.error();
+  plugin.sources.push_back(std::move(source));
+  return {};
+}
+
+Result<void> read_declared(const ctprof_metric& metric, Plugin& plugin) {
+  auto def = read_metric(metric, plugin);
+  if (!def) return def.error();
+  plugin.declared.push_back(*def);
+  return {};
+}
+
+Result<void> read_derived(const ctprof_derived& derived, Plugin& plugin) {
+  if (auto fits = check_derived(derived); !fits) return fits.error();
+  plugin.derived.push_back(define(derived, plugin.name));
+  return {};
+}
+
+Result<void> read_rule(const ctprof_rule& rule, Plugin& plugin) {
+  if (auto fits = check_rule(rule); !fits) return fits.error();
+  plugin.rules.push_back(rule);
+  return {};
+}
+
+Result<void> read_object(const char* key, Plugin& plugin) {
+  if (!key || !*key) return Error{"a top-level key of the file without a name"};
+  plugin.objects.emplace_back(key);
+  return {};
+}
+
+}  // namespace
+
+Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
+  if (room < 2 * sizeof(std::uint32_t)) return Error{"its ctprof_plugin is no table"};
+  if (given.abi != CTPROF_ABI)
+    return Error{"it speaks ABI " + std::to_string(given.abi) + ", this ctprof speaks " + std::to_string(CTPROF_ABI)};
+  if (given.size < sizeof(ctprof_plugin) || room < given.size)
+    return Error{"its table is of size " + std::to_string(std::min<std::size_t>(given.size, room)) +
+                 ", version 1 of the ABI has " + std::to_string(sizeof(ctprof_plugin))};
+  const auto table = copied<ctprof_plugin>(&given, given.size);
+  Plugin plugin;
+  if (auto fits = check_plugin(table); !fits) return fits.error();
+  plugin.name = table.name;
+  plugin.version = table.version ? table.version : "";
+  plugin.description = table.description ? table.description : "";
+  plugin.abi = table.abi;
+  plugin.layout = (table.flags & CTPROF_PLUGIN_LAYOUT) != 0;
+
+  const auto with = [&](auto reader) { return [&plugin, reader](const auto& item) { return reader(item, plugin); }; };
+  if (auto ok = each<ctprof_rule>(table.rules, "rules", with(read_rule)); !ok) return ok.error();
+  if (auto ok = each<ctprof_metric>(table.metrics, "metrics", with(read_declared)); !ok) return ok.error();
+  if (auto ok = each<ctprof_source>(table.sources, "sources", with(read_source)); !ok) return ok.error();
+  if (auto ok = each<ctprof_derived>(table.derived, "derived metrics", with(read_derived)); !ok) return ok.error();
+  if (auto ok = each<const char*>(table.objects, "objects", with(read_object)); !ok) return ok.error();
+  return plugin;
+}
+
+}  // namespace ctprof

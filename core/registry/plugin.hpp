@@ -1,0 +1,54 @@
+// A plugin, as the core holds it once its table has been read and checked.
+//
+// Tables are copied: an older plugin's are shorter than ours, and the missing tail is zero. What the functions in them do is the
+// plugin's business; that they are there has been checked.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/registry/metric_def.hpp"
+#include "ctprof/abi.h"
+
+namespace ctprof {
+
+struct OfferTable {
+  MetricDef metric;
+  std::int32_t rank = 0;
+};
+
+// A column that a source reads.
+struct Read {
+  std::string column;
+  bool optional = false;
+};
+
+struct SourceTable {
+  ctprof_source table{};
+  std::string name;
+  std::vector<OfferTable> offers;
+  std::vector<Read> reads;
+};
+
+struct Plugin {
+  std::string name;
+  std::string version;
+  std::string description;
+  std::string path;
+  std::uint32_t abi = 0;
+  bool layout = false;   // only declares; see CTPROF_PLUGIN_LAYOUT
+  bool shipped = false;  // came with ctprof: its names need no prefix
+  std::vector<SourceTable> sources;
+  std::vector<MetricDef> declared;
+  std::vector<DerivedDef> derived;
+  std::vector<ctprof_rule> rules;
+  std::vector<std::string> objects;
+};
+
+// Reads and checks a plugin's exported table. `room` is how many bytes of it are known to be there. The error is the reason alone.
+Result<Plugin> read_plugin(const ctprof_plugin& table, std::size_t room);
+
+}  // namespace ctprof

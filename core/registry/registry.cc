@@ -1,0 +1,124 @@
+#include "core/registry/registry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+// What a third party's names begin with.
+std::string prefix_of(const Plugin& plugin) {
+  std::string prefix = plugin.name + "_";
+  std::replace(prefix.begin(), prefix.end(), '-', '_');
+  return prefix;
+}
+
+std::string meaning(const MetricDef& def) {
+  return "a " + std::string(name(def.entity)) + "'s " + def.newtype + " under " + def.rule + " in " + def.unit;
+}
+
+// Where a source's refusals go while it is probed.
+struct Answers {
+  std::vector<Offer*> offers;  // by the source's own numbering; null for those not taken
+};
+
+void refuse(void* core, std::uint32_t offer, ctprof_gap gap, const char* reason, std::size_t size) {
+  auto& answers = *static_cast<Answers*>(core);
+  if (offer >= answers.offers.size() || !answers.offers[offer]) return;
+  answers.offers[offer]->verdict = may_be_written(gap) && gap != CTPROF_VALUE ? static_cast<Gap>(gap) : Gap::SourceFailed;
+  answers.offers[offer]->reason.assign(reason ? reason : "", reason ? size : 0);
+}
+
+}  // namespace
+
+const Offer* Field::chosen() const {
+  const auto it = std::find_if(offers.begin(), offers.end(), [](const Offer& offer) { return offer.verdict == Gap::None; });
+  return it == offers.end() ? nullptr : &*it;
+}
+
+Registry::Registry(LoadedPlugins loaded) : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
+  for (const MetricDef& metric : identity_metrics()) declare(metric);
+  // Layouts first: their order is the file's.
+  for (const Plugin& plugin : plugins_)
+    if (plugin.layout) take(plugin);
+  for (const Plugin& plugin : plugins_)
+    if (!plugin.layout) take(plugin);
+}
+
+const Field* Registry::find(std::string_view metric) const {
+  const auto it = std::find_if(fields_.begin(), fields_.end(), [&](const Field& field) { return field.def.name == metric; });
+  return it == fields_.end() ? nullptr : &*it;
+}
+
+void Registry::take(const Plugin& plugin) {
+  for (const ctprof_rule& rule : plugin.rules) rules_.add(rule, plugin.name);
+  for (const MetricDef& metric : plugin.declared) {
+    const std::string why = objection(plugin, metric);
+    why.empty() ? declare(metric) : refused_.push_back({plugin.path, why});
+  }
+  for (const SourceTable& source : plugin.sources) take_offers(plugin, source);
+  if (!plugin.layout)
+    for (const DerivedDef& derived : plugin.derived) take_derived(derived);
+  for (const std::string& key : plugin.objects)
+    if (std::find(vocabulary_.objects.begin(), vocabulary_.objects.end(), key) == vocabulary_.objects.end())
+      vocabulary_.objects.push_back(key);
+}
+
+void Registry::take_offers(const Plugin& plugin, const SourceTable& source) {
+  for (std::uint32_t i = 0; i < source.offers.size(); ++i) {
+    const OfferTable& offer = source.offers[i];
+    if (std::string why = objection(plugin, offer.metric); !why.empty()) {
+      refused_.push_back({plugin.path, std::move(why)});
+      continue;
+    }
+    declare(offer.metric);
+    auto& offers = field(offer.metric).offers;
+    const auto below = std::find_if(offers.begin(), offers.end(), [&](const Offer& other) { return other.rank < offer.rank; });
+    offers.insert(below, {&plugin, &source, i, offer.rank, Gap::None, {}});
+  }
+}
+
+void Registry::declare(const MetricDef& metric) {
+  if (!metric.hidden && !vocabulary_.find(metric.name)) vocabulary_.metrics.push_back(metric);
+}
+
+void Registry::take_derived(const DerivedDef& derived) {
+  const auto same =
+      std::find_if(derived_.begin(), derived_.end(), [&](const DerivedDef& other) { return other.name == derived.name; });
+  if (same == derived_.end()) derived_.push_back(derived);
+}
+
+std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) const {
+  const MetricDef* known = vocabulary_.find(metric.name);
+  if (known && !same_meaning(*known, metric))
+    return "its metric '" + metric.name + "' is " + meaning(metric) + ", but '" + known->plugin + "' has it as " +
+           meaning(*known);
+  if (known || plugin.shipped || metric.hidden || metric.name.starts_with(prefix_of(plugin))) return {};
+  return "its metric '" + metric.name + "' must begin with '" + prefix_of(plugin) + "'; names without a prefix are ctprof's own";
+}
+
+Field& Registry::field(const MetricDef& metric) {
+  const auto it = std::find_if(fields_.begin(), fields_.end(), [&](const Field& field) { return field.def.name == metric.name; });
+  if (it != fields_.end()) return *it;
+  const MetricDef* declared = vocabulary_.find(metric.name);
+  fields_.push_back({declared ? *declared : metric, {}});
+  return fields_.back();
+}
+
+void Registry::probe(const ctprof_host& host) {
+  for (const Plugin& plugin : plugins_) {
+    for (const SourceTable& source : plugin.sources) {
+      if (!source.table.probe) continue;
+      Answers answers{std::vector<Offer*>(source.offers.size(), nullptr)};
+      for (Field& field : fields_)
+        for (Offer& offer : field.offers)
+          if (offer.source == &source) answers.offers[offer.index] = &offer;
+      const ctprof_probe probe{sizeof(ctprof_probe), 0, &answers, &refuse};
+      source.table.probe(&host, &probe);
+    }
+  }
+}
+
+}  // namespace ctprof

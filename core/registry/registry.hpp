@@ -1,0 +1,81 @@
+// The registry: every metric that any loaded plugin offers, merged by name.
+//
+// Several plugins may offer one metric (procfs and a BPF iterator both know the run time). The registry keeps all offers with what
+// each source said about this host, and answers which one a capture will use: the highest rank that can. It is built once, before the first
+// capture, and probed once; afterwards any thread may read it.
+//
+// Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict: the later one's metric is
+// refused, and both are named. So is an unprefixed name of a third party's.
+//
+// What is here:   merging, conflicts, what each offer is worth here.
+// What is not:    loading (loader.hpp), which sources a capture runs and in which order (plan.hpp), printing (tools/).
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/registry/loader.hpp"
+#include "core/registry/plugin.hpp"
+#include "core/registry/vocabulary.hpp"
+#include "core/rules/rule_book.hpp"
+#include "ctprof/gap.hpp"
+
+namespace ctprof {
+
+// One source's word that it can fill one metric, and what came of it.
+struct Offer {
+  const Plugin* plugin = nullptr;
+  const SourceTable* source = nullptr;
+  std::uint32_t index = 0;  // among the source's offers
+  std::int32_t rank = 0;
+  Gap verdict = Gap::None;  // why not, after probing
+  std::string reason;
+};
+
+struct Field {
+  MetricDef def;
+  std::vector<Offer> offers;  // best rank first; of equals the plugin loaded first
+
+  // The offer that a capture will use; null when none can.
+  const Offer* chosen() const;
+};
+
+class Registry {
+ public:
+  explicit Registry(LoadedPlugins loaded);
+  Registry(Registry&&) = default;
+
+  const std::vector<Plugin>& plugins() const { return plugins_; }
+  const std::vector<Field>& fields() const { return fields_; }
+  // Null when no loaded plugin offers it.
+  const Field* find(std::string_view metric) const;
+  const std::vector<DerivedDef>& derived() const { return derived_; }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  const RuleBook& rules() const { return rules_; }
+  // Plugins and metrics that were not taken.
+  const std::vector<Refusal>& refused() const { return refused_; }
+
+  // Asks every source what it can do on this host. REQUIRES: once, before planning.
+  void probe(const ctprof_host& host);
+
+ private:
+  void take(const Plugin& plugin);
+  void take_offers(const Plugin& plugin, const SourceTable& source);
+  void declare(const MetricDef& metric);
+  void take_derived(const DerivedDef& derived);
+  // The sentence why `metric` may not be what `plugin` says it is; empty when it may.
+  std::string objection(const Plugin& plugin, const MetricDef& metric) const;
+  Field& field(const MetricDef& metric);
+
+  std::vector<Plugin> plugins_;
+  std::vector<Field> fields_;
+  std::vector<DerivedDef> derived_;
+  Vocabulary vocabulary_;
+  RuleBook rules_;
+  std::vector<Refusal> refused_;
+};
+
+}  // namespace ctprof

@@ -1,0 +1,118 @@
+// ctprof capture: a snapshot, a file, a line.
+
+#include "core/capture/capture.hpp"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "core/file/file.hpp"
+#include "core/file/json_out.hpp"
+#include "tools/ctprof/text.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// What a capture came to, for its one line.
+struct Outcome {
+  const Snapshot& snapshot;
+  CellTally cells;
+  Written written;
+  std::string file;
+  std::uint64_t collect_ns;
+  std::uint64_t write_ns;
+};
+
+std::size_t metrics_in(const Snapshot& snapshot) {
+  std::size_t metrics = 0;
+  for (const Table& table : snapshot.tables)
+    for (const Column& column : table.columns) metrics += column.def().family != "identity" && !column.provenance.plugin.empty();
+  return metrics;
+}
+
+std::string gaps_in_words(const CellTally& cells) {
+  std::string words;
+  for (std::size_t gap = 1; gap < cells.gaps.size(); ++gap)
+    if (cells.gaps[gap] > 0)
+      words += (words.empty() ? "" : ", ") + with_separators(cells.gaps[gap]) + " " + std::string(kGapNames[gap]);
+  return words.empty() ? "no gaps" : "gaps: " + words;
+}
+
+std::string line(const Outcome& outcome) {
+  const Snapshot& snapshot = outcome.snapshot;
+  return count(snapshot.threads().rows, "thread") + " of " + count(snapshot.table(Entity::Process).rows, "process", "processes") +
+         ", " + count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " +
+         milliseconds(outcome.collect_ns + outcome.write_ns) + " (" + milliseconds(outcome.collect_ns) + " reading, " +
+         milliseconds(outcome.write_ns) + " writing); " + outcome.file + ", " + size_in_words(outcome.written.file_bytes) + "\n";
+}
+
+std::string json_line(const Outcome& outcome) {
+  JsonOut out;
+  const auto member = [&](std::string_view key, std::uint64_t value) { out.key(key), out.number(value), out.put(','); };
+  out.put('{');
+  member("schema", 1);
+  member("threads", outcome.snapshot.threads().rows);
+  member("threads_absent", outcome.snapshot.meta.rows_absent);
+  member("processes", outcome.snapshot.table(Entity::Process).rows);
+  member("metrics", metrics_in(outcome.snapshot));
+  member("values", outcome.cells.values);
+  out.key("gaps");
+  out.put('{');
+  for (std::size_t gap = 1; gap < outcome.cells.gaps.size(); ++gap)
+    if (outcome.cells.gaps[gap] > 0) member(kGapNames[gap], outcome.cells.gaps[gap]);
+  out.close('}');
+  out.put(',');
+  member("collect_ns", outcome.collect_ns);
+  member("write_ns", outcome.write_ns);
+  member("total_ns", outcome.collect_ns + outcome.write_ns);
+  out.key("file");
+  out.text(outcome.file);
+  out.put(',');
+  member("file_bytes", outcome.written.file_bytes);
+  member("json_bytes", outcome.written.json_bytes);
+  out.close('}');
+  return std::string(out.view()) + "\n";
+}
+
+Error cannot_write_here(const Options& options) {
+  if (options.output.empty()) return {"where should the snapshot go? Say -o FILE, for example -o before.ctprof.zst"};
+  return {"a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output elsewhere"};
+}
+
+}  // namespace
+
+int run_capture(const Options& options) {
+  const bool to_stdout = options.output == "-";
+  if (!options.arguments.empty())
+    return fail("capture takes no '" + options.arguments.front() + "'; the file is named by -o FILE");
+  if (options.output.empty() || (to_stdout && ::isatty(STDOUT_FILENO) == 1)) return fail(cannot_write_here(options));
+  auto registry = load_registry(options);
+  if (!registry) return fail(registry.error());
+
+  std::vector<Refusal> refused;
+  auto snapshot = capture(*registry, {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname}, &refused);
+  if (!snapshot) return fail(snapshot.error());
+  for (const Refusal& refusal : refused) note(options, "not used: " + refusal.what + ": " + refusal.reason);
+  for (const SourceCost& cost : snapshot->meta.sources)
+    if (!cost.failed.empty()) note(options, "plugin '" + cost.plugin + "', source '" + cost.source + "' failed: " + cost.failed);
+  for (const std::string& sentence : snapshot->meta.notes) note(options, sentence);
+
+  const std::uint64_t write_start = monotonic_ns();
+  const auto written = write_file(*snapshot, registry->vocabulary(), options.output, {.sync = options.sync});
+  if (!written) return fail(written.error());
+  const Meta& meta = snapshot->meta;
+  const Outcome outcome{*snapshot,
+                        tally(*snapshot),
+                        *written,
+                        to_stdout ? "standard output" : options.output,
+                        meta.end.monotonic_ns - meta.start.monotonic_ns,
+                        monotonic_ns() - write_start};
+  if (options.quiet) return kFine;
+  const std::string text = options.format == Format::Json ? json_line(outcome) : line(outcome);
+  if (!to_stdout) return print(text);
+  std::fputs(text.c_str(), stderr);
+  return kFine;
+}
+
+}  // namespace ctprof::cli

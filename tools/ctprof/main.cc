@@ -1,0 +1,64 @@
+// ctprof: finds the verb, runs it.
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "core/base/nearest.hpp"
+#include "tools/ctprof/options.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+std::string overview() {
+  std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
+  for (const Verb& verb : verbs()) text += "  " + std::string(verb.example) + "\n";
+  text += "\nUsage: ctprof VERB [OPTION...] [FILE...]\n\n";
+  for (const Verb& verb : verbs()) {
+    std::string name = "  " + std::string(verb.name);
+    name.resize(16, ' ');
+    text += name + std::string(verb.summary) + "\n";
+  }
+  return text + "\n`ctprof VERB --help` shows a verb's options.\n";
+}
+
+std::string help_of(const Verb& verb) {
+  std::string usage = "ctprof " + std::string(verb.name) + " [OPTION...]";
+  if (!verb.arguments.empty()) usage += " " + std::string(verb.arguments);
+  return "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) + ".\n\nExample:\n  " + std::string(verb.example) +
+         "\n\nUsage: " + usage + "\n\n" + options_help(std::string(verb.name));
+}
+
+int unknown_verb(const std::string& given) {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+  return fail("there is no verb '" + given + "'" + nearest_hint(given, names) + "; `ctprof --help` lists them");
+}
+
+int run(const Options& options) {
+  if (options.verb.empty() && options.help) return print(overview());
+  if (options.verb.empty()) return fail("which verb? `ctprof --help` lists them");
+  const bool asks_help = options.verb == "help";
+  if (asks_help && options.arguments.empty()) return print(overview());
+  const std::string& name = asks_help ? options.arguments.front() : options.verb;
+  const auto verb = std::find_if(verbs().begin(), verbs().end(), [&](const Verb& known) { return known.name == name; });
+  if (verb == verbs().end()) return unknown_verb(name);
+  return asks_help || options.help ? print(help_of(*verb)) : verb->run(options);
+}
+
+}  // namespace
+}  // namespace ctprof::cli
+
+int main(int argc, char** argv) {
+  using namespace ctprof::cli;
+  try {
+    const auto options = parse_options(argc, argv);
+    return options ? run(*options) : fail(options.error());
+  } catch (const std::bad_alloc&) {
+    return fail("there is not enough memory for this");
+  } catch (const std::exception& exception) {
+    return fail(std::string("a fault of ctprof itself: ") + exception.what());
+  }
+}

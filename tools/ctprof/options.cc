@@ -1,0 +1,228 @@
+#include "tools/ctprof/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+
+#include "core/base/nearest.hpp"
+#include "ctprof/files.hpp"
+#include "ctprof/newtypes.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::string_view kEvery = "capture,show,compare,metric-list,plugins,version,help";
+
+// The table of all options. `value` is what stands for the value in help; null: a switch.
+struct OptionInfo {
+  const char* name;  // "long,s"
+  const char* value;
+  std::string_view verbs;
+  const char* help;
+};
+constexpr std::array kOptions{
+    OptionInfo{"output,o", "FILE", "capture", "where the snapshot goes; - is standard output"},
+    OptionInfo{"pid,p", "PID,...", "capture", "only these processes"},
+    OptionInfo{"jobs,j", "N", "capture", "workers; default: what the host can spare"},
+    OptionInfo{"no-sync", nullptr, "capture", "do not wait until the file is on the disk"},
+    OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
+    OptionInfo{"metrics", "NAME,...", "capture,show,compare", "only these metrics"},
+    OptionInfo{"group-by", "KEY", "show,compare", "pcomm (process name, the default) or comm-exact (thread name)"},
+    OptionInfo{"no-thread-normalize", nullptr, "show,compare", "group by names as they are; the only way so far"},
+    OptionInfo{"sort-by", "KEY,...", "show,compare", "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
+    OptionInfo{"limit", "N", "show,compare", "rows per section; 0: all"},
+    OptionInfo{"format", "text|json", kEvery, "for people or for programs"},
+    OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
+    OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins", "exactly these plugins"},
+    OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins", "look for plugins here too; may be repeated"},
+    OptionInfo{"rootfs", "DIR", "capture,plugins", "take /proc, /sys and cgroup from under this directory"},
+    OptionInfo{"quiet,q", nullptr, kEvery, "only errors"},
+    OptionInfo{"help,h", nullptr, kEvery, "this text"},
+};
+
+std::string_view long_name(const OptionInfo& option) {
+  std::string_view name = option.name;
+  return sdk::take(name, ',');
+}
+
+po::options_description describe(std::string_view verb) {
+  po::options_description description("Options");
+  for (const OptionInfo& option : kOptions) {
+    if (!verb.empty() && !is_listed(option.verbs, verb)) continue;
+    if (option.value)
+      description.add_options()(option.name, po::value<std::vector<std::string>>()->value_name(option.value), option.help);
+    else
+      description.add_options()(option.name, option.help);
+  }
+  return description;
+}
+
+// "a,b,c" of all occurrences of an option; an empty entry is an error.
+Result<std::vector<std::string>> list_of(std::string_view option, const std::vector<std::string>& values) {
+  std::vector<std::string> items;
+  for (std::string_view rest : values) {
+    do {
+      const std::string_view item = sdk::trimmed(sdk::take(rest, ','));
+      if (item.empty()) return Error{"--" + std::string(option) + ": an empty entry between commas"};
+      items.emplace_back(item);
+    } while (!rest.empty());
+  }
+  return items;
+}
+
+Result<std::uint64_t> number_of(std::string_view option, std::string_view text) {
+  const auto number = sdk::number<std::uint64_t>(text);
+  if (number) return number.value;
+  return Error{"--" + std::string(option) + ": '" + std::string(text) + "' is not a whole number"};
+}
+
+// Fills Options from what program_options found.
+class Reader {
+ public:
+  explicit Reader(const po::variables_map& given) : given_(given) {}
+
+  Result<Options> read() {
+    read_words();
+    read_switches();
+    read_lists();
+    read_numbers();
+    read_choices();
+    if (error_) return *error_;
+    return options_;
+  }
+
+ private:
+  bool has(const char* name) const { return given_.count(name) > 0; }
+  const std::vector<std::string>& all(const char* name) const { return given_[name].as<std::vector<std::string>>(); }
+  const std::string& last(const char* name) const { return all(name).back(); }
+
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+
+  void read_words() {
+    if (!has("words")) return;
+    options_.arguments = all("words");
+    options_.verb = options_.arguments.front();
+    options_.arguments.erase(options_.arguments.begin());
+  }
+
+  void read_switches() {
+    options_.help = has("help");
+    options_.quiet = has("quiet");
+    options_.sync = !has("no-sync");
+    options_.hostname = !has("no-hostname");
+    if (has("output")) options_.output = last("output");
+    if (has("rootfs")) options_.rootfs = last("rootfs");
+    if (has("sort-by")) options_.sort_by = last("sort-by");
+    if (has("plugin-path")) options_.plugin_path = all("plugin-path");
+    // An empty entry stands for nothing: an unset variable in somebody's script is not the current directory.
+    if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))
+      for (std::string_view rest = path; !rest.empty();)
+        if (const auto directory = sdk::take(rest, ':'); !directory.empty()) options_.plugin_path.emplace_back(directory);
+  }
+
+  void read_list(const char* name, std::optional<std::vector<std::string>>& out) {
+    if (!has(name)) return;
+    auto list = list_of(name, all(name));
+    list ? void(out = std::move(*list)) : fail(list.error());
+  }
+
+  void read_lists() {
+    read_list("plugins", options_.plugins);
+    read_list("metrics", options_.metrics);
+    std::optional<std::vector<std::string>> pids;
+    read_list("pid", pids);
+    for (const std::string& pid : pids.value_or(std::vector<std::string>{})) {
+      const auto number = number_of("pid", pid);
+      number ? options_.pids.push_back(*number) : fail(number.error());
+    }
+  }
+
+  void read_numbers() {
+    if (has("limit")) {
+      const auto limit = number_of("limit", last("limit"));
+      limit ? void(options_.limit = *limit) : fail(limit.error());
+    }
+    const char* environment = std::getenv("CTPROF_JOBS");
+    const std::string text = has("jobs") ? last("jobs") : environment ? environment : "";
+    if (text.empty()) return;
+    const auto jobs = number_of("jobs", text);
+    if (!jobs) return fail(jobs.error());
+    if (*jobs < 1 || *jobs > 1024) return fail({"--jobs: " + text + " is not between 1 and 1024"});
+    options_.jobs = static_cast<unsigned>(*jobs);
+  }
+
+  // Sets `out` to the choice named; the table gives the words in the order of the enum.
+  template <class Enum, std::size_t N>
+  void read_choice(const char* name, const std::array<std::string, N>& words, Enum& out) {
+    if (!has(name)) return;
+    const auto it = std::find(words.begin(), words.end(), last(name));
+    if (it != words.end())
+      out = static_cast<Enum>(it - words.begin());
+    else
+      fail({"--" + std::string(name) + ": '" + last(name) + "' is not a choice" + nearest_hint(last(name), words)});
+  }
+
+  void read_choices() {
+    read_choice("format", std::array<std::string, 2>{"text", "json"}, options_.format);
+    read_choice("color", std::array<std::string, 3>{"auto", "always", "never"}, options_.color);
+    if (has("group-by")) options_.group_by = last("group-by");
+  }
+
+  const po::variables_map& given_;
+  Options options_;
+  std::optional<Error> error_;
+};
+
+Error unknown_option(const std::string& given) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : kOptions) names.push_back("--" + std::string(long_name(option)));
+  return {"there is no option '" + given + "'" + nearest_hint(given, names)};
+}
+
+// Options that the verb does not take are an error, not ignored.
+Result<void> check_verb_takes(const Options& options, const po::variables_map& given) {
+  for (const OptionInfo& option : kOptions) {
+    const std::string name(long_name(option));
+    if (!options.verb.empty() && given.count(name) > 0 && kEvery.find(options.verb) != kEvery.npos &&
+        !is_listed(option.verbs, options.verb))
+      return Error{"'" + options.verb + "' does not take --" + name};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Options> parse_options(int argc, const char* const* argv) {
+  po::options_description all = describe("");
+  all.add_options()("words", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("words", -1);
+  po::variables_map given;
+  try {
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(), given);
+  } catch (const po::unknown_option& exception) {
+    return unknown_option(exception.get_option_name());
+  } catch (const po::error& exception) {
+    return Error{exception.what()};
+  }
+  auto options = Reader(given).read();
+  if (options)
+    if (auto takes = check_verb_takes(*options, given); !takes) return takes.error();
+  return options;
+}
+
+std::string options_help(const std::string& verb) {
+  std::ostringstream text;
+  text << describe(verb);
+  return text.str();
+}
+
+}  // namespace ctprof::cli

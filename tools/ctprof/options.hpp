@@ -1,0 +1,52 @@
+// What was asked for on the command line.
+//
+// One table holds every option with the verbs that take it; an option means the same under every verb, and stands before or after it.
+//
+// What is here:   the words, taken apart and checked for form.
+// What is not:    what they mean for a verb (capture.cc, show.cc ...).
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+
+namespace ctprof::cli {
+
+enum class Format { Text, Json };
+enum class Color { Auto, Always, Never };
+
+struct Options {
+  std::string verb;                    // empty: none was given
+  std::vector<std::string> arguments;  // files, mostly
+  bool help = false;
+
+  std::optional<std::vector<std::string>> plugins;  // --plugins: exactly these
+  std::vector<std::string> plugin_path;
+  std::string rootfs;
+  Format format = Format::Text;
+  Color color = Color::Auto;
+  bool quiet = false;
+
+  std::string output;
+  std::vector<std::uint64_t> pids;
+  std::optional<std::vector<std::string>> metrics;
+  unsigned jobs = 0;  // 0: what the host can spare
+  bool sync = true;
+  bool hostname = true;
+
+  std::string group_by = "pcomm";
+  std::string sort_by;
+  std::optional<std::uint64_t> limit;  // 0: none
+};
+
+// The error is one sentence that says what to write instead.
+Result<Options> parse_options(int argc, const char* const* argv);
+
+// The options that a verb takes, for its help; of all of them for an empty verb.
+std::string options_help(const std::string& verb);
+
+}  // namespace ctprof::cli

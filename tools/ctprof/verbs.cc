@@ -1,0 +1,75 @@
+#include "tools/ctprof/verbs.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/version.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::array kVerbs{
+    Verb{"capture", "-o FILE", "take a snapshot of every thread of this host", "ctprof capture -o before.ctprof.zst",
+         &run_capture},
+    Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why", "ctprof plugins", &run_plugins},
+    Verb{"version", "", "print the version", "ctprof version", &run_version},
+};
+
+bool environment_has(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value;
+}
+
+}  // namespace
+
+std::span<const Verb> verbs() { return kVerbs; }
+
+int run_version(const Options& options) {
+  const std::string version(kVersion);
+  if (options.format == Format::Json)
+    return print("{\"schema\":1,\"version\":\"" + version + "\",\"abi\":" + std::to_string(CTPROF_ABI) + "}\n");
+  return print("ctprof " + version + " (plugin ABI " + std::to_string(CTPROF_ABI) + ")\n");
+}
+
+int fail(const Error& error) { return fail(error.text); }
+
+int fail(std::string_view sentence) {
+  std::fprintf(stderr, "ctprof: %.*s\n", static_cast<int>(sentence.size()), sentence.data());
+  return kFailed;
+}
+
+void note(const Options& options, std::string_view sentence) {
+  if (!options.quiet) fail(sentence);
+}
+
+int print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return kFine;
+  return errno == EPIPE ? kFine : fail(errno_error("writing to", "standard output", errno));
+}
+
+Result<Registry> load_registry(const Options& options) {
+  auto loaded = load_plugins({own_plugin_directory(), options.plugin_path, options.plugins});
+  if (!loaded) return loaded.error();
+  Registry registry(std::move(*loaded));
+  for (const Refusal& refusal : registry.refused()) note(options, "not loaded: " + refusal.what + ": " + refusal.reason);
+  return registry;
+}
+
+bool use_color(const Options& options) {
+  if (options.color != Color::Auto) return options.color == Color::Always;
+  if (environment_has("NO_COLOR")) return false;
+  return environment_has("CLICOLOR_FORCE") || ::isatty(STDOUT_FILENO) == 1;
+}
+
+unsigned terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) != 1) return 0;
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,54 @@
+// The verbs of the command line, and what they share. Only here is anything printed, and only here does the program end.
+//
+// Exit status: 0 fine, 1 findings that were asked for, 2 usage error or unreadable input.
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/registry/registry.hpp"
+#include "tools/ctprof/options.hpp"
+
+namespace ctprof::cli {
+
+inline constexpr int kFine = 0;
+inline constexpr int kFailed = 2;
+
+struct Verb {
+  std::string_view name;
+  std::string_view arguments;  // as help shows them
+  std::string_view summary;
+  std::string_view example;
+  int (*run)(const Options&);
+};
+std::span<const Verb> verbs();
+
+int run_capture(const Options& options);
+int run_show(const Options& options);
+int run_compare(const Options& options);
+int run_metric_list(const Options& options);
+int run_plugins(const Options& options);
+int run_version(const Options& options);
+
+// Says on standard error, in one line, why nothing came of it; returns kFailed.
+int fail(const Error& error);
+int fail(std::string_view sentence);
+// A line on standard error that does not end anything; nothing under --quiet.
+void note(const Options& options, std::string_view sentence);
+
+// Writes to standard output; a reader that went away is no error of ours.
+int print(std::string_view text);
+
+// Loads what the options name. Refused plugins are noted.
+Result<Registry> load_registry(const Options& options);
+
+// Whether text on standard output may be coloured.
+bool use_color(const Options& options);
+// Columns of the terminal; 0 when standard output is none.
+unsigned terminal_width();
+
+}  // namespace ctprof::cli
