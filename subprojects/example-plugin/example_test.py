@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""Captures a sleeping and a running process with both plugins, and looks at what the file, show and compare say of them.
+
+    example_test.py CTPROF PLUGIN_DIR
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+CTPROF, PLUGIN_DIR = sys.argv[1:3]
+METRICS = "example_wchan,examplec_util_avg"
+
+
+def ctprof(*args):
+    done = subprocess.run([CTPROF, "--plugin-path", PLUGIN_DIR, *args], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"ctprof {' '.join(args)}: status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+class Examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.sleeper = subprocess.Popen(["/bin/sleep", "600"])
+        cls.runner = subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"])
+        time.sleep(0.3)
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.file = str(pathlib.Path(cls.directory.name) / "both.ctprof.zst")
+        pids = [word for child in (cls.sleeper, cls.runner) for word in ("-p", str(child.pid))]
+        ctprof("capture", "-o", cls.file, "--metrics", METRICS, *pids)
+        text = subprocess.run(["zstd", "-dcq", cls.file], capture_output=True, check=True).stdout
+        cls.rows = {row["tid"]: row for row in json.loads(text)["threads"]}
+
+    @classmethod
+    def tearDownClass(cls):
+        for child in (cls.sleeper, cls.runner):
+            child.kill()
+            child.wait()
+        cls.directory.cleanup()
+
+    def test_a_sleeper_sleeps_where_the_kernel_says(self):
+        says = pathlib.Path(f"/proc/{self.sleeper.pid}/wchan").read_text()
+        self.assertRegex(says, "^[a-z]", "this host gives no names of kernel functions")
+        self.assertEqual(self.rows[self.sleeper.pid]["example_wchan"], says)
+
+    def test_a_runner_sleeps_nowhere(self):
+        self.assertNotIn("example_wchan", self.rows[self.runner.pid])
+
+    def test_utilisation_is_a_part_of_1024(self):
+        busy = self.rows[self.runner.pid]["examplec_util_avg"]
+        self.assertTrue(0 < busy <= 1024, busy)
+        self.assertLessEqual(self.rows[self.sleeper.pid]["examplec_util_avg"], 1024)
+
+    def test_both_are_listed(self):
+        listed = json.loads(ctprof("metric-list", "--format", "json"))["metrics"]
+        brought_by = {metric["name"]: metric["plugin"] for metric in listed}
+        self.assertEqual(brought_by.get("example_wchan"), "example")
+        self.assertEqual(brought_by.get("examplec_util_avg"), "examplec")
+
+    def test_show_has_both(self):
+        rows = json.loads(ctprof("show", self.file, "--format", "json"))["rows"]
+        self.assertEqual({row["metric"] for row in rows if row["metric"].startswith("example")}, set(METRICS.split(",")))
+
+    def test_the_rule_averages(self):
+        rows = json.loads(ctprof("show", self.file, "--format", "json"))["rows"]
+        shown = [row["value"] for row in rows if row["metric"] == "examplec_util_avg"]
+        kept = [row["examplec_util_avg"] for row in self.rows.values()]
+        self.assertEqual(sorted(shown), sorted(kept), "each process is a group of one thread here")
+
+    def test_compare_with_itself_shows_no_move(self):
+        rows = json.loads(ctprof("compare", self.file, self.file, "--format", "json"))["rows"]
+        ours = [row for row in rows if row["metric"].startswith("example")]
+        self.assertEqual(len({row["metric"] for row in ours}), 2)
+        for row in ours:
+            self.assertIn(row["delta"], (0, None, "same"), row)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
