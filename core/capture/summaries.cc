@@ -1,7 +1,10 @@
 #include "core/capture/summaries.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/file/json_out.hpp"
 
@@ -14,15 +17,16 @@ class SummaryObject {
   explicit SummaryObject(Meta& meta) : meta_(meta) { out_.put('{'); }
 
   static void put_u64(void* core, const char* key, std::uint64_t value) {
-    self(core).at(key).number(value), self(core).out_.put(',');
+    if (JsonOut* out = self(core).at(key)) out->number(value), out->put(',');
   }
   static void put_bool(void* core, const char* key, std::uint32_t value) {
-    self(core).at(key).boolean(value != 0), self(core).out_.put(',');
+    if (JsonOut* out = self(core).at(key)) out->boolean(value != 0), out->put(',');
   }
   static void put_text(void* core, const char* key, const char* data, std::size_t size) {
-    JsonOut& out = self(core).at(key);
-    data ? out.text({data, size}) : out.raw("null");
-    out.put(',');
+    JsonOut* out = self(core).at(key);
+    if (!out) return;
+    data ? out->text({data, size}) : out->raw("null");
+    out->put(',');
   }
   static void note(void* core, const char* data, std::size_t size) { self(core).meta_.notes.emplace_back(data, size); }
 
@@ -35,12 +39,14 @@ class SummaryObject {
  private:
   static SummaryObject& self(void* core) { return *static_cast<SummaryObject*>(core); }
 
-  // Opens the inner object that the key needs, writes the key's last part, and gives the place for its value.
-  JsonOut& at(std::string_view key) {
+  // Opens the inner object that the key needs and writes the key's last part; null when there is none, and with it no value.
+  JsonOut* at(std::string_view key) {
     const auto dot = key.find('.');
     enter(dot == key.npos ? "" : key.substr(0, dot));
-    out_.key(dot == key.npos ? key : key.substr(dot + 1));
-    return out_;
+    const std::string_view last = dot == key.npos ? key : key.substr(dot + 1);
+    if (last.empty()) return nullptr;
+    out_.key(last);
+    return &out_;
   }
 
   void enter(std::string_view inner) {
@@ -57,26 +63,49 @@ class SummaryObject {
   std::string inner_;
 };
 
+// Whether two sources of one plugin speak with one voice.
+bool share_summary(const SourceRun& a, const SourceRun& b) {
+  const char* key_a = a.source().table.summary_key;
+  const char* key_b = b.source().table.summary_key;
+  return &a == &b || (a.plugin() == b.plugin() && key_a && key_b && std::string_view(key_a) == key_b);
+}
+
+// The tallies of all sources that share a summary with `run`.
+std::vector<std::uint64_t> shared_tallies(const SourceRun& run, const std::deque<SourceRun>& sources) {
+  std::vector<std::uint64_t> sums = run.tallies();
+  for (const SourceRun& other : sources) {
+    if (&other == &run || !share_summary(run, other)) continue;
+    const std::size_t both = std::min(sums.size(), other.tallies().size());
+    for (std::size_t i = 0; i < both; ++i) sums[i] += other.tallies()[i];
+  }
+  return sums;
+}
+
+void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies, Snapshot& snapshot) {
+  const ctprof_source& table = run.source().table;
+  SummaryObject object(snapshot.meta);
+  const ctprof_summary summary{.size = sizeof(ctprof_summary),
+                               .tallies_count = static_cast<std::uint32_t>(tallies.size()),
+                               .tallies = tallies.data(),
+                               .rows_listed = snapshot.meta.rows_listed,
+                               .rows_absent = snapshot.meta.rows_absent,
+                               .core = &object,
+                               .put_u64 = &SummaryObject::put_u64,
+                               .put_bool = &SummaryObject::put_bool,
+                               .put_text = &SummaryObject::put_text,
+                               .note = &SummaryObject::note};
+  table.summarise(&summary);
+  if (RawJson text = object.finish(); table.summary_key) snapshot.objects[table.summary_key] = std::move(text);
+}
+
 }  // namespace
 
 void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot) {
-  for (SourceRun& run : sources) {
-    snapshot.meta.sources.push_back(run.finish());
-    const ctprof_source& table = run.source().table;
-    if (!table.summarise) continue;
-    SummaryObject object(snapshot.meta);
-    const ctprof_summary summary{.size = sizeof(ctprof_summary),
-                                 .tallies_count = table.tallies_count,
-                                 .tallies = run.tallies().data(),
-                                 .rows_listed = snapshot.meta.rows_listed,
-                                 .rows_absent = snapshot.meta.rows_absent,
-                                 .core = &object,
-                                 .put_u64 = &SummaryObject::put_u64,
-                                 .put_bool = &SummaryObject::put_bool,
-                                 .put_text = &SummaryObject::put_text,
-                                 .note = &SummaryObject::note};
-    table.summarise(&summary);
-    if (RawJson text = object.finish(); table.summary_key) snapshot.objects[table.summary_key] = std::move(text);
+  for (SourceRun& run : sources) snapshot.meta.sources.push_back(run.finish());
+  for (const SourceRun& run : sources) {
+    const auto first =
+        std::find_if(sources.begin(), sources.end(), [&](const SourceRun& other) { return share_summary(run, other); });
+    if (&*first == &run && run.source().table.summarise) let_speak(run, shared_tallies(run, sources), snapshot);
   }
 }
 
