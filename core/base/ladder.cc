@@ -1,0 +1,115 @@
+#include "core/base/ladder.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <span>
+
+namespace ctprof {
+namespace {
+
+struct Step {
+  double size;  // of one, in base units
+  std::string_view text;
+};
+
+constexpr Step kNs[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
+constexpr Step kUs[] = {{1, "µs"}, {1e3, "ms"}, {1e6, "s"}};
+constexpr Step kBytes[] = {{1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}};
+constexpr Step kKib[] = {{1, "KiB"}, {0x1p10, "MiB"}, {0x1p20, "GiB"}, {0x1p30, "TiB"}};
+constexpr Step kTicks[] = {{1, "ticks"}, {1e3, "Kticks"}, {1e6, "Mticks"}};
+constexpr Step kCount[] = {{1, ""}, {1e3, "K"}, {1e6, "M"}, {1e9, "G"}};
+constexpr Step kBare[] = {{1, ""}};
+
+struct Ladder {
+  std::string_view unit;
+  std::span<const Step> steps;
+};
+constexpr Ladder kLadders[] = {{"ns", kNs}, {"us", kUs}, {"bytes", kBytes}, {"kib", kKib}, {"ticks", kTicks}, {"count", kCount}};
+
+std::span<const Step> steps_of(std::string_view unit) {
+  for (const Ladder& ladder : kLadders)
+    if (ladder.unit == unit) return ladder.steps;
+  return kBare;
+}
+
+// A share that is already in percent; a snapshot keeps hundredths, the rule divides.
+bool is_percent(std::string_view unit) { return unit == "percent" || unit == "centipercent"; }
+
+constexpr int kScaledDecimals = 3;
+
+std::string fixed(double value, int decimals) {
+  std::array<char, 400> digits;  // the largest double has 309 places before the point
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, decimals).ptr;
+  return {digits.data(), end};
+}
+
+// Whether the value, rounded as `step` would print it, is one of the next step.
+bool fills_next(double value, const Step& step, const Step& next, int decimals) {
+  const double rounded = std::strtod(fixed(value / step.size, decimals).c_str(), nullptr);
+  return rounded * step.size >= next.size;
+}
+
+std::size_t step_for(double value, std::span<const Step> steps, int base_decimals) {
+  std::size_t at = 0;
+  while (at + 1 < steps.size() && value >= steps[at + 1].size) ++at;
+  if (at + 1 == steps.size()) return at;
+  return fills_next(value, steps[at], steps[at + 1], at == 0 ? base_decimals : kScaledDecimals) ? at + 1 : at;
+}
+
+std::string with_step(double magnitude, const Step& step, int decimals) {
+  return fixed(magnitude / step.size, decimals) + std::string(step.text);
+}
+
+// A magnitude, with the exact integer that it stands for where it is one.
+std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::string_view unit, int base_decimals) {
+  if (is_percent(unit)) return fixed(magnitude, 2) + "%";
+  if (unit == "ratio") return fixed(magnitude, kScaledDecimals);
+  const auto steps = steps_of(unit);
+  const std::size_t at = step_for(magnitude, steps, base_decimals);
+  if (at > 0) return with_step(magnitude, steps[at], kScaledDecimals);
+  if (exact) return std::to_string(*exact) + std::string(steps[0].text);
+  return with_step(magnitude, steps[0], base_decimals);
+}
+
+// Bare numbers that are not whole have as many decimals as they need: the middle of a range is "1.5".
+std::string bare(double magnitude) {
+  std::array<char, 400> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), magnitude, std::chars_format::fixed).ptr;
+  return {digits.data(), end};
+}
+
+std::string real_text(double magnitude, std::string_view unit) {
+  const bool has_ladder = is_percent(unit) || unit == "ratio" || steps_of(unit).data() != kBare;
+  return has_ladder ? magnitude_text(magnitude, nullptr, unit, 2) : bare(magnitude);
+}
+
+}  // namespace
+
+std::string scaled(const ctprof_number& number, std::string_view unit) {
+  if (number.kind == CTPROF_NUMBER_U64) return magnitude_text(static_cast<double>(number.u64), &number.u64, unit, 0);
+  if (number.kind == CTPROF_NUMBER_I64) {
+    const Difference from_zero = difference(number_of(std::int64_t{0}), number);
+    const double magnitude = static_cast<double>(from_zero.magnitude);
+    return (from_zero.negative ? "-" : "") + magnitude_text(magnitude, &from_zero.magnitude, unit, 0);
+  }
+  const double value = as_double(number);
+  if (std::isnan(value)) return "-";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "max";
+  return (value < 0 ? "-" : "") + real_text(std::fabs(value), unit);
+}
+
+std::string scaled(const Difference& difference, std::string_view unit) {
+  if (!difference.known()) return "-";
+  const std::string sign = difference.negative ? "-" : "+";
+  if (difference.kind == Difference::Kind::Real) return sign + real_text(std::fabs(difference.real), unit);
+  return sign + magnitude_text(static_cast<double>(difference.magnitude), &difference.magnitude, unit, 0);
+}
+
+std::string percent(double fraction) {
+  if (!std::isfinite(fraction)) return "-";
+  return (fraction < 0 ? "-" : "+") + fixed(std::fabs(fraction) * 100, 1) + "%";
+}
+
+}  // namespace ctprof

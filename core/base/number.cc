@@ -1,0 +1,82 @@
+#include "core/base/number.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace ctprof {
+namespace {
+
+bool is_integer(const ctprof_number& number) { return number.kind == CTPROF_NUMBER_U64 || number.kind == CTPROF_NUMBER_I64; }
+
+// Both integers in one type that holds all of either.
+__extension__ using Wide = __int128;
+Wide widened(const ctprof_number& number) { return number.kind == CTPROF_NUMBER_U64 ? Wide{number.u64} : Wide{number.i64}; }
+
+Difference integer(Wide value) {
+  const auto magnitude = static_cast<std::uint64_t>(value < 0 ? -value : value);
+  const double real = static_cast<double>(magnitude);
+  return {Difference::Kind::Integer, value < 0, magnitude, value < 0 ? -real : real};
+}
+
+Difference real(double value) {
+  if (!std::isfinite(value)) return {};
+  return {Difference::Kind::Real, value < 0, 0, value};
+}
+
+template <class T>
+void append_digits(std::string& out, T value) {
+  char digits[32];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+}  // namespace
+
+double as_double(const ctprof_number& number) {
+  switch (number.kind) {
+    case CTPROF_NUMBER_U64: return static_cast<double>(number.u64);
+    case CTPROF_NUMBER_I64: return static_cast<double>(number.i64);
+    case CTPROF_NUMBER_F64: return number.f64;
+    default: return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+Difference difference(const ctprof_number& baseline, const ctprof_number& candidate) {
+  if (is_integer(baseline) && is_integer(candidate)) return integer(widened(candidate) - widened(baseline));
+  return real(as_double(candidate) - as_double(baseline));
+}
+
+Difference as_difference(const ctprof_number& number) {
+  return is_integer(number) ? integer(widened(number)) : real(as_double(number));
+}
+
+ctprof_number as_number(const Difference& difference) {
+  if (!difference.known()) return no_number();
+  const bool exact = difference.kind == Difference::Kind::Integer &&
+                     difference.magnitude <= std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+  if (!exact) return number_of(difference.real);
+  const auto magnitude = static_cast<std::int64_t>(difference.magnitude);
+  return number_of(difference.negative ? -magnitude : magnitude);
+}
+
+void append_json(std::string& out, const ctprof_number& number) {
+  if (number.kind == CTPROF_NUMBER_U64) return append_digits(out, number.u64);
+  if (number.kind == CTPROF_NUMBER_I64) return append_digits(out, number.i64);
+  append_json(out, as_double(number));
+}
+
+void append_json(std::string& out, const Difference& difference) {
+  if (difference.kind != Difference::Kind::Integer)
+    return difference.known() ? append_json(out, difference.real) : void(out += "null");
+  if (difference.negative) out += '-';
+  append_digits(out, difference.magnitude);
+}
+
+void append_json(std::string& out, double value) {
+  if (!std::isfinite(value)) return void(out += "null");
+  append_digits(out, value == 0 ? 0.0 : value);  // no "-0"
+}
+
+void append_json(std::string& out, std::uint64_t value) { append_digits(out, value); }
+
+}  // namespace ctprof

@@ -1,0 +1,64 @@
+// Numbers as rules give them: none, exact integers, or doubles; and what lies between two of them.
+//
+// What is here:   making, reading and subtracting a ctprof_number (abi.h).
+// What is not:    how they print (base/ladder.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ctprof/abi.h"
+
+namespace ctprof {
+
+inline ctprof_number no_number() { return {}; }
+inline ctprof_number number_of(std::uint64_t value) {
+  ctprof_number number{};
+  number.kind = CTPROF_NUMBER_U64;
+  number.u64 = value;
+  return number;
+}
+inline ctprof_number number_of(std::int64_t value) {
+  ctprof_number number{};
+  number.kind = CTPROF_NUMBER_I64;
+  number.i64 = value;
+  return number;
+}
+inline ctprof_number number_of(double value) {
+  ctprof_number number{};
+  number.kind = CTPROF_NUMBER_F64;
+  number.f64 = value;
+  return number;
+}
+
+inline bool has_value(const ctprof_number& number) { return number.kind != CTPROF_NUMBER_NONE; }
+// The number as a double, NaN for none.
+double as_double(const ctprof_number& number);
+
+// What lies between two numbers. The difference of two u64 needs 65 bits, so sign and magnitude stand apart.
+struct Difference {
+  enum class Kind { None, Integer, Real };
+  Kind kind = Kind::None;
+  bool negative = false;
+  std::uint64_t magnitude = 0;  // of an integer
+  double real = 0;              // the difference itself, as near as a double comes
+
+  bool known() const { return kind != Kind::None; }
+  bool zero() const { return kind == Kind::Integer ? magnitude == 0 : real == 0; }
+};
+
+// `candidate` less `baseline`: exact where both are integers, none where either is none or not finite.
+Difference difference(const ctprof_number& baseline, const ctprof_number& candidate);
+// A difference that a rule computed by itself.
+Difference as_difference(const ctprof_number& number);
+// A difference as a number: exact where it fits one, otherwise the nearest double.
+ctprof_number as_number(const Difference& difference);
+
+// In JSON: integers in full, doubles in their shortest exact form, null for none and for what JSON has no number for.
+void append_json(std::string& out, const ctprof_number& number);
+void append_json(std::string& out, const Difference& difference);
+void append_json(std::string& out, double value);
+void append_json(std::string& out, std::uint64_t value);
+
+}  // namespace ctprof

@@ -1,0 +1,33 @@
+#include "core/base/utf8.hpp"
+
+namespace ctprof {
+namespace {
+
+// Lead bytes by length: what they look like, and the smallest code point that needs that many bytes.
+struct Form {
+  unsigned char mask, lead;
+  std::size_t bytes;
+  char32_t least;
+};
+constexpr Form kForms[] = {{0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
+
+bool is_scalar(char32_t value) { return value <= 0x10ffff && (value < 0xd800 || value > 0xdfff); }
+
+}  // namespace
+
+CodePoint first_code_point(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (const Form& form : kForms) {
+    if ((byte(0) & form.mask) != form.lead || text.size() < form.bytes) continue;
+    char32_t value = byte(0) & static_cast<unsigned char>(~form.mask);
+    for (std::size_t i = 1; i < form.bytes; ++i) {
+      if ((byte(i) & 0xc0) != 0x80) return {};
+      value = value << 6 | (byte(i) & 0x3f);
+    }
+    if (value < form.least || !is_scalar(value)) return {};
+    return {value, form.bytes, true};
+  }
+  return {};
+}
+
+}  // namespace ctprof

@@ -1,0 +1,19 @@
+// UTF-8, one code point at a time, from bytes that need not be UTF-8.
+
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace ctprof {
+
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t bytes = 1;
+  bool valid = false;  // if not, this is one byte that belongs to no code point
+};
+
+// The one at the beginning. Overlong forms, surrogates and what lies beyond U+10FFFF are not valid. REQUIRES: text is not empty.
+CodePoint first_code_point(std::string_view text);
+
+}  // namespace ctprof
