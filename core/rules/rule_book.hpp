@@ -3,7 +3,7 @@
 // Built-in rules are tables of the same kind as a plugin's (abi.h, ctprof_rule), so there is one way to aggregate.
 //
 // What is here:   finding a rule.
-// What is not:    the rules (sums.cc, extremes.cc, modes.cc, affinity.cc, maps.cc), using them (compare/aggregate.hpp).
+// What is not:    the rules (builtin.hpp), using them (compare/rollup.hpp).
 
 #pragma once
 
@@ -23,7 +23,7 @@ class RuleBook {
  public:
   // The built-in rules and nothing else.
   RuleBook() = default;
-  // Adds a plugin's rule; one that is there already stays.
+  // Adds a plugin's rule, which must outlive the book; one that is there already stays.
   void add(const ctprof_rule& rule, std::string_view plugin);
 
   // The rule of that name, or else the built-in `fallback`, or null. `used_fallback` says which.

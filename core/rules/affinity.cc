@@ -1,0 +1,140 @@
+// Affinity: how many CPUs the threads of a group may use, and which, as long as they all agree.
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <string>
+
+#include "core/base/number.hpp"
+#include "core/rules/builtin.hpp"
+#include "core/rules/readings.hpp"
+
+namespace ctprof::rules {
+namespace {
+
+// A set of CPUs, in words of 64; it lives as long as the snapshot.
+using CpuSet = std::span<const std::uint64_t>;
+
+struct Affinity {
+  const std::uint64_t* words;  // of the common set
+  std::uint32_t words_count;
+  std::uint32_t least, most;  // CPUs
+  bool any, mixed;
+};
+
+std::uint32_t count(CpuSet set) {
+  std::uint32_t cpus = 0;
+  for (const std::uint64_t word : set) cpus += static_cast<std::uint32_t>(std::popcount(word));
+  return cpus;
+}
+
+CpuSet common_set(const Affinity& affinity) { return {affinity.words, affinity.words_count}; }
+
+bool same_set(CpuSet a, CpuSet b) { return a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+void include(Affinity& affinity, CpuSet set) {
+  if (affinity.any && set.data() == affinity.words) return;  // interned: most threads share one set
+  const std::uint32_t cpus = count(set);
+  if (!affinity.any) {
+    affinity = {set.data(), static_cast<std::uint32_t>(set.size()), cpus, cpus, true, false};
+    return;
+  }
+  affinity.mixed = affinity.mixed || !same_set(common_set(affinity), set);
+  affinity.least = std::min(affinity.least, cpus);
+  affinity.most = std::max(affinity.most, cpus);
+}
+
+const Affinity& affinity_in(const void* state) { return *static_cast<const Affinity*>(state); }
+
+void add(void* states, const ctprof_rows* rows) {
+  for_each_reading<Affinity, std::uint32_t>(states, *rows, [&](Affinity& affinity, std::uint32_t id) {
+    std::size_t words = 0;
+    const std::uint64_t* first = rows->bits(rows->core, id, &words);
+    include(affinity, {first, words});
+  });
+}
+
+void merge(void* into, const void* from) {
+  auto& affinity = *static_cast<Affinity*>(into);
+  const Affinity& other = affinity_in(from);
+  if (!other.any) return;
+  include(affinity, common_set(other));
+  affinity.mixed = affinity.mixed || other.mixed;
+  affinity.least = std::min(affinity.least, other.least);
+  affinity.most = std::max(affinity.most, other.most);
+}
+
+ctprof_number number(const void* state) {
+  const Affinity& affinity = affinity_in(state);
+  if (!affinity.any) return no_number();
+  if (affinity.least == affinity.most) return number_of(std::uint64_t{affinity.least});
+  return number_of((static_cast<double>(affinity.least) + affinity.most) / 2);
+}
+
+bool alike(const Affinity& a, const Affinity& b) {
+  if (a.mixed != b.mixed || a.least != b.least || a.most != b.most) return false;
+  return a.mixed || same_set(common_set(a), common_set(b));
+}
+
+// As many CPUs can still be other CPUs; that is said beside the zero.
+ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+  const Affinity &a = affinity_in(baseline), &b = affinity_in(candidate);
+  if (!a.any || !b.any) return no_number();
+  const Difference between = difference(number(baseline), number(candidate));
+  if (between.zero()) put(*out, alike(a, b) ? kSame : kDiffers);
+  return as_number(between);
+}
+
+bool holds(CpuSet set, std::size_t cpu) { return cpu / 64 < set.size() && (set[cpu / 64] >> cpu % 64 & 1); }
+
+// "0-3,8"
+std::string list(CpuSet set) {
+  std::string text;
+  for (std::size_t cpu = 0; cpu < set.size() * 64; ++cpu) {
+    if (!holds(set, cpu)) continue;
+    const std::size_t first = cpu;
+    while (holds(set, cpu + 1)) ++cpu;
+    text += (text.empty() ? "" : ",") + std::to_string(first);
+    if (cpu > first) text += "-" + std::to_string(cpu);
+  }
+  return text;
+}
+
+void text(const void* state, const char*, const ctprof_sink* out) {
+  const Affinity& affinity = affinity_in(state);
+  if (!affinity.any) return put(*out, "-");
+  put(*out, std::to_string(affinity.least));
+  if (affinity.least != affinity.most) put(*out, "-" + std::to_string(affinity.most));
+  put(*out, affinity.mixed ? " cpus (mixed)" : " cpus (" + list(common_set(affinity)) + ")");
+}
+
+void json(const void* state, const ctprof_sink* out) {
+  const Affinity& affinity = affinity_in(state);
+  if (!affinity.any) return put(*out, "null");
+  put(*out, "{\"min\":" + std::to_string(affinity.least) + ",\"max\":" + std::to_string(affinity.most) + ",\"cpus\":");
+  put(*out, affinity.mixed ? "null}" : "\"" + list(common_set(affinity)) + "\"}");
+}
+
+constexpr ctprof_rule kAffinity[] = {{.size = sizeof(ctprof_rule),
+                                      .state_size = sizeof(Affinity),
+                                      .name = "Affinity",
+                                      .fallback = nullptr,
+                                      .newtypes = "CpuSet",
+                                      .description = "how many CPUs, and which while all agree",
+                                      .init = nullptr,
+                                      .add = add,
+                                      .merge = merge,
+                                      .finish = nullptr,
+                                      .destroy = nullptr,
+                                      .number = number,
+                                      .delta = delta,
+                                      .text = text,
+                                      .json = json,
+                                      .extras = nullptr,
+                                      .parts = nullptr}};
+
+}  // namespace
+
+std::span<const ctprof_rule> affinity() { return kAffinity; }
+
+}  // namespace ctprof::rules

@@ -1,0 +1,169 @@
+// Extremes: the largest reading stands for the group, where a sum would be no moment of anyone's.
+
+#include <algorithm>
+
+#include "core/base/number.hpp"
+#include "core/rules/builtin.hpp"
+#include "core/rules/readings.hpp"
+
+namespace ctprof::rules {
+namespace {
+
+template <class T>
+struct Largest {
+  T value;
+  std::uint64_t readings;
+};
+
+template <class T>
+void take(Largest<T>& largest, T value) {
+  largest.value = largest.readings ? std::max(largest.value, value) : value;
+  ++largest.readings;
+}
+
+template <class T>
+void add_as(void* states, const ctprof_rows& rows) {
+  for_each_reading<Largest<T>, T>(states, rows, take<T>);
+}
+
+void add(void* states, const ctprof_rows* rows) { add_as<std::uint64_t>(states, *rows); }
+
+template <class T>
+void merge(void* into, const void* from) {
+  auto& largest = *static_cast<Largest<T>*>(into);
+  const auto& other = *static_cast<const Largest<T>*>(from);
+  if (!other.readings) return;
+  const std::uint64_t readings = largest.readings + other.readings;
+  take(largest, other.value);
+  largest.readings = readings;
+}
+
+ctprof_number number(const void* state) {
+  const auto& largest = *static_cast<const Largest<std::uint64_t>*>(state);
+  return largest.readings ? number_of(largest.value) : no_number();
+}
+
+// A share is kept in hundredths of a percent.
+constexpr double kPerPercent = 100;
+ctprof_number ratio_number(const void* state) {
+  const auto& largest = *static_cast<const Largest<std::uint64_t>*>(state);
+  return largest.readings ? number_of(static_cast<double>(largest.value) / kPerPercent) : no_number();
+}
+
+// A place on a scale, signed or not: the bits of either, and which.
+struct Ordinal {
+  std::uint64_t bits;
+  std::uint32_t readings;
+  bool is_signed;
+};
+
+void take_ordinal(Ordinal& largest, std::uint64_t bits, bool is_signed) {
+  const bool above = is_signed ? static_cast<std::int64_t>(bits) > static_cast<std::int64_t>(largest.bits) : bits > largest.bits;
+  if (!largest.readings || above) largest.bits = bits;
+  largest.is_signed = is_signed;
+  ++largest.readings;
+}
+
+void add_ordinal(void* states, const ctprof_rows* rows) {
+  const bool is_signed = rows->storage == CTPROF_I64;
+  for_each_reading<Ordinal, std::uint64_t>(states, *rows,
+                                           [&](Ordinal& largest, std::uint64_t bits) { take_ordinal(largest, bits, is_signed); });
+}
+
+void merge_ordinal(void* into, const void* from) {
+  auto& largest = *static_cast<Ordinal*>(into);
+  const auto& other = *static_cast<const Ordinal*>(from);
+  if (!other.readings) return;
+  const std::uint32_t readings = largest.readings + other.readings;
+  take_ordinal(largest, other.bits, other.is_signed);
+  largest.readings = readings;
+}
+
+ctprof_number ordinal_number(const void* state) {
+  const auto& largest = *static_cast<const Ordinal*>(state);
+  if (!largest.readings) return no_number();
+  return largest.is_signed ? number_of(static_cast<std::int64_t>(largest.bits)) : number_of(largest.bits);
+}
+
+using Flag = Largest<std::uint8_t>;
+
+void add_flag(void* states, const ctprof_rows* rows) { add_as<std::uint8_t>(states, *rows); }
+
+ctprof_number flag_number(const void* state) {
+  const auto& any = *static_cast<const Flag*>(state);
+  return any.readings ? number_of(std::uint64_t{any.value != 0}) : no_number();
+}
+
+void flag_json(const void* state, const ctprof_sink* out) {
+  const auto& any = *static_cast<const Flag*>(state);
+  put(*out, !any.readings ? "null" : any.value ? "true" : "false");
+}
+
+void flag_text(const void* state, const char*, const ctprof_sink* out) {
+  const auto& any = *static_cast<const Flag*>(state);
+  put(*out, !any.readings ? "-" : any.value ? "true" : "false");
+}
+
+constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description) {
+  return {.size = sizeof(ctprof_rule),
+          .state_size = sizeof(Largest<std::uint64_t>),
+          .name = name,
+          .fallback = nullptr,
+          .newtypes = newtypes,
+          .description = description,
+          .init = nullptr,
+          .add = add,
+          .merge = merge<std::uint64_t>,
+          .finish = nullptr,
+          .destroy = nullptr,
+          .number = number,
+          .delta = nullptr,
+          .text = nullptr,
+          .json = nullptr,
+          .extras = nullptr,
+          .parts = nullptr};
+}
+
+constexpr ctprof_rule ratio() {
+  ctprof_rule made = rule("MaxRatio", "GaugeRatio100", "the largest share, in percent");
+  made.number = ratio_number;
+  return made;
+}
+
+constexpr ctprof_rule ordinal() {
+  ctprof_rule made = rule("MaxOrdinal", "OrdinalU64,OrdinalI32", "the highest place on a scale");
+  made.state_size = sizeof(Ordinal);
+  made.add = add_ordinal;
+  made.merge = merge_ordinal;
+  made.number = ordinal_number;
+  return made;
+}
+
+constexpr ctprof_rule any_flag() {
+  ctprof_rule made = rule("AnyFlag", "Flag", "true if any is true");
+  made.state_size = sizeof(Flag);
+  made.add = add_flag;
+  made.merge = merge<std::uint8_t>;
+  made.number = flag_number;
+  made.text = flag_text;
+  made.json = flag_json;
+  return made;
+}
+
+constexpr ctprof_rule kExtremes[] = {
+    rule("MaxPeak", "PeakNs", "the longest moment of any"),
+    rule("MaxPeakBytes", "PeakBytes", "the largest peak of any"),
+    rule("MaxPeakCount", "PeakCount", "the highest peak of any"),
+    rule("MaxGaugeNs", "GaugeNs", "the largest duration set now"),
+    rule("MaxGaugeCount", "GaugeCount", "the largest number now"),
+    rule("MaxGaugeBytes", "GaugeBytes", "the largest size now"),
+    ratio(),
+    ordinal(),
+    any_flag(),
+};
+
+}  // namespace
+
+std::span<const ctprof_rule> extremes() { return kExtremes; }
+
+}  // namespace ctprof::rules

@@ -1,0 +1,156 @@
+// Maps: reduced key by key. Counters add up; under MapMixed the keys that the metric names as gauges take the largest instead.
+// A key that only some rows have keeps what there is.
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/json_text.hpp"
+#include "core/base/ladder.hpp"
+#include "core/base/number.hpp"
+#include "core/rules/builtin.hpp"
+#include "core/rules/map_keys.hpp"
+#include "core/rules/readings.hpp"
+
+namespace ctprof::rules {
+namespace {
+
+struct Entry {
+  ctprof_text key;
+  std::uint64_t value;
+  KeyKind kind;
+};
+
+// Sorted by key. Keys, and the units of kinds, live as long as the snapshot.
+using Entries = std::vector<Entry>;
+
+struct Map {
+  Entries* entries;  // null: no reading yet
+};
+
+void combine(Entry& entry, std::uint64_t value) {
+  if (entry.kind.gauge) return void(entry.value = std::max(entry.value, value));
+  if (__builtin_add_overflow(entry.value, value, &entry.value)) entry.value = std::numeric_limits<std::uint64_t>::max();
+}
+
+// Adds one entry at `at` or behind it, and says where the next one in key order may stand.
+template <class MakeKind>
+std::size_t include(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value, MakeKind make_kind) {
+  while (at < entries.size() && view(entries[at].key) < view(key)) ++at;
+  const bool known = at < entries.size() && view(entries[at].key) == view(key);
+  if (known)
+    combine(entries[at], value);
+  else
+    entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(at), Entry{key, value, make_kind(key)});
+  return at + 1;
+}
+
+template <class MakeKind>
+void add_with(void* states, const ctprof_rows& rows, MakeKind make_kind) {
+  for_each_reading<Map, std::uint32_t>(states, rows, [&](Map& map, std::uint32_t id) {
+    std::size_t count = 0;
+    const ctprof_entry* given = rows.map(rows.core, id, &count);
+    if (!map.entries) map.entries = new Entries;
+    if (map.entries->empty()) map.entries->reserve(count);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < count; ++i) at = include(*map.entries, at, given[i].key, given[i].value, make_kind);
+  });
+}
+
+void add_sum(void* states, const ctprof_rows* rows) {
+  add_with(states, *rows, [&](ctprof_text key) {
+    return KeyKind{false, rows->map_keys ? kind_of_key(rows->map_keys, view(key)).unit : std::string_view{}};
+  });
+}
+
+void add_mixed(void* states, const ctprof_rows* rows) {
+  add_with(states, *rows, [&](ctprof_text key) { return rows->map_keys ? kind_of_key(rows->map_keys, view(key)) : KeyKind{}; });
+}
+
+const Map& map_in(const void* state) { return *static_cast<const Map*>(state); }
+
+std::span<const Entry> entries_in(const void* state) {
+  const Entries* entries = map_in(state).entries;
+  return entries ? std::span<const Entry>(*entries) : std::span<const Entry>();
+}
+
+void merge(void* into, const void* from) {
+  if (!map_in(from).entries) return;
+  auto& map = *static_cast<Map*>(into);
+  if (!map.entries) map.entries = new Entries;
+  std::size_t at = 0;
+  for (const Entry& entry : entries_in(from))
+    at = include(*map.entries, at, entry.key, entry.value, [&](ctprof_text) { return entry.kind; });
+}
+
+void destroy(void* state) { delete map_in(state).entries; }
+
+bool same_entry(const Entry& a, const Entry& b) { return view(a.key) == view(b.key) && a.value == b.value; }
+
+ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+  if (!map_in(baseline).entries || !map_in(candidate).entries) return no_number();
+  const auto a = entries_in(baseline), b = entries_in(candidate);
+  put(*out, std::equal(a.begin(), a.end(), b.begin(), b.end(), same_entry) ? kSame : kDiffers);
+  return no_number();
+}
+
+void text(const void* state, const char* unit, const ctprof_sink* out) {
+  if (!map_in(state).entries) return put(*out, "-");
+  bool first = true;
+  for (const Entry& entry : entries_in(state)) {
+    if (!first) put(*out, "\n");
+    first = false;
+    put(*out, view(entry.key));
+    put(*out, " " + scaled(number_of(entry.value), entry.kind.unit.empty() ? std::string_view(unit) : entry.kind.unit));
+  }
+}
+
+void json(const void* state, const ctprof_sink* out) {
+  if (!map_in(state).entries) return put(*out, "null");
+  std::string object = "{";
+  for (const Entry& entry : entries_in(state)) {
+    if (object.size() > 1) object += ',';
+    append_json(object, view(entry.key));
+    object += ':';
+    append_json(object, entry.value);
+  }
+  put(*out, object + "}");
+}
+
+void parts(const void* state, const ctprof_parts* out) {
+  for (const Entry& entry : entries_in(state)) out->put(out->core, entry.key, number_of(entry.value), text_of(entry.kind.unit));
+}
+
+constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description,
+                           void (*add)(void*, const ctprof_rows*)) {
+  return {.size = sizeof(ctprof_rule),
+          .state_size = sizeof(Map),
+          .name = name,
+          .fallback = nullptr,
+          .newtypes = newtypes,
+          .description = description,
+          .init = nullptr,
+          .add = add,
+          .merge = merge,
+          .finish = nullptr,
+          .destroy = destroy,
+          .number = nullptr,
+          .delta = delta,
+          .text = text,
+          .json = json,
+          .extras = nullptr,
+          .parts = parts};
+}
+
+constexpr ctprof_rule kMaps[] = {
+    rule("MapSum", "CountMap,BytesMap,KibMap", "key by key, adds up", add_sum),
+    rule("MapMixed", "MixedMap", "key by key: gauges take the largest, others add up", add_mixed),
+};
+
+}  // namespace
+
+std::span<const ctprof_rule> maps() { return kMaps; }
+
+}  // namespace ctprof::rules

@@ -1,0 +1,167 @@
+// Modes: a category has no sum; what most of the group are stands for it, with how many that is: "SCHED_OTHER (9/10)".
+//
+// Nearly every group agrees, so a state holds one category in place and takes memory only for a second one.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/base/json_text.hpp"
+#include "core/base/number.hpp"
+#include "core/rules/builtin.hpp"
+#include "core/rules/readings.hpp"
+
+namespace ctprof::rules {
+namespace {
+
+// Counts by category. Categories live as long as the snapshot.
+using Counts = std::map<std::string_view, std::uint64_t>;
+
+struct Tally {
+  ctprof_text first;
+  std::uint64_t first_rows;
+  Counts* others;
+};
+
+bool same_text(ctprof_text a, ctprof_text b) { return (a.data == b.data && a.size == b.size) || view(a) == view(b); }
+
+void count(Tally& tally, ctprof_text category, std::uint64_t rows) {
+  if (!tally.first_rows) tally.first = category;
+  if (same_text(tally.first, category)) return void(tally.first_rows += rows);
+  if (!tally.others) tally.others = new Counts;
+  (*tally.others)[view(category)] += rows;
+}
+
+const Tally& tally_in(const void* state) { return *static_cast<const Tally*>(state); }
+
+void add(void* states, const ctprof_rows* rows) {
+  for_each_reading<Tally, std::uint32_t>(states, *rows,
+                                         [&](Tally& tally, std::uint32_t id) { count(tally, rows->text(rows->core, id), 1); });
+}
+
+void merge(void* into, const void* from) {
+  const Tally& other = tally_in(from);
+  if (!other.first_rows) return;
+  count(*static_cast<Tally*>(into), other.first, other.first_rows);
+  if (!other.others) return;
+  for (const auto& [category, rows] : *other.others) count(*static_cast<Tally*>(into), text_of(category), rows);
+}
+
+void destroy(void* state) { delete tally_in(state).others; }
+
+// The most frequent category; of several, the one that sorts first.
+struct Winner {
+  std::string_view category;
+  std::uint64_t rows = 0;
+  std::uint64_t total = 0;
+};
+
+void weigh(Winner& winner, std::string_view category, std::uint64_t rows) {
+  winner.total += rows;
+  const bool wins = rows > winner.rows || (rows == winner.rows && category < winner.category);
+  if (!wins) return;
+  winner.category = category;
+  winner.rows = rows;
+}
+
+Winner winner_of(const Tally& tally) {
+  Winner winner;
+  weigh(winner, view(tally.first), tally.first_rows);
+  if (!tally.others) return winner;
+  for (const auto& [category, rows] : *tally.others) weigh(winner, category, rows);
+  return winner;
+}
+
+// Yes and no, counted.
+struct Flags {
+  std::uint64_t no, yes;
+};
+
+void add_flags(void* states, const ctprof_rows* rows) {
+  for_each_reading<Flags, std::uint8_t>(states, *rows, [](Flags& flags, std::uint8_t set) { ++(set ? flags.yes : flags.no); });
+}
+
+void merge_flags(void* into, const void* from) {
+  const auto& other = *static_cast<const Flags*>(from);
+  static_cast<Flags*>(into)->no += other.no;
+  static_cast<Flags*>(into)->yes += other.yes;
+}
+
+Winner winner_of(const Flags& flags) {
+  const bool yes = flags.yes > flags.no;
+  return {yes ? "true" : "false", std::max(flags.yes, flags.no), flags.yes + flags.no};
+}
+
+template <class State>
+ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+  const Winner a = winner_of(*static_cast<const State*>(baseline)), b = winner_of(*static_cast<const State*>(candidate));
+  if (a.total && b.total) put(*out, a.category == b.category ? kSame : kDiffers);
+  return no_number();
+}
+
+template <class State>
+void text(const void* state, const char*, const ctprof_sink* out) {
+  const Winner winner = winner_of(*static_cast<const State*>(state));
+  if (!winner.total) return put(*out, "-");
+  put(*out, winner.category);
+  if (winner.rows != winner.total) put(*out, " (" + std::to_string(winner.rows) + "/" + std::to_string(winner.total) + ")");
+}
+
+void put_json(const Winner& winner, const std::string& value, const ctprof_sink& out) {
+  if (!winner.total) return put(out, "null");
+  put(out,
+      "{\"value\":" + value + ",\"count\":" + std::to_string(winner.rows) + ",\"total\":" + std::to_string(winner.total) + "}");
+}
+
+void json(const void* state, const ctprof_sink* out) {
+  const Winner winner = winner_of(tally_in(state));
+  std::string quoted;
+  append_json(quoted, winner.category);
+  put_json(winner, quoted, *out);
+}
+
+void flags_json(const void* state, const ctprof_sink* out) {
+  const Winner winner = winner_of(*static_cast<const Flags*>(state));
+  put_json(winner, std::string(winner.category), *out);
+}
+
+constexpr ctprof_rule rule(const char* name, const char* newtypes) {
+  return {.size = sizeof(ctprof_rule),
+          .state_size = sizeof(Tally),
+          .name = name,
+          .fallback = nullptr,
+          .newtypes = newtypes,
+          .description = "what most are",
+          .init = nullptr,
+          .add = add,
+          .merge = merge,
+          .finish = nullptr,
+          .destroy = destroy,
+          .number = nullptr,
+          .delta = delta<Tally>,
+          .text = text<Tally>,
+          .json = json,
+          .extras = nullptr,
+          .parts = nullptr};
+}
+
+constexpr ctprof_rule bool_rule() {
+  ctprof_rule made = rule("ModeBool", "Flag");
+  made.state_size = sizeof(Flags);
+  made.add = add_flags;
+  made.merge = merge_flags;
+  made.destroy = nullptr;
+  made.delta = delta<Flags>;
+  made.text = text<Flags>;
+  made.json = flags_json;
+  return made;
+}
+
+constexpr ctprof_rule kModes[] = {rule("Mode", "CategoricalString"), rule("ModeChar", "Char"), bool_rule()};
+
+}  // namespace
+
+std::span<const ctprof_rule> modes() { return kModes; }
+
+}  // namespace ctprof::rules
