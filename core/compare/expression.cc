@@ -1,0 +1,98 @@
+#include "core/compare/expression.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/compare/expression_parser.hpp"
+
+namespace ctprof {
+namespace {
+
+using Op = Expression::Op;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double calculate(Op op, double a, double b) {
+  switch (op) {
+    case Op::Add: return a + b;
+    case Op::Subtract: return a - b;
+    case Op::Multiply: return a * b;
+    case Op::Divide: return b == 0 ? kNone : a / b;
+    case Op::Max: return std::isnan(a) || std::isnan(b) ? kNone : std::max(a, b);
+    default: return kNone;
+  }
+}
+
+// What is taken off the top of a stack.
+template <class T>
+T pop(std::vector<T>& stack) {
+  T top = std::move(stack.back());
+  stack.pop_back();
+  return top;
+}
+
+// A unit under way; a number written out has none and goes with any.
+constexpr std::string_view kAny = "";
+
+bool is_pure(std::string_view unit) { return unit == kAny || unit == "count" || unit == "ratio" || unit == "none"; }
+
+// The unit of `a op b`, or null where it has no meaning.
+const std::string* joined(Op op, const std::string& a, const std::string& b) {
+  static const std::string ratio = "ratio";
+  if (op == Op::Multiply) return is_pure(a) ? &b : is_pure(b) ? &a : nullptr;
+  if (op == Op::Divide) return a == b && a != kAny ? &ratio : is_pure(b) ? &a : nullptr;
+  return a == b || b == kAny ? &a : a == kAny ? &b : nullptr;
+}
+
+}  // namespace
+
+Result<Expression> Expression::parse(std::string_view text) { return ExpressionParser(text).parse(); }
+
+double Expression::evaluate(std::span<const double> values) const {
+  const bool nothing = !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+  if (nothing) return kNone;
+  std::vector<double> stack;
+  stack.reserve(steps_.size());
+  for (const Step& step : steps_) {
+    if (step.op == Op::Number) {
+      stack.push_back(step.number);
+    } else if (step.op == Op::Input) {
+      const double value = values[step.input];
+      stack.push_back(std::isnan(value) && inputs_[step.input].optional ? 0 : value);
+    } else if (step.op == Op::Negate) {
+      stack.back() = -stack.back();
+    } else {
+      const double right = pop(stack), left = pop(stack);
+      stack.push_back(calculate(step.op, left, right));
+    }
+  }
+  return std::isfinite(stack.back()) ? stack.back() : kNone;
+}
+
+Result<std::string> Expression::unit(std::span<const std::string> units) const {
+  std::vector<std::string> stack;
+  for (const Step& step : steps_) {
+    if (step.op == Op::Number) {
+      stack.emplace_back(kAny);
+    } else if (step.op == Op::Input) {
+      stack.push_back(units[step.input]);
+    } else if (step.op != Op::Negate) {
+      const std::string right = pop(stack), left = pop(stack);
+      const std::string* both = joined(step.op, left, right);
+      if (!both) return error("checking units of", text_, "'" + left + "' and '" + right + "' do not go together");
+      stack.push_back(*both);
+    }
+  }
+  return {boost::system::in_place_value, stack.back() == kAny ? "none" : stack.back()};
+}
+
+std::vector<std::string> inputs_of(std::string_view expression) {
+  std::vector<std::string> names;
+  const auto parsed = Expression::parse(expression);
+  if (!parsed) return names;
+  for (const Expression::Input& input : parsed->inputs()) names.push_back(input.name);
+  return names;
+}
+
+}  // namespace ctprof

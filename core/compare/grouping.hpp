@@ -1,0 +1,47 @@
+// Grouping: which rows share one key.
+//
+// Threads are grouped by an axis; a process follows its leader; the host is one group of its own, whatever the axis. One list of
+// groups serves all sides that are compared, so a group has one index on each.
+//
+// What is here:   keys, and the group of each row.
+// What is not:    what becomes of the readings (compare/rollup.hpp).
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/compare/spec.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+// A row that counts nowhere, as the rules know it (abi.h, ctprof_rows).
+inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+
+// One snapshot's rows, by entity.
+struct SideGroups {
+  std::array<std::vector<std::uint32_t>, kEntities> of_row;   // the group of each row
+  std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
+  std::uint32_t rows(Entity entity, std::uint32_t group) const {
+    const auto& rows = rows_of[static_cast<std::size_t>(entity)];
+    return group < rows.size() ? rows[group] : 0;
+  }
+  std::uint32_t threads(std::uint32_t group) const { return rows(Entity::Thread, group); }
+};
+
+struct Grouping {
+  std::vector<std::string> names;  // as the system gave them, sorted by their bytes
+  std::vector<SideGroups> sides;
+
+  // Groups that metrics of this entity fall into: the host has one, named `host`.
+  std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }
+  const std::string& name(Entity entity, std::uint32_t group) const;
+};
+
+Grouping group_rows(std::span<const Snapshot* const> sides, GroupBy by);
+
+}  // namespace ctprof

@@ -1,0 +1,226 @@
+#include "core/compare/metric_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "core/base/nearest.hpp"
+#include "core/registry/identity.hpp"
+#include "ctprof/newtypes.hpp"
+
+namespace ctprof {
+namespace {
+
+// Where a metric stands. Two files may have their columns in different orders; the smaller place counts, then the name, so that
+// exchanging the files changes nothing.
+struct Place {
+  Entity entity = Entity::Thread;
+  bool derived = false;
+  std::size_t index = std::numeric_limits<std::size_t>::max();
+
+  void meet(std::size_t other) { index = std::min(index, other); }
+};
+
+struct Placed {
+  Place place;
+  PlannedMetric metric;
+  bool operator<(const Placed& other) const {
+    return std::tie(place.entity, place.derived, place.index, metric.name) <
+           std::tie(other.place.entity, other.place.derived, other.place.index, other.metric.name);
+  }
+};
+
+// Entities that the axes of today give groups to.
+bool has_groups(Entity entity) { return entity != Entity::Cgroup; }
+
+std::string describe(const MetricDef& def) {
+  return def.newtype + " under " + def.rule + " in " + def.unit + ", per " + std::string(name(def.entity));
+}
+
+// Whether the rule can read such cells: one of its newtypes is stored so.
+bool reads_storage(const ctprof_rule& rule, Storage storage) {
+  return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
+    return is_listed(rule.newtypes, newtype.name) && newtype.storage == static_cast<ctprof_storage>(storage);
+  });
+}
+
+class Planner {
+ public:
+  Planner(std::span<const Snapshot* const> sides, const Knowledge& knowledge) : sides_(sides), knowledge_(&knowledge) {}
+
+  MetricPlan plan() {
+    take_thread_count();
+    for (std::size_t side = 0; side < sides_.size(); ++side) take_columns(side);
+    for (const auto& [name, columns] : columns_) decide(name, columns);
+    say_fallbacks();
+    for (const Snapshot* side : sides_) take_derived(side->derived);
+    take_derived(knowledge_->derived);
+    for (const auto& [name, found] : derived_) decide(name, found);
+    std::sort(placed_.begin(), placed_.end());
+    for (Placed& placed : placed_) plan_.metrics.push_back(std::move(placed.metric));
+    for (PlannedMetric& metric : plan_.metrics) connect(metric);
+    return std::move(plan_);
+  }
+
+ private:
+  struct Columns {
+    Place place;
+    std::array<const Column*, kMostSides> of{};
+  };
+  struct Derived {
+    Place place;
+    const DerivedDef* def = nullptr;
+    bool contradicted = false;
+  };
+
+  void take_thread_count() {
+    const MetricDef& def = identity_metric(kThreadCount);
+    PlannedMetric metric = started(def);
+    metric.rule = knowledge_->rules->find(def.rule);
+    metric.counts_rows = true;
+    placed_.push_back({{def.entity, false, 0}, std::move(metric)});
+  }
+
+  void take_columns(std::size_t side) {
+    std::size_t index = 0;
+    for (const Table& table : sides_[side]->tables)
+      for (const Column& column : table.columns) {
+        const MetricDef& def = column.def();
+        if (def.hidden || def.is_mark || !has_groups(def.entity) || def.name == kThreadCount) continue;
+        Columns& found = columns_[def.name];
+        found.place.entity = def.entity;
+        found.place.meet(++index);
+        found.of[side] = &column;
+      }
+  }
+
+  void decide(const std::string& name, const Columns& columns) {
+    const Column* any = columns.of[0] ? columns.of[0] : columns.of[1];
+    const MetricDef& def = any->def();
+    for (const Column* column : columns.of)
+      if (column && !same_meaning(column->def(), def))
+        return say("metric '" + name + "' is not compared: the first file defines it as " + describe(def) + ", the second as " +
+                   describe(column->def()));
+    bool stands_in = false;
+    const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &stands_in);
+    if (!rule) return say("metric '" + name + "' is left out: its rule " + def.rule + " is not known here and names no fallback");
+    if (rule->state_size == 0) return;
+    if (!reads_storage(*rule, def.storage))
+      return say("metric '" + name + "' is left out: its rule " + rule->name + " cannot read cells of type " +
+                 std::string(ctprof::name(def.storage)));
+    if (stands_in) fallbacks_[{def.rule, rule->name}] += (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
+    PlannedMetric metric = started(def);
+    metric.rule = rule;
+    metric.columns = columns.of;
+    placed_.push_back({columns.place, std::move(metric)});
+  }
+
+  static PlannedMetric started(const MetricDef& def) {
+    PlannedMetric metric;
+    metric.name = def.name;
+    metric.entity = def.entity;
+    metric.unit = def.unit;
+    metric.section = def.section;
+    return metric;
+  }
+
+  void take_derived(std::span<const DerivedDef> defs) {
+    for (std::size_t i = 0; i < defs.size(); ++i) {
+      if (!has_groups(defs[i].entity) || columns_.contains(defs[i].name)) continue;
+      Derived& found = derived_[defs[i].name];
+      found.place.meet(i);
+      if (!found.def) found.def = &defs[i];
+      const bool same =
+          found.def->expression == defs[i].expression && found.def->unit == defs[i].unit && found.def->entity == defs[i].entity;
+      // What a file says is what its readings meant; what is loaded here only fills in.
+      found.contradicted = found.contradicted || (!same && defs.data() != knowledge_->derived.data());
+    }
+  }
+
+  void decide(const std::string& name, const Derived& found) {
+    if (found.contradicted) return say("derived metric '" + name + "' is not compared: the two files compute it differently");
+    auto expression = Expression::parse(found.def->expression);
+    if (!expression) return say("derived metric '" + name + "' is left out: " + expression.error().text);
+    PlannedMetric metric;
+    metric.name = name;
+    metric.entity = found.def->entity;
+    metric.unit = found.def->unit;
+    metric.section = found.def->section;
+    metric.expression = std::move(*expression);
+    Place place = found.place;
+    place.entity = metric.entity;
+    place.derived = true;
+    placed_.push_back({place, std::move(metric)});
+  }
+
+  // Finds the inputs of a derived metric among the others of its entity that have a number.
+  void connect(PlannedMetric& metric) {
+    if (!metric.expression) return;
+    for (const Expression::Input& input : metric.expression->inputs()) {
+      const auto it = std::find_if(plan_.metrics.begin(), plan_.metrics.end(), [&](const PlannedMetric& other) {
+        return other.name == input.name && other.entity == metric.entity && other.rule && other.rule->number;
+      });
+      metric.inputs.push_back(it == plan_.metrics.end() ? std::optional<std::size_t>() : it - plan_.metrics.begin());
+    }
+  }
+
+  void say_fallbacks() {
+    for (const auto& [rules, metrics] : fallbacks_)
+      say("rule " + rules.first + " is not known here; " + rules.second + " stands in for it on " + metrics);
+  }
+  void say(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
+
+  std::span<const Snapshot* const> sides_;
+  const Knowledge* knowledge_;
+  std::map<std::string, Columns> columns_;
+  std::map<std::string, Derived> derived_;
+  std::map<std::pair<std::string, std::string>, std::string> fallbacks_;
+  std::vector<Placed> placed_;
+  MetricPlan plan_;
+};
+
+Error unknown_metric(const MetricPlan& plan, const std::string& name) {
+  std::vector<std::string> names;
+  for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
+  return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
+}
+
+Result<void> keep_only(MetricPlan& plan, const std::vector<std::string>& wanted) {
+  for (const std::string& name : wanted)
+    if (!plan.find(name)) return unknown_metric(plan, name);
+  for (PlannedMetric& metric : plan.metrics)
+    metric.shown = wanted.empty() || std::find(wanted.begin(), wanted.end(), metric.name) != wanted.end();
+  return {};
+}
+
+bool has_number(const PlannedMetric& metric) { return metric.expression || (metric.rule && metric.rule->number); }
+
+Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys) {
+  for (const SortKey& key : keys) {
+    if (key.by != SortKey::By::Metric) continue;
+    const PlannedMetric* metric = plan.find(key.metric);
+    if (!metric) {
+      Error error = unknown_metric(plan, key.metric);
+      return Error{"sorting: " + error.text};
+    }
+    if (!has_number(*metric)) return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
+  }
+  return {};
+}
+
+}  // namespace
+
+const PlannedMetric* MetricPlan::find(std::string_view name) const {
+  const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const PlannedMetric& metric) { return metric.name == name; });
+  return it == metrics.end() ? nullptr : &*it;
+}
+
+Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
+  MetricPlan plan = Planner(sides, knowledge).plan();
+  if (auto known = keep_only(plan, spec.metrics); !known) return known.error();
+  if (auto sortable = check_sort(plan, spec.sort); !sortable) return sortable.error();
+  return plan;
+}
+
+}  // namespace ctprof

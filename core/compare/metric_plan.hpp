@@ -1,0 +1,57 @@
+// Which metrics are shown or compared, from the definitions that the files carry.
+//
+// Metrics keep the order of their columns, derived ones after the others of their entity. A metric that two files define
+// differently, or whose rule nobody here knows, is left out, and a sentence says so.
+//
+// What is here:   the choice, with rule and columns of each metric.
+// What is not:    readings (compare/rollup.hpp).
+
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/compare/expression.hpp"
+#include "core/compare/spec.hpp"
+#include "core/rules/rule_book.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+inline constexpr std::size_t kMostSides = 2;
+
+struct PlannedMetric {
+  std::string name;
+  Entity entity = Entity::Thread;
+  std::string unit;
+  std::string section;
+  const ctprof_rule* rule = nullptr;                // null: derived
+  std::array<const Column*, kMostSides> columns{};  // null: this side's file does not hold it
+  bool counts_rows = false;                         // thread_count, which has no column
+  std::optional<Expression> expression;             // of a derived metric
+  std::vector<std::optional<std::size_t>> inputs;   // of the expression: which metric, or none here
+  bool shown = true;                                // or is it only the input of one that is
+};
+
+struct MetricPlan {
+  std::vector<PlannedMetric> metrics;
+  std::vector<std::string> notes;
+
+  const PlannedMetric* find(std::string_view name) const;
+};
+
+// What loaded plugins have to say beside the files: rules, and derived metrics for a file that has none of its own. What it points to
+// outlives all that is made with it.
+struct Knowledge {
+  const RuleBook* rules = nullptr;
+  std::span<const DerivedDef> derived;
+};
+
+// The error names a metric of `spec` that no file holds, and offers the nearest.
+Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge);
+
+}  // namespace ctprof

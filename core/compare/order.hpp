@@ -1,0 +1,62 @@
+// Order: what a report shows first. It is total; what ties comes by group, then in the order of metrics.
+//
+// "Movers": a row's |difference| as a share of its metric's larger total, so that nanoseconds, bytes and counts rank together.
+// Rows without a number come last, whichever way the order goes.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/compare/change.hpp"
+#include "core/compare/grouping.hpp"
+#include "core/compare/metric_plan.hpp"
+#include "core/compare/rollup.hpp"
+
+namespace ctprof {
+
+struct RowAt {
+  std::uint32_t group = 0;
+  std::uint32_t metric = 0;
+};
+
+class Order {
+ public:
+  // REQUIRES: all of these outlive this. `sides` is one under show, two under compare.
+  Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan, std::span<const SortKey> keys);
+
+  // Sorts, and of more than `limit` rows (0: any number) keeps the first.
+  void sort(std::vector<RowAt>& rows, std::size_t limit) const;
+
+  // What part of its metric's larger total the group has on this side, 0 to 1; 0 where there is no number.
+  double share(CellAt at) const;
+
+ private:
+  struct Ranked;
+  struct Key {
+    SortKey::By by;
+    double sign;         // what turns the order round
+    std::size_t metric;  // to sort by
+  };
+  void add_totals(std::size_t side, std::size_t metric);
+  double movement(RowAt row) const;
+  double movement_of_parts(RowAt row) const;
+  // What a key makes of a row, the larger first; NaN for none.
+  double rank(const Key& key, RowAt row) const;
+  double metric_rank(std::size_t metric, RowAt row) const;
+  bool before(const Ranked& a, const Ranked& b) const;
+
+  const Rollup* rollup_;
+  const Grouping* grouping_;
+  const MetricPlan* plan_;
+  Changes changes_;
+  std::vector<Key> keys_;
+  std::vector<double> totals_;                                           // by metric, of the larger side
+  std::vector<std::map<std::string, double, std::less<>>> part_totals_;  // by metric and key
+};
+
+}  // namespace ctprof

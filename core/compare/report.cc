@@ -1,0 +1,125 @@
+#include "core/compare/report.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+std::vector<SortKey> keys_or_default(const Spec& spec, std::size_t sides) {
+  if (!spec.sort.empty()) return spec.sort;
+  return {sides == 2 ? SortKey{SortKey::By::Movers, {}, false} : SortKey{SortKey::By::Name, {}, true}};
+}
+
+bool is_zero(const ctprof_number& number) { return has_value(number) && as_double(number) == 0; }
+
+}  // namespace
+
+Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics)
+    : sides(given.begin(), given.end()),
+      spec(wanted),
+      grouping(group_rows(sides, spec.group_by)),
+      plan(std::move(metrics)),
+      rollup(sides, grouping, plan),
+      changes(rollup, plan),
+      order(rollup, grouping, plan, keys_or_default(spec, sides.size())) {}
+
+Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
+  auto plan = plan_metrics(sides, spec, knowledge);
+  if (!plan) return plan.error();
+  return Report(std::make_unique<Whole>(sides, spec, std::move(*plan)));
+}
+
+Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {
+  if (sides().size() == 2) find_one_sided();
+  find_absent();
+  for (const PlannedMetric& metric : metrics()) {
+    const bool known =
+        std::any_of(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == metric.section; });
+    if (metric.shown && !known) sections_.push_back({.name = metric.section, .rows = {}});
+  }
+  for (Section& section : sections_) fill_section(section);
+}
+
+// A metric that a side has nothing of is said once, not in a row for every group.
+void Report::find_absent() {
+  for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
+    if (!metrics()[metric].shown) continue;
+    Absent absent{metric, {}};
+    for (std::size_t side = 0; side < sides().size(); ++side) {
+      bool any = false;
+      const std::size_t groups = grouping().count(metrics()[metric].entity);
+      for (std::uint32_t group = 0; group < groups && !any; ++group) any = rollup().has({side, group, metric});
+      absent.on[side] = !any;
+    }
+    if (absent.on[0] || absent.on[1]) absent_.push_back(absent);
+  }
+}
+
+void Report::find_one_sided() {
+  std::array<std::vector<std::pair<double, std::uint32_t>>, kMostSides> found;
+  for (std::uint32_t group = 0; group < grouping().names.size(); ++group) {
+    const bool before = grouping().sides[0].threads(group) > 0, after = grouping().sides[1].threads(group) > 0;
+    if (before == after) continue;
+    const std::size_t side = before ? 0 : 1;
+    double most = 0;
+    for (std::uint32_t metric = 0; metric < metrics().size(); ++metric)
+      if (metrics()[metric].shown) most = std::max(most, whole_->order.share({side, group, metric}));
+    found[side].emplace_back(-most, group);
+  }
+  for (std::size_t side = 0; side < kMostSides; ++side) {
+    std::sort(found[side].begin(), found[side].end());
+    const std::size_t limit = spec().limit ? spec().limit : found[side].size();
+    for (const auto& [share, group] : found[side])
+      if (only_[side].groups.size() < limit) only_[side].groups.push_back(group);
+    only_[side].cut = found[side].size() - only_[side].groups.size();
+  }
+}
+
+void Report::fill_section(Section& section) const {
+  for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
+    if (!metrics()[metric].shown || metrics()[metric].section != section.name) continue;
+    const std::size_t groups = grouping().count(metrics()[metric].entity);
+    for (std::uint32_t group = 0; group < groups; ++group) take_row(section, {group, metric});
+  }
+  const std::size_t found = section.rows.size();
+  whole_->order.sort(section.rows, spec().limit);
+  section.cut = found - section.rows.size();
+}
+
+void Report::take_row(Section& section, RowAt row) const {
+  const Entity entity = metrics()[row.metric].entity;
+  std::uint64_t rows = 0;
+  for (std::size_t side = 0; side < sides().size(); ++side) {
+    if (entity != Entity::Host && grouping().sides[side].threads(row.group) == 0) return;  // one-sided: told apart
+    rows += rollup().coverage({side, row.group, row.metric}).rows;
+  }
+  if (rows == 0) return;  // the question has no meaning for this group
+  if (!spec().moved_only) return section.rows.push_back(row);
+  if (sides().size() == 1) {
+    const CellAt at{0, row.group, row.metric};
+    if (!rollup().has(at)) return void(++section.missing);
+    if (is_zero(rollup().number(at))) return void(++section.still);
+    return section.rows.push_back(row);
+  }
+  switch (changes().of(row.group, row.metric).moved) {
+    case Moved::Nowhere: ++section.missing; return;
+    case Moved::No: ++section.still; return;
+    default: section.rows.push_back(row);
+  }
+}
+
+std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t group) const {
+  std::vector<std::pair<double, std::uint32_t>> found;
+  for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
+    const CellAt at{side, group, metric};
+    const bool counts = metrics()[metric].shown && metrics()[metric].entity != Entity::Host;
+    if (counts && rollup().has(at)) found.emplace_back(-whole_->order.share(at), metric);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::uint32_t> order;
+  for (const auto& [share, metric] : found) order.push_back(metric);
+  return order;
+}
+
+}  // namespace ctprof

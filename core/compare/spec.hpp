@@ -1,0 +1,49 @@
+// What the user asks of show and compare, as words: read and checked before any file is opened.
+//
+// Whether a metric's name is known depends on the files; compare/resolve.hpp says so once they are loaded.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+
+namespace ctprof {
+
+// By what threads are grouped.
+enum class GroupBy : std::uint8_t { Pcomm, CommExact };
+
+std::string_view name(GroupBy by);
+Result<GroupBy> parse_group_by(std::string_view word);
+
+// One key of the order. Words of the table in spec.cc, or else a metric's name.
+struct SortKey {
+  enum class By : std::uint8_t { Movers, Delta, Percent, Name, Metric };
+  By by = By::Movers;
+  std::string metric;
+  bool ascending = false;
+};
+
+enum class Verb : std::uint8_t { Show, Compare };
+
+// "run_time_ns:asc,name": names in order, each with a direction, `desc` when none is given (`asc` for `name`). Empty and double entries
+// and unknown directions are errors, and so is an order by differences where nothing is compared.
+Result<std::vector<SortKey>> parse_sort(std::string_view text, Verb verb);
+
+// "a,b,c" as names. Empty and double entries are errors; `option` is what the error quotes.
+Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option);
+
+struct Spec {
+  GroupBy group_by = GroupBy::Pcomm;
+  std::vector<std::string> metrics;  // none: all
+  std::vector<SortKey> sort;         // none: movers under compare, name under show
+  std::size_t limit = 0;             // rows per section; 0: all
+  bool moved_only = false;           // leaves out (and counts) rows that did not change, or under show are zero
+};
+
+}  // namespace ctprof
