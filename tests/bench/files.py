@@ -37,7 +37,7 @@ def deeds(tools, first, second):
 
 def row(figures, deed, floor, target):
     peak = figures[deed].get("peak")
-    return (deed, ms(figures[deed]["ns"]), f"{ratio(figures[deed]['ns'], figures[floor]['ns'])} of {floor}" if floor else "",
+    return (deed, ms(figures[deed]["ns"]), ms(figures[deed]["ns min"]), f"{ratio(figures[deed]['ns'], figures[floor]['ns'])} of {floor}" if floor else "",
             target if floor else "", mib(peak) if peak else "")
 
 
@@ -46,7 +46,7 @@ def bench(tools, repeat, title, first, second, targets):
     figures = alternate(repeat, deeds(tools, first, second))
     write, load, compare, memory = targets
     show(f"{title}, {repeat} rounds", [
-        ("", "median", "ratio", "target", f"peak memory{memory}"),
+        ("", "median", "least", "ratio", "target", f"peak memory{memory}"),
         row(figures, "zstd -3", None, ""),
         row(figures, "write", "zstd -3", f"at most {write}"),
         row(figures, "zstd -dc", None, ""),

@@ -8,6 +8,7 @@ import json
 import os
 import statistics
 import subprocess
+import tempfile
 import time
 
 
@@ -24,26 +25,36 @@ class Run:
 
 
 def run(argv, keep_output=True):
-    start = time.monotonic_ns()
-    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if keep_output else subprocess.DEVNULL)
-    output = child.stdout.read() if keep_output else b""
-    _, status, usage = os.wait4(child.pid, 0)
-    wall = time.monotonic_ns() - start
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.stdout:
-        child.stdout.close()
-    if child.returncode != 0:
-        raise SystemExit(f"bench: {' '.join(map(str, argv))}: exit status {child.returncode}")
+    """Runs a program to its end. What it says on standard error is shown only when it fails, which ends the bench."""
+    with tempfile.TemporaryFile() as errors:
+        start = time.monotonic_ns()
+        output = subprocess.PIPE if keep_output else subprocess.DEVNULL
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+        output = child.stdout.read() if keep_output else b""
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic_ns() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.stdout:
+            child.stdout.close()
+        if child.returncode != 0:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")
+            raise SystemExit(f"bench: {' '.join(map(str, argv))}: exit status {child.returncode}\n{said}")
     return Run(wall, usage.ru_maxrss * 1024, output)
 
 
 def alternate(repeat, deeds):
     """Does all `deeds` (name: function that returns a dict of figures) in turn, `repeat` times after one unmeasured round.
 
-    Returns {name: {figure: median}}.
+    Returns {name: {figure: its median, figure + " min": its least}}.
     """
     rounds = [{name: deed() for name, deed in deeds.items()} for _ in range(repeat + 1)][1:]
-    return {name: {figure: statistics.median(r[name][figure] for r in rounds) for figure in rounds[0][name]} for name in deeds}
+    figures = {name: {} for name in deeds}
+    for name, kept in figures.items():
+        for figure in rounds[0][name]:
+            readings = [turn[name][figure] for turn in rounds]
+            kept[figure], kept[f"{figure} min"] = statistics.median(readings), min(readings)
+    return figures
 
 
 def ms(ns):
