@@ -76,10 +76,14 @@ Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
     const Id id = texts.intern(key(entry));
     texts.resolve({&id, 1}, {&entry.key, 1});
   }
+  return append_pooled(sorted);
+}
+
+Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
   const std::lock_guard lock(mutex_);
-  auto* at = static_cast<ctprof_entry*>(arena_.take(sorted.size() * sizeof(ctprof_entry)));
-  std::copy(sorted.begin(), sorted.end(), at);
-  items_.emplace_back(at, sorted.size());
+  auto* at = static_cast<ctprof_entry*>(arena_.take(entries.size() * sizeof(ctprof_entry)));
+  std::copy(entries.begin(), entries.end(), at);
+  items_.emplace_back(at, entries.size());
   return static_cast<Id>(items_.size() - 1);
 }
 

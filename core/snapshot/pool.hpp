@@ -74,6 +74,8 @@ class MapPool {
  public:
   // Copies the entries and sorts them; of equal keys the last stands. `texts` holds the keys.
   Id append(std::span<const ctprof_entry> entries, TextPool& texts);
+  // The same for entries that need no more work. REQUIRES: the keys live in the texts' pool, ascending and no two equal.
+  Id append_pooled(std::span<const ctprof_entry> entries);
   std::span<const ctprof_entry> operator[](Id id) const { return items_[id]; }
   std::size_t bytes() const { return arena_.bytes(); }
 

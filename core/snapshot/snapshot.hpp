@@ -77,18 +77,20 @@ struct Meta {
 // A piece of JSON kept as text: summaries, the host's context, and keys that this version does not know.
 using RawJson = std::string;
 
+// Keys of rows that no metric stands for: by path (dots between keys; a dot or backslash of a key's own has a backslash before it), the
+// rows that have it, ascending, and what is there.
+using KeptKeys = std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>;
+
 struct Snapshot {
   Snapshot() : pools(std::make_unique<Pools>()) {}
 
   std::array<Table, kEntities> tables;
   Meta meta;
   std::vector<DerivedDef> derived;
-  std::vector<std::uint64_t> read_at;      // per thread row, ns after the start; empty when not known
-  std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
-  std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>
-      unknown_thread_keys;  // key -> (row, text), rows ascending
-  std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>> unknown_cgroup_keys;  // by dotted key below the path
-  bool foreign = false;                                                                       // a file without our own keys
+  std::vector<std::uint64_t> read_at;            // per thread row, ns after the start; empty when not known
+  std::map<std::string, RawJson> objects;        // other top-level keys: host, summaries, unknown ones
+  std::array<KeptKeys, kEntities> unknown_keys;  // below a row, by the row's entity; a process has none
+  bool foreign = false;                          // a file without our own keys
   std::unique_ptr<Pools> pools;
 
   Table& table(Entity entity) { return tables[static_cast<std::size_t>(entity)]; }

@@ -1,0 +1,25 @@
+// What a file's reader may use, in proportion to what it has read.
+
+#pragma once
+
+#include <cstddef>
+
+#include "core/file/limits.hpp"
+#include "core/snapshot/pool.hpp"
+
+namespace ctprof {
+
+struct Budget {
+  const Pools* pools = nullptr;
+  std::size_t text = 0;     // bytes of JSON so far
+  std::size_t columns = 0;  // bytes that cells take
+  std::size_t things = 0;   // that pools and kept keys hold, counted generously
+  std::size_t kept = 0;     // bytes of kept JSON
+
+  bool is_exceeded() const {
+    const std::size_t used = columns + kept + pools->bytes() + things * limits::kPooledOverhead;
+    return used > limits::kFreeMemory + limits::kMemoryPerByte * text;
+  }
+};
+
+}  // namespace ctprof

@@ -1,0 +1,253 @@
+#include "core/file/document.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/file/field_io.hpp"
+#include "core/file/gap_runs.hpp"
+#include "core/file/raw_texts.hpp"
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kFlushAt = 128 * 1024;  // bytes of text
+constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
+
+bool is_listed(const std::vector<std::string>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// Whether any leaf below has a value in the tree's only row.
+bool has_value(const KeyNode& node, const std::vector<LeafContent>& contents) {
+  if (!node.is_leaf())
+    return std::any_of(node.children.begin(), node.children.end(),
+                       [&](const KeyNode& child) { return has_value(child, contents); });
+  const LeafContent& content = contents[node.leaf];
+  return content.kept || (content.column && content.column->rows() > 0 && content.column->has_value(0));
+}
+
+}  // namespace
+
+Document::Document(const Snapshot& snapshot, const Vocabulary& vocabulary) : snapshot_(&snapshot), vocabulary_(&vocabulary) {
+  fill_marks();
+  find_leaders();
+  place_metrics();
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host}) place_kept_keys(entity);
+  place_nulls();
+  list_metrics();
+}
+
+// A mark is true where a metric that names it has a value, and so is the mark that it names itself.
+void Document::fill_marks() {
+  const Table& threads = snapshot_->threads();
+  for (const Column& column : threads.columns) {
+    std::string_view mark = column.def().mark;
+    for (std::size_t step = 0; !mark.empty() && step < vocabulary_->metrics.size(); ++step) {
+      auto& rows = marks_.try_emplace(std::string(mark), threads.rows).first->second;
+      for (std::size_t row = 0; row < threads.rows; ++row) rows[row] |= column.has_value(row);
+      const MetricDef* def = vocabulary_->find(mark);
+      mark = def ? std::string_view(def->mark) : std::string_view{};
+    }
+  }
+}
+
+// A process stands on its leader's row, or where no leader is listed on its first one.
+void Document::find_leaders() {
+  process_rows_.assign(snapshot_->threads().rows, kNoRow);
+  const Column* tids = snapshot_->threads().find(kTid);
+  const Column* tgids = snapshot_->threads().find(kTgid);
+  const Column* processes = snapshot_->table(Entity::Process).find(kProcessTgid);
+  if (!tids || !tgids || !processes) return;
+  std::size_t row = 0;
+  for (std::uint32_t process = 0; process < processes->rows(); ++process) {
+    const std::uint64_t tgid = processes->u64()[process];
+    while (row < tgids->rows() && tgids->u64()[row] < tgid) ++row;
+    std::size_t place = row;
+    for (; row < tgids->rows() && tgids->u64()[row] == tgid; ++row)
+      if (tids->u64()[row] == tgid) place = row;
+    if (place != row) process_rows_[place] = process;
+  }
+}
+
+// The vocabulary's order, and then what it does not know. Second spellings come last, so that none takes another metric's place.
+void Document::place_metrics() {
+  std::vector<Placed> placed;
+  std::unordered_set<const Column*> done;
+  for (const MetricDef& def : vocabulary_->metrics) {
+    const Column* column = def.is_mark ? nullptr : snapshot_->table(def.entity).find(def.name);
+    place_metric(column ? column->def() : def, column, placed);
+    done.insert(column);
+  }
+  for (const Entity entity : kAllEntities)
+    for (const Column& column : snapshot_->table(entity).columns)
+      if (!done.contains(&column)) place_metric(column.def(), &column, placed);
+  for (const auto& [def, leaf] : placed)
+    for (const Place& alias : aliases_of(*def)) layout_.add_alias(alias, leaf);
+}
+
+void Document::place_metric(const MetricDef& def, const Column* column, std::vector<Placed>& placed) {
+  const Place place = place_of(def);
+  const std::size_t leaf = layout_.add(place);
+  if (leaf == KeyNode::kNone) return;
+  placed.push_back({&def, leaf});
+  contents(place.root).push_back(content_of(def, column));
+  if (column) return columns_[static_cast<std::size_t>(def.entity)].push_back(column);
+  registry_.placeholders.push_back(place_text(place));
+  for (const Place& alias : aliases_of(def)) registry_.placeholders.push_back(place_text(alias));
+}
+
+// All columns, in their tables' order; one that found no place says so.
+void Document::list_metrics() {
+  for (const Entity entity : kAllEntities) {
+    const auto& in_file = columns_[static_cast<std::size_t>(entity)];
+    for (const Column& column : snapshot_->table(entity).columns) {
+      if (column.def().hidden) continue;
+      MetricDef& def = registry_.metrics.emplace_back(column.def(), column.provenance).def;
+      if (std::find(in_file.begin(), in_file.end(), &column) == in_file.end()) def.file_path = "none";
+    }
+  }
+  registry_.derived = snapshot_->derived;
+}
+
+LeafContent Document::content_of(const MetricDef& def, const Column* column) const {
+  LeafContent content;
+  content.absent = absent_json(def);
+  if (def.is_mark) {
+    const auto mark = marks_.find(def.name);
+    if (mark != marks_.end()) content.mark = &mark->second;
+  } else if (column && column->rows() > 0) {
+    content.column = column;
+    if (def.entity == Entity::Process) content.rows = process_rows_;
+  }
+  return content;
+}
+
+void Document::place_kept_keys(Entity entity) {
+  const Root root = root_of(entity);
+  for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)]) {
+    if (layout_.add({root, split_path(path)}) == KeyNode::kNone) continue;
+    contents(root).emplace_back().kept = &pieces;
+  }
+}
+
+// Objects of the host that are null as a whole, where nothing in them has a value.
+void Document::place_nulls() {
+  for (KeyNode& node : layout_.tree(Root::Host).children) {
+    if (!is_listed(vocabulary_->objects, node.key) || has_value(node, contents(Root::Host))) continue;
+    node = {node.key, contents(Root::Host).size(), {}};
+    contents(Root::Host).emplace_back().absent = "null";
+  }
+}
+
+Result<void> Document::write(TextSink& sink) {
+  out_.put('{');
+  write_head();
+  write_objects();
+  if (auto done = write_threads(sink); !done) return done;
+  if (auto done = write_cgroups(sink); !done) return done;
+  RowWriter(layout_.tree(Root::Host), contents(Root::Host), *snapshot_->pools).write_members(0, out_);
+  out_.close('}');
+  return flush(sink);
+}
+
+void Document::write_head() {
+  out_.key("ctprof");
+  FieldWriter(out_).object(snapshot_->meta);
+  out_.raw(",\"registry\":");
+  write_registry(registry_, out_);
+  out_.raw(",\"gaps\":");
+  write_gap_lists();
+  out_.raw(",\"read_at\":[");
+  for (const std::uint64_t at : snapshot_->read_at) {
+    out_.number(at);
+    out_.put(',');
+  }
+  out_.close(']');
+  out_.raw(",\"raw\":");
+  write_raw_lists();
+  out_.put(',');
+}
+
+void Document::write_gap_lists() {
+  out_.put('{');
+  for (const Entity entity : kAllEntities) {
+    out_.key(name(entity));
+    write_gaps(columns_[static_cast<std::size_t>(entity)], out_);
+    out_.put(',');
+  }
+  out_.close('}');
+}
+
+void Document::write_raw_lists() {
+  const std::vector<Id> invalid = invalid_texts(snapshot_->pools->texts);
+  out_.put('{');
+  for (const Entity entity : kAllEntities) {
+    std::vector<const Column*> columns = columns_[static_cast<std::size_t>(entity)];
+    if (entity == Entity::Cgroup)
+      if (const Column* paths = snapshot_->table(entity).find(kCgroupPath)) columns.push_back(paths);
+    out_.key(name(entity));
+    write_raw(columns, invalid, snapshot_->pools->texts, out_);
+    out_.put(',');
+  }
+  out_.close('}');
+}
+
+void Document::write_objects() {
+  out_.key("captured_at_unix_ns");
+  out_.number(snapshot_->meta.start.wall_unix_ns);
+  out_.put(',');
+  std::map<std::string, std::string_view> objects;
+  for (const std::string& key : vocabulary_->objects) objects[key] = "null";
+  for (const auto& [key, json] : snapshot_->objects) objects[key] = json;
+  for (const auto& [key, json] : objects) {
+    if (is_reserved(key) || layout_.tree(Root::Host).find(key)) continue;
+    out_.key(key);
+    out_.raw(json);
+    out_.put(',');
+  }
+}
+
+Result<void> Document::write_threads(TextSink& sink) {
+  RowWriter rows(layout_.tree(Root::Thread), contents(Root::Thread), *snapshot_->pools);
+  out_.raw("\"threads\":[");
+  for (std::size_t row = 0; row < snapshot_->threads().rows; ++row) {
+    rows.write(row, out_);
+    if (out_.size() < kFlushAt) continue;
+    if (auto done = flush(sink); !done) return done;
+  }
+  out_.close(']');
+  out_.put(',');
+  return {};
+}
+
+Result<void> Document::write_cgroups(TextSink& sink) {
+  const Table& cgroups = snapshot_->table(Entity::Cgroup);
+  const Column* paths = cgroups.find(kCgroupPath);
+  RowWriter rows(layout_.tree(Root::Cgroup), contents(Root::Cgroup), *snapshot_->pools);
+  out_.raw("\"cgroup_stats\":{");
+  for (std::size_t row = 0; paths && row < cgroups.rows; ++row) {
+    out_.key(snapshot_->pools->texts[paths->ids()[row]]);
+    rows.write(row, out_);
+    if (out_.size() < kFlushAt) continue;
+    if (auto done = flush(sink); !done) return done;
+  }
+  out_.close('}');
+  out_.put(',');
+  return {};
+}
+
+// Keeps the last byte: a comma there may yet be taken back.
+Result<void> Document::flush(TextSink& sink) {
+  if (out_.view().back() != ',') {
+    auto done = sink.write(out_.view());
+    out_.clear();
+    return done;
+  }
+  auto done = sink.write(out_.view().substr(0, out_.size() - 1));
+  out_.clear();
+  out_.put(',');
+  return done;
+}
+
+}  // namespace ctprof

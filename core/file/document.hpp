@@ -1,0 +1,74 @@
+// A snapshot as the text of a file.
+//
+//   {"ctprof": {...}, "registry": {...}, "gaps": {...}, "read_at": [...], "raw": {...},       our own keys, which the reference ignores
+//    "captured_at_unix_ns": 1, "host": {...}, ...,                                            objects that are kept as they are
+//    "threads": [{...}, ...], "cgroup_stats": {"/path": {...}, ...}, "psi": {...}, ...}       the tables
+//
+// A file has every key of the vocabulary, whatever the snapshot holds. The same snapshot gives the same text.
+//
+// What is here:   what is written, and in which order.
+// What is not:    the rows' steps (row_writer.hpp), compressing and naming (sink.hpp).
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/file/json_out.hpp"
+#include "core/file/layout.hpp"
+#include "core/file/registry_part.hpp"
+#include "core/file/row_writer.hpp"
+#include "core/file/sink.hpp"
+#include "core/registry/vocabulary.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+class Document {
+ public:
+  // REQUIRES: both outlive it.
+  Document(const Snapshot& snapshot, const Vocabulary& vocabulary);
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+
+  Result<void> write(TextSink& sink);
+
+ private:
+  struct Placed {
+    const MetricDef* def;
+    std::size_t leaf;
+  };
+
+  void place_metrics();
+  void place_metric(const MetricDef& def, const Column* column, std::vector<Placed>& placed);
+  void list_metrics();
+  void place_kept_keys(Entity entity);
+  void place_nulls();
+  void fill_marks();
+  void find_leaders();
+  LeafContent content_of(const MetricDef& def, const Column* column) const;
+  std::vector<LeafContent>& contents(Root root) { return contents_[static_cast<std::size_t>(root)]; }
+
+  void write_head();
+  void write_gap_lists();
+  void write_raw_lists();
+  void write_objects();
+  Result<void> write_threads(TextSink& sink);
+  Result<void> write_cgroups(TextSink& sink);
+  Result<void> flush(TextSink& sink);
+
+  const Snapshot* snapshot_;
+  const Vocabulary* vocabulary_;
+  Layout layout_;
+  std::array<std::vector<LeafContent>, kRoots> contents_;      // by leaf
+  std::array<std::vector<const Column*>, kEntities> columns_;  // those that are in the file
+  RegistryPart registry_;
+  std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // of threads, by row
+  std::vector<std::uint32_t> process_rows_;  // per thread row: the process that it stands for, or kNoRow
+  JsonOut out_;
+};
+
+}  // namespace ctprof

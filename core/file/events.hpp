@@ -1,0 +1,194 @@
+// The parser's events: where in the document each is, and what it does there.
+//
+// Most events are a key that is the one that came after its predecessor in the row before, and a number for that key's cell; those take
+// the short way. The handler is a template argument of the parser, so nothing is called through a pointer.
+//
+// What is here:   the place in the document.
+// What is not:    driving the parser (read_pass.hpp), cells (row_filler.hpp), values that are kept as text (raw_json.hpp).
+
+#pragma once
+
+#include <boost/json/error.hpp>
+#include <boost/json/string_view.hpp>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/file/draft.hpp"
+#include "core/file/raw_json.hpp"
+#include "core/file/read_pass.hpp"
+
+namespace ctprof {
+
+class Events {
+ public:
+  using Failed = boost::json::error_code;
+  using Text = boost::json::string_view;
+
+  // The parser's own limits, asked of its handler.
+  static constexpr std::size_t max_array_size = 4 * limits::kThreads;
+  static constexpr std::size_t max_object_size = limits::kCgroups;
+  static constexpr std::size_t max_string_size = limits::kTextBytes;
+  static constexpr std::size_t max_key_size = limits::kKeyBytes;
+
+  Events(const Vocabulary& vocabulary, PassOptions& options, Draft& draft)
+      : vocabulary_(&vocabulary), options_(&options), draft_(&draft) {}
+
+  // What happened in the end, and where, "threads[12].nice".
+  const std::string& why() const { return why_; }
+  std::string where() const;
+  bool has_ended() const { return state_ == State::End; }
+  std::optional<RegistryPart> late_registry;
+
+  bool on_document_begin(Failed&) { return true; }
+  bool on_document_end(Failed&) { return true; }
+  bool on_object_begin(Failed& failed) { return open_object() || fail(failed); }
+  bool on_object_end(std::size_t, Failed& failed) { return close_object() || fail(failed); }
+  bool on_array_begin(Failed& failed) { return open_array() || fail(failed); }
+  bool on_array_end(std::size_t, Failed& failed) { return close_array() || fail(failed); }
+  bool on_key_part(Text part, std::size_t, Failed&) { return add_part(part); }
+  bool on_string_part(Text part, std::size_t, Failed&) { return add_part(part); }
+  bool on_number_part(Text part, Failed&) { return add_part(part); }
+  bool on_comment_part(Text, Failed&) { return true; }
+  bool on_comment(Text, Failed&) { return true; }
+
+  bool on_key(Text last, std::size_t, Failed& failed) {
+    const bool fine = key(whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_string(Text last, std::size_t, Failed& failed) {
+    const bool fine = text(whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_int64(std::int64_t value, Text last, Failed& failed) {
+    if (state_ == State::Members && node_->is_leaf() && parts_.empty())
+      return said(rows_->put_signed(slot(), value, {last.data(), last.size()})) || fail(failed);
+    const bool fine = number(value, whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_uint64(std::uint64_t value, Text last, Failed& failed) {
+    const bool fine = number(value, whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_double(double, Text last, Failed& failed) {
+    const bool fine = real(whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_bool(bool value, Failed& failed) { return boolean(value) || fail(failed); }
+  bool on_null(Failed& failed) { return null() || fail(failed); }
+
+ private:
+  // What the next event is about.
+  enum class State : std::uint8_t {
+    Start,         // the document itself
+    Members,       // a member of a known object
+    ThreadsValue,  // what follows "threads":
+    ThreadRows,
+    CgroupsValue,  // what follows "cgroup_stats":
+    CgroupKeys,
+    CgroupRow,  // what follows a path
+    Items,      // of an array that is one cell
+    Entries,    // of an object that is one cell
+    Raw,        // a value that is kept as text, or passed over
+    End,
+  };
+  enum class Keep { Nothing, Section, Object, RowKey };
+
+  struct Frame {
+    const KeyNode* node;
+    std::size_t next;  // the child that comes next if this row is like others
+  };
+
+  bool key(std::string_view name) {
+    if (state_ == State::Members) {
+      Frame& frame = frames_[depth_ - 1];
+      const auto& children = frame.node->children;
+      if (frame.next < children.size() && children[frame.next].key == name) {
+        node_ = &children[frame.next++];
+        return true;
+      }
+    }
+    return other_key(name);
+  }
+  bool other_key(std::string_view name);
+  bool find_member(std::string_view name);
+  bool top_level_key(std::string_view name);
+  bool begin_raw(Keep keep, std::string_view name);
+  bool end_raw();
+  bool keep_row_key();
+  bool take_registry(const std::string& json);
+  bool take_meta(const std::string& json);
+  bool prepare();
+
+  bool open_object();
+  bool close_object();
+  bool open_array();
+  bool close_array();
+  bool close_members();
+  bool text(std::string_view text);
+  template <class T>
+  bool number(T value, std::string_view text);
+  bool real(std::string_view text);
+  bool boolean(bool value);
+  bool null();
+
+  bool begin_row(RowFiller& rows, const KeyNode& tree);
+  bool end_row();
+  void enter(const KeyNode& node) {
+    frames_[depth_++] = {&node, 0};
+    node_ = nullptr;
+  }
+  Slot& slot() { return rows_->slot(node_->leaf); }
+  bool is_cell() const { return state_ == State::Members && node_->is_leaf(); }
+  // A value of the kind that the names cannot be here.
+  bool misplaced(const char* what);
+  bool said(bool fine) { return fine || refuse(rows_->why()); }
+  bool refuse(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+  static bool fail(Failed& failed) {
+    failed = boost::json::error::exception;
+    return false;
+  }
+
+  bool add_part(Text part) {
+    parts_.append(part.data(), part.size());
+    return true;
+  }
+  // The text whose last part this is.
+  std::string_view whole(Text last) {
+    if (parts_.empty()) return {last.data(), last.size()};
+    parts_.append(last.data(), last.size());
+    return parts_;
+  }
+
+  const Vocabulary* vocabulary_;
+  PassOptions* options_;
+  Draft* draft_;
+  State state_ = State::Start;
+  const KeyNode* node_ = nullptr;  // in Members: what the last key names
+  RowFiller* rows_ = nullptr;      // the table whose row this is
+  Root table_ = Root::Host;
+  std::array<Frame, limits::kPathKeys + 2> frames_{};
+  std::size_t depth_ = 0;
+  std::string parts_;
+  std::string why_;
+
+  RawCollector raw_;
+  Keep keep_ = Keep::Nothing;
+  std::string raw_name_;  // the key whose value is collected
+  std::set<std::string, std::less<>> top_level_;
+  std::unordered_map<const KeyNode*, std::unordered_map<std::string_view, std::size_t>> lookups_;
+  std::array<std::size_t, kRoots> kinds_kept_{};
+};
+
+}  // namespace ctprof

@@ -1,0 +1,129 @@
+#include "core/file/layout.hpp"
+
+#include <algorithm>
+
+#include "core/file/limits.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kThreads = "threads[].";
+constexpr std::string_view kCgroups = "cgroup_stats[].";
+constexpr std::array<std::string_view, 8> kReserved{"ctprof", "registry", "gaps",         "read_at",
+                                                    "raw",    "threads",  "cgroup_stats", "captured_at_unix_ns"};
+
+constexpr std::string_view table_of(Root root) { return root == Root::Thread ? kThreads : root == Root::Cgroup ? kCgroups : ""; }
+
+bool is_fine(const std::vector<std::string>& keys) {
+  return !keys.empty() && keys.size() <= limits::kPathKeys &&
+         std::none_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); });
+}
+
+std::vector<std::string_view> words(std::string_view list) {
+  std::vector<std::string_view> found;
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    found.push_back(list.substr(0, comma));
+    list = comma == list.npos ? std::string_view{} : list.substr(comma + 1);
+  }
+  return found;
+}
+
+// Whether a new leaf can stand at `keys`: nothing is there, and no leaf is on the way.
+bool is_free(const KeyNode& tree, const std::vector<std::string>& keys) {
+  const KeyNode* node = &tree;
+  for (const std::string& key : keys) {
+    node = node->find(key);
+    if (!node) return true;
+    if (node->is_leaf()) return false;
+  }
+  return false;
+}
+
+void plant(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf) {
+  KeyNode* node = &tree;
+  for (const std::string& key : keys) {
+    KeyNode* next = node->find(key);
+    if (!next) {
+      node->children.push_back({key, KeyNode::kNone, {}});
+      next = &node->children.back();
+    }
+    node = next;
+  }
+  node->leaf = leaf;
+}
+
+}  // namespace
+
+Place parse_place(std::string_view text) {
+  const Root root = text.starts_with(kThreads) ? Root::Thread : text.starts_with(kCgroups) ? Root::Cgroup : Root::Host;
+  std::vector<std::string> keys = split_path(text.substr(table_of(root).size()));
+  if (!is_fine(keys) || (root == Root::Host && is_reserved(keys[0]))) return {};
+  return {root, std::move(keys)};
+}
+
+std::string place_text(const Place& place) {
+  std::string path;
+  for (const std::string& key : place.keys) append_to_path(path, key);
+  return std::string(table_of(place.root)) + path;
+}
+
+Place place_of(const MetricDef& def) {
+  if (def.file_path == "none" || def.hidden) return {};
+  Place place = parse_place(def.file_path);
+  return place.root == root_of(def.entity) ? place : Place{};
+}
+
+std::vector<Place> aliases_of(const MetricDef& def) {
+  std::vector<Place> places;
+  Place place = place_of(def);
+  if (place.root == Root::None) return places;
+  for (const std::string_view spelling : words(def.file_aliases)) {
+    place.keys.back() = spelling;
+    if (is_fine(place.keys)) places.push_back(place);
+  }
+  return places;
+}
+
+KeyNode* KeyNode::find(std::string_view name) {
+  const auto it = std::find_if(children.begin(), children.end(), [&](const KeyNode& child) { return child.key == name; });
+  return it == children.end() ? nullptr : &*it;
+}
+const KeyNode* KeyNode::find(std::string_view name) const { return const_cast<KeyNode*>(this)->find(name); }
+
+std::size_t Layout::add(const Place& place) {
+  if (place.root == Root::None || !is_free(tree(place.root), place.keys)) return KeyNode::kNone;
+  const std::size_t leaf = leaves_[static_cast<std::size_t>(place.root)]++;
+  plant(tree(place.root), place.keys, leaf);
+  return leaf;
+}
+
+void Layout::add_alias(const Place& place, std::size_t leaf) {
+  if (is_free(tree(place.root), place.keys)) plant(tree(place.root), place.keys, leaf);
+}
+
+bool is_reserved(std::string_view top_level_key) {
+  return std::find(kReserved.begin(), kReserved.end(), top_level_key) != kReserved.end();
+}
+
+std::vector<std::string> split_path(std::string_view path) {
+  if (path.empty()) return {};
+  std::vector<std::string> keys(1);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '.')
+      keys.emplace_back();
+    else
+      keys.back() += path[i] == '\\' && i + 1 < path.size() ? path[++i] : path[i];
+  }
+  return keys;
+}
+
+void append_to_path(std::string& path, std::string_view key) {
+  if (!path.empty()) path += '.';
+  for (const char c : key) {
+    if (c == '.' || c == '\\') path += '\\';
+    path += c;
+  }
+}
+
+}  // namespace ctprof

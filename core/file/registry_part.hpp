@@ -1,0 +1,40 @@
+// The file's `registry`: the definitions that it is read by, so that it needs no plugin.
+//
+//   {"metrics": [{"name": ..., every field of the definition, and who filled it}],
+//    "derived": [...],
+//    "placeholders": ["threads[].nr_wakeups", ...]}
+//
+// Placeholders are keys that stand in the file for the layout's sake only: metrics that the snapshot lacks, and marks.
+//
+// What is here:   the object as text, and back, checked: nothing that it says can make a column other than its users expect.
+// What is not:    the columns (row_filler.hpp).
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/file/json_out.hpp"
+#include "core/registry/metric_def.hpp"
+#include "core/snapshot/column.hpp"
+
+namespace ctprof {
+
+struct RegistryPart {
+  struct Metric {
+    MetricDef def;
+    Provenance provenance;
+  };
+  std::vector<Metric> metrics;
+  std::vector<DerivedDef> derived;
+  std::vector<std::string> placeholders;
+};
+
+void write_registry(const RegistryPart& registry, JsonOut& out);
+
+// A metric of a newtype that this version does not know is left out: its key is then kept as an unknown one.
+Result<RegistryPart> read_registry(std::string_view json);
+
+}  // namespace ctprof

@@ -1,0 +1,18 @@
+#include "core/file/document.hpp"
+#include "core/file/file.hpp"
+#include "core/file/sink.hpp"
+
+namespace ctprof {
+
+Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const std::string& path,
+                           const WriteOptions& options) {
+  auto file = OutFile::create(path);
+  if (!file) return file.error();
+  ZstdSink sink(*file, options.level);
+  if (auto done = Document(snapshot, vocabulary).write(sink); !done) return done.error();
+  if (auto done = sink.finish(); !done) return done.error();
+  if (auto done = file->commit(options.sync); !done) return done.error();
+  return Written{sink.text_bytes(), file->bytes()};
+}
+
+}  // namespace ctprof

@@ -1,0 +1,30 @@
+// Writes a snapshot of threads that never were, for benchmarks of the file and of compare:
+//
+//   make_snapshot FILE THREADS [NAMES [CGROUPS [THREADS_PER_PROCESS [SEED [busy]]]]]
+//
+// Threads idle by default: small numbers that are mostly equal, as a real host's are; "busy" gives numbers of all widths.
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "core/file/file.hpp"
+#include "tests/unit/file_world.hpp"
+
+int main(int argc, char** argv) {
+  if (argc < 3)
+    return std::fprintf(stderr, "usage: make_snapshot FILE THREADS [NAMES [CGROUPS [THREADS_PER_PROCESS [SEED [busy]]]]]\n"), 2;
+  const auto number = [&](int at, std::size_t otherwise) { return argc > at ? std::strtoul(argv[at], nullptr, 10) : otherwise; };
+  ctprof::tests::HostShape shape;
+  shape.threads = number(2, shape.threads);
+  shape.names = number(3, shape.names);
+  shape.cgroups = number(4, shape.cgroups);
+  shape.threads_per_process = number(5, shape.threads_per_process);
+  shape.seed = number(6, shape.seed);
+  shape.is_busy = argc > 7 && std::string(argv[7]) == "busy";
+  const auto snapshot = ctprof::tests::IdleHost(shape).make();
+  const auto written = ctprof::write_file(snapshot, ctprof::tests::whole_vocabulary(), argv[1]);
+  if (!written) return std::fprintf(stderr, "make_snapshot: %s\n", written.error().text.c_str()), 2;
+  std::printf("%zu threads, %llu bytes of text, %llu bytes of file\n", shape.threads,
+              static_cast<unsigned long long>(written->json_bytes), static_cast<unsigned long long>(written->file_bytes));
+}
