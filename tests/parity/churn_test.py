@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""While 2,000 threads start and end each second, every column still adds up, and forty stable threads are complete."""
+
+import os
+import unittest
+
+import file_json
+import harness
+import layout_checker
+import plain_reader
+from compare_rows import row_differences
+
+ASKED = 2600  # a second; what we ask for, and what we insist on
+ENOUGH = 2000
+CAPTURES = 8
+
+
+class Churn(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+
+    def captures(self, *words):
+        """Captures amid the churn: the files, and what the stable threads should look like in them."""
+        paths = [os.path.join(self.scratch.name, f"{i}.ctprof.zst") for i in range(CAPTURES)]
+        tree = plain_reader.Tree("/")
+        with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
+            stable = harness.settled(lambda: {key: plain_reader.read_thread(tree, *key)
+                                              for key in tree.threads() if key[0] == sleepers.pid})
+            with harness.Helper("CHURN", str(ASKED)) as churn:
+                for path in paths:
+                    harness.capture(path, *words)
+                count, _, _, seconds, _ = churn.finish().split()
+        rate = int(count) / float(seconds)
+        if rate < ENOUGH:
+            self.skipTest(f"this machine starts only {rate:.0f} threads a second")
+        return churn.pid, stable, [file_json.load(path) for path in paths], paths
+
+    def check(self, *words):
+        churner, stable, files, paths = self.captures(*words)
+        for path, file in zip(paths, files):
+            self.assertEqual(layout_checker.check_file(path), [])
+            self.assertEqual(file.faults(), [])
+            differences = [sentence for key, expected in stable.items()
+                           for sentence in row_differences(key, expected, file.threads.get(key, {}))]
+            self.assertEqual(differences, [], "\n" + "\n".join(differences[:20]))
+        self.see_that_it_was_hard(churner, files)
+
+    def see_that_it_was_hard(self, churner, files):
+        """Threads of the churn were caught, and some of them went while they were read; else nothing was tested."""
+        caught = [row for file in files for (tgid, _), row in file.threads.items() if tgid == churner]
+        self.assertGreater(len(caught), 0, "no thread of the churn was ever seen")
+        gone = sum(file_json.Gap("ThreadGone") in row.values() for row in caught)
+        absent = sum(file.document["ctprof"]["rows_absent"] for file in files)
+        self.assertGreater(gone + absent, 0, "no thread ever went away during a capture")
+
+    def test_one_worker(self):
+        self.check("--jobs", "1")
+
+    def test_several_workers(self):
+        self.check("--jobs", "4")
+
+
+if __name__ == "__main__":
+    harness.main()

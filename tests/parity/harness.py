@@ -1,0 +1,107 @@
+"""What the parity tests share: running ctprof, the helper programs, and where fixtures are.
+
+The build passes: CTPROF, SLEEPERS, CHURN (programs) and FIXTURES (a directory).
+"""
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+CTPROF = os.environ.get("CTPROF", "ctprof")
+FIXTURES = os.environ.get("FIXTURES", os.path.join(os.path.dirname(__file__), "..", "fixtures"))
+TIMEOUT = 60
+
+USER = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
+
+
+def kernels():
+    """Names of all recorded trees."""
+    return sorted(name for name in os.listdir(FIXTURES) if os.path.isdir(os.path.join(FIXTURES, name)))
+
+
+def fixture(kernel):
+    return os.path.join(FIXTURES, kernel)
+
+
+def scratch():
+    """A directory of our own that any user may write to, removed at the end."""
+    directory = tempfile.TemporaryDirectory(prefix="ctprof-test-")
+    os.chmod(directory.name, 0o777)
+    return directory
+
+
+def run(*words, prefix=()):
+    return subprocess.run([*prefix, CTPROF, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
+                          errors="surrogateescape")
+
+
+def capture(path, *words, before=(), prefix=()):
+    """Captures into `path`; returns the finished run. `before` are options before the verb."""
+    done = run(*before, "capture", "-o", path, *words, prefix=prefix)
+    if done.returncode != 0:
+        raise AssertionError(f"capture failed with {done.returncode}: {done.stderr}")
+    return done
+
+
+def capture_tree(kernel, path, *words):
+    return capture(path, *words, before=("--rootfs", fixture(kernel)))
+
+
+def can_become_user():
+    """Whether we may run ctprof as somebody without rights."""
+    if os.geteuid() != 0:
+        return False
+    return run("version", prefix=USER).returncode == 0
+
+
+class Helper:
+    """One of our C programs: ready when it says so, ended by closing its input."""
+
+    def __init__(self, variable, *words, cwd=None):
+        self.command = [os.environ[variable], *words]
+        self.cwd = cwd
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.cwd)
+        readable, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+        if not readable or self.process.stdout.readline() != b"ready\n":
+            self.process.kill()
+            raise AssertionError(f"{self.command[0]} did not get ready")
+        return self
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def finish(self):
+        """Ends it and returns what else it said."""
+        said, _ = self.process.communicate(timeout=TIMEOUT)
+        return said.decode()
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.finish()
+
+
+def settled(read, tries=50):
+    """What `read()` gives once it gives the same twice in a row."""
+    last = read()
+    for _ in range(tries):
+        time.sleep(0.02)
+        now = read()
+        if now == last:
+            return now
+        last = now
+    raise AssertionError("what should be asleep keeps changing")
+
+
+def main():
+    """Runs the tests of the calling file; 77, meson's word for skipped, if not one of them could run."""
+    result = unittest.main(module="__main__", exit=False, verbosity=2).result
+    if result.testsRun and len(result.skipped) == result.testsRun:
+        sys.exit(77)
+    sys.exit(0 if result.wasSuccessful() else 1)

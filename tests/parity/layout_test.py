@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""The layout checker accepts every kind of file that we write, and every cell without value holds what its metric says."""
+
+import os
+import unittest
+
+import file_json
+import harness
+import layout_checker
+
+
+class Layout(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.path = os.path.join(scratch.name, "layout.ctprof.zst")
+
+    def assert_fine(self, path):
+        wrong = layout_checker.check_file(path)
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
+        faults = file_json.load(path).faults()
+        self.assertEqual(faults, [], "\n" + "\n".join(faults[:20]))
+
+    def test_live_host(self):
+        harness.capture(self.path)
+        self.assert_fine(self.path)
+
+    def test_live_host_without_rights(self):
+        if not harness.can_become_user():
+            self.skipTest("needs root, to become somebody without rights")
+        harness.capture(self.path, prefix=harness.USER)
+        self.assert_fine(self.path)
+
+    def test_recorded_trees(self):
+        for kernel in harness.kernels():
+            with self.subTest(kernel=kernel):
+                harness.capture_tree(kernel, self.path)
+                self.assert_fine(self.path)
+
+    def test_one_metric(self):
+        harness.capture(self.path, "--metrics", "run_time_ns")
+        self.assert_fine(self.path)
+
+    def test_one_process(self):
+        harness.capture(self.path, "-p", str(os.getpid()))
+        self.assert_fine(self.path)
+        self.assertEqual({row["tgid"] for row in file_json.load(self.path).threads.values()}, {os.getpid()})
+
+    def test_stores_again_what_it_wrote(self):
+        """A second capture over the first leaves a file as good, and nothing beside it."""
+        harness.capture(self.path)
+        harness.capture(self.path)
+        self.assert_fine(self.path)
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), [os.path.basename(self.path)])
+
+
+if __name__ == "__main__":
+    harness.main()

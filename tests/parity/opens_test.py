@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""`capture --metrics run_time_ns` opens, per thread, only what its identity needs, and schedstat; strace counts."""
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+# openat(3</proc>, "7/task/7/stat", O_RDONLY) = 4</proc/7/task/7/stat>
+OPEN = re.compile(r'open(?:at|at2)?\((?:(?:AT_FDCWD|\d+)(?:<(?P<base>.*?)>)?, )?"(?P<path>[^"]*)"')
+
+
+def opened_paths(log):
+    """Absolute paths of all attempts to open, whether they succeeded or not."""
+    for line in log.splitlines():
+        call = OPEN.search(line)
+        if call:
+            yield os.path.normpath(os.path.join(call["base"] or "/", call["path"]))
+
+
+def traced(path, *words):
+    """strace's log of a capture, or None where strace cannot trace."""
+    log = path + ".strace"
+    done = subprocess.run(["strace", "-f", "-y", "-qq", "-e", "trace=open,openat,openat2", "-o", log, harness.CTPROF, "capture", "-o",
+                           path, *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
+    if done.returncode != 0 or not os.path.exists(path):
+        return None
+    with open(log, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()
+
+
+class Opens(unittest.TestCase):
+    longMessage = False
+
+    def opens_below(self, pid, *words):
+        """How often each path below /proc/<pid> is opened by a capture with these options."""
+        if shutil.which("strace") is None:
+            self.skipTest("strace is not installed")
+        path = os.path.join(self.directory, "opens.ctprof.zst")
+        log = traced(path, "--jobs", "1", *words)
+        if log is None:
+            self.skipTest("strace cannot trace here")
+        top = f"/proc/{pid}"
+        return collections.Counter(path[len(top):] for path in opened_paths(log) if (path + "/").startswith(top + "/"))
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.directory = scratch.name
+
+    def test_only_identity_and_schedstat(self):
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            pid = sleepers.pid
+            tids = sorted(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
+            opened = self.opens_below(pid, "--metrics", "run_time_ns")
+        self.assertEqual(len(tids), 41)
+        for tid in tids:
+            base = f"/task/{tid}"
+            self.assertEqual(opened.pop(f"{base}/stat", 0), 1, f"stat of {tid}: opened once")
+            self.assertEqual(opened.pop(f"{base}/schedstat", 0), 1, f"schedstat of {tid}: opened once")
+            self.assertLessEqual(opened.pop(base, 0), 1, f"the directory of {tid}: opened at most once")
+        # Once a process: its directories, and the leader's cgroup, which its other threads share unless it is threaded.
+        for once in ("", "/task", f"/task/{pid}/cgroup", "/cgroup"):
+            self.assertLessEqual(opened.pop(once, 0), 1, f"{once or 'the process directory'}: opened at most once")
+        self.assertEqual(dict(opened), {}, f"opened besides: {dict(opened)}")
+
+    def test_everything_opens_each_file_once(self):
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            opened = self.opens_below(sleepers.pid)
+        twice = {path: count for path, count in opened.items() if count > 1}
+        self.assertEqual(twice, {}, f"opened more than once: {twice}")
+        for name in ("stat", "status", "schedstat", "io", "sched"):
+            found = sum(path.startswith("/task/") and path.endswith("/" + name) for path in opened)
+            self.assertEqual(found, 41, f"{name} of {found} threads was opened")
+
+
+if __name__ == "__main__":
+    harness.main()

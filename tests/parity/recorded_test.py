@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""Every recorded tree, read through --rootfs, equals the plain reader: all threads, all fields, the gaps' reasons too."""
+
+import os
+import unittest
+
+import file_json
+import harness
+import plain_reader
+from compare_rows import cell_differs, lacking_columns, row_differences
+
+
+class Recorded(unittest.TestCase):
+    longMessage = False
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = harness.scratch()
+        cls.addClassCleanup(cls.scratch.cleanup)
+
+    def captured(self, kernel):
+        path = os.path.join(self.scratch.name, f"{kernel}.ctprof.zst")
+        if not os.path.exists(path):
+            harness.capture_tree(kernel, path)
+        return plain_reader.Tree(harness.fixture(kernel)), file_json.load(path)
+
+    def assert_none(self, sentences):
+        self.assertEqual(sentences, [], "\n" + "\n".join(sentences[:40]))
+
+    def test_all_threads_are_there(self):
+        for kernel in harness.kernels():
+            with self.subTest(kernel=kernel):
+                tree, file = self.captured(kernel)
+                self.assertEqual(list(file.threads), tree.threads(), "other threads than the tree has")
+
+    def test_all_fields_equal(self):
+        for kernel in harness.kernels():
+            with self.subTest(kernel=kernel):
+                tree, file = self.captured(kernel)
+                differences = []
+                for (tgid, tid), row in file.threads.items():
+                    expected = plain_reader.read_thread(tree, tgid, tid)
+                    differences += row_differences(f"{kernel} {tgid}/{tid}", expected, row)
+                    differences += lacking_columns(expected, row, file.columns_of("thread", "procfs-sched"))
+                self.assert_none(differences)
+
+    def test_smaps_rollup_equals(self):
+        for kernel in harness.kernels():
+            with self.subTest(kernel=kernel):
+                tree, file = self.captured(kernel)
+                self.assertEqual(sorted(file.processes), tree.processes())
+                whys = {tgid: cell_differs(plain_reader.read_smaps_rollup(tree, tgid), row["process.smaps_rollup"])
+                        for tgid, row in file.processes.items()}
+                self.assert_none([f"{kernel} {tgid}: {why}" for tgid, why in whys.items() if why])
+
+    def test_names_survive_to_the_byte(self):
+        """The hostile names themselves, by hand, lest both readers be wrong in one way."""
+        for kernel in ("5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"):
+            with self.subTest(kernel=kernel):
+                _, file = self.captured(kernel)
+                names = {row["comm"] for row in file.threads.values()}
+                lacking = {b"a b) S (c", b"tab\tnl\nbs\\x", b"\xc3\xa9\xff", b"ctp-zombie"} - names
+                self.assertEqual(lacking, set(), f"lost: {lacking}")
+
+
+if __name__ == "__main__":
+    harness.main()
