@@ -1,0 +1,82 @@
+// The small pieces of a capture: stat, cgroup files, CPU lists, shared work, rows that follow from threads.
+
+#define BOOST_TEST_MODULE capture_pieces
+#include <boost/test/included/unit_test.hpp>
+
+#include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/base/nearest.hpp"
+#include "core/capture/identity_reader.hpp"
+#include "core/capture/kernel_facts.hpp"
+#include "core/capture/other_tables.hpp"
+#include "core/capture/workers.hpp"
+#include "core/registry/identity.hpp"
+
+using namespace ctprof;
+
+BOOST_AUTO_TEST_CASE(stat_with_a_hostile_name) {
+  const auto identity = parse_stat_identity(
+      "184 (a b) S (c) S 1 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 252850176 221 18446744073709551615 0 0 0 0 0\n");
+  BOOST_REQUIRE(identity);
+  BOOST_TEST(identity->comm == "a b) S (c");
+  BOOST_TEST(identity->start_time == 352u);
+}
+
+BOOST_AUTO_TEST_CASE(stat_that_is_none) {
+  BOOST_TEST(!parse_stat_identity(""));
+  BOOST_TEST(!parse_stat_identity("12 no parentheses S 1"));
+  BOOST_TEST(!parse_stat_identity("12 (short) S 1 2 3"));
+  BOOST_TEST(!parse_stat_identity("12 )x( S 1 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 1"));
+}
+
+BOOST_AUTO_TEST_CASE(cgroup_of_a_hybrid_host) {
+  BOOST_TEST(*parse_cgroup_path("9:name=systemd:/\n2:cpu:/x\n0::/a b/c\n") == "/a b/c");
+  BOOST_TEST(*parse_cgroup_path("0::/../..\n") == "/../..");
+  BOOST_TEST(!parse_cgroup_path("2:cpu:/x\n"));
+}
+
+BOOST_AUTO_TEST_CASE(cpu_lists) {
+  BOOST_TEST(parse_cpu_list("0-2,8") == (std::vector<unsigned>{0, 1, 2, 8}), boost::test_tools::per_element());
+  BOOST_TEST(parse_cpu_list("").empty());
+  BOOST_TEST(parse_cpu_list("3-1").empty());
+  BOOST_TEST(parse_cpu_list("0-99999999").empty());
+  BOOST_TEST(parse_cpu_list("a").empty());
+}
+
+BOOST_AUTO_TEST_CASE(every_piece_is_done_once) {
+  std::vector<std::atomic<int>> done(1000);
+  const auto tids = share(4, done.size(), [&](unsigned, std::size_t piece) { ++done[piece]; });
+  BOOST_TEST(tids.size() == 4u);
+  BOOST_TEST(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_of_a_worker_arrives) {
+  const auto work = [](unsigned, std::size_t piece) {
+    if (piece == 7) throw std::runtime_error("seven");
+  };
+  BOOST_CHECK_EXCEPTION(share(3, 100, work), std::runtime_error,
+                        [](const auto& error) { return std::string(error.what()) == "seven"; });
+}
+
+BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
+  Snapshot snapshot;
+  snapshot.threads().rows = 3;
+  Column& cgroup = snapshot.threads().add(identity_metric(kCgroup), Gap::None);
+  std::size_t row = 0;
+  for (const char* path : {"/a/b/c", "/a", "/a/b/c"}) cgroup.ids()[row++] = snapshot.pools->texts.intern(path);
+  add_cgroup_rows(snapshot);
+  const Column& paths = *snapshot.table(Entity::Cgroup).find(kCgroupPath);
+  std::vector<std::string> found;
+  for (const Id id : paths.ids()) found.emplace_back(snapshot.pools->texts[id]);
+  BOOST_TEST(found == (std::vector<std::string>{"/", "/a", "/a/b", "/a/b/c"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(nearest_names) {
+  const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
+  BOOST_TEST(nearest_hint("run_tme_ns", names) == ", did you mean 'run_time_ns'?");
+  BOOST_TEST(nearest_hint("something_else", names) == "");
+}

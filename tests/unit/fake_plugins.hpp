@@ -1,0 +1,61 @@
+// Plugins made in a test, as the loader would hand them over.
+
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "core/registry/loader.hpp"
+#include "core/registry/plugin.hpp"
+#include "core/registry/registry.hpp"
+#include "ctprof/plugin.hpp"
+
+namespace ctprof::fake {
+
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOne{{.name = "one", .description = "one"}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kTwo{{.name = "two", .description = "two"}};
+inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneOtherwise{{.name = "one", .description = "one"}};
+
+// A source that offers one metric, reads others, and refuses if told so.
+template <const auto& Metric, int Rank = 0, bool Refuses = false>
+struct Offers : sdk::ThreadSource {
+  static constexpr auto kOffers = sdk::offers(Metric);
+  static constexpr std::int32_t kRank = Rank;
+  static void probe(const sdk::Host&, const sdk::Probe& probe) {
+    if (Refuses) probe.refuse_all(Gap::SwitchedOff, "the switch is off");
+  }
+  explicit Offers(const sdk::Host&) {}
+  void collect(const sdk::Batch& batch) {
+    auto column = batch.column(Metric);
+    for (const sdk::Thread thread : batch.threads()) column.put(thread, thread.tid);
+  }
+};
+
+// The same, reading one further column.
+template <const auto& Metric, const char* const& Column>
+struct Reads : Offers<Metric> {
+  static constexpr std::array kReads{Column};
+  using Offers<Metric>::Offers;
+};
+
+// A loaded plugin of the source classes given.
+template <class... Sources>
+Plugin plugin(const char* name, bool shipped = true) {
+  const auto sources = sdk::SourceList<Sources...>::make(name);
+  const ctprof_plugin table = sdk::make_plugin(name, "1", "", sources);
+  Plugin made = read_plugin(table, sizeof table).value();
+  made.path = std::string(name) + ".so";
+  made.shipped = shipped;
+  return made;
+}
+
+inline Registry registry(std::vector<Plugin> plugins) { return Registry(LoadedPlugins{std::move(plugins), {}}); }
+
+inline ctprof_host no_host() {
+  ctprof_host host{};
+  host.size = sizeof host;
+  host.proc_fd = host.sys_fd = host.cgroup_fd = -1;
+  return host;
+}
+
+}  // namespace ctprof::fake

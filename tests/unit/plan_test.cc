@@ -1,0 +1,73 @@
+// Which sources run, for what, and in which order.
+
+#define BOOST_TEST_MODULE plan
+#include <boost/test/included/unit_test.hpp>
+
+#include "core/registry/plan.hpp"
+#include "tests/unit/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+constexpr const char* kReadsOne = "one";
+constexpr const char* kReadsTwo = "two";
+constexpr const char* kReadsNobodys = "nobodys";
+
+std::vector<std::string> order(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedSource& planned : plan.sources) names.push_back(planned.plugin->name);
+  return names;
+}
+
+Plan plan_of(Registry& merged, const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
+  merged.probe(no_host());
+  return make_plan(merged, wanted).value();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_reader_runs_after_what_it_reads) {
+  Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"b-filler", "a-reader"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_read_is_filled_though_nobody_wants_it) {
+  Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  BOOST_TEST(order(plan_of(merged, {{"two"}})).size() == 2u);
+  BOOST_TEST(order(plan_of(merged, {{"one"}})).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
+  Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
+  const Plan plan = plan_of(merged);
+  BOOST_TEST(plan.sources.empty());
+  BOOST_REQUIRE_EQUAL(plan.refused.size(), 2u);
+  BOOST_TEST(plan.refused[0].reason.find("circle") != std::string::npos);
+  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 2u);
+  BOOST_CHECK(plan.unfilled[0].gap == Gap::SourceFailed);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_nobody_feeds_is_taken_out) {
+  Registry merged = registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
+  const Plan plan = plan_of(merged);
+  BOOST_TEST(order(plan) == (std::vector<std::string>{"plain"}), boost::test_tools::per_element());
+  BOOST_TEST(plan.refused[0].reason.find("'nobodys'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_can_fill_is_a_gap_with_the_reason) {
+  Registry merged = registry({plugin<Offers<kOne, 0, true>>("off")});
+  const Plan plan = plan_of(merged);
+  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
+  BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
+  BOOST_TEST(plan.unfilled[0].reason == "the switch is off");
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelt_metric_gets_the_nearest_name) {
+  Registry merged = registry({plugin<Offers<kTwo>>("a")});
+  merged.probe(no_host());
+  const auto plan = make_plan(merged, {{"twoo"}});
+  BOOST_REQUIRE(!plan);
+  BOOST_TEST(plan.error().text.find("did you mean 'two'?") != std::string::npos);
+}

@@ -1,0 +1,114 @@
+// What a plugin's table must hold: each mistake, made by hand, is refused with its sentence.
+
+#define BOOST_TEST_MODULE plugin_table
+#include <boost/test/included/unit_test.hpp>
+
+#include <string>
+
+#include "core/registry/plugin.hpp"
+#include "ctprof/newtypes.hpp"
+
+using namespace ctprof;
+
+namespace {
+
+std::int32_t open_worker(const ctprof_host*, void**, char*, std::size_t) { return 0; }
+std::int32_t collect(void*, ctprof_batch*) { return 0; }
+void close_worker(void*) {}
+
+// A plugin made by hand, good until something in it is changed.
+struct ByHand {
+  ctprof_metric metric{};
+  ctprof_offer offer{&metric, 0, 0};
+  ctprof_source source{};
+  ctprof_plugin table{};
+
+  ByHand() {
+    metric.size = sizeof metric;
+    metric.storage = CTPROF_U64;
+    metric.name = "x_count";
+    metric.newtype = "MonotonicCount";
+    metric.rule = "SumCount";
+    source.size = sizeof source;
+    source.stage = CTPROF_STAGE_THREAD;
+    source.name = "x";
+    source.open_worker = &open_worker;
+    source.collect = &collect;
+    source.close_worker = &close_worker;
+    table.abi = CTPROF_ABI;
+    table.size = sizeof table;
+    table.name = "x";
+  }
+
+  // Empty when it is taken.
+  std::string refusal() {
+    source.offers = {&offer, 1, sizeof offer};
+    table.sources = {&source, 1, sizeof source};
+    const auto plugin = read_plugin(table, sizeof table);
+    return plugin ? "" : plugin.error().text;
+  }
+};
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_good_one_is_taken) { BOOST_TEST(ByHand().refusal() == ""); }
+
+BOOST_AUTO_TEST_CASE(another_abi) {
+  ByHand plugin;
+  plugin.table.abi = 7;
+  BOOST_TEST(plugin.refusal() == "it speaks ABI 7, this ctprof speaks 1");
+}
+
+BOOST_AUTO_TEST_CASE(pairs_without_meaning_get_the_compilers_sentence) {
+  const auto refusal = [](const char* newtype, const char* rule, ctprof_storage storage) {
+    ByHand plugin;
+    plugin.metric.newtype = newtype, plugin.metric.rule = rule, plugin.metric.storage = storage;
+    return plugin.refusal();
+  };
+  BOOST_TEST(has(refusal("PeakNs", "SumNs", CTPROF_U64), CTPROF_SAYS_PEAK_SUMMED));
+  BOOST_TEST(has(refusal("Bytes", "SumNs", CTPROF_U64), CTPROF_SAYS_UNITS_DIFFER));
+  BOOST_TEST(has(refusal("DeadCounter", "SumCount", CTPROF_U64), CTPROF_SAYS_DEAD_REDUCED));
+  BOOST_TEST(has(refusal("CategoricalString", "SumCount", CTPROF_STRING), CTPROF_SAYS_CATEGORY_COUNTED));
+}
+
+BOOST_AUTO_TEST_CASE(a_null_where_a_function_must_be) {
+  ByHand plugin;
+  plugin.source.collect = nullptr;
+  BOOST_TEST(plugin.refusal() == "source 'x' has NULL for collect");
+}
+
+BOOST_AUTO_TEST_CASE(sizes_too_small) {
+  ByHand small_table, small_source, small_metric;
+  small_table.table.size = 16, small_source.source.size = 16, small_metric.metric.size = 16;
+  BOOST_TEST(has(small_table.refusal(), "its table is of size 16"));
+  BOOST_TEST(has(small_source.refusal(), "is of size 16"));
+  BOOST_TEST(has(small_metric.refusal(), "a metric of size 16"));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_cut_short_by_the_library) {
+  ByHand plugin;
+  const auto read = read_plugin(plugin.table, 64);
+  BOOST_REQUIRE(!read);
+  BOOST_TEST(has(read.error().text, "its table is of size 64"));
+}
+
+BOOST_AUTO_TEST_CASE(storage_that_is_not_the_newtypes) {
+  ByHand plugin;
+  plugin.metric.storage = CTPROF_STRING;
+  BOOST_TEST(has(plugin.refusal(), "which must be 0"));
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_that_the_stage_is_not_about) {
+  ByHand plugin;
+  plugin.metric.entity = CTPROF_CGROUP;
+  BOOST_TEST(has(plugin.refusal(), "fills rows about a thread but offers 'x_count', which is about a cgroup"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lister_must_say_who_its_rows_are) {
+  ByHand plugin;
+  plugin.source.stage = CTPROF_STAGE_LIST;
+  plugin.source.list = [](void*, ctprof_listing*) -> std::int32_t { return 0; };
+  BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
+}

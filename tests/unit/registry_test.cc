@@ -1,0 +1,44 @@
+// Merging what plugins offer: one name, one meaning, the best offer that can.
+
+#define BOOST_TEST_MODULE registry
+#include <boost/test/included/unit_test.hpp>
+
+#include "tests/unit/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+BOOST_AUTO_TEST_CASE(the_highest_rank_wins) {
+  Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5>>("high")});
+  merged.probe(no_host());
+  BOOST_TEST(merged.find("one")->chosen()->plugin->name == "high");
+}
+
+BOOST_AUTO_TEST_CASE(an_offer_that_cannot_loses_and_says_why) {
+  Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5, true>>("high")});
+  merged.probe(no_host());
+  const Field& field = *merged.find("one");
+  BOOST_TEST(field.chosen()->plugin->name == "low");
+  BOOST_TEST(field.offers.front().reason == "the switch is off");
+  BOOST_CHECK(field.offers.front().verdict == Gap::SwitchedOff);
+}
+
+BOOST_AUTO_TEST_CASE(another_meaning_is_refused_and_both_are_named) {
+  const Registry merged = registry({plugin<Offers<kOne>>("first"), plugin<Offers<kOneOtherwise>, Offers<kTwo>>("second")});
+  BOOST_REQUIRE_EQUAL(merged.refused().size(), 1u);
+  BOOST_TEST(merged.refused()[0].what == "second.so");
+  BOOST_TEST(merged.refused()[0].reason.find("'first'") != std::string::npos);
+  BOOST_TEST(merged.find("one")->offers.size() == 1u);
+  BOOST_TEST(merged.find("two")->offers.size() == 1u);  // the rest of the plugin stays
+}
+
+BOOST_AUTO_TEST_CASE(a_third_party_prefixes_its_names) {
+  const Registry merged = registry({plugin<Offers<kOne>>("other", false)});
+  BOOST_TEST(merged.find("one") == nullptr);
+  BOOST_TEST(merged.refused()[0].reason.find("must begin with 'other_'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_third_party_may_offer_what_is_known) {
+  const Registry merged = registry({plugin<Offers<kOne>>("ours"), plugin<Offers<kOne, 9>>("theirs", false)});
+  BOOST_TEST(merged.find("one")->offers.front().plugin->name == "theirs");
+}

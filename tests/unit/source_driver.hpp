@@ -1,0 +1,218 @@
+// Drives one source of a plugin by hand, through the ABI alone: probe, a batch of rows, summary. Cells come back as text.
+//
+// What is here:   the least that the core does, for tests of what a source says of given rows.
+// What is not:    planning, workers, listing: those are the core's, and tested there.
+
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <deque>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctprof/abi.h"
+#include "ctprof/gap.hpp"
+
+struct Ids {
+  std::uint64_t tgid;
+  std::uint64_t tid;
+};
+
+// A host whose tree is under `root`; "" is the live one.
+class TestHost {
+ public:
+  TestHost(const std::string& root, Ids sample, ctprof_host_flags flags)
+      : proc_(root + "/proc"), proc_fd_(::open(proc_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (proc_fd_ < 0) throw std::runtime_error("no directory '" + proc_ + "'");
+    abi = {.size = sizeof(ctprof_host),
+           .flags = flags,
+           .proc_fd = proc_fd_,
+           .sys_fd = -1,
+           .cgroup_fd = -1,
+           .user_hz = 100,
+           .proc = proc_.c_str(),
+           .sys = "",
+           .cgroup = "",
+           .sample_tgid = sample.tgid,
+           .sample_tid = sample.tid};
+  }
+  TestHost(const TestHost&) = delete;
+  TestHost& operator=(const TestHost&) = delete;
+  ~TestHost() { ::close(proc_fd_); }
+
+  ctprof_host abi{};
+
+ private:
+  std::string proc_;
+  int proc_fd_;
+};
+
+class SourceDriver {
+ public:
+  SourceDriver(const ctprof_plugin& plugin, std::uint32_t source, const TestHost& host)
+      : source_(static_cast<const ctprof_source*>(plugin.sources.items)[source]),
+        offers_(static_cast<const ctprof_offer*>(source_.offers.items)),
+        host_(host),
+        tallies_(source_.tallies_count) {}
+
+  // Offer -> "Gap: reason", for those that were refused.
+  std::map<std::string, std::string> probe() {
+    const ctprof_probe probe{.size = sizeof(ctprof_probe), .reserved = 0, .core = this, .refuse = &refuse};
+    source_.probe(&host_.abi, &probe);
+    return refused_;
+  }
+
+  // Fills rows for these threads, or processes. Metrics not in `wanted` are not asked for; none in it: all are.
+  void collect(const std::vector<Ids>& ids, const std::vector<std::string>& wanted = {}) {
+    rows_ = ids.size();
+    make_cells(wanted);
+    std::vector<std::uint64_t> tgids, tids;
+    for (const Ids& id : ids) tgids.push_back(id.tgid), tids.push_back(id.tid);
+    const std::vector<ctprof_gap> no_gaps(rows_, CTPROF_VALUE);
+    // tgid, tid, task_dir, stat; a process source reads the first alone.
+    const std::array<ctprof_input, 4> inputs{{{tgids.data(), no_gaps.data()}, {tids.data(), no_gaps.data()}, {}, {}}};
+    std::array<char, 256> message{};
+    ctprof_batch batch{.size = sizeof(ctprof_batch),
+                       .rows = static_cast<std::uint32_t>(rows_),
+                       .inputs = inputs.data(),
+                       .cells = cells_.data(),
+                       .core = this,
+                       .put_text = &put_text,
+                       .put_bits = &put_bits,
+                       .put_map = &put_map,
+                       .put_array = nullptr,
+                       .tally = &tally,
+                       .rows_done = 0,
+                       .reserved = 0,
+                       .longest_stop_ns = 0,
+                       .message = message.data(),
+                       .message_size = message.size()};
+    void* worker = nullptr;
+    const bool opened = source_.open_worker(&host_.abi, &worker, message.data(), message.size()) == 0;
+    const bool collected = opened && source_.collect(worker, &batch) == 0 && batch.rows_done == rows_;
+    if (opened) source_.close_worker(worker);
+    if (!collected) throw std::runtime_error(message.data());
+  }
+
+  // The cell's value as text, or its gap's name.
+  std::string cell(const std::string& metric, std::size_t row) const {
+    const std::size_t offer = index_of(metric);
+    const ctprof_gap gap = gaps_[offer].at(row);
+    if (gap != CTPROF_VALUE) return std::string(ctprof::name(static_cast<ctprof::Gap>(gap)));
+    const std::uint64_t raw = scalars_[offer][row];
+    switch (offers_[offer].metric->storage) {
+      case CTPROF_U64: return std::to_string(raw);
+      case CTPROF_I64: return std::to_string(static_cast<std::int64_t>(raw));
+      case CTPROF_BOOL: return reinterpret_cast<const std::uint8_t*>(scalars_[offer].data())[row] ? "true" : "false";
+      default: return texts_.at({offer, row});
+    }
+  }
+
+  // How many cells hold each gap ("None": a value), by metric.
+  std::map<std::string, std::map<std::string, std::size_t>> gaps() const {
+    std::map<std::string, std::map<std::string, std::size_t>> found;
+    for (std::size_t offer = 0; offer < gaps_.size(); ++offer)
+      for (const ctprof_gap gap : gaps_[offer])
+        ++found[offers_[offer].metric->name][std::string(ctprof::name(static_cast<ctprof::Gap>(gap)))];
+    return found;
+  }
+
+  struct Said {
+    std::vector<std::pair<std::string, std::string>> fields;
+    std::vector<std::string> notes;
+  };
+  // Of all batches so far.
+  Said summary(std::uint64_t rows_listed) {
+    said_ = {};
+    const ctprof_summary summary{.size = sizeof(ctprof_summary),
+                                 .tallies_count = source_.tallies_count,
+                                 .tallies = tallies_.data(),
+                                 .rows_listed = rows_listed,
+                                 .rows_absent = 0,
+                                 .core = this,
+                                 .put_u64 = &say_u64,
+                                 .put_bool = &say_bool,
+                                 .put_text = &say_text,
+                                 .note = &note};
+    source_.summarise(&summary);
+    return said_;
+  }
+
+ private:
+  static SourceDriver& self(void* core) { return *static_cast<SourceDriver*>(core); }
+
+  std::size_t index_of(const std::string& metric) const {
+    for (std::size_t i = 0; i < source_.offers.count; ++i)
+      if (metric == offers_[i].metric->name) return i;
+    throw std::runtime_error("no offer '" + metric + "'");
+  }
+
+  void make_cells(const std::vector<std::string>& wanted) {
+    const std::size_t count = source_.offers.count;
+    cells_.assign(count, {nullptr, nullptr});
+    scalars_.assign(count, std::vector<std::uint64_t>(rows_));
+    gaps_.assign(count, {});
+    texts_.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      const ctprof_metric& metric = *offers_[i].metric;
+      const bool asked = wanted.empty() || std::find(wanted.begin(), wanted.end(), metric.name) != wanted.end();
+      if (!asked) continue;
+      gaps_[i].assign(rows_, CTPROF_UNTOUCHED);
+      cells_[i] = {metric.storage >= CTPROF_STRING ? nullptr : static_cast<void*>(scalars_[i].data()), gaps_[i].data()};
+    }
+  }
+
+  void keep(std::uint32_t offer, std::uint32_t row, std::string text) {
+    texts_[{offer, row}] = std::move(text);
+    gaps_.at(offer).at(row) = CTPROF_VALUE;
+  }
+
+  static void refuse(void* core, std::uint32_t offer, ctprof_gap gap, const char* reason, std::size_t size) {
+    self(core).refused_[self(core).offers_[offer].metric->name] =
+        std::string(ctprof::name(static_cast<ctprof::Gap>(gap))) + ": " + std::string(reason, size);
+  }
+  static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data, std::size_t size) {
+    self(core).keep(offer, row, std::string(data, size));
+  }
+  static void put_bits(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* words, std::size_t count) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += (i > 0 ? " " : "") + std::to_string(words[i]);
+    self(core).keep(offer, row, text);
+  }
+  static void put_map(void* core, std::uint32_t offer, std::uint32_t row, const ctprof_entry* entries, std::size_t count) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i)
+      text += std::string(entries[i].key.data, entries[i].key.size) + "=" + std::to_string(entries[i].value) + " ";
+    self(core).keep(offer, row, text);
+  }
+  static void tally(void* core, std::uint32_t tally, std::uint64_t count) { self(core).tallies_.at(tally) += count; }
+
+  static void say_u64(void* core, const char* key, std::uint64_t value) {
+    self(core).said_.fields.emplace_back(key, std::to_string(value));
+  }
+  static void say_bool(void* core, const char* key, std::uint32_t value) {
+    self(core).said_.fields.emplace_back(key, value ? "true" : "false");
+  }
+  static void say_text(void* core, const char* key, const char* data, std::size_t size) {
+    self(core).said_.fields.emplace_back(key, data ? std::string(data, size) : "null");
+  }
+  static void note(void* core, const char* data, std::size_t size) { self(core).said_.notes.emplace_back(data, size); }
+
+  const ctprof_source& source_;
+  const ctprof_offer* offers_;
+  const TestHost& host_;
+  std::size_t rows_ = 0;
+  std::vector<ctprof_cells> cells_;
+  std::vector<std::vector<std::uint64_t>> scalars_;
+  std::vector<std::vector<ctprof_gap>> gaps_;
+  std::map<std::pair<std::size_t, std::size_t>, std::string> texts_;
+  std::map<std::string, std::string> refused_;
+  std::vector<std::uint64_t> tallies_;
+  Said said_;
+};
