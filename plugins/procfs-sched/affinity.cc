@@ -20,8 +20,9 @@ void add_range(std::uint64_t first, std::uint64_t last, std::vector<std::uint64_
 }
 
 bool add_part(std::string_view part, std::vector<std::uint64_t>& words) {
+  const bool is_range = part.find('-') != part.npos;
   const auto first = u64(sdk::take(part, '-'));
-  const auto last = part.empty() ? first : u64(part);
+  const auto last = is_range ? u64(part) : first;
   if (!first || !last || first.value > last.value || last.value >= kMaxCpus) return false;
   add_range(first.value, last.value, words);
   return true;

@@ -54,6 +54,7 @@ void put_parse_summary(const sdk::Summary& summary) {
   const std::uint64_t configuration = count(summary, Tally::Configuration);
   summary.put("tids_walked", summary.rows_listed());
   summary.put("read_failures", failures.all);
+  summary.put_null("read_failures_by_file.");  // there even when nothing is in it
   for (std::size_t i = 0; i < kFiles.size(); ++i)
     if (failures.by_file[i] > 0) summary.put((std::string("read_failures_by_file.") + kFiles[i]).c_str(), failures.by_file[i]);
   put_dominant(summary, failures);
