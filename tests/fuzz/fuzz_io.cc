@@ -1,0 +1,15 @@
+// Any bytes as an io file: no crash, and what it does not say is a gap.
+
+#include "plugins/procfs-sched/io.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto io = ctprof::procfs::parse_io(text);
+  if (io.rchar && text.find("rchar:") == text.npos) std::abort();
+  return 0;
+}

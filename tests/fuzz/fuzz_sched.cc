@@ -1,0 +1,21 @@
+// Any bytes as a sched file: no crash, and nothing is read out of one without a header.
+
+#include "plugins/procfs-sched/sched.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  using namespace ctprof::procfs;
+  const Sched sched = parse_sched(text);
+  const bool header = text.find("\n--------------------------------") != text.npos;
+  for (std::size_t i = 0; i < kSchedKeys; ++i)
+    if (sched[static_cast<SchedKey>(i)] && !header) std::abort();
+  if (sched.negatives > size) std::abort();
+  voluntary_sleep(sched);
+  fair_slice(sched);
+  return 0;
+}

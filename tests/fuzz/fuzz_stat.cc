@@ -1,0 +1,18 @@
+// Any bytes as a stat file: no crash, and no field is a view beyond the text.
+
+#include "plugins/procfs-sched/stat.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const ctprof::procfs::Stat stat = ctprof::procfs::parse_stat(text);
+  if (stat.state && !stat.state.value.empty() &&
+      (stat.state.value.data() < text.data() || stat.state.value.data() >= text.data() + size))
+    std::abort();
+  ctprof::procfs::has_no_memory(stat);
+  return 0;
+}

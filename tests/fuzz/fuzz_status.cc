@@ -1,0 +1,15 @@
+// Any bytes as a status file: no crash, and the state is one letter.
+
+#include "plugins/procfs-sched/status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto status = ctprof::procfs::parse_status(text);
+  if (status.state && status.state.value.size() != 1) std::abort();
+  return 0;
+}
