@@ -43,6 +43,7 @@ Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {
 
 // A metric that a side has nothing of is said once, not in a row for every group.
 void Report::find_absent() {
+  is_absent_.resize(metrics().size());
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
     if (!metrics()[metric].shown) continue;
     Absent absent{metric, {}};
@@ -52,7 +53,9 @@ void Report::find_absent() {
       for (std::uint32_t group = 0; group < groups && !any; ++group) any = rollup().has({side, group, metric});
       absent.on[side] = !any;
     }
-    if (absent.on[0] || absent.on[1]) absent_.push_back(absent);
+    if (!absent.on[0] && !absent.on[1]) continue;
+    absent_.push_back(absent);
+    is_absent_[metric] = true;
   }
 }
 
@@ -96,6 +99,7 @@ void Report::take_row(Section& section, RowAt row) const {
   }
   if (rows == 0) return;  // the question has no meaning for this group
   if (!spec().moved_only) return section.rows.push_back(row);
+  if (is_absent_[row.metric]) return;  // told apart
   if (sides().size() == 1) {
     const CellAt at{0, row.group, row.metric};
     if (!rollup().has(at)) return void(++section.missing);

@@ -90,6 +90,7 @@ class Report {
   std::vector<Section> sections_;
   std::array<OneSided, kMostSides> only_;
   std::vector<Absent> absent_;
+  std::vector<bool> is_absent_;  // by metric
 };
 
 }  // namespace ctprof

@@ -58,7 +58,7 @@ Result<bool> parse_direction(std::string_view word, std::string_view text) {
   return refusal("sort-by", text, "the direction '" + std::string(word) + "' is neither asc nor desc");
 }
 
-Result<SortKey> parse_key(std::string_view entry, std::string_view text, Verb verb) {
+Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportKind kind) {
   const auto colon = entry.find(':');
   const std::string_view word = trimmed(entry.substr(0, colon));
   if (word.empty()) return refusal("sort-by", text, "an entry is empty");
@@ -66,7 +66,7 @@ Result<SortKey> parse_key(std::string_view entry, std::string_view text, Verb ve
       std::find_if(std::begin(kSortWords), std::end(kSortWords), [&](const SortWord& w) { return w.word == word; });
   SortKey key{SortKey::By::Metric, std::string(word), false};
   if (known != std::end(kSortWords)) {
-    if (known->compares_only && verb == Verb::Show)
+    if (known->compares_only && kind == ReportKind::Show)
       return refusal("sort-by", text, "'" + std::string(word) + "' needs two files; show sorts by name or by a metric");
     key = {known->by, {}, known->ascending};
   }
@@ -97,10 +97,10 @@ Result<GroupBy> parse_group_by(std::string_view word) {
   return refusal("group-by", word, "it is none of " + list + nearest_hint(word, words));
 }
 
-Result<std::vector<SortKey>> parse_sort(std::string_view text, Verb verb) {
+Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {
   std::vector<SortKey> keys;
   for (const std::string_view entry : split(text, ',')) {
-    auto key = parse_key(entry, text, verb);
+    auto key = parse_key(entry, text, kind);
     if (!key) return key.error();
     if (std::any_of(keys.begin(), keys.end(), [&](const SortKey& other) { return same_key(other, *key); }))
       return refusal("sort-by", text, "'" + std::string(trimmed(entry.substr(0, entry.find(':')))) + "' is there twice");

@@ -29,11 +29,11 @@ struct SortKey {
   bool ascending = false;
 };
 
-enum class Verb : std::uint8_t { Show, Compare };
+enum class ReportKind : std::uint8_t { Show, Compare };
 
 // "run_time_ns:asc,name": names in order, each with a direction, `desc` when none is given (`asc` for `name`). Empty and double entries
 // and unknown directions are errors, and so is an order by differences where nothing is compared.
-Result<std::vector<SortKey>> parse_sort(std::string_view text, Verb verb);
+Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind);
 
 // "a,b,c" as names. Empty and double entries are errors; `option` is what the error quotes.
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option);

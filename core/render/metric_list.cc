@@ -1,0 +1,149 @@
+#include "core/render/metric_list.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "core/base/json_text.hpp"
+#include "core/render/leftovers.hpp"
+#include "core/render/printable.hpp"
+#include "core/render/report_json.hpp"
+
+namespace ctprof {
+namespace {
+
+// What is told of a metric, stored or derived.
+struct Entry {
+  std::string name, entity, newtype, rule, unit, family, section, plugin, description, caveat;
+  std::vector<std::string> tags;
+  std::string expression;  // of a derived one
+};
+
+// Class first, then dead, then what the kernel must be built with.
+std::vector<std::string> tags_of(const std::string& sched_class, bool dead, std::string_view gates) {
+  constexpr std::string_view kConfig = "CONFIG_";
+  std::vector<std::string> tags;
+  if (!sched_class.empty()) tags.push_back(sched_class);
+  if (dead) tags.emplace_back("dead");
+  while (!gates.empty()) {
+    const auto comma = std::min(gates.find(','), gates.size());
+    std::string_view gate = gates.substr(0, comma);
+    if (gate.starts_with(kConfig)) gate.remove_prefix(kConfig.size());
+    if (!gate.empty()) tags.emplace_back(gate);
+    gates.remove_prefix(std::min(comma + 1, gates.size()));
+  }
+  return tags;
+}
+
+Entry entry_of(const MetricDef& def) {
+  return {def.name,
+          std::string(name(def.entity)),
+          def.newtype,
+          def.rule,
+          def.unit,
+          def.family,
+          def.section,
+          def.plugin,
+          def.description,
+          def.caveat,
+          tags_of(def.sched_class, def.rule == "Dead", def.config_gates),
+          {}};
+}
+
+Entry entry_of(const DerivedDef& def) {
+  return {def.name,
+          std::string(name(def.entity)),
+          "Derived",
+          "Formula",
+          def.unit,
+          def.family,
+          def.section,
+          def.plugin,
+          def.description,
+          def.caveat,
+          tags_of(def.sched_class, false, def.config_gates),
+          def.expression};
+}
+
+std::vector<Entry> entries_of(const MetricList& list) {
+  std::vector<Entry> entries;
+  for (const MetricDef& def : list.metrics) entries.push_back(entry_of(def));
+  for (const DerivedDef& def : list.derived) entries.push_back(entry_of(def));
+  return entries;
+}
+
+std::string indented(const std::string& text, std::size_t width) {
+  constexpr std::size_t kIndent = 4;
+  std::string out;
+  const std::string lines = wrapped(text, width > 2 * kIndent ? width - kIndent : 0);
+  for (std::string_view left = lines; !left.empty();) {
+    const auto end = left.find('\n');
+    std::string_view line = left.substr(0, end);
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    out += std::string(kIndent, ' ') + std::string(line) + "\n";
+    left.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string facts(const Entry& entry) {
+  std::string text = entry.unit + ", " + entry.rule + " over " + entry.newtype + ", " + entry.family;
+  for (const std::string& tag : entry.tags) text += " [" + tag + "]";
+  if (!entry.expression.empty()) text += "  = " + entry.expression;
+  return printable(text + (entry.plugin.empty() ? "" : "  (" + entry.plugin + ")"));
+}
+
+void append_section(std::string& out, const std::vector<Entry>& entries, const std::string& section, const TextLayout& layout) {
+  out += (out.empty() ? "" : "\n") + tinted("## " + printable(section), Tint::Heading, layout.color) + "\n";
+  for (const Entry& entry : entries) {
+    if (entry.section != section) continue;
+    out += printable(entry.name) + "  " + facts(entry) + "\n";
+    out += indented(printable(entry.description), layout.width);
+  }
+}
+
+}  // namespace
+
+std::string metric_list_text(const MetricList& list, const TextLayout& layout) {
+  const auto entries = entries_of(list);
+  std::vector<std::string> sections;
+  for (const Entry& entry : entries)
+    if (std::find(sections.begin(), sections.end(), entry.section) == sections.end()) sections.push_back(entry.section);
+  std::string out;
+  for (const std::string& section : sections) append_section(out, entries, section, layout);
+  return out;
+}
+
+std::string metric_list_json(const MetricList& list) {
+  std::string out = "{\"schema\":" + std::to_string(kReportSchema) + ",\"metrics\":[";
+  bool first = true;
+  for (const Entry& entry : entries_of(list)) {
+    out += first ? "{\"name\":" : ",{\"name\":";
+    first = false;
+    append_json(out, std::string_view(entry.name));
+    const auto member = [&](std::string_view key, std::string_view text) {
+      out += ",\"" + std::string(key) + "\":";
+      append_json(out, text);
+    };
+    member("entity", entry.entity);
+    member("newtype", entry.newtype);
+    member("rule", entry.rule);
+    member("unit", entry.unit);
+    member("family", entry.family);
+    member("section", entry.section);
+    out += ",\"tags\":[";
+    for (std::size_t i = 0; i < entry.tags.size(); ++i) {
+      if (i) out += ',';
+      append_json(out, std::string_view(entry.tags[i]));
+    }
+    out += ']';
+    member("plugin", entry.plugin);
+    member("description", entry.description);
+    member("caveat", entry.caveat);
+    if (!entry.expression.empty()) member("expression", entry.expression);
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+}  // namespace ctprof

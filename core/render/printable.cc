@@ -1,0 +1,130 @@
+#include "core/render/printable.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "core/base/utf8.hpp"
+
+namespace ctprof {
+namespace {
+
+struct Span {
+  char32_t first, last;
+};
+
+template <std::size_t N>
+bool is_in(const Span (&spans)[N], char32_t point) {
+  const auto it = std::find_if(std::begin(spans), std::end(spans), [&](Span s) { return point >= s.first && point <= s.last; });
+  return it != std::end(spans);
+}
+
+// Controls, and what turns the direction of writing, joins, separates lines, or cannot be seen at all.
+constexpr Span kUnsafe[] = {{0x00, 0x1f},     {0x7f, 0x9f},       {0xad, 0xad},      {0x61c, 0x61c},   {0x180e, 0x180e},
+                            {0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f},  {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
+                            {0xfff9, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+
+// Marks that stand on the letter before them: the blocks that hold nothing else.
+constexpr Span kCombining[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},  {0x64b, 0x65f},
+                               {0x6d6, 0x6dc},   {0xe31, 0xe31},   {0xe34, 0xe3a},   {0xe47, 0xe4e},  {0x1ab0, 0x1aff},
+                               {0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0xfe20, 0xfe2f}};
+
+// East Asian letters and pictures, which take two columns.
+constexpr Span kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},   {0x2e80, 0x303e},
+                          {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},
+                          {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+                          {0x17000, 0x18cff}, {0x1b000, 0x1b2ff}, {0x1f1e6, 0x1f1ff}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
+                          {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
+
+std::size_t width_of(char32_t point) {
+  if (point < kCombining[0].first) return 1;
+  if (is_in(kCombining, point)) return 0;
+  return is_in(kWide, point) ? 2 : 1;
+}
+
+std::string hex(char32_t value, std::size_t digits) {
+  std::string text(digits, '0');
+  for (std::size_t at = digits; at-- > 0; value >>= 4) text[at] = "0123456789abcdef"[value & 0xf];
+  return text;
+}
+
+std::string escape(char32_t point) {
+  if (point == '\n') return "\\n";
+  if (point == '\t') return "\\t";
+  if (point == '\r') return "\\r";
+  if (point < 0x80) return "\\x" + hex(point, 2);
+  return point < 0x10000 ? "\\u" + hex(point, 4) : "\\U" + hex(point, 8);
+}
+
+// A letter with the marks on it.
+struct Glyph {
+  std::string_view bytes;
+  std::size_t width;
+};
+
+std::vector<Glyph> glyphs_of(std::string_view text) {
+  std::vector<Glyph> glyphs;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = first_code_point(text.substr(at));
+    const std::size_t width = width_of(point.value);
+    if (width == 0 && !glyphs.empty())
+      glyphs.back().bytes = {glyphs.back().bytes.data(), glyphs.back().bytes.size() + point.bytes};
+    else
+      glyphs.push_back({text.substr(at, point.bytes), width});
+    at += point.bytes;
+  }
+  return glyphs;
+}
+
+// As many glyphs, one after the other, as fit.
+template <class Iterator>
+std::vector<Glyph> fitting(Iterator first, Iterator last, std::size_t width) {
+  std::vector<Glyph> taken;
+  for (; first != last && first->width <= width; ++first) {
+    width -= first->width;
+    taken.push_back(*first);
+  }
+  return taken;
+}
+
+}  // namespace
+
+std::string printable(std::string_view name) {
+  std::string text;
+  for (; !name.empty();) {
+    const CodePoint point = first_code_point(name);
+    if (!point.valid)
+      text += "\\x" + hex(static_cast<unsigned char>(name.front()), 2);
+    else if (is_in(kUnsafe, point.value))
+      text += escape(point.value);
+    else
+      text += name.substr(0, point.bytes);
+    name.remove_prefix(point.bytes);
+  }
+  return text;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = first_code_point(text.substr(at));
+    width += width_of(point.value);
+    at += point.bytes;
+  }
+  return width;
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width == 0) return {};
+  const auto glyphs = glyphs_of(text);
+  const auto head = fitting(glyphs.begin(), glyphs.end(), width / 2);
+  const auto tail = fitting(glyphs.rbegin(), glyphs.rend(), width - 1 - width / 2);
+  std::string out;
+  for (const Glyph& glyph : head) out += glyph.bytes;
+  out += "…";
+  std::for_each(tail.rbegin(), tail.rend(), [&](const Glyph& glyph) { out += glyph.bytes; });
+  return out;
+}
+
+}  // namespace ctprof

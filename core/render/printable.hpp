@@ -1,0 +1,22 @@
+// Names from the system, made safe for a terminal, and how wide text is on one.
+//
+// Whoever may name a thread may put an escape code there. What would move the cursor, change colours, break a line, turn the
+// direction of writing or hide itself is shown as an escape: "\n", "\x1b", "\u202e". Bytes that are not UTF-8 are shown as "\xff".
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace ctprof {
+
+std::string printable(std::string_view name);
+
+// Columns that the text takes: wide letters two, combining marks none. REQUIRES: printable text.
+std::size_t display_width(std::string_view text);
+
+// The text in at most `width` columns; what is too long loses its middle to an ellipsis. REQUIRES: printable text.
+std::string shortened(std::string_view text, std::size_t width);
+
+}  // namespace ctprof

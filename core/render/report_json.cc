@@ -1,0 +1,259 @@
+#include "core/render/report_json.hpp"
+
+#include <array>
+
+#include "core/base/json_text.hpp"
+#include "core/base/number.hpp"
+#include "core/compare/host_diff.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kFlushAt = 64 * 1024;
+constexpr std::array<std::string_view, 2> kSides{"baseline", "candidate"};
+
+// Shares are kept in hundredths of a percent and told in percent.
+std::string_view unit_told(std::string_view unit) { return unit == "centipercent" ? "percent" : unit; }
+
+class Writer {
+ public:
+  Writer(const Report& report, std::span<const std::string> files, const Sink& sink)
+      : report_(&report), files_(files), sink_(&sink), compares_(report.sides().size() == 2) {}
+
+  void write() {
+    open('{');
+    key("schema");
+    raw(std::to_string(kReportSchema));
+    for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
+    text_member("group_by", name(report_->spec().group_by));
+    write_rows();
+    if (compares_) {
+      write_one_sided(0);
+      write_one_sided(1);
+      write_host_diff();
+    }
+    write_cut();
+    write_notes();
+    close('}');
+    out_ += '\n';
+    (*sink_)(out_);
+  }
+
+ private:
+  // ---- pieces of JSON: whoever adds a member or an item puts the comma before it
+  void comma() {
+    if (!first_) out_ += ',';
+    first_ = false;
+  }
+  void open(char bracket) {
+    out_ += bracket;
+    first_ = true;
+  }
+  void close(char bracket) {
+    out_ += bracket;
+    first_ = false;
+  }
+  void key(std::string_view name) {
+    comma();
+    append_json(out_, name);
+    out_ += ':';
+  }
+  void raw(std::string_view json) { out_ += json; }
+  void text_member(std::string_view name, std::string_view text) {
+    key(name);
+    append_json(out_, text);
+  }
+  void number_member(std::string_view name, std::uint64_t number) {
+    key(name);
+    append_json(out_, number);
+  }
+  void flush() {
+    if (out_.size() < kFlushAt) return;
+    (*sink_)(out_);
+    out_.clear();
+  }
+
+  // ---- what there is to say
+  void write_side(std::size_t side) {
+    const Snapshot& snapshot = *report_->sides()[side];
+    key(compares_ ? kSides[side] : "snapshot");
+    open('{');
+    text_member("file", files_[side]);
+    key("hostname");
+    snapshot.meta.hostname ? append_json(out_, *snapshot.meta.hostname) : raw("null");
+    text_member("boot_id", snapshot.meta.boot_id);
+    number_member("start_unix_ns", snapshot.meta.start.wall_unix_ns);
+    number_member("threads", snapshot.threads().rows);
+    number_member("processes", snapshot.table(Entity::Process).rows);
+    close('}');
+  }
+
+  void write_rows() {
+    key("rows");
+    open('[');
+    for (const Section& section : report_->sections())
+      for (const RowAt row : section.rows) {
+        comma();
+        compares_ ? write_change(section, row) : write_value(section, row);
+        flush();
+      }
+    close(']');
+  }
+
+  void write_row_key(const Section& section, RowAt row) {
+    const PlannedMetric& metric = report_->metrics()[row.metric];
+    text_member("section", section.name);
+    text_member("group", report_->grouping().name(metric.entity, row.group));
+    text_member("metric", metric.name);
+    text_member("unit", unit_told(metric.unit));
+  }
+
+  void write_value(const Section& section, RowAt row) {
+    open('{');
+    write_row_key(section, row);
+    key("value");
+    report_->rollup().append_json(out_, {0, row.group, row.metric});
+    number_member("threads", threads(0, row));
+    write_coverage("coverage", {0, row.group, row.metric});
+    close('}');
+  }
+
+  void write_change(const Section& section, RowAt row) {
+    open('{');
+    write_row_key(section, row);
+    for (std::size_t side = 0; side < 2; ++side) {
+      key(kSides[side]);
+      report_->rollup().append_json(out_, {side, row.group, row.metric});
+    }
+    write_delta(row);
+    for (std::size_t side = 0; side < 2; ++side) number_member("threads_" + std::string(kSides[side]), threads(side, row));
+    for (std::size_t side = 0; side < 2; ++side)
+      write_coverage("coverage_" + std::string(kSides[side]), {side, row.group, row.metric});
+    close('}');
+  }
+
+  void write_delta(RowAt row) {
+    const Change change = report_->changes().of(row.group, row.metric);
+    key("delta");
+    if (report_->rollup().has_parts(row.metric) && change.moved != Moved::Nowhere && change.moved != Moved::OneSide)
+      write_part_deltas(row);
+    else if (!change.difference.known() && !change.word.empty())
+      append_json(out_, std::string_view(change.word));
+    else
+      append_json(out_, change.difference);
+    key("pct");
+    append_json(out_, change.pct);
+  }
+
+  // Keys that both sides have.
+  void write_part_deltas(RowAt row) {
+    open('{');
+    for (const PartChange& part : report_->changes().parts(row.group, row.metric)) {
+      if (!part.difference.known()) continue;
+      key(part.key);
+      append_json(out_, part.difference);
+    }
+    close('}');
+  }
+
+  std::uint64_t threads(std::size_t side, RowAt row) const {
+    if (report_->metrics()[row.metric].entity == Entity::Host) return report_->sides()[side]->threads().rows;
+    return report_->grouping().sides[side].threads(row.group);
+  }
+
+  void write_coverage(std::string_view name, CellAt at) {
+    const Coverage coverage = report_->rollup().coverage(at);
+    key(name);
+    open('{');
+    number_member("values", coverage.values);
+    number_member("rows", coverage.rows);
+    close('}');
+  }
+
+  void write_one_sided(std::size_t side) {
+    key("only_" + std::string(kSides[side]));
+    open('[');
+    for (const std::uint32_t group : report_->only(side).groups) {
+      comma();
+      open('{');
+      text_member("group", report_->grouping().names[group]);
+      number_member("threads", report_->grouping().sides[side].threads(group));
+      key("values");
+      write_values(side, group);
+      close('}');
+      flush();
+    }
+    close(']');
+  }
+
+  void write_values(std::size_t side, std::uint32_t group) {
+    open('[');
+    for (const std::uint32_t metric : report_->weightiest(side, group)) {
+      const PlannedMetric& planned = report_->metrics()[metric];
+      comma();
+      open('{');
+      text_member("section", planned.section);
+      text_member("metric", planned.name);
+      text_member("unit", unit_told(planned.unit));
+      key("value");
+      report_->rollup().append_json(out_, {side, group, metric});
+      write_coverage("coverage", {side, group, metric});
+      close('}');
+    }
+    close(']');
+  }
+
+  void write_host_diff() {
+    key("host_diff");
+    const auto differences = host_differences(*report_->sides()[0], *report_->sides()[1]);
+    if (!differences) return raw("null");
+    open('[');
+    for (const HostDifference& difference : *differences) {
+      comma();
+      open('{');
+      text_member("key", difference.key);
+      key("baseline");
+      raw(difference.baseline.value_or("null"));
+      key("candidate");
+      raw(difference.candidate.value_or("null"));
+      close('}');
+    }
+    close(']');
+  }
+
+  // Rows and groups beyond the limit, where there are any.
+  void write_cut() {
+    key("cut");
+    open('{');
+    for (const Section& section : report_->sections())
+      if (section.cut) number_member(section.name, section.cut);
+    for (std::size_t side = 0; compares_ && side < 2; ++side)
+      if (report_->only(side).cut) number_member("only_" + std::string(kSides[side]), report_->only(side).cut);
+    close('}');
+  }
+
+  void write_notes() {
+    key("notes");
+    open('[');
+    for (const std::string& note : report_->notes()) {
+      comma();
+      append_json(out_, note);
+    }
+    close(']');
+  }
+
+  const Report* report_;
+  std::span<const std::string> files_;
+  const Sink* sink_;
+  bool compares_;
+  bool first_ = true;
+  std::string out_;
+};
+
+}  // namespace
+
+void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink) {
+  Writer(report, files, sink).write();
+}
+
+}  // namespace ctprof

@@ -1,0 +1,29 @@
+// A report as JSON for programs: one object, handed on in pieces, so that a long one never stands in memory.
+//
+// compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline, candidate, delta, pct, threads_baseline,
+// threads_candidate, coverage_baseline, coverage_candidate}], only_baseline and only_candidate [{group, threads, values}], host_diff
+// (null where a file has no context), cut {section: rows beyond the limit}, notes.
+// show: schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage}], cut, notes.
+//
+// `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges, modes, maps and affinities are small
+// objects, and a map's `delta` is one by key.
+
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/compare/report.hpp"
+
+namespace ctprof {
+
+inline constexpr int kReportSchema = 1;
+
+using Sink = std::function<void(std::string_view)>;
+
+// `files` names the sides as the user did.
+void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink);
+
+}  // namespace ctprof

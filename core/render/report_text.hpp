@@ -1,0 +1,19 @@
+// A report as text for people: what was read, a table for each section, what stands on one side only, and what was left out.
+//
+// What is here:   show and compare, whole.
+// What is not:    their JSON (report_json.hpp); how a table fits the terminal (text_table.hpp).
+
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/compare/report.hpp"
+#include "core/render/text_table.hpp"
+
+namespace ctprof {
+
+// `files` names the sides as the user did.
+std::string report_text(const Report& report, std::span<const std::string> files, const TextLayout& layout);
+
+}  // namespace ctprof
