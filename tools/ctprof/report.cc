@@ -1,0 +1,86 @@
+#include "tools/ctprof/report.hpp"
+
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "core/compare/report.hpp"
+#include "core/file/file.hpp"
+#include "core/render/report_json.hpp"
+#include "core/render/report_text.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// More lines than this are for a program; --limit 0 lifts it.
+constexpr std::size_t kTextLimit = 500;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+// All that can be wrong with the options is found before a file is opened.
+Result<Spec> spec_of(const Options& options, ReportKind kind) {
+  Spec spec;
+  const auto group_by = parse_group_by(options.group_by);
+  if (!group_by) return group_by.error();
+  spec.group_by = *group_by;
+  if (!options.sort_by.empty()) {
+    auto sort = parse_sort(options.sort_by, kind);
+    if (!sort) return sort.error();
+    spec.sort = std::move(*sort);
+  }
+  if (options.metrics) {
+    auto metrics = parse_names(joined(*options.metrics), "metrics");
+    if (!metrics) return metrics.error();
+    spec.metrics = std::move(*metrics);
+  }
+  const bool text = options.format == Format::Text;
+  spec.limit = options.limit.value_or(text ? kTextLimit : 0);
+  spec.moved_only = text;
+  return spec;
+}
+
+Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const Vocabulary& vocabulary) {
+  std::vector<std::future<Result<Snapshot>>> loading;
+  for (const std::string& file : files)
+    loading.push_back(std::async(std::launch::async, [&] { return load_file(file, vocabulary); }));
+  for (auto& one : loading) one.wait();
+  std::vector<Snapshot> snapshots;
+  for (auto& one : loading) {
+    auto loaded = one.get();
+    if (!loaded) return loaded.error();
+    snapshots.push_back(std::move(*loaded));
+  }
+  return snapshots;
+}
+
+int print_report(const Report& report, std::span<const std::string> files, const Options& options) {
+  if (options.format == Format::Text) return print(report_text(report, files, {terminal_width(), use_color(options)}));
+  int status = kFine;
+  write_report_json(report, files, [&](std::string_view json) {
+    if (status == kFine) status = print(json);
+  });
+  return status;
+}
+
+}  // namespace
+
+int report_on(std::span<const std::string> files, ReportKind kind, const Options& options) {
+  const auto spec = spec_of(options, kind);
+  if (!spec) return fail(spec.error());
+  const auto registry = load_registry(options);
+  if (!registry) return fail(registry.error());
+  const auto snapshots = load_all(files, registry->vocabulary());
+  if (!snapshots) return fail(snapshots.error());
+  std::vector<const Snapshot*> sides;
+  for (const Snapshot& snapshot : *snapshots) sides.push_back(&snapshot);
+  const auto report = Report::make(sides, *spec, {&registry->rules(), registry->derived()});
+  if (!report) return fail(report.error());
+  return print_report(*report, files, options);
+}
+
+}  // namespace ctprof::cli
