@@ -52,13 +52,11 @@ class SourceRun {
 
  private:
   struct Worker;
-  struct Sink;
-  struct Source;  // of one read column
 
   bool open(Worker& worker);
   void fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
-  void fill_cells(Worker& worker, std::size_t first_row);
-  ctprof_batch batch(Worker& worker, std::uint32_t rows);
+  void fill_cells(Worker& worker, std::size_t first_row, std::uint32_t rows);
+  ctprof_batch batch(Worker& worker);
   void settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed);
   void count_gaps(SourceCost& cost) const;
   static ctprof_batch* room(void* core);

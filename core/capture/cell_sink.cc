@@ -1,0 +1,80 @@
+#include "core/capture/cell_sink.hpp"
+
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+CellSink& self(void* core) { return *static_cast<CellSink*>(core); }
+
+}  // namespace
+
+CellSink::CellSink(const std::vector<Column*>& columns, Pools& pools, std::uint32_t tallies)
+    : columns_(columns), pools_(pools), texts_(pools.texts), tallies_(tallies) {}
+
+void CellSink::aim(std::size_t first_row, std::uint32_t rows) {
+  first_row_ = first_row;
+  rows_ = rows;
+}
+
+void CellSink::blame(std::string what) {
+  if (fault_.empty()) fault_ = std::move(what);
+}
+
+void CellSink::connect(ctprof_batch& batch) {
+  batch.core = this;
+  batch.put_text = &put_text;
+  batch.put_bits = &put_bits;
+  batch.put_map = &put_map;
+  batch.put_array = &put_array;
+  batch.tally = &tally;
+}
+
+// The cell's column; null where nobody wants it, and after a wrong call.
+Column* CellSink::column(std::uint32_t offer, std::uint32_t row, Storage storage) {
+  if (offer >= columns_.size())
+    return blame("put a value into offer " + std::to_string(offer) + ", which it does not have"), nullptr;
+  if (row >= rows_)
+    return blame("put a value into row " + std::to_string(row) + " of a batch of " + std::to_string(rows_)), nullptr;
+  Column* column = columns_[offer];
+  if (column && column->def().storage != storage)
+    return blame("put a " + std::string(name(storage)) + " into '" + column->def().name + "'"), nullptr;
+  return column;
+}
+
+void CellSink::put(Column& column, std::uint32_t row, Id id) const {
+  column.ids()[first_row_ + row] = id;
+  column.gaps()[first_row_ + row] = CTPROF_VALUE;
+}
+
+void CellSink::put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data, std::size_t size) {
+  CellSink& sink = self(core);
+  if (Column* column = sink.column(offer, row, Storage::String)) sink.put(*column, row, sink.texts_.intern({data, size}));
+}
+
+void CellSink::put_bits(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* words, std::size_t count) {
+  CellSink& sink = self(core);
+  while (count > 0 && words[count - 1] == 0) --count;
+  if (Column* column = sink.column(offer, row, Storage::Bitset)) sink.put(*column, row, sink.pools_.words.intern({words, count}));
+}
+
+void CellSink::put_map(void* core, std::uint32_t offer, std::uint32_t row, const ctprof_entry* entries, std::size_t count) {
+  CellSink& sink = self(core);
+  if (Column* column = sink.column(offer, row, Storage::Map))
+    sink.put(*column, row, sink.pools_.maps.append({entries, count}, sink.pools_.texts));
+}
+
+void CellSink::put_array(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* values, std::size_t count) {
+  CellSink& sink = self(core);
+  if (Column* column = sink.column(offer, row, Storage::Array)) sink.put(*column, row, sink.pools_.words.intern({values, count}));
+}
+
+void CellSink::tally(void* core, std::uint32_t tally, std::uint64_t count) {
+  CellSink& sink = self(core);
+  if (tally >= sink.tallies_.size())
+    sink.blame("counted in tally " + std::to_string(tally) + ", which it does not have");
+  else
+    sink.tallies_[tally] += count;
+}
+
+}  // namespace ctprof
