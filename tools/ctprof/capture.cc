@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/file/file.hpp"
@@ -75,6 +76,13 @@ std::string json_line(const Outcome& outcome) {
   return std::string(out.view()) + "\n";
 }
 
+// The library that a plugin came from, or its name.
+std::string file_of(const std::string& plugin, const Registry& registry) {
+  const auto& plugins = registry.plugins();
+  const auto it = std::find_if(plugins.begin(), plugins.end(), [&](const Plugin& other) { return other.name == plugin; });
+  return it == plugins.end() ? plugin : it->path;
+}
+
 Error cannot_write_here(const Options& options) {
   if (options.output.empty()) return {"where should the snapshot go? Say -o FILE, for example -o before.ctprof.zst"};
   return {"a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output elsewhere"};
@@ -95,7 +103,8 @@ int run_capture(const Options& options) {
   if (!snapshot) return fail(snapshot.error());
   for (const Refusal& refusal : refused) note(options, "not used: " + refusal.what + ": " + refusal.reason);
   for (const SourceCost& cost : snapshot->meta.sources)
-    if (!cost.failed.empty()) note(options, "plugin '" + cost.plugin + "', source '" + cost.source + "' failed: " + cost.failed);
+    if (!cost.failed.empty())
+      note(options, file_of(cost.plugin, *registry) + ": source '" + cost.source + "' failed: " + cost.failed);
   for (const std::string& sentence : snapshot->meta.notes) note(options, sentence);
 
   const std::uint64_t write_start = monotonic_ns();
