@@ -39,13 +39,14 @@ std::size_t symbol_size(const void* address) {
   return found != 0 && symbol ? static_cast<const ElfW(Sym)*>(symbol)->st_size : 0;
 }
 
-// The linker's own words out of the exception's.
-std::string words_of(const std::exception& exception) {
+// The linker's own words out of the exception's; of the path that it begins with, there is no need.
+std::string words_of(const std::exception& exception, const std::string& path) {
   const std::string text = exception.what();
   const std::string before = "dlerror system message: ";
   const auto from = text.find(before);
   if (from == text.npos) return text;
-  return text.substr(from + before.size(), text.rfind(')') - from - before.size());
+  const std::string words = text.substr(from + before.size(), text.rfind(')') - from - before.size());
+  return words.starts_with(path + ": ") ? words.substr(path.size() + 2) : words;
 }
 
 // Owned by root, and writable by nobody else.
@@ -65,7 +66,7 @@ Result<Plugin> load(const std::string& path) {
     if (plugin) plugin->path = path;
     return plugin;
   } catch (const std::exception& exception) {
-    return Error{words_of(exception)};
+    return Error{words_of(exception, path)};
   }
 }
 

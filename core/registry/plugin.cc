@@ -119,9 +119,11 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   if (room < 2 * sizeof(std::uint32_t)) return Error{"its ctprof_plugin is no table"};
   if (given.abi != CTPROF_ABI)
     return Error{"it speaks ABI " + std::to_string(given.abi) + ", this ctprof speaks " + std::to_string(CTPROF_ABI)};
-  if (given.size < sizeof(ctprof_plugin) || room < given.size)
-    return Error{"its table is of size " + std::to_string(std::min<std::size_t>(given.size, room)) +
-                 ", version 1 of the ABI has " + std::to_string(sizeof(ctprof_plugin))};
+  if (given.size < sizeof(ctprof_plugin))
+    return Error{"its table is of size " + std::to_string(given.size) + ", version 1 of the ABI has " +
+                 std::to_string(sizeof(ctprof_plugin))};
+  if (room < given.size)
+    return Error{"its table says that it is of size " + std::to_string(given.size) + ", but has " + std::to_string(room)};
   const auto table = copied<ctprof_plugin>(&given, given.size);
   Plugin plugin;
   if (auto fits = check_plugin(table); !fits) return fits.error();
