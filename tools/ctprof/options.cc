@@ -190,7 +190,7 @@ Error unknown_option(const std::string& given) {
 Result<void> check_verb_takes(const Options& options, const po::variables_map& given) {
   for (const OptionInfo& option : kOptions) {
     const std::string name(long_name(option));
-    if (!options.verb.empty() && given.count(name) > 0 && kEvery.find(options.verb) != kEvery.npos &&
+    if (!options.verb.empty() && given.count(name) > 0 && is_listed(kEvery, options.verb) &&
         !is_listed(option.verbs, options.verb))
       return Error{"'" + options.verb + "' does not take --" + name};
   }
