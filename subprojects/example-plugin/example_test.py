@@ -28,16 +28,19 @@ class Examples(unittest.TestCase):
         cls.sleeper = subprocess.Popen(["/bin/sleep", "600"])
         cls.runner = subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"])
         time.sleep(0.3)
+        cls.late_sleeper = subprocess.Popen(["/bin/sleep", "600"])
+        time.sleep(0.1)
+        cls.children = (cls.sleeper, cls.runner, cls.late_sleeper)
         cls.directory = tempfile.TemporaryDirectory()
         cls.file = str(pathlib.Path(cls.directory.name) / "both.ctprof.zst")
-        pids = [word for child in (cls.sleeper, cls.runner) for word in ("-p", str(child.pid))]
+        pids = [word for child in cls.children for word in ("-p", str(child.pid))]
         ctprof("capture", "-o", cls.file, "--metrics", METRICS, *pids)
         text = subprocess.run(["zstd", "-dcq", cls.file], capture_output=True, check=True).stdout
         cls.rows = {row["tid"]: row for row in json.loads(text)["threads"]}
 
     @classmethod
     def tearDownClass(cls):
-        for child in (cls.sleeper, cls.runner):
+        for child in cls.children:
             child.kill()
             child.wait()
         cls.directory.cleanup()
@@ -66,10 +69,12 @@ class Examples(unittest.TestCase):
         self.assertEqual({row["metric"] for row in rows if row["metric"].startswith("example")}, set(METRICS.split(",")))
 
     def test_the_rule_averages(self):
-        rows = json.loads(ctprof("show", self.file, "--format", "json"))["rows"]
-        shown = [row["value"] for row in rows if row["metric"] == "examplec_util_avg"]
-        kept = [row["examplec_util_avg"] for row in self.rows.values()]
-        self.assertEqual(sorted(shown), sorted(kept), "each process is a group of one thread here")
+        rows = json.loads(ctprof("show", self.file, "--group-by", "comm-exact", "--format", "json"))["rows"]
+        shown = {row["group"]: row["value"] for row in rows if row["metric"] == "examplec_util_avg"}
+        for name, threads in (("sleep", 2), ("sh", 1)):
+            kept = [row["examplec_util_avg"] for row in self.rows.values() if row["comm"] == name]
+            self.assertEqual(len(kept), threads)
+            self.assertAlmostEqual(shown[name], sum(kept) / threads)
 
     def test_compare_with_itself_shows_no_move(self):
         rows = json.loads(ctprof("compare", self.file, self.file, "--format", "json"))["rows"]

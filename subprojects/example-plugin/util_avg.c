@@ -13,7 +13,7 @@
 /* clang-format off */
 static const struct ctprof_metric kUtilAvg = {
   .size = sizeof kUtilAvg, .storage = CTPROF_U64, .name = "examplec_util_avg", .newtype = "GaugeCount", .rule = "examplec_mean",
-  .applies_to = "fair", .source = "/proc/<tgid>/task/<tid>/sched:se.avg.util_avg",
+  .sched_class = "fair-policy", .applies_to = "fair", .source = "/proc/<tgid>/task/<tid>/sched:se.avg.util_avg",
   .description = "Running average of the share of a CPU that the thread uses, 1024 being all of it.",
   .caveat = "As of the thread's last move: one that sleeps keeps what it had, and it fades when it wakes."};
 /* clang-format on */
