@@ -12,7 +12,8 @@ A case file holds paragraphs like
 The command is one of sh. Below it stands what it says on standard output and standard error together, then its exit status in
 brackets unless that is 0. `...` stands for any part of a line, and alone on a line for any lines. `# ...` is a comment. `needs root`
 or `needs PROGRAM` skips what follows in the file where that is missing. All commands of a file run in one empty directory; ctprof
-is on their PATH, and $FIXTURES is the directory of recorded trees.
+is on their PATH, $FIXTURES is the directory of recorded trees, and `$MEASURE COMMAND...` runs a command and then says how it ended and what
+memory it took.
 """
 
 import os
@@ -94,8 +95,9 @@ def environment_in(directory):
     os.mkdir(programs)
     os.symlink(os.path.realpath(os.environ["CTPROF"]), os.path.join(programs, "ctprof"))
     fixtures = os.path.realpath(os.environ["FIXTURES"])
+    measure = os.path.join(os.path.dirname(os.path.realpath(__file__)), "measure.py")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
-    return kept | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
+    return kept | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "MEASURE": measure, "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
 
 
 def run_file(path):
