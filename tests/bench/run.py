@@ -21,7 +21,7 @@ class Tools:
         programs = pathlib.Path(build) / "tests" / "bench"
         self.ctprof = pathlib.Path(build) / "tools" / "ctprof" / "ctprof"
         self.idle, self.floor = programs / "idle", programs / "floor"
-        self.file_time, self.make_snapshot = programs / "file_time", programs / "make_snapshot"
+        self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
         self.micro = sorted(path for path in programs.glob("*_bench") if path.is_file())
 
 
