@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json/parse.hpp>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,13 @@ bool is_empty(const char* text) { return !text || !*text; }
 bool is_name(std::string_view text, std::string_view also) {
   const auto fine = [&](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || also.find(c) != also.npos; };
   return !text.empty() && text.size() <= 128 && text[0] >= 'a' && text[0] <= 'z' && std::all_of(text.begin(), text.end(), fine);
+}
+
+// Whether a file may hold `text` where there is no value; NULL, "" and "omit" leave the key out.
+bool stands_for_nothing(const char* text) {
+  boost::system::error_code failed;
+  if (!is_empty(text) && std::string_view(text) != "omit") boost::json::parse(text, failed);
+  return !failed;
 }
 
 // A metric's legality under a rule that its own plugin brings; null when the plugin brings none of that name.
@@ -67,6 +75,8 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
                  std::to_string(newtype->storage)};
   if (!is_empty(metric.family) && std::find(kFamilies.begin(), kFamilies.end(), metric.family) == kFamilies.end())
     return Error{who + " is of the family " + quoted(metric.family) + ", which ctprof does not have"};
+  if (!stands_for_nothing(metric.file_absent))
+    return Error{who + " has " + quoted(metric.file_absent) + " stand for no value, which is not JSON"};
   return check_pairing(metric, *newtype, plugin);
 }
 

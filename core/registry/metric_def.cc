@@ -24,14 +24,16 @@ std::string text(const char* given, std::string_view otherwise = "") {
   return given && *given ? std::string(given) : std::string(otherwise);
 }
 
-std::string default_place(const ctprof_metric& metric) { return std::string(kEntityTables[metric.entity]) + metric.name; }
-
 }  // namespace
 
 std::string_view name(Entity entity) { return kEntityNames[static_cast<std::size_t>(entity)]; }
 bool parse(std::string_view word, Entity& entity) { return parse_name(kEntityNames, word, entity); }
 std::string_view name(Storage storage) { return kStorageNames[static_cast<std::size_t>(storage)]; }
 bool parse(std::string_view word, Storage& storage) { return parse_name(kStorageNames, word, storage); }
+
+std::string home_place(Entity entity, std::string_view name) {
+  return std::string(kEntityTables[static_cast<std::size_t>(entity)]) + std::string(name);
+}
 
 MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   const NewtypeInfo& newtype = *find_newtype(metric.newtype);
@@ -52,7 +54,7 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.description = text(metric.description);
   def.kernel_writer = text(metric.kernel_writer);
   def.caveat = text(metric.caveat);
-  def.file_path = metric.flags & CTPROF_METRIC_HIDDEN ? "none" : text(metric.file_path, default_place(metric));
+  def.file_path = metric.flags & CTPROF_METRIC_HIDDEN ? "none" : text(metric.file_path, home_place(def.entity, def.name));
   def.file_aliases = text(metric.file_aliases);
   def.file_unit = text(metric.file_unit);
   def.file_absent = text(metric.file_absent, "omit");

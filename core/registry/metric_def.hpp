@@ -72,6 +72,9 @@ struct MetricDef {
 // The definition in a plugin's table, with the defaults of newtype and entity filled in. REQUIRES: checked (registry/checks.hpp).
 MetricDef define(const ctprof_metric& metric, std::string_view plugin);
 
+// Where in the file a metric stands that names no place.
+std::string home_place(Entity entity, std::string_view name);
+
 // Whether two definitions of one name mean the same: newtype, rule, unit, entity and storage.
 bool same_meaning(const MetricDef& a, const MetricDef& b);
 

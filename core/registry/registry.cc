@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/compare/expression.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
@@ -17,6 +18,10 @@ std::string prefix_of(const Plugin& plugin) {
 
 std::string meaning(const MetricDef& def) {
   return "a " + std::string(name(def.entity)) + "'s " + def.newtype + " under " + def.rule + " in " + def.unit;
+}
+
+std::string without_prefix(const Plugin& plugin, std::string_view name) {
+  return "'" + std::string(name) + "' must begin with '" + prefix_of(plugin) + "'; names without a prefix are ctprof's own";
 }
 
 // Where a source's refusals go while it is probed.
@@ -45,6 +50,9 @@ Registry::Registry(LoadedPlugins loaded) : plugins_(std::move(loaded.plugins)), 
     if (plugin.layout) take(plugin);
   for (const Plugin& plugin : plugins_)
     if (!plugin.layout) take(plugin);
+  // Derived metrics last: their inputs may come from any of the others.
+  for (const Plugin& plugin : plugins_)
+    if (!plugin.layout) take_derived(plugin);
 }
 
 const Field* Registry::find(std::string_view metric) const {
@@ -59,8 +67,6 @@ void Registry::take(const Plugin& plugin) {
     why.empty() ? declare(metric) : refused_.push_back({plugin.path, why});
   }
   for (const SourceTable& source : plugin.sources) take_offers(plugin, source);
-  if (!plugin.layout)
-    for (const DerivedDef& derived : plugin.derived) take_derived(derived);
   for (const std::string& key : plugin.objects)
     if (std::find(vocabulary_.objects.begin(), vocabulary_.objects.end(), key) == vocabulary_.objects.end())
       vocabulary_.objects.push_back(key);
@@ -84,10 +90,16 @@ void Registry::declare(const MetricDef& metric) {
   if (!metric.hidden && !vocabulary_.find(metric.name)) vocabulary_.metrics.push_back(metric);
 }
 
-void Registry::take_derived(const DerivedDef& derived) {
-  const auto same =
-      std::find_if(derived_.begin(), derived_.end(), [&](const DerivedDef& other) { return other.name == derived.name; });
-  if (same == derived_.end()) derived_.push_back(derived);
+void Registry::take_derived(const Plugin& plugin) {
+  for (const DerivedDef& derived : plugin.derived) {
+    if (std::string why = objection(plugin, derived); !why.empty()) {
+      refused_.push_back({plugin.path, std::move(why)});
+      continue;
+    }
+    const auto same =
+        std::find_if(derived_.begin(), derived_.end(), [&](const DerivedDef& other) { return other.name == derived.name; });
+    if (same == derived_.end()) derived_.push_back(derived);
+  }
 }
 
 std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) const {
@@ -95,8 +107,29 @@ std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) c
   if (known && !same_meaning(*known, metric))
     return "its metric '" + metric.name + "' is " + meaning(metric) + ", but '" + known->plugin + "' has it as " +
            meaning(*known);
-  if (known || plugin.shipped || metric.hidden || metric.name.starts_with(prefix_of(plugin))) return {};
-  return "its metric '" + metric.name + "' must begin with '" + prefix_of(plugin) + "'; names without a prefix are ctprof's own";
+  if (known || plugin.shipped || metric.hidden) return {};
+  if (!metric.name.starts_with(prefix_of(plugin))) return "its metric " + without_prefix(plugin, metric.name);
+  if (metric.file_path != "none" && metric.file_path != home_place(metric.entity, metric.name))
+    return "its metric '" + metric.name + "' wants the place '" + metric.file_path +
+           "' in the file; a third party's stands at '" + home_place(metric.entity, metric.name) + "'";
+  return {};
+}
+
+std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived) const {
+  if (!plugin.shipped && !derived.name.starts_with(prefix_of(plugin)))
+    return "its derived metric " + without_prefix(plugin, derived.name);
+  const std::string who = "its derived metric '" + derived.name + "'";
+  const auto expression = Expression::parse(derived.expression);
+  if (!expression) return who + ": " + expression.error().text;
+  std::vector<std::string> units;
+  for (const Expression::Input& input : expression->inputs()) {
+    const MetricDef* metric = vocabulary_.find(input.name);
+    if (!metric) return {};  // of a plugin that is not loaded
+    units.push_back(metric->unit);
+  }
+  const auto unit = expression->unit(units);
+  if (!unit) return who + ": " + unit.error().text;
+  return *unit == derived.unit ? "" : who + " is said to be in " + derived.unit + ", but comes out in " + *unit;
 }
 
 Field& Registry::field(const MetricDef& metric) {

@@ -5,7 +5,8 @@
 // capture, and probed once; afterwards any thread may read it.
 //
 // Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict: the later one's metric is
-// refused, and both are named. So is an unprefixed name of a third party's.
+// refused, and both are named. So is an unprefixed name of a third party's, or one that wants another's place in the file. Derived
+// metrics are checked when all plugins are there: their units must come out as they say.
 //
 // What is here:   merging, conflicts, what each offer is worth here.
 // What is not:    loading (loader.hpp), which sources a capture runs and in which order (plan.hpp), printing (tools/).
@@ -65,9 +66,10 @@ class Registry {
   void take(const Plugin& plugin);
   void take_offers(const Plugin& plugin, const SourceTable& source);
   void declare(const MetricDef& metric);
-  void take_derived(const DerivedDef& derived);
+  void take_derived(const Plugin& plugin);
   // The sentence why `metric` may not be what `plugin` says it is; empty when it may.
   std::string objection(const Plugin& plugin, const MetricDef& metric) const;
+  std::string objection(const Plugin& plugin, const DerivedDef& derived) const;
   Field& field(const MetricDef& metric);
 
   std::vector<Plugin> plugins_;

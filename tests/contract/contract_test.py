@@ -39,11 +39,16 @@ REFUSED = {
     "dead_reduced": "a dead counter never moves",
     "category_counted": "a category is a name, not a quantity",
     "unknown_rule": "the rule 'unknown_rule_mean'",
+    "absent_is_no_json": "has '{]' stand for no value, which is not JSON",
     "wrong_storage": "'wrong_storage_value' stores GaugeCount",
 }
 
-# The plugin is loaded, and a metric of it is not.
+# The plugin is loaded, and a metric of it, or a derived one, is not.
 METRIC_REFUSED = {
+    "broken_expression": "reading expression 'broken_expression_value +'",
+    "mixed_units": "'count' and 'ns' do not go together",
+    "takes_a_place": "wants the place 'threads[].run_time_ns'",
+    "takes_a_table": "wants the place 'threads'",
     "clash": "its metric 'run_time_ns' is a thread's MonotonicCount",
     "unprefixed": "must begin with 'unprefixed_'",
 }
@@ -60,6 +65,7 @@ FAILS = {
     "claims_a_map": (lambda cell, tid: cell == FAILED, "without value or reason"),
     "claims_a_text": (lambda cell, tid: cell == FAILED, "without value or reason"),
     "opens_badly": (lambda cell, tid: cell == FAILED, "the device is on fire"),
+    "tally_out_of_range": (lambda cell, tid: cell in (tid, FAILED), "counted in tally 5"),
     "throws": (lambda cell, tid: cell in (tid, FAILED), "thrown half way"),
     "throws_at_birth": (lambda cell, tid: cell == FAILED, "an exception without words"),
 }
@@ -152,7 +158,7 @@ class Refused(Plugins):
             with self.subTest(name):
                 done, file = self.captured_with(name)
                 self.assert_one_line(name, done.stderr, words)
-                self.assert_others_kept(file)
+                self.assert_others_kept(file, f"{name}_")
 
     def test_of_two_with_one_name_the_first_stays(self):
         done, file = self.captured_with("duplicate")
@@ -184,7 +190,7 @@ class Fails(Plugins):
                 self.assert_others_kept(file, f"{name}_")
                 cells = {tid: row[f"{name}_value"] for (_, tid), row in file.threads.items()}
                 self.assertEqual([(tid, cell) for tid, cell in cells.items() if not may_hold(cell, tid)], [])
-                self.assertTrue(name == "wrong_rows" or FAILED in cells.values())
+                self.assertTrue(name in ("wrong_rows", "tally_out_of_range") or FAILED in cells.values())
 
     def test_half_of_a_half_way_failure_is_kept(self):
         for name in ("fails_half_way", "throws"):
@@ -205,6 +211,10 @@ class Fails(Plugins):
         self.assertEqual([sum(half in line for line in lines) for half in ("'hen'", "'egg'")], [1, 1], done.stderr)
         self.assert_others_kept(file, "circle_")
 
+    def test_a_summary_may_not_stand_where_a_table_does(self):
+        _, file = self.captured_with("takes_a_key")
+        self.assert_others_kept(file, "takes_a_key_")
+
     def test_probing_that_throws_is_a_reason(self):
         done = harness.run("--plugin-path", str(self.place("throws_in_probe")), "plugins", "--format", "json")
         plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "throws_in_probe")
@@ -213,7 +223,7 @@ class Fails(Plugins):
         self.assert_others_kept(file, "throws_in_probe_")
 
     def test_all_of_them_at_once_on_this_host(self):
-        names = [*REFUSED, *METRIC_REFUSED, *FAILS, *LEFT_OUT, "circle", "duplicate", "throws_in_probe", "sound"]
+        names = [*REFUSED, *METRIC_REFUSED, *FAILS, *LEFT_OUT, "circle", "duplicate", "throws_in_probe", "takes_a_key", "sound"]
         before = [word for name in names for word in ("--plugin-path", str(self.place(name)))]
         for jobs in ("1", "4"):
             done, file = self.captured(f"host{jobs}", "--jobs", jobs, before=before)

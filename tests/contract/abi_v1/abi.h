@@ -246,7 +246,8 @@ struct ctprof_summary {
   uint64_t rows_listed;    /* threads that the directory walk or the list source found */
   uint64_t rows_absent;    /* of these, gone before anything could be read */
   void* core;
-  /* Fields of the source's object in the file, in this order; a dot in `key` opens an inner object. */
+  /* Fields of the source's object in the file, in this order; a dot in `key` opens an inner object, which stays empty
+   * when nothing follows the dot. */
   void (*put_u64)(void* core, const char* key, uint64_t value);
   void (*put_bool)(void* core, const char* key, uint32_t value);
   void (*put_text)(void* core, const char* key, const char* data, size_t size); /* NULL data: null */
@@ -262,7 +263,9 @@ struct ctprof_source {
   struct ctprof_array reads;  /* of const char *: columns by name; a trailing ? marks one it can do without */
   uint32_t tallies_count;
   uint32_t reserved;
-  const char* summary_key; /* top-level key of its summary in the file, or NULL */
+  /* Top-level key of its summary in the file, or NULL. Sources of one plugin that name the same key share tallies, and the first of
+   * them speaks for all. */
+  const char* summary_key;
 
   /* Looks at the host and refuses what cannot be filled here, with the reason. NULL: nothing is refused. */
   void (*probe)(const struct ctprof_host* host, const struct ctprof_probe* probe);

@@ -1,4 +1,4 @@
-/* A sound plugin of one source and one metric, NAME_value, which is each thread's id.
+/* A sound plugin of one source, one metric, NAME_value, which is each thread's id, and a derived one, NAME_derived.
  *
  * The files beside this one define some of the words below before they include it, and so spoil one thing each; sound.c spoils none,
  * and shows that nothing else is wrong. NAME comes from the build: the file's name without its ending. */
@@ -28,11 +28,23 @@
 #ifndef STORAGE
 #define STORAGE CTPROF_U64
 #endif
+#ifndef FILE_PATH
+#define FILE_PATH NULL
+#endif
+#ifndef FILE_ABSENT
+#define FILE_ABSENT NULL
+#endif
 #ifndef OFFERED
 #define OFFERED &kMetric
 #endif
 #ifndef OFFER_SIZE
 #define OFFER_SIZE sizeof(struct ctprof_offer)
+#endif
+#ifndef SUMMARY_KEY
+#define SUMMARY_KEY NULL
+#endif
+#ifndef EXPRESSION
+#define EXPRESSION METRIC " / " METRIC
 #endif
 #ifndef OPEN_WORKER
 #define OPEN_WORKER open_nothing
@@ -64,17 +76,25 @@ static inline int32_t collect_tids(void* worker, struct ctprof_batch* batch) {
   return 0;
 }
 
+static inline void summarise(const struct ctprof_summary* summary) {
+  summary->put_u64(summary->core, "listed", summary->rows_listed);
+}
+
 /* clang-format off */
 __attribute__((unused)) static const struct ctprof_metric kMetric = {
-  .size = METRIC_SIZE, .storage = STORAGE, .name = METRIC, .newtype = NEWTYPE, .rule = RULE, .description = "The thread's id."};
+  .size = METRIC_SIZE, .storage = STORAGE, .name = METRIC, .newtype = NEWTYPE, .rule = RULE, .description = "The thread's id.",
+  .file_path = FILE_PATH, .file_absent = FILE_ABSENT};
 
 static const struct ctprof_offer kOffers[] = {{.metric = OFFERED}};
 static const char* const kReads[] = {"tid"};
 static const struct ctprof_source kSources[] = {{
   .size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = NAME, .offers = {kOffers, 1, OFFER_SIZE},
-  .reads = CTPROF_ARRAY_OF(kReads), .open_worker = OPEN_WORKER, .collect = COLLECT, .close_worker = close_nothing}};
+  .reads = CTPROF_ARRAY_OF(kReads), .summary_key = SUMMARY_KEY, .open_worker = OPEN_WORKER, .collect = COLLECT,
+  .close_worker = close_nothing, .summarise = summarise}};
+static const struct ctprof_derived kDerived[] = {{
+  .size = sizeof kDerived[0], .name = NAME "_derived", .expression = EXPRESSION, .unit = "ratio"}};
 
 const struct ctprof_plugin ctprof_plugin = {
   .abi = ABI, .size = PLUGIN_SIZE, .name = PLUGIN_NAME, .version = "1.0", .description = "For tests.",
-  .sources = CTPROF_ARRAY_OF(kSources)};
+  .sources = CTPROF_ARRAY_OF(kSources), .derived = CTPROF_ARRAY_OF(kDerived)};
 /* clang-format on */
