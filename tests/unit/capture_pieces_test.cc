@@ -1,7 +1,7 @@
 // The small pieces of a capture: stat, cgroup files, CPU lists, shared work, rows that follow from threads.
 
 #define BOOST_TEST_MODULE capture_pieces
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Which sources run, for what, and in which order.
 
 #define BOOST_TEST_MODULE plan
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "core/registry/plan.hpp"
 #include "tests/unit/fake_plugins.hpp"

@@ -1,7 +1,7 @@
 // What a plugin's table must hold: each mistake, made by hand, is refused with its sentence.
 
 #define BOOST_TEST_MODULE plugin_table
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <string>
 

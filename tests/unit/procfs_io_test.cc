@@ -1,7 +1,7 @@
 // io and schedstat: a few numbers each.
 
 #define BOOST_TEST_MODULE procfs_io
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "plugins/procfs-sched/io.hpp"
 #include "plugins/procfs-sched/schedstat.hpp"

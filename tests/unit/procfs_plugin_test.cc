@@ -1,7 +1,7 @@
 // procfs-sched as a plugin: what its sources promise, fill and tell, on recorded kernels and on this one.
 
 #define BOOST_TEST_MODULE procfs_plugin
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // sched: both spellings of the keys, times, and headers that lie.
 
 #define BOOST_TEST_MODULE procfs_sched
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <set>
 

@@ -1,7 +1,7 @@
 // smaps_rollup: sizes of a process, under a line that is none.
 
 #define BOOST_TEST_MODULE procfs_smaps_rollup
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 // stat: what follows the last parenthesis, whatever the name holds.
 
 #define BOOST_TEST_MODULE procfs_stat
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "plugins/procfs-sched/stat.hpp"
 #include "tests/unit/kernel_text.hpp"

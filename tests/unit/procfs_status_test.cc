@@ -1,7 +1,7 @@
 // status: five lines of about sixty, and lists of CPUs.
 
 #define BOOST_TEST_MODULE procfs_status
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // Merging what plugins offer: one name, one meaning, the best offer that can.
 
 #define BOOST_TEST_MODULE registry
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include "tests/unit/fake_plugins.hpp"
 

@@ -1,7 +1,7 @@
 // What plugins register is what metrics.tsv says: file-layout all of it, procfs-sched its part.
 
 #define BOOST_TEST_MODULE vocabulary
-#include <boost/test/included/unit_test.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <map>
