@@ -1,5 +1,7 @@
 #include "plugins/procfs-sched/io.hpp"
 
+#include <array>
+
 #include "ctprof/files.hpp"
 #include "plugins/procfs-sched/numbers.hpp"
 
