@@ -40,7 +40,7 @@ void append_json(std::string& out, std::string_view text) {
       append_ascii(out, text.front());
     else
       out += text.substr(0, point.bytes);
-    text.remove_prefix(point.bytes);
+    text.remove_prefix(point.valid ? point.bytes : bad_part(text));
   }
   out += '"';
 }

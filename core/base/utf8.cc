@@ -13,6 +13,8 @@ constexpr Form kForms[] = {{0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe
 
 bool is_scalar(char32_t value) { return value <= 0x10ffff && (value < 0xd800 || value > 0xdfff); }
 
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
 }  // namespace
 
 CodePoint first_code_point(std::string_view text) {
@@ -28,6 +30,17 @@ CodePoint first_code_point(std::string_view text) {
     return {value, form.bytes, true};
   }
   return {};
+}
+
+std::size_t bad_part(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t wanted = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : 1;
+  if (wanted == 1 || text.size() < 2 || !is_continuation(text[1])) return 1;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool beyond = (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f);
+  if (overlong || beyond) return 1;
+  return wanted == 4 && text.size() > 2 && is_continuation(text[2]) ? 3 : 2;
 }
 
 }  // namespace ctprof

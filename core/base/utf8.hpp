@@ -16,4 +16,8 @@ struct CodePoint {
 // The one at the beginning. Overlong forms, surrogates and what lies beyond U+10FFFF are not valid. REQUIRES: text is not empty.
 CodePoint first_code_point(std::string_view text);
 
+// How many bytes one U+FFFD stands for, where the text begins with no code point: those that begin one and then stop short of it, and at
+// least one. REQUIRES: text is not empty.
+std::size_t bad_part(std::string_view text);
+
 }  // namespace ctprof

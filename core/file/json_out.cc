@@ -15,20 +15,6 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 // Whether a string holds `c` as it stands and one byte is all there is to it.
 bool is_plain(char c) { return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-// How many bytes one U+FFFD stands for: those that begin a code point and then stop short of it, and at least one.
-std::size_t bad_part(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t wanted = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : 1;
-  if (wanted == 1 || text.size() < 2 || !is_continuation(text[1])) return 1;
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool beyond = (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f);
-  if (overlong || beyond) return 1;
-  return wanted == 4 && text.size() > 2 && is_continuation(text[2]) ? 3 : 2;
-}
-
 }  // namespace
 
 void JsonOut::grow(std::size_t more) {
