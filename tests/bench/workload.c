@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kThreads = 2, kRoles = 4, kBlockBytes = 1 << 20 };
+enum { kThreads = 2, kRoles = 4, kBlockBytes = 256 << 10 };
 
 typedef void (*Step)(void);
 
@@ -43,10 +43,9 @@ static void write_and_sync(void) {
     return;
   }
   unlink(path);
-  for (int i = 0; i < 8; i++)
-    if (write(file, block, sizeof block) < 0) break;
-  fsync(file);
+  if (write(file, block, sizeof block) > 0) fsync(file);
   close(file);
+  nap();
 }
 
 static void contend(void) {
