@@ -103,7 +103,7 @@ void Document::list_metrics() {
     const auto& in_file = columns_[static_cast<std::size_t>(entity)];
     for (const Column& column : snapshot_->table(entity).columns) {
       if (column.def().hidden) continue;
-      MetricDef& def = registry_.metrics.emplace_back(column.def(), column.provenance).def;
+      MetricDef& def = registry_.metrics.emplace_back(RegistryPart::Metric{column.def(), column.provenance}).def;
       if (std::find(in_file.begin(), in_file.end(), &column) == in_file.end()) def.file_path = "none";
     }
   }

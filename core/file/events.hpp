@@ -188,7 +188,6 @@ class Events {
   std::string raw_name_;  // the key whose value is collected
   std::set<std::string, std::less<>> top_level_;
   std::unordered_map<const KeyNode*, std::unordered_map<std::string_view, std::size_t>> lookups_;
-  std::array<std::size_t, kRoots> kinds_kept_{};
 };
 
 }  // namespace ctprof

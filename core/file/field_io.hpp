@@ -33,7 +33,7 @@ class FieldWriter {
   // The object's members, without braces.
   template <HasFields T>
   void members(const T& object) {
-    each_field(object, [this](const char* key, const auto& value) { field(key, value); });
+    each_field(object, [this](const char* key, const auto& value) { this->field(key, value); });
   }
   template <HasFields T>
   void object(const T& object) {

@@ -184,6 +184,7 @@ void cut_to_length(Draft& draft) {
     table.rows = draft.filler(root).rows();
     for (Column& column : table.columns) column.resize(table.rows, Gap::NotInFile);
   }
+  for (Column& column : draft.process_columns) column.resize(draft.snapshot.threads().rows, Gap::NotInFile);
 }
 
 Result<void> check_identity(Table& threads) {
