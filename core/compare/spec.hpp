@@ -40,10 +40,10 @@ Result<std::vector<std::string>> parse_names(std::string_view text, std::string_
 
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
-  std::vector<std::string> metrics;  // none: all
-  std::vector<SortKey> sort;         // none: movers under compare, name under show
-  std::size_t limit = 0;             // rows per section; 0: all
-  bool moved_only = false;           // leaves out (and counts) rows that did not change, or under show are zero
+  std::vector<std::string> metrics{};  // none: all
+  std::vector<SortKey> sort{};         // none: movers under compare, name under show
+  std::size_t limit = 0;               // rows per section; 0: all
+  bool moved_only = false;             // leaves out (and counts) rows that did not change, or under show are zero
 };
 
 }  // namespace ctprof

@@ -200,6 +200,7 @@ std::string weights(const Report& report, std::size_t side, std::uint32_t group)
   std::size_t said = 0;
   for (const std::uint32_t metric : report.weightiest(side, group)) {
     const CellAt at{side, group, metric};
+    if (report.metrics()[metric].counts_rows) continue;  // the column beside says it
     if (!has_value(report.rollup().number(at)) || as_double(report.rollup().number(at)) == 0) continue;
     text += (said ? ", " : "") + printable(report.metrics()[metric].name) + " " + printable(report.rollup().text(at));
     if (++said == kMost) break;

@@ -1,0 +1,75 @@
+// Grouping: which rows share a key, on one side and over two.
+
+#define BOOST_TEST_MODULE group
+#include <boost/test/unit_test.hpp>
+
+#include "core/compare/grouping.hpp"
+#include "tests/unit/hand_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+using Groups = std::vector<std::uint32_t>;
+using Names = std::vector<std::string>;
+
+Grouping grouped(std::vector<const Snapshot*> sides, GroupBy by) { return group_rows(sides, by); }
+const Groups& of(const Grouping& grouping, std::size_t side, Entity entity) {
+  return grouping.sides[side].of_row[static_cast<std::size_t>(entity)];
+}
+
+BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {
+  const Snapshot s = snapshot_of({{10, 10, "nginx", "master"}, {10, 11, "nginx", "aio"}, {20, 20, "bash", "bash"}});
+  const Grouping by_process = grouped({&s}, GroupBy::Pcomm);
+  BOOST_TEST(by_process.names == (Names{"bash", "nginx"}), boost::test_tools::per_element());
+  BOOST_TEST(of(by_process, 0, Entity::Thread) == (Groups{1, 1, 0}), boost::test_tools::per_element());
+  BOOST_TEST(of(by_process, 0, Entity::Process) == (Groups{1, 0}), boost::test_tools::per_element());
+  BOOST_TEST(by_process.sides[0].threads(1) == 2);
+
+  const Grouping by_thread = grouped({&s}, GroupBy::CommExact);
+  BOOST_TEST(by_thread.names == (Names{"aio", "bash", "master"}), boost::test_tools::per_element());
+  BOOST_TEST(of(by_thread, 0, Entity::Process) == (Groups{2, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_leader_need_not_come_first_or_be_there) {
+  // Thread ids wrap around, so a thread can have a smaller one than its leader; and leaders can be gone.
+  const Snapshot s = snapshot_of({{10, 3, "p", "worker"}, {10, 10, "p", "leader"}, {20, 21, "q", "orphan"}});
+  const Grouping grouping = grouped({&s}, GroupBy::CommExact);
+  BOOST_TEST(grouping.names == (Names{"leader", "orphan", "worker"}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Process) == (Groups{0, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_group_has_one_index_on_both_sides) {
+  const Snapshot a = snapshot_of({{1, 1, "zsh", "zsh"}, {2, 2, "cron", "cron"}});
+  const Snapshot b = snapshot_of({{1, 1, "apt", "apt"}, {2, 2, "zsh", "zsh"}});
+  const Grouping grouping = grouped({&a, &b}, GroupBy::Pcomm);
+  BOOST_TEST(grouping.names == (Names{"apt", "cron", "zsh"}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{2, 1}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 1, Entity::Thread) == (Groups{0, 2}), boost::test_tools::per_element());
+  BOOST_TEST(grouping.sides[0].threads(0) == 0);
+  BOOST_TEST(grouping.sides[1].threads(0) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(names_that_could_not_be_read_share_the_empty_one) {
+  Snapshot s = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
+  s.threads().find(kPcomm)->gaps()[0] = CTPROF_THREAD_GONE;
+  const Grouping grouping = grouped({&s}, GroupBy::Pcomm);
+  BOOST_TEST(grouping.names == (Names{"", "b"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_host_is_one_group_of_its_own) {
+  Snapshot s = snapshot_of({{1, 1, "a", "a"}});
+  s.table(Entity::Host).rows = 1;
+  const Grouping grouping = grouped({&s}, GroupBy::Pcomm);
+  BOOST_TEST(of(grouping, 0, Entity::Host) == Groups{0}, boost::test_tools::per_element());
+  BOOST_TEST(grouping.count(Entity::Host) == 1);
+  BOOST_TEST(grouping.name(Entity::Host, 0) == "host");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_snapshot_has_no_groups) {
+  const Snapshot s = snapshot_of({});
+  BOOST_TEST(grouped({&s, &s}, GroupBy::Pcomm).names.empty());
+}
+
+}  // namespace
+}  // namespace ctprof
