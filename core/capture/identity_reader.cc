@@ -157,7 +157,9 @@ void IdentityReader::read_cgroup(const ThreadId& thread, int directory, std::siz
   std::snprintf(path, sizeof path, "%llu/task/%llu/cgroup", static_cast<unsigned long long>(thread.tgid),
                 static_cast<unsigned long long>(thread.tid));
   const auto text = directory < 0 ? file_.read(roots_.proc_fd.get(), path) : file_.read(directory, "cgroup");
-  if (!text) return put_gap(columns_.cgroup, row, text.gap);
+  // In a recorded tree a thread does not go away: what is missing was not recorded.
+  const bool gone = text.gap == Gap::ThreadGone;
+  if (!text) return put_gap(columns_.cgroup, row, gone && !roots_.live ? Gap::Unsupported : text.gap);
   const auto cgroup = parse_cgroup_path(text.value);
   if (!cgroup) return put_gap(columns_.cgroup, row, Gap::Unsupported);
   const Id id = texts_.intern(*cgroup);

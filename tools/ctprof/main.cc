@@ -39,6 +39,7 @@ int unknown_verb(const std::string& given) {
 
 int run(const Options& options) {
   if (options.verb.empty() && options.help) return print(overview());
+  if (options.verb.empty() && options.version) return run_version(options);
   if (options.verb.empty()) return fail("which verb? `ctprof --help` lists them");
   const bool asks_help = options.verb == "help";
   if (asks_help && options.arguments.empty()) return print(overview());

@@ -42,6 +42,7 @@ constexpr std::array kOptions{
     OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins", "look for plugins here too; may be repeated"},
     OptionInfo{"rootfs", "DIR", "capture,plugins", "take /proc, /sys and cgroup from under this directory"},
     OptionInfo{"quiet,q", nullptr, kEvery, "only errors"},
+    OptionInfo{"version,V", nullptr, "", "the version, as the verb of that name prints it"},
     OptionInfo{"help,h", nullptr, kEvery, "this text"},
 };
 
@@ -114,6 +115,7 @@ class Reader {
 
   void read_switches() {
     options_.help = has("help");
+    options_.version = has("version");
     options_.quiet = has("quiet");
     options_.sync = !has("no-sync");
     options_.hostname = !has("no-hostname");

@@ -23,6 +23,7 @@ struct Options {
   std::string verb;                    // empty: none was given
   std::vector<std::string> arguments;  // files, mostly
   bool help = false;
+  bool version = false;
 
   std::optional<std::vector<std::string>> plugins;  // --plugins: exactly these
   std::vector<std::string> plugin_path;
