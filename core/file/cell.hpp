@@ -41,6 +41,8 @@ std::string absent_json(const MetricDef& def);
 class CellCodes {
  public:
   explicit CellCodes(const Column& column);
+  // Whether a cell's code is more than its gap.
+  bool are_checked() const { return checked_; }
   std::uint8_t operator[](std::size_t row) const {
     const ctprof_gap gap = column_->gaps()[row];
     return gap != CTPROF_VALUE || !checked_ ? gap : of_value(row);

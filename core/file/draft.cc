@@ -49,6 +49,7 @@ void Draft::make_fillers() {
     for (const Place& alias : aliases_of(placed.column->def())) layout.add_alias(alias, placed.leaf);
   for (const Root root : {Root::Thread, Root::Cgroup, Root::Host})
     filler(root) = RowFiller(layout.leaves(root) + 1, kMostRows[static_cast<std::size_t>(root)], *snapshot.pools, texts_, budget);
+  filler(Root::Thread).expect(snapshot.meta.rows_listed);
   for (const Placed& placed : placed_) filler(placed.root).add(placed.leaf, *placed.column);
   if (Column* paths = snapshot.table(Entity::Cgroup).find(kCgroupPath))
     filler(Root::Cgroup).add(layout.leaves(Root::Cgroup), *paths);

@@ -8,9 +8,11 @@
 
 #pragma once
 
+#include <algorithm>
 #include <boost/json/error.hpp>
 #include <boost/json/string_view.hpp>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <string>
@@ -56,6 +58,7 @@ class Events {
   bool on_comment(Text, Failed&) { return true; }
 
   bool on_key(Text last, std::size_t, Failed& failed) {
+    if (parts_.empty()) return key({last.data(), last.size()}) || fail(failed);
     const bool fine = key(whole(last));
     parts_.clear();
     return fine || fail(failed);
@@ -111,12 +114,27 @@ class Events {
     if (state_ == State::Members) {
       Frame& frame = frames_[depth_ - 1];
       const auto& children = frame.node->children;
-      if (frame.next < children.size() && children[frame.next].key == name) {
+      if (frame.next < children.size() && is_same(children[frame.next].key, name)) {
         node_ = &children[frame.next++];
         return true;
       }
     }
     return other_key(name);
+  }
+  // Equality in line: a million short keys are not worth as many calls.
+  static bool is_same(const std::string& a, std::string_view b) {
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
+    const std::size_t size = b.size();
+    if (a.size() != size) return false;
+    if (size < kWord) return std::equal(b.begin(), b.end(), a.begin());
+    for (std::size_t at = 0; at + kWord < size; at += kWord)
+      if (word(a.data() + at) != word(b.data() + at)) return false;
+    return word(a.data() + size - kWord) == word(b.data() + size - kWord);
+  }
+  static std::uint64_t word(const char* bytes) {
+    std::uint64_t value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
   }
   bool other_key(std::string_view name);
   bool find_member(std::string_view name);

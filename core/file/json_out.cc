@@ -27,12 +27,9 @@ void JsonOut::grow(std::size_t more) {
   end_ = begin_.get() + room;
 }
 
-void JsonOut::number(std::uint64_t value) {
+void JsonOut::long_number(std::uint64_t value) {
   reserve(kMostDigits);
-  if (value < 10)
-    *at_++ = static_cast<char>('0' + value);
-  else
-    at_ = std::to_chars(at_, end_, value).ptr;
+  at_ = std::to_chars(at_, end_, value).ptr;
 }
 
 void JsonOut::number(std::int64_t value) {

@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -30,11 +32,18 @@ class JsonOut {
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
+  // The first `size` bytes of a block: one copy of known length, which most keys fit.
+  static constexpr std::size_t kBlock = 32;
+  void block(const std::array<char, kBlock>& bytes, std::size_t size) {
+    reserve(kBlock);
+    std::memcpy(at_, bytes.data(), kBlock);
+    at_ += size;
+  }
   void put(char c) {
     reserve(1);
     *at_++ = c;
   }
-  void number(std::uint64_t value);
+  void number(std::uint64_t value) { value < 10 ? put(static_cast<char>('0' + value)) : long_number(value); }
   void number(std::int64_t value);
   // The shortest form that reads back the same. REQUIRES: finite.
   void number(double value);
@@ -56,11 +65,31 @@ class JsonOut {
     if (static_cast<std::size_t>(end_ - at_) < more) grow(more);
   }
   void grow(std::size_t more);
+  void long_number(std::uint64_t value);
   std::string_view rare(std::string_view text);
 
   std::unique_ptr<char[]> begin_;
   char* at_ = nullptr;
   char* end_ = nullptr;
+};
+
+// JSON that is written over and over.
+class Phrase {
+ public:
+  Phrase() = default;
+  explicit Phrase(std::string_view text) : size_(std::min(text.size(), head_.size())), rest_(text.substr(size_)) {
+    std::copy_n(text.begin(), size_, head_.begin());
+  }
+  bool empty() const { return size_ == 0; }
+  void write(JsonOut& out) const {
+    out.block(head_, size_);
+    if (!rest_.empty()) out.raw(rest_);
+  }
+
+ private:
+  std::array<char, JsonOut::kBlock> head_{};
+  std::size_t size_ = 0;
+  std::string rest_;
 };
 
 // Whether every byte belongs to a valid code point.

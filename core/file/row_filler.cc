@@ -1,7 +1,9 @@
 #include "core/file/row_filler.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstring>
 #include <limits>
 
 namespace ctprof {
@@ -54,17 +56,32 @@ void RowFiller::add(std::size_t leaf, Column& column) {
 
 bool RowFiller::grow() {
   if (rows_ == most_rows_) return fail("is one row more than the " + std::to_string(most_rows_) + " that a file may have");
-  const std::size_t more = std::min(most_rows_, std::max(kFirstRows, 2 * capacity_));
+  std::size_t more = std::min(most_rows_, std::max(kFirstRows, 2 * capacity_));
+  if (expected_rows_ > more && expected_rows_ * row_bytes_ < limits::kFreeMemory / 2) more = expected_rows_;
   budget_->columns += (more - capacity_) * row_bytes_;
   if (budget_->is_exceeded()) return fail(kTooMuch);
   capacity_ = more;
   for (Slot& slot : slots_) {
     if (!slot.column) continue;
     slot.column->resize(capacity_, Gap::None);
-    slot.values = slot.column->values_at(0);
     slot.gaps = slot.column->gaps().data();
   }
   return true;
+}
+
+void RowFiller::flush() {
+  const std::size_t count = rows_ - flushed_;
+  for (Slot& slot : slots_) {
+    if (!slot.column || count == 0) continue;
+    void* to = slot.column->values_at(flushed_);
+    if (slot.column->def().storage == Storage::Bool)
+      std::copy_n(slot.block.begin(), count, static_cast<std::uint8_t*>(to));
+    else if (is_pooled(slot.column->def().storage))
+      std::copy_n(slot.block.begin(), count, static_cast<Id*>(to));
+    else
+      std::memcpy(to, slot.block.data(), count * sizeof slot.block[0]);
+  }
+  flushed_ = rows_;
 }
 
 void RowFiller::mark_missing() {
@@ -73,6 +90,7 @@ void RowFiller::mark_missing() {
 }
 
 void RowFiller::finish() {
+  flush();
   for (Slot& slot : slots_)
     if (slot.column) slot.column->resize(rows_, Gap::NotInFile);
 }
@@ -92,14 +110,10 @@ bool RowFiller::put_other_number(Slot& slot, std::int64_t value, std::string_vie
     case Slot::Kind::F64: return put_real(slot, text);
     case Slot::Kind::I64:
       if (value < slot.bounds.least || (value > 0 && static_cast<std::uint64_t>(value) > slot.bounds.most)) break;
-      see(slot);
-      static_cast<std::int64_t*>(slot.values)[rows_ - 1] = value;
-      return true;
+      return put(slot, static_cast<std::uint64_t>(value));
     case Slot::Kind::ZeroOne:
       if (value != 0 && value != 1) break;
-      see(slot);
-      static_cast<std::uint8_t*>(slot.values)[rows_ - 1] = static_cast<std::uint8_t>(value);
-      return true;
+      return put(slot, static_cast<std::uint64_t>(value));
     default: return is_wrong(slot, "a number");
   }
   return does_not_fit(slot, text);
@@ -109,9 +123,7 @@ bool RowFiller::put_unsigned(Slot& slot, std::uint64_t value, std::string_view t
   if (slot.kind == Slot::Kind::I64 || slot.kind == Slot::Kind::ZeroOne) return does_not_fit(slot, text);
   if (slot.kind != Slot::Kind::U64) return put_other_number(slot, 0, text);
   if (value > slot.bounds.most) return does_not_fit(slot, text);
-  see(slot);
-  static_cast<std::uint64_t*>(slot.values)[rows_ - 1] = value;
-  return true;
+  return put(slot, value);
 }
 
 bool RowFiller::put_real(Slot& slot, std::string_view text) {
@@ -120,17 +132,13 @@ bool RowFiller::put_real(Slot& slot, std::string_view text) {
     return fail("holds " + std::string(text) + " where " + std::string(expected(slot.kind)) + " should be");
   double value = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) return does_not_fit(slot, text);
-  see(slot);
-  static_cast<double*>(slot.values)[rows_ - 1] = value;
-  return true;
+  return put(slot, std::bit_cast<std::uint64_t>(value));
 }
 
 bool RowFiller::put_bool(Slot& slot, bool value) {
   if (slot.kind == Slot::Kind::Skip) return true;
   if (slot.kind != Slot::Kind::Bool) return is_wrong(slot, value ? "true" : "false");
-  see(slot);
-  static_cast<std::uint8_t*>(slot.values)[rows_ - 1] = value;
-  return true;
+  return put(slot, value ? 1 : 0);
 }
 
 bool RowFiller::put_null(Slot& slot) {
@@ -151,8 +159,7 @@ bool RowFiller::put_text(Slot& slot, std::string_view text) {
     slot.last_text = pools_->texts[slot.last_id];
     slot.has_last = true;
   }
-  set_id(slot, slot.last_id);
-  return true;
+  return put(slot, slot.last_id);
 }
 
 bool RowFiller::add_item(const Slot& slot, std::int64_t value, std::string_view text) {
@@ -182,7 +189,7 @@ void RowFiller::end_items(Slot& slot) {
     slot.last_text = {reinterpret_cast<const char*>(kept.data()), kept.size_bytes()};
     slot.has_last = true;
   }
-  set_id(slot, slot.last_id);
+  put(slot, slot.last_id);
 }
 
 void RowFiller::begin_map() {
@@ -217,7 +224,7 @@ void RowFiller::end_map(Slot& slot) {
     slot.last_id = id;  // one empty map is enough
     slot.has_last = true;
   }
-  set_id(slot, id);
+  put(slot, id);
 }
 
 }  // namespace ctprof

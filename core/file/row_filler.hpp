@@ -1,13 +1,16 @@
 // Fills the columns of one table, row by row, with what the parser finds.
 //
 // Each leaf of the table's tree has a slot, which knows its column, what may stand there, and the last row that had it. A row that ends
-// with slots unseen leaves gaps there. Columns grow by doubling, within the budget.
+// with slots unseen leaves gaps there. Values go to their columns a block of rows at a time, because a hundred columns written a cell at a
+// time are a hundred places in memory for each row. Columns grow by doubling, within the budget.
 //
 // What is here:   one value into one cell, with its checks.
 // What is not:    which leaf a value belongs to (read_pass.hpp), gaps that the file explains (settle.hpp).
 
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,18 +24,19 @@
 namespace ctprof {
 
 struct Slot {
+  static constexpr std::size_t kBlock = 64;  // rows
   enum class Kind : std::uint8_t { Skip, U64, I64, F64, Bool, ZeroOne, Text, Bits, Array, Map };
 
   Kind kind = Kind::Skip;  // Skip: whatever stands there is passed over
   bool may_be_null = false;
   std::uint32_t seen = 0;  // the row that had it last, counted from 1
-  void* values = nullptr;
-  ctprof_gap* gaps = nullptr;
   Bounds bounds;
+  ctprof_gap* gaps = nullptr;
   Column* column = nullptr;
   std::string_view last_text;  // names repeat from row to row
   Id last_id = 0;
   bool has_last = false;
+  std::array<std::uint64_t, kBlock> block{};  // the newest cells, whatever their storage
 };
 
 class RowFiller {
@@ -44,6 +48,8 @@ class RowFiller {
 
   // REQUIRES: the column is empty, stays where it is, and nobody else resizes it.
   void add(std::size_t leaf, Column& column);
+  // How many rows there may be, by a file's own word: room is made for so many at once, if the budget has it.
+  void expect(std::size_t rows) { expected_rows_ = std::min(rows, most_rows_); }
 
   Slot& slot(std::size_t leaf) { return slots_[leaf]; }
   bool is_seen(const Slot& slot) const { return slot.seen == rows_; }
@@ -51,6 +57,7 @@ class RowFiller {
 
   // The following answer with false when it cannot be, and `why` says why.
   bool begin_row() {
+    if (rows_ % Slot::kBlock == 0) flush();
     if (rows_ == capacity_ && !grow()) return false;
     ++rows_;
     matched_ = 0;
@@ -63,9 +70,7 @@ class RowFiller {
 
   bool put_signed(Slot& slot, std::int64_t value, std::string_view text) {
     if (slot.kind == Slot::Kind::U64 && value >= 0 && static_cast<std::uint64_t>(value) <= slot.bounds.most) {
-      see(slot);
-      static_cast<std::uint64_t*>(slot.values)[rows_ - 1] = static_cast<std::uint64_t>(value);
-      return true;
+      return put(slot, static_cast<std::uint64_t>(value));
     }
     return put_other_number(slot, value, text);
   }
@@ -95,6 +100,8 @@ class RowFiller {
   static constexpr const char* kTooMuch = "asks for more memory than a file of its size may";
 
   bool grow();
+  // Moves the newest block of cells to the columns.
+  void flush();
   void mark_missing();
   bool put_other_number(Slot& slot, std::int64_t value, std::string_view text);
   bool does_not_fit(const Slot& slot, std::string_view text);
@@ -108,15 +115,18 @@ class RowFiller {
     slot.seen = static_cast<std::uint32_t>(rows_);
     ++matched_;
   }
-  void set_id(Slot& slot, Id id) {
+  bool put(Slot& slot, std::uint64_t cell) {
     see(slot);
-    static_cast<Id*>(slot.values)[rows_ - 1] = id;
+    slot.block[(rows_ - 1) % Slot::kBlock] = cell;
+    return true;
   }
 
   std::vector<Slot> slots_;
   std::size_t most_rows_ = 0;
   std::size_t columns_ = 0;  // slots that have one
   std::size_t rows_ = 0;
+  std::size_t flushed_ = 0;  // rows whose cells are in their columns
+  std::size_t expected_rows_ = 0;
   std::size_t capacity_ = 0;
   std::size_t row_bytes_ = 0;
   std::size_t matched_ = 0;  // slots seen in this row

@@ -30,7 +30,7 @@ void RowWriter::add_members(const KeyNode& node, std::span<const LeafContent> co
 void RowWriter::add_object(const KeyNode& node, std::span<const LeafContent> contents) {
   Step step;
   step.kind = Kind::Open;
-  step.text = quoted_key(node.key) + '{';
+  step.key = Phrase(quoted_key(node.key) + '{');
   steps_.push_back(std::move(step));
   const std::size_t opened = steps_.size();
   add_members(node, contents);
@@ -45,14 +45,25 @@ void RowWriter::add_leaf(const KeyNode& node, const LeafContent& content) {
     return;
   }
   Step& step = steps_.emplace_back();
-  step.text = key;
+  step.key = Phrase(key);
   step.content = &content;
-  if (!content.absent.empty()) step.absent = content.absent + ',';
-  if (content.mark) return void(step.kind = Kind::Mark);
-  if (content.kept) return void(step.kind = Kind::Kept);
+  if (!content.absent.empty()) step.absent = Phrase(key + content.absent + ',');
+  if (content.mark)
+    step.kind = Kind::Mark;
+  else if (content.kept)
+    step.kind = Kind::Kept;
+  else
+    add_column(step);
+}
+
+void RowWriter::add_column(Step& step) {
   constexpr Kind kKinds[] = {Kind::U64, Kind::I64, Kind::F64, Kind::Bool, Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
-  step.kind = is_number(content.column->def()) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(content.column->def().storage)];
-  step.codes.emplace(*content.column);
+  const Column& column = *step.content->column;
+  step.kind = is_number(column.def()) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(column.def().storage)];
+  step.codes.emplace(column);
+  step.is_plain = step.content->rows.empty() && !step.codes->are_checked();
+  step.gaps = column.gaps().data();
+  step.values = column.values_at(0);
 }
 
 void RowWriter::add_literal(const std::string& text) {
@@ -74,11 +85,11 @@ void RowWriter::write_members(std::size_t row, JsonOut& out) {
 void RowWriter::run(Step& step, std::size_t row, JsonOut& out) {
   switch (step.kind) {
     case Kind::Literal: return out.raw(step.text);
-    case Kind::Open: open_.push_back(out.size()); return out.raw(step.text);
+    case Kind::Open: open_.push_back(out.size()); return step.key.write(out);
     case Kind::Close: return close(out);
     case Kind::Kept: return write_kept(step, row, out);
     case Kind::Mark:
-      out.raw(step.text);
+      step.key.write(out);
       out.raw((*step.content->mark)[row] ? "true," : "false,");
       return;
     default: return write_cell(step, row, out);
@@ -95,30 +106,31 @@ void RowWriter::close(JsonOut& out) {
 }
 
 void RowWriter::write_cell(const Step& step, std::size_t row, JsonOut& out) {
-  const auto rows = step.content->rows;
-  if (!rows.empty()) row = rows[row];
-  if (row != kNoRow && (*step.codes)[row] == CTPROF_VALUE) {
-    out.raw(step.text);
-    write_value(step, row, out);
-    return out.put(',');
+  bool has_value = false;
+  if (step.is_plain) {
+    has_value = step.gaps[row] == CTPROF_VALUE;
+  } else {
+    if (!step.content->rows.empty()) row = step.content->rows[row];
+    has_value = row != kNoRow && (*step.codes)[row] == CTPROF_VALUE;
   }
-  if (step.absent.empty()) return;
-  out.raw(step.text);
-  out.raw(step.absent);
+  if (!has_value) return step.absent.write(out);
+  step.key.write(out);
+  write_value(step, row, out);
+  out.put(',');
 }
 
 void RowWriter::write_value(const Step& step, std::size_t row, JsonOut& out) {
-  const Column& column = *step.content->column;
+  const auto id = [&] { return static_cast<const Id*>(step.values)[row]; };
   switch (step.kind) {
-    case Kind::U64: return out.number(column.u64()[row]);
-    case Kind::I64: return out.number(column.i64()[row]);
-    case Kind::F64: return out.number(column.f64()[row]);
-    case Kind::Bool: return out.boolean(column.bools()[row] != 0);
-    case Kind::ZeroOne: return out.put(column.bools()[row] ? '1' : '0');
-    case Kind::Text: return out.text(pools_->texts[column.ids()[row]]);
-    case Kind::Bits: return write_bits(column.ids()[row], out);
-    case Kind::Array: return write_array(column.ids()[row], out);
-    default: return write_map(column.ids()[row], out);
+    case Kind::U64: return out.number(static_cast<const std::uint64_t*>(step.values)[row]);
+    case Kind::I64: return out.number(static_cast<const std::int64_t*>(step.values)[row]);
+    case Kind::F64: return out.number(static_cast<const double*>(step.values)[row]);
+    case Kind::Bool: return out.boolean(static_cast<const std::uint8_t*>(step.values)[row] != 0);
+    case Kind::ZeroOne: return out.put(static_cast<const std::uint8_t*>(step.values)[row] ? '1' : '0');
+    case Kind::Text: return out.text(pools_->texts[id()]);
+    case Kind::Bits: return write_bits(id(), out);
+    case Kind::Array: return write_array(id(), out);
+    default: return write_map(id(), out);
   }
 }
 
@@ -159,7 +171,7 @@ void RowWriter::write_kept(Step& step, std::size_t row, JsonOut& out) const {
   const auto& pieces = *step.content->kept;
   while (step.next < pieces.size() && pieces[step.next].first < row) ++step.next;
   if (step.next == pieces.size() || pieces[step.next].first != row) return;
-  out.raw(step.text);
+  step.key.write(out);
   out.raw(pieces[step.next].second);
   out.put(',');
 }

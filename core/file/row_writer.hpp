@@ -48,8 +48,12 @@ class RowWriter {
 
   struct Step {
     Kind kind = Kind::Literal;
-    std::string text;    // the literal, or the key with its colon
-    std::string absent;  // what follows the key of an absent value, comma included; empty: no key either
+    bool is_plain = true;  // a row's cell is its own, and its gap says all
+    const ctprof_gap* gaps = nullptr;
+    const void* values = nullptr;
+    Phrase key;        // with its colon
+    Phrase absent;     // key and all, for a cell without value; empty: nothing
+    std::string text;  // a literal
     const LeafContent* content = nullptr;
     std::optional<CellCodes> codes;
     std::size_t next = 0;  // of kept JSON: the piece to come
@@ -58,6 +62,7 @@ class RowWriter {
   void add_members(const KeyNode& node, std::span<const LeafContent> contents);
   void add_object(const KeyNode& node, std::span<const LeafContent> contents);
   void add_leaf(const KeyNode& node, const LeafContent& content);
+  void add_column(Step& step);
   void add_literal(const std::string& text);
 
   void run(Step& step, std::size_t row, JsonOut& out);
