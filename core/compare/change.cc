@@ -16,6 +16,12 @@ Moved moved_by(const Difference& difference, std::string_view word) {
   return differs || word == rules::kDiffers ? Moved::Yes : Moved::No;
 }
 
+Difference subtract(const ctprof_rule* rule, const Reading& baseline, const Reading& candidate, std::string& word) {
+  if (!rule || !rule->delta) return difference(baseline.number, candidate.number);
+  const ctprof_sink sink{sizeof(ctprof_sink), 0, &word, append};
+  return as_difference(rule->delta(baseline.state, candidate.state, &sink));
+}
+
 PartChange part_change(const Part* baseline, const Part* candidate) {
   const Part& any = baseline ? *baseline : *candidate;
   PartChange change{any.key, any.unit, no_number(), no_number(), {}, kNone};
@@ -33,23 +39,19 @@ double percent_of(const Difference& difference, const ctprof_number& baseline) {
   return difference.known() && of != 0 ? difference.real / of : kNone;
 }
 
-Difference Changes::subtract(CellAt baseline, CellAt candidate, std::string& word) const {
-  const ctprof_rule* rule = plan_->metrics[baseline.metric].rule;
-  if (!rule || !rule->delta) return difference(rollup_->number(baseline), rollup_->number(candidate));
-  const ctprof_sink sink{sizeof(ctprof_sink), 0, &word, append};
-  return as_difference(rule->delta(rollup_->state(baseline), rollup_->state(candidate), &sink));
+Change Changes::of(std::uint32_t group, std::size_t metric) const {
+  return between(rollup_->read({0, group, metric}), rollup_->read({1, group, metric}), metric);
 }
 
-Change Changes::of(std::uint32_t group, std::size_t metric) const {
-  const CellAt baseline{0, group, metric}, candidate{1, group, metric};
-  const bool before = rollup_->has(baseline), after = rollup_->has(candidate);
+Change Changes::between(const Reading& baseline, const Reading& candidate, std::size_t metric) const {
+  const bool before = baseline.has_value(), after = candidate.has_value();
   if (!before || !after) return {before || after ? Moved::OneSide : Moved::Nowhere, {}, {}, kNone};
+  const PlannedMetric& planned = plan_->metrics[metric];
   Change change;
-  change.difference = subtract(baseline, candidate, change.word);
+  change.difference = subtract(planned.rule, baseline, candidate, change.word);
   change.moved = moved_by(change.difference, change.word);
   // A ratio's difference is read in its own terms; a percentage of it would be taken for one.
-  const bool is_ratio = plan_->metrics[metric].unit == "ratio";
-  change.pct = is_ratio ? kNone : percent_of(change.difference, rollup_->number(baseline));
+  change.pct = planned.unit == "ratio" ? kNone : percent_of(change.difference, baseline.number);
   return change;
 }
 

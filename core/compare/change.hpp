@@ -40,12 +40,12 @@ class Changes {
   Changes(const Rollup& rollup, const MetricPlan& plan) : rollup_(&rollup), plan_(&plan) {}
 
   Change of(std::uint32_t group, std::size_t metric) const;
+  // The same for who has read both sides already.
+  Change between(const Reading& baseline, const Reading& candidate, std::size_t metric) const;
   // Key by key, in the order of their bytes; keys that either side has.
   std::vector<PartChange> parts(std::uint32_t group, std::size_t metric) const;
 
  private:
-  Difference subtract(CellAt baseline, CellAt candidate, std::string& word) const;
-
   const Rollup* rollup_;
   const MetricPlan* plan_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -22,23 +23,13 @@ bool ranks_before(double a, double b) { return !std::isnan(a) && (std::isnan(b) 
 
 double share_of(double part, double total) { return total > 0 ? part / total : 0; }
 
-using PartTotals = std::map<std::string, double, std::less<>>;
-
-void add_to(PartTotals& totals, std::string_view key, double value) {
-  const auto known = totals.find(key);
-  if (known == totals.end())
-    totals.emplace(key, value);
-  else
-    known->second += value;
+// The entry of `key`, which the walk before has left at or behind `hint`: keys come in order, and mostly the same ones.
+template <class Totals>
+auto follow(Totals& totals, decltype(totals.begin()) hint, std::string_view key) {
+  return hint != totals.end() && hint->first == key ? hint : totals.find(key);
 }
 
 }  // namespace
-
-// A row with what its first key makes of it, because that decides nearly always.
-struct Order::Ranked {
-  double first;
-  RowAt row;
-};
 
 Order::Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan, std::span<const SortKey> keys)
     : rollup_(&rollup), grouping_(&grouping), plan_(&plan), changes_(rollup, plan) {
@@ -56,11 +47,21 @@ Order::Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& p
 void Order::add_totals(std::size_t side, std::size_t metric) {
   double total = 0;
   PartTotals parts;
+  const bool has_parts = rollup_->has_parts(metric);
   const std::size_t groups = grouping_->count(plan_->metrics[metric].entity);
   for (std::uint32_t group = 0; group < groups; ++group) {
     const CellAt at{side, group, metric};
-    total += weight(rollup_->number(at));
-    rollup_->parts(at, [&](const Part& part) { add_to(parts, part.key, weight(part.number)); });
+    if (!has_parts) {
+      total += weight(rollup_->read(at).number);
+      continue;
+    }
+    auto next = parts.begin();
+    rollup_->parts(at, [&](const Part& part) {
+      auto known = follow(parts, next, part.key);
+      if (known == parts.end()) known = parts.emplace(part.key, 0).first;
+      known->second += weight(part.number);
+      next = std::next(known);
+    });
   }
   totals_[metric] = std::max(totals_[metric], total);
   for (const auto& [key, sum] : parts) {
@@ -69,33 +70,37 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
   }
 }
 
-double Order::share(CellAt at) const { return share_of(weight(rollup_->number(at)), totals_[at.metric]); }
+double Order::share(CellAt at) const { return share_of(weight(rollup_->read(at).number), totals_[at.metric]); }
 
-double Order::movement(RowAt row) const {
+double Order::movement(RowAt row, const Change* change) const {
   if (rollup_->has_parts(row.metric)) return movement_of_parts(row);
-  const Difference difference = changes_.of(row.group, row.metric).difference;
+  const Difference& difference = change->difference;
   return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNone;
 }
 
 // A map moved as far as the key that moved most.
 double Order::movement_of_parts(RowAt row) const {
   double most = kNone;
+  const PartTotals& totals = part_totals_[row.metric];
+  auto next = totals.begin();
   for (const PartChange& part : changes_.parts(row.group, row.metric)) {
+    const auto total = follow(totals, next, part.key);
+    next = std::next(total);
     if (!part.difference.known()) continue;
-    const double moved = share_of(std::fabs(part.difference.real), part_totals_[row.metric].find(part.key)->second);
+    const double moved = share_of(std::fabs(part.difference.real), total->second);
     most = std::isnan(most) ? moved : std::max(most, moved);
   }
   return most;
 }
 
-double Order::rank(const Key& key, RowAt row) const {
+double Order::rank(const Key& key, RowAt row, const Change* change) const {
+  Change asked;
+  const bool needs_change = key.by == SortKey::By::Movers || key.by == SortKey::By::Delta || key.by == SortKey::By::Percent;
+  if (needs_change && !change) change = &(asked = changes_.of(row.group, row.metric));
   switch (key.by) {
-    case SortKey::By::Movers: return key.sign * movement(row);
-    case SortKey::By::Delta: {
-      const Difference difference = changes_.of(row.group, row.metric).difference;
-      return difference.known() ? key.sign * std::fabs(difference.real) : kNone;
-    }
-    case SortKey::By::Percent: return key.sign * std::fabs(changes_.of(row.group, row.metric).pct);
+    case SortKey::By::Movers: return key.sign * movement(row, change);
+    case SortKey::By::Delta: return change->difference.known() ? key.sign * std::fabs(change->difference.real) : kNone;
+    case SortKey::By::Percent: return key.sign * std::fabs(change->pct);
     case SortKey::By::Name: return key.sign * row.group;  // groups are numbered in the order of their names
     case SortKey::By::Metric: return key.sign * metric_rank(key.metric, row);
   }
@@ -105,35 +110,38 @@ double Order::rank(const Key& key, RowAt row) const {
 // Groups go by what the metric did under compare, by what it is under show. The host's metrics have no such groups.
 double Order::metric_rank(std::size_t metric, RowAt row) const {
   if (plan_->metrics[metric].entity == Entity::Host || plan_->metrics[row.metric].entity == Entity::Host) return kNone;
-  if (grouping_->sides.size() == 1) return as_double(rollup_->number({0, row.group, metric}));
+  if (grouping_->sides.size() == 1) return as_double(rollup_->read({0, row.group, metric}).number);
   const Difference difference = changes_.of(row.group, metric).difference;
   return difference.known() ? difference.real : kNone;
 }
 
-bool Order::before(const Ranked& a, const Ranked& b) const {
-  if (ranks_before(a.first, b.first)) return true;
-  if (ranks_before(b.first, a.first)) return false;
+RankedRow Order::ranked(RowAt row, const Change* change) const {
+  return {keys_.empty() ? 0 : rank(keys_.front(), row, change), row};
+}
+
+bool Order::before(const RankedRow& a, const RankedRow& b) const {
+  if (ranks_before(a.rank, b.rank)) return true;
+  if (ranks_before(b.rank, a.rank)) return false;
   for (std::size_t i = 1; i < keys_.size(); ++i) {
-    const double x = rank(keys_[i], a.row), y = rank(keys_[i], b.row);
+    const double x = rank(keys_[i], a.row, nullptr), y = rank(keys_[i], b.row, nullptr);
     if (ranks_before(x, y)) return true;
     if (ranks_before(y, x)) return false;
   }
   return std::pair(a.row.group, a.row.metric) < std::pair(b.row.group, b.row.metric);
 }
 
-void Order::sort(std::vector<RowAt>& rows, std::size_t limit) const {
-  std::vector<Ranked> ranked;
-  ranked.reserve(rows.size());
-  for (const RowAt row : rows) ranked.push_back({keys_.empty() ? 0 : rank(keys_.front(), row), row});
-  const std::size_t kept = limit == 0 ? rows.size() : std::min(limit, rows.size());
-  const auto by_rank = [&](const Ranked& a, const Ranked& b) { return before(a, b); };
-  if (kept < rows.size())
-    std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), ranked.end(), by_rank);
-  else
-    std::sort(ranked.begin(), ranked.end(), by_rank);
-  rows.resize(kept);
-  std::transform(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept), rows.begin(),
-                 [](const Ranked& r) { return r.row; });
+std::vector<RowAt> Order::sorted(std::vector<RankedRow> rows, std::size_t limit) const {
+  const auto by_rank = [&](const RankedRow& a, const RankedRow& b) { return before(a, b); };
+  if (limit > 0 && limit < rows.size()) {
+    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end(), by_rank);
+    rows.resize(limit);
+  } else {
+    std::sort(rows.begin(), rows.end(), by_rank);
+  }
+  std::vector<RowAt> order;
+  order.reserve(rows.size());
+  for (const RankedRow& ranked : rows) order.push_back(ranked.row);
+  return order;
 }
 
 }  // namespace ctprof

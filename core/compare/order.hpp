@@ -24,39 +24,47 @@ struct RowAt {
   std::uint32_t metric = 0;
 };
 
+// A row with what the first key makes of it, which decides nearly always.
+struct RankedRow {
+  double rank = 0;
+  RowAt row;
+};
+
 class Order {
  public:
   // REQUIRES: all of these outlive this. `sides` is one under show, two under compare.
   Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan, std::span<const SortKey> keys);
 
-  // Sorts, and of more than `limit` rows (0: any number) keeps the first.
-  void sort(std::vector<RowAt>& rows, std::size_t limit) const;
+  // `change` is the row's, where it is known; null: it is asked for when needed.
+  RankedRow ranked(RowAt row, const Change* change) const;
+  // In order; of more than `limit` rows (0: any number) the first.
+  std::vector<RowAt> sorted(std::vector<RankedRow> rows, std::size_t limit) const;
 
   // What part of its metric's larger total the group has on this side, 0 to 1; 0 where there is no number.
   double share(CellAt at) const;
 
  private:
-  struct Ranked;
+  using PartTotals = std::map<std::string, double, std::less<>>;
   struct Key {
     SortKey::By by;
     double sign;         // what turns the order round
     std::size_t metric;  // to sort by
   };
   void add_totals(std::size_t side, std::size_t metric);
-  double movement(RowAt row) const;
+  double movement(RowAt row, const Change* change) const;
   double movement_of_parts(RowAt row) const;
   // What a key makes of a row, the larger first; NaN for none.
-  double rank(const Key& key, RowAt row) const;
+  double rank(const Key& key, RowAt row, const Change* change) const;
   double metric_rank(std::size_t metric, RowAt row) const;
-  bool before(const Ranked& a, const Ranked& b) const;
+  bool before(const RankedRow& a, const RankedRow& b) const;
 
   const Rollup* rollup_;
   const Grouping* grouping_;
   const MetricPlan* plan_;
   Changes changes_;
   std::vector<Key> keys_;
-  std::vector<double> totals_;                                           // by metric, of the larger side
-  std::vector<std::map<std::string, double, std::less<>>> part_totals_;  // by metric and key
+  std::vector<double> totals_;           // by metric, of the larger side
+  std::vector<PartTotals> part_totals_;  // by metric
 };
 
 }  // namespace ctprof

@@ -50,7 +50,7 @@ void Report::find_absent() {
     for (std::size_t side = 0; side < sides().size(); ++side) {
       bool any = false;
       const std::size_t groups = grouping().count(metrics()[metric].entity);
-      for (std::uint32_t group = 0; group < groups && !any; ++group) any = rollup().has({side, group, metric});
+      for (std::uint32_t group = 0; group < groups && !any; ++group) any = rollup().read({side, group, metric}).has_value();
       absent.on[side] = !any;
     }
     if (!absent.on[0] && !absent.on[1]) continue;
@@ -80,37 +80,43 @@ void Report::find_one_sided() {
 }
 
 void Report::fill_section(Section& section) const {
+  std::vector<RankedRow> taken;
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
     if (!metrics()[metric].shown || metrics()[metric].section != section.name) continue;
     const std::size_t groups = grouping().count(metrics()[metric].entity);
-    for (std::uint32_t group = 0; group < groups; ++group) take_row(section, {group, metric});
+    for (std::uint32_t group = 0; group < groups; ++group) take_row(section, {group, metric}, taken);
   }
-  const std::size_t found = section.rows.size();
-  whole_->order.sort(section.rows, spec().limit);
+  const std::size_t found = taken.size();
+  section.rows = whole_->order.sorted(std::move(taken), spec().limit);
   section.cut = found - section.rows.size();
 }
 
-void Report::take_row(Section& section, RowAt row) const {
-  const Entity entity = metrics()[row.metric].entity;
-  std::uint64_t rows = 0;
-  for (std::size_t side = 0; side < sides().size(); ++side) {
-    if (entity != Entity::Host && grouping().sides[side].threads(row.group) == 0) return;  // one-sided: told apart
-    rows += rollup().coverage({side, row.group, row.metric}).rows;
+void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
+  const auto exists = [&](std::size_t side) {
+    return metrics()[row.metric].entity == Entity::Host || grouping().sides[side].threads(row.group) > 0;
+  };
+  if (sides().size() == 1) return take_value(section, row, taken);
+  if (!exists(0) || !exists(1)) return;  // told apart
+  const Reading before = rollup().read({0, row.group, row.metric}), after = rollup().read({1, row.group, row.metric});
+  if (before.coverage.rows + after.coverage.rows == 0) return;  // the question has no meaning for this group
+  const Change change = changes().between(before, after, row.metric);
+  if (spec().moved_only) {
+    if (is_absent_[row.metric]) return;  // told apart
+    if (change.moved == Moved::No) return void(++section.still);
+    if (change.moved == Moved::Nowhere) return void(++section.missing);
   }
-  if (rows == 0) return;  // the question has no meaning for this group
-  if (!spec().moved_only) return section.rows.push_back(row);
-  if (is_absent_[row.metric]) return;  // told apart
-  if (sides().size() == 1) {
-    const CellAt at{0, row.group, row.metric};
-    if (!rollup().has(at)) return void(++section.missing);
-    if (is_zero(rollup().number(at))) return void(++section.still);
-    return section.rows.push_back(row);
+  taken.push_back(whole_->order.ranked(row, &change));
+}
+
+void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
+  const Reading reading = rollup().read({0, row.group, row.metric});
+  if (reading.coverage.rows == 0) return;
+  if (spec().moved_only) {
+    if (is_absent_[row.metric]) return;
+    if (!reading.has_value()) return void(++section.missing);
+    if (is_zero(reading.number)) return void(++section.still);
   }
-  switch (changes().of(row.group, row.metric).moved) {
-    case Moved::Nowhere: ++section.missing; return;
-    case Moved::No: ++section.still; return;
-    default: section.rows.push_back(row);
-  }
+  taken.push_back(whole_->order.ranked(row, nullptr));
 }
 
 std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t group) const {
@@ -118,7 +124,7 @@ std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t gr
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
     const CellAt at{side, group, metric};
     const bool counts = metrics()[metric].shown && metrics()[metric].entity != Entity::Host;
-    if (counts && rollup().has(at)) found.emplace_back(-whole_->order.share(at), metric);
+    if (counts && rollup().read(at).has_value()) found.emplace_back(-whole_->order.share(at), metric);
   }
   std::sort(found.begin(), found.end());
   std::vector<std::uint32_t> order;

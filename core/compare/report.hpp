@@ -84,7 +84,8 @@ class Report {
   void find_absent();
   void find_one_sided();
   void fill_section(Section& section) const;
-  void take_row(Section& section, RowAt row) const;
+  void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
+  void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
 
   std::unique_ptr<Whole> whole_;
   std::vector<Section> sections_;

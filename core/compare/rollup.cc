@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <thread>
 
 #include "core/base/ladder.hpp"
@@ -124,53 +123,53 @@ Rollup::Cells Rollup::derive(std::size_t side, const PlannedMetric& metric) cons
     Count& count = cells.counts[group];
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto input = metric.inputs[i];
-      const Coverage stands_on =
-          input ? coverage({side, group, *input}) : Coverage{0, grouping_->sides[side].rows(metric.entity, group)};
-      count.values += static_cast<std::uint32_t>(stands_on.values);
-      count.rows += static_cast<std::uint32_t>(stands_on.rows);
-      inputs[i] = input ? as_double(number({side, group, *input})) : std::numeric_limits<double>::quiet_NaN();
+      Reading reading;
+      reading.coverage.rows = grouping_->sides[side].rows(metric.entity, group);
+      if (input) reading = read({side, group, *input});
+      count.values += static_cast<std::uint32_t>(reading.coverage.values);
+      count.rows += static_cast<std::uint32_t>(reading.coverage.rows);
+      inputs[i] = as_double(reading.number);
     }
     cells.values[group] = metric.expression->evaluate(inputs);
   }
   return cells;
 }
 
-Coverage Rollup::coverage(CellAt at) const {
-  const Cells& found = cells(at);
-  if (!found.counts.empty()) return {found.counts[at.group].values, found.counts[at.group].rows};
-  const std::uint32_t rows = grouping_->sides[at.side].rows(plan_->metrics[at.metric].entity, at.group);
-  return {rows, rows};
-}
-
-const void* Rollup::state(CellAt at) const {
-  const Cells& found = cells(at);
-  return found.states.empty() || coverage(at).values == 0 ? nullptr : found.states[at.group];
-}
-
-ctprof_number Rollup::number(CellAt at) const {
-  const Cells& found = cells(at);
-  if (!found.values.empty()) return std::isnan(found.values[at.group]) ? no_number() : number_of(found.values[at.group]);
-  const void* of_group = state(at);
-  const ctprof_rule* rule = plan_->metrics[at.metric].rule;
-  return of_group && rule->number ? rule->number(of_group) : no_number();
+Reading Rollup::read(CellAt at) const {
+  const Cells& cells = sides_[at.side][at.metric];
+  Reading reading;
+  if (cells.counts.empty()) {
+    const std::uint32_t rows = grouping_->sides[at.side].rows(plan_->metrics[at.metric].entity, at.group);
+    reading.coverage = {rows, rows};
+  } else {
+    reading.coverage = {cells.counts[at.group].values, cells.counts[at.group].rows};
+  }
+  if (!cells.values.empty()) {
+    if (!std::isnan(cells.values[at.group])) reading.number = number_of(cells.values[at.group]);
+  } else if (!cells.states.empty() && reading.coverage.values > 0) {
+    const ctprof_rule* rule = plan_->metrics[at.metric].rule;
+    reading.state = cells.states[at.group];
+    if (rule->number) reading.number = rule->number(reading.state);
+  }
+  return reading;
 }
 
 std::string Rollup::text(CellAt at) const {
   const PlannedMetric& metric = plan_->metrics[at.metric];
-  const void* of_group = state(at);
-  if (!of_group || !metric.rule->text) return scaled(number(at), metric.unit);
+  const Reading reading = read(at);
+  if (!reading.state || !metric.rule->text) return scaled(reading.number, metric.unit);
   std::string out;
   const ctprof_sink sink = sink_into(out);
-  metric.rule->text(of_group, metric.unit.c_str(), &sink);
+  metric.rule->text(reading.state, metric.unit.c_str(), &sink);
   return out;
 }
 
 void Rollup::append_json(std::string& out, CellAt at) const {
   const PlannedMetric& metric = plan_->metrics[at.metric];
-  const void* of_group = state(at);
-  if (!of_group || !metric.rule->json) return ctprof::append_json(out, number(at));
+  const Reading reading = read(at);
+  if (!reading.state || !metric.rule->json) return ctprof::append_json(out, reading.number);
   const ctprof_sink sink = sink_into(out);
-  metric.rule->json(of_group, &sink);
+  metric.rule->json(reading.state, &sink);
 }
 
 bool Rollup::has_parts(std::size_t metric) const {
@@ -179,7 +178,7 @@ bool Rollup::has_parts(std::size_t metric) const {
 }
 
 void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) const {
-  const void* of_group = has_parts(at.metric) ? state(at) : nullptr;
+  const void* of_group = has_parts(at.metric) ? read(at).state : nullptr;
   if (!of_group) return;
   const ctprof_parts out{sizeof(ctprof_parts), 0, const_cast<std::function<void(const Part&)>*>(&visit), hand_part};
   plan_->metrics[at.metric].rule->parts(of_group, &out);

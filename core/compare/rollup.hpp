@@ -30,6 +30,15 @@ struct Coverage {
   bool full() const { return values == rows; }
 };
 
+// What one cell says.
+struct Reading {
+  const void* state = nullptr;  // the rule's; null where nothing was read, and of derived metrics
+  ctprof_number number{};       // none where nothing was read or the rule has no number
+  Coverage coverage;
+
+  bool has_value() const { return state || ctprof::has_value(number); }
+};
+
 struct CellAt {
   std::size_t side;
   std::uint32_t group;
@@ -49,11 +58,7 @@ class Rollup {
   Rollup(std::span<const Snapshot* const> sides, const Grouping& grouping, const MetricPlan& plan);
   Rollup(Rollup&&) = default;
 
-  Coverage coverage(CellAt at) const;
-  // Whether the group has a value at all.
-  bool has(CellAt at) const { return state(at) || has_value(number(at)); }
-  // None where nothing was read or the rule has no number.
-  ctprof_number number(CellAt at) const;
+  Reading read(CellAt at) const;
   // For people: "1.234ms"; "-" where nothing was read.
   std::string text(CellAt at) const;
   // "null" where nothing was read.
@@ -61,8 +66,6 @@ class Rollup {
   // The keys of a map's value, in order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
   bool has_parts(std::size_t metric) const;
-  // The rule's state; null where there is none.
-  const void* state(CellAt at) const;
 
  private:
   struct Count {
@@ -78,7 +81,6 @@ class Rollup {
   void aggregate(const Snapshot& snapshot, std::size_t side);
   Cells reduce(const Snapshot& snapshot, std::size_t side, const PlannedMetric& metric) const;
   Cells derive(std::size_t side, const PlannedMetric& metric) const;
-  const Cells& cells(CellAt at) const { return sides_[at.side][at.metric]; }
 
   const Grouping* grouping_;
   const MetricPlan* plan_;

@@ -162,7 +162,7 @@ class Writer {
   }
 
   void write_coverage(std::string_view name, CellAt at) {
-    const Coverage coverage = report_->rollup().coverage(at);
+    const Coverage coverage = report_->rollup().read(at).coverage;
     key(name);
     open('{');
     number_member("values", coverage.values);

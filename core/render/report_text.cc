@@ -93,7 +93,7 @@ class Lines {
 
   // Said only where a value does not stand on the whole group.
   std::string readings(RowAt row) const {
-    const auto coverage = [&](std::size_t side) { return report_->rollup().coverage({side, row.group, row.metric}); };
+    const auto coverage = [&](std::size_t side) { return report_->rollup().read({side, row.group, row.metric}).coverage; };
     if (!compares_) return coverage(0).full() ? "" : ratio_of(coverage(0));
     return coverage(0).full() && coverage(1).full() ? "" : arrow(ratio_of(coverage(0)), ratio_of(coverage(1)));
   }
@@ -201,7 +201,8 @@ std::string weights(const Report& report, std::size_t side, std::uint32_t group)
   for (const std::uint32_t metric : report.weightiest(side, group)) {
     const CellAt at{side, group, metric};
     if (report.metrics()[metric].counts_rows) continue;  // the column beside says it
-    if (!has_value(report.rollup().number(at)) || as_double(report.rollup().number(at)) == 0) continue;
+    const ctprof_number number = report.rollup().read(at).number;
+    if (!has_value(number) || as_double(number) == 0) continue;
     text += (said ? ", " : "") + printable(report.metrics()[metric].name) + " " + printable(report.rollup().text(at));
     if (++said == kMost) break;
   }
