@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/registry/abi_v1.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -91,9 +92,7 @@ Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
 Result<void> check_source(const ctprof_source& source) {
   if (is_empty(source.name)) return Error{"a source without a name"};
   const std::string who = "source " + quoted(source.name);
-  if (source.size < sizeof(ctprof_source))
-    return Error{who + " is of size " + std::to_string(source.size) + ", version 1 of the ABI has " +
-                 std::to_string(sizeof(ctprof_source))};
+  if (source.size < kSizeV1<ctprof_source>) return Error{too_small<ctprof_source>(who, source.size)};
   if (source.stage > CTPROF_STAGE_HOST) return Error{who + " is of unknown stage " + std::to_string(source.stage)};
   if (source.tallies_count > 4096) return Error{who + " has more than 4096 tallies"};
   const bool lists = source.stage == CTPROF_STAGE_LIST;
@@ -117,9 +116,7 @@ Result<void> check_lister(const SourceTable& source) {
 Result<void> check_derived(const ctprof_derived& derived) {
   if (is_empty(derived.name)) return Error{"a derived metric without a name"};
   const std::string who = "derived metric " + quoted(derived.name);
-  if (derived.size < sizeof(ctprof_derived))
-    return Error{who + " is of size " + std::to_string(derived.size) + ", version 1 of the ABI has " +
-                 std::to_string(sizeof(ctprof_derived))};
+  if (derived.size < kSizeV1<ctprof_derived>) return Error{too_small<ctprof_derived>(who, derived.size)};
   if (!is_name(derived.name, "._"))
     return Error{who + ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
   if (derived.entity >= kEntities) return Error{who + " is about an entity of unknown number " + std::to_string(derived.entity)};
@@ -130,9 +127,7 @@ Result<void> check_derived(const ctprof_derived& derived) {
 Result<void> check_rule(const ctprof_rule& rule) {
   if (is_empty(rule.name)) return Error{"a rule without a name"};
   const std::string who = "rule " + quoted(rule.name);
-  if (rule.size < sizeof(ctprof_rule))
-    return Error{who + " is of size " + std::to_string(rule.size) + ", version 1 of the ABI has " +
-                 std::to_string(sizeof(ctprof_rule))};
+  if (rule.size < kSizeV1<ctprof_rule>) return Error{too_small<ctprof_rule>(who, rule.size)};
   if (find_rule(rule.name)) return Error{who + " has the name of a built-in rule"};
   if (rule.state_size == 0 || rule.state_size > kMostState)
     return Error{who + " asks for a state of " + std::to_string(rule.state_size) + " bytes; 1 to " + std::to_string(kMostState) +

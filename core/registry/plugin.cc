@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/registry/abi_v1.hpp"
 #include "core/registry/checks.hpp"
 
 namespace ctprof {
@@ -25,9 +26,7 @@ Result<std::vector<T>> items_of(const ctprof_array& array, std::string_view what
   std::vector<T> items;
   if (array.count == 0) return items;
   if (!array.items) return Error{std::string(what) + ": NULL where an array of " + std::to_string(array.count) + " must be"};
-  if (array.item_size < sizeof(T))
-    return Error{std::string(what) + ": items of " + std::to_string(array.item_size) + " bytes, version 1 of the ABI has " +
-                 std::to_string(sizeof(T))};
+  if (array.item_size < kSizeV1<T>) return Error{too_small<T>("an item of " + std::string(what), array.item_size)};
   if (array.count > kMostItems) return Error{std::string(what) + ": more than " + std::to_string(kMostItems)};
   for (std::uint32_t i = 0; i < array.count; ++i)
     items.push_back(copied<T>(static_cast<const char*>(array.items) + std::size_t{i} * array.item_size, array.item_size));
@@ -45,9 +44,7 @@ Result<void> each(const ctprof_array& array, std::string_view what, Reader read)
 }
 
 Result<MetricDef> read_metric(const ctprof_metric& given, const Plugin& plugin) {
-  if (given.size < sizeof(ctprof_metric))
-    return Error{"a metric of size " + std::to_string(given.size) + ", version 1 of the ABI has " +
-                 std::to_string(sizeof(ctprof_metric))};
+  if (given.size < kSizeV1<ctprof_metric>) return Error{too_small<ctprof_metric>("a metric", given.size)};
   const auto metric = copied<ctprof_metric>(&given, given.size);
   if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
   MetricDef def = define(metric, plugin.name);
@@ -119,9 +116,7 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   if (room < 2 * sizeof(std::uint32_t)) return Error{"its ctprof_plugin is no table"};
   if (given.abi != CTPROF_ABI)
     return Error{"it speaks ABI " + std::to_string(given.abi) + ", this ctprof speaks " + std::to_string(CTPROF_ABI)};
-  if (given.size < sizeof(ctprof_plugin))
-    return Error{"its table is of size " + std::to_string(given.size) + ", version 1 of the ABI has " +
-                 std::to_string(sizeof(ctprof_plugin))};
+  if (given.size < kSizeV1<ctprof_plugin>) return Error{too_small<ctprof_plugin>("its table", given.size)};
   if (room < given.size)
     return Error{"its table says that it is of size " + std::to_string(given.size) + ", but has " + std::to_string(room)};
   const auto table = copied<ctprof_plugin>(&given, given.size);

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(sizes_too_small) {
   small_table.table.size = 16, small_source.source.size = 16, small_metric.metric.size = 16;
   BOOST_TEST(has(small_table.refusal(), "its table is of size 16"));
   BOOST_TEST(has(small_source.refusal(), "is of size 16"));
-  BOOST_TEST(has(small_metric.refusal(), "a metric of size 16"));
+  BOOST_TEST(has(small_metric.refusal(), "a metric is of size 16"));
 }
 
 BOOST_AUTO_TEST_CASE(a_table_cut_short_by_the_library) {

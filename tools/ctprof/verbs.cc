@@ -60,7 +60,7 @@ Result<Registry> load_registry(const Options& options) {
   auto loaded = load_plugins({own_plugin_directory(), options.plugin_path, options.plugins});
   if (!loaded) return loaded.error();
   Registry registry(std::move(*loaded));
-  for (const Refusal& refusal : registry.refused()) note(options, "not loaded: " + refusal.what + ": " + refusal.reason);
+  for (const Refusal& refusal : registry.refused()) note(options, "refused: " + refusal.what + ": " + refusal.reason);
   return registry;
 }
 
