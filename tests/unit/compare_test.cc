@@ -121,6 +121,26 @@ BOOST_AUTO_TEST_CASE(movers_rank_across_units) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_movement_is_a_share_of_the_larger_total) {
+  Snapshot a = snapshot_of({{1, 1, "p", "p"}}), b = snapshot_of({{1, 1, "p", "p"}});
+  const MetricDef fell = metric("fell", "MonotonicNs", "SumNs"), rose = metric("rose", "MonotonicNs", "SumNs");
+  add_u64(a, fell, {1000});
+  add_u64(b, fell, {10});  // 990 of 1,000
+  add_u64(a, rose, {0});
+  add_u64(b, rose, {5});  // 5 of 5
+  const std::vector<std::string> expected{"p rose", "p fell"};
+  BOOST_TEST(order_of(compared(a, b, {.moved_only = true})) == expected, boost::test_tools::per_element());
+  BOOST_TEST(order_of(compared(b, a, {.moved_only = true})) == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(ties_go_by_group_then_metric) {
+  const Snapshot a = before();
+  BOOST_TEST(order_of(compared(a, a, {.metrics = {"run_time_ns", "nr_migrations"}})) ==
+                 (std::vector<std::string>{"db run_time_ns", "db nr_migrations", "old run_time_ns", "old nr_migrations",
+                                           "web run_time_ns", "web nr_migrations"}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(exchanging_the_files_negates_and_keeps_the_order) {
   const Snapshot a = before(), b = after();
   const Report forth = compared(a, b), back = compared(b, a);
