@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing) {
   BOOST_TEST(come_to("max(a?, b?)", {{"b", 4}}) == 4);
   BOOST_TEST(std::isnan(come_to("a? + b?")));
   BOOST_TEST(std::isnan(come_to("a / b", {{"a", 1}, {"b", 0}})));
+  BOOST_TEST(std::isnan(come_to("1 / (a / b)", {{"a", 1}, {"b", 0}})));
   BOOST_TEST(std::isnan(come_to("a / (b - b)", {{"a", 1}, {"b", 5}})));
   BOOST_TEST(std::isnan(come_to("max(a, b)", {{"b", 4}})));
   BOOST_TEST(std::isnan(come_to("a? + a", {})));
