@@ -31,7 +31,7 @@ std::string nearest_hint(std::string_view word, std::span<const std::string> nam
   if (nearest == names.end()) return {};
   const bool is_near = distance(word, *nearest) <= std::max<std::size_t>(2, word.size() / 3) || nearest->starts_with(word);
   if (!is_near) return {};
-  return ", did you mean '" + *nearest + "'?";
+  return " (did you mean '" + *nearest + "'?)";
 }
 
 }  // namespace ctprof

@@ -77,6 +77,6 @@ BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
 
 BOOST_AUTO_TEST_CASE(nearest_names) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
-  BOOST_TEST(nearest_hint("run_tme_ns", names) == ", did you mean 'run_time_ns'?");
+  BOOST_TEST(nearest_hint("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
   BOOST_TEST(nearest_hint("something_else", names) == "");
 }

@@ -52,13 +52,13 @@ BOOST_AUTO_TEST_CASE(axes) {
     BOOST_TEST(name(*by) == word);
   }
   BOOST_TEST(parse_group_by("pcom").error().text ==
-             "reading --group-by 'pcom': it is none of pcomm, comm-exact, did you mean 'pcomm'?");
+             "reading --group-by 'pcom': it is none of pcomm, comm-exact (did you mean 'pcomm'?)");
 }
 
 BOOST_AUTO_TEST_CASE(the_nearest_name_is_offered) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns", "nr_migrations"};
-  BOOST_TEST(nearest_hint("nr_migration", names) == ", did you mean 'nr_migrations'?");
-  BOOST_TEST(nearest_hint("run_time", names) == ", did you mean 'run_time_ns'?");
+  BOOST_TEST(nearest_hint("nr_migration", names) == " (did you mean 'nr_migrations'?)");
+  BOOST_TEST(nearest_hint("run_time", names) == " (did you mean 'run_time_ns'?)");
   BOOST_TEST(nearest_hint("color", names) == "");
 }
 
