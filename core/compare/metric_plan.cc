@@ -12,6 +12,9 @@
 namespace ctprof {
 namespace {
 
+// The family of what only grows.
+constexpr std::string_view kCumulative = "cumulative";
+
 // Where a metric stands. Two files may have their columns in different orders; the smaller place counts, then the name, so that
 // exchanging the files changes nothing.
 struct Place {
@@ -122,6 +125,7 @@ class Planner {
     metric.entity = def.entity;
     metric.unit = def.unit;
     metric.section = def.section;
+    metric.adds_up = def.family == kCumulative;
     return metric;
   }
 
@@ -147,6 +151,7 @@ class Planner {
     metric.entity = found.def->entity;
     metric.unit = found.def->unit;
     metric.section = found.def->section;
+    metric.adds_up = found.def->family == kCumulative;
     metric.expression = std::move(*expression);
     Place place = found.place;
     place.entity = metric.entity;

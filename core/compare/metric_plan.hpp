@@ -29,6 +29,7 @@ struct PlannedMetric {
   Entity entity = Entity::Thread;
   std::string unit;
   std::string section;
+  bool adds_up = false;                             // cumulative, so that a group's part of the whole has a meaning
   const ctprof_rule* rule = nullptr;                // null: derived
   std::array<const Column*, kMostSides> columns{};  // null: this side's file does not hold it
   bool counts_rows = false;                         // thread_count, which has no column

@@ -70,7 +70,9 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
   }
 }
 
-double Order::share(CellAt at) const { return share_of(weight(rollup_->read(at).number), totals_[at.metric]); }
+double Order::share(CellAt at) const {
+  return plan_->metrics[at.metric].adds_up ? share_of(weight(rollup_->read(at).number), totals_[at.metric]) : 0;
+}
 
 double Order::movement(RowAt row, const Change* change) const {
   if (rollup_->has_parts(row.metric)) return movement_of_parts(row);

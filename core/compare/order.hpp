@@ -40,7 +40,7 @@ class Order {
   // In order; of more than `limit` rows (0: any number) the first.
   std::vector<RowAt> sorted(std::vector<RankedRow> rows, std::size_t limit) const;
 
-  // What part of its metric's larger total the group has on this side, 0 to 1; 0 where there is no number.
+  // What part of its metric's larger total the group has on this side, 0 to 1; 0 where there is no number, or none that adds up.
   double share(CellAt at) const;
 
  private:

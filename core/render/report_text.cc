@@ -200,7 +200,7 @@ std::string weights(const Report& report, std::size_t side, std::uint32_t group)
   std::size_t said = 0;
   for (const std::uint32_t metric : report.weightiest(side, group)) {
     const CellAt at{side, group, metric};
-    if (report.metrics()[metric].counts_rows) continue;  // the column beside says it
+    if (!report.metrics()[metric].adds_up) continue;
     const ctprof_number number = report.rollup().read(at).number;
     if (!has_value(number) || as_double(number) == 0) continue;
     text += (said ? ", " : "") + printable(report.metrics()[metric].name) + " " + printable(report.rollup().text(at));
