@@ -193,18 +193,24 @@ void append_section(std::string& out, const Report& report, const Section& secti
   out += closing(report, section);
 }
 
-// What a group on one side has, by the metrics in which it weighs most.
+bool is_told(const Report& report, CellAt at, bool adds_up) {
+  const ctprof_number number = report.rollup().read(at).number;
+  return report.metrics()[at.metric].adds_up == adds_up && has_value(number) && as_double(number) != 0;
+}
+
+// What a group on one side has, by the metrics in which it weighs most; of others where nothing adds up.
 std::string weights(const Report& report, std::size_t side, std::uint32_t group) {
   constexpr std::size_t kMost = 4;
   std::string text;
   std::size_t said = 0;
-  for (const std::uint32_t metric : report.weightiest(side, group)) {
-    const CellAt at{side, group, metric};
-    if (!report.metrics()[metric].adds_up) continue;
-    const ctprof_number number = report.rollup().read(at).number;
-    if (!has_value(number) || as_double(number) == 0) continue;
-    text += (said ? ", " : "") + printable(report.metrics()[metric].name) + " " + printable(report.rollup().text(at));
-    if (++said == kMost) break;
+  const auto metrics = report.weightiest(side, group);
+  for (const bool adds_up : {true, false}) {
+    if (said > 0) break;
+    for (const std::uint32_t metric : metrics) {
+      const CellAt at{side, group, metric};
+      if (said == kMost || !is_told(report, at, adds_up)) continue;
+      text += (said++ ? ", " : "") + printable(report.metrics()[metric].name) + " " + printable(report.rollup().text(at));
+    }
   }
   return text;
 }

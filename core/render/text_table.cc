@@ -32,7 +32,7 @@ std::size_t total(const std::vector<std::size_t>& widths, const std::vector<bool
 }  // namespace
 
 std::string tinted(std::string_view text, Tint tint, bool color) {
-  if (!color || tint == Tint::Plain) return std::string(text);
+  if (!color || tint == Tint::Plain || text.empty()) return std::string(text);
   return std::string(code_of(tint)) + std::string(text) + "\x1b[0m";
 }
 
