@@ -35,7 +35,7 @@ constexpr std::array kOptions{
     OptionInfo{"group-by", "KEY", "show,compare", "pcomm (process name, the default) or comm-exact (thread name)"},
     OptionInfo{"no-thread-normalize", nullptr, "show,compare", "group by names as they are; the only way so far"},
     OptionInfo{"sort-by", "KEY,...", "show,compare", "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
-    OptionInfo{"limit", "N", "show,compare", "rows per section; 0: all"},
+    OptionInfo{"limit", "N", "show,compare", "rows per section, 500 in text unless said; 0: all"},
     OptionInfo{"format", "text|json", kEvery, "for people or for programs"},
     OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
     OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins", "exactly these plugins"},
