@@ -1,7 +1,6 @@
 #include "core/file/document.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "core/file/field_io.hpp"
 #include "core/file/gap_runs.hpp"
@@ -63,19 +62,35 @@ void Document::find_leaders() {
   for (std::uint32_t process = 0; process < processes->rows(); ++process) {
     const std::uint64_t tgid = processes->u64()[process];
     while (row < tgids->rows() && tgids->u64()[row] < tgid) ++row;
-    std::size_t place = row;
+    const std::size_t first = row;
+    std::size_t leader = tgids->rows();
     for (; row < tgids->rows() && tgids->u64()[row] == tgid; ++row)
-      if (tids->u64()[row] == tgid) place = row;
-    if (place != row) process_rows_[place] = process;
+      if (tids->u64()[row] == tgid) leader = std::min(leader, row);
+    if (row > first) process_rows_[leader < row ? leader : first] = process;
   }
 }
 
-// The vocabulary's order, and then what it does not know. Second spellings come last, so that none takes another metric's place.
+// The places that something stands at: columns, kept keys, and objects.
+Layout Document::places_of_contents() const {
+  Layout taken;
+  for (const Entity entity : kAllEntities)
+    for (const Column& column : snapshot_->table(entity).columns) taken.add(place_of(column.def()));
+  for (const Entity entity : kAllEntities)
+    for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)])
+      taken.add({root_of(entity), split_path(path)});
+  for (const auto& [key, json] : snapshot_->objects) taken.add({Root::Host, {key}});
+  return taken;
+}
+
+// The vocabulary's order, and then what it does not know. What is there goes before what is not where both want one place, and second
+// spellings come last.
 void Document::place_metrics() {
+  Layout taken = places_of_contents();
   std::vector<Placed> placed;
   std::unordered_set<const Column*> done;
   for (const MetricDef& def : vocabulary_->metrics) {
     const Column* column = def.is_mark ? nullptr : snapshot_->table(def.entity).find(def.name);
+    if (!column && taken.add(place_of(def)) == KeyNode::kNone) continue;
     place_metric(column ? column->def() : def, column, placed);
     done.insert(column);
   }
@@ -92,21 +107,20 @@ void Document::place_metric(const MetricDef& def, const Column* column, std::vec
   if (leaf == KeyNode::kNone) return;
   placed.push_back({&def, leaf});
   contents(place.root).push_back(content_of(def, column));
-  if (column) return columns_[static_cast<std::size_t>(def.entity)].push_back(column);
+  if (column) return void(placed_.insert(column));
   registry_.placeholders.push_back(place_text(place));
   for (const Place& alias : aliases_of(def)) registry_.placeholders.push_back(place_text(alias));
 }
 
-// All columns, in their tables' order; one that found no place says so.
+// All columns, in their tables' order; one that lost its place to another says so.
 void Document::list_metrics() {
-  for (const Entity entity : kAllEntities) {
-    const auto& in_file = columns_[static_cast<std::size_t>(entity)];
+  for (const Entity entity : kAllEntities)
     for (const Column& column : snapshot_->table(entity).columns) {
       if (column.def().hidden) continue;
+      columns_[static_cast<std::size_t>(entity)].push_back(&column);
       MetricDef& def = registry_.metrics.emplace_back(RegistryPart::Metric{column.def(), column.provenance}).def;
-      if (std::find(in_file.begin(), in_file.end(), &column) == in_file.end()) def.file_path = "none";
+      if (place_of(def).root != Root::None && !placed_.contains(&column)) def.file_path = "none";
     }
-  }
   registry_.derived = snapshot_->derived;
 }
 
@@ -183,11 +197,8 @@ void Document::write_raw_lists() {
   const std::vector<Id> invalid = invalid_texts(snapshot_->pools->texts);
   out_.put('{');
   for (const Entity entity : kAllEntities) {
-    std::vector<const Column*> columns = columns_[static_cast<std::size_t>(entity)];
-    if (entity == Entity::Cgroup)
-      if (const Column* paths = snapshot_->table(entity).find(kCgroupPath)) columns.push_back(paths);
     out_.key(name(entity));
-    write_raw(columns, invalid, snapshot_->pools->texts, out_);
+    write_raw(columns_[static_cast<std::size_t>(entity)], invalid, snapshot_->pools->texts, out_);
     out_.put(',');
   }
   out_.close('}');

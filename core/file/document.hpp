@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -42,6 +43,7 @@ class Document {
     std::size_t leaf;
   };
 
+  Layout places_of_contents() const;
   void place_metrics();
   void place_metric(const MetricDef& def, const Column* column, std::vector<Placed>& placed);
   void list_metrics();
@@ -64,7 +66,8 @@ class Document {
   const Vocabulary* vocabulary_;
   Layout layout_;
   std::array<std::vector<LeafContent>, kRoots> contents_;      // by leaf
-  std::array<std::vector<const Column*>, kEntities> columns_;  // those that are in the file
+  std::array<std::vector<const Column*>, kEntities> columns_;  // all but hidden ones
+  std::unordered_set<const Column*> placed_;
   RegistryPart registry_;
   std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // of threads, by row
   std::vector<std::uint32_t> process_rows_;  // per thread row: the process that it stands for, or kNoRow

@@ -43,8 +43,17 @@ void Draft::place(const MetricDef& def, Column& column) {
   if (leaf != KeyNode::kNone) placed_.push_back({&column, found.root, leaf});
 }
 
+// Columns that other tables' rows hang on are there whatever the definitions say.
+void Draft::make_keys() {
+  for (const std::string_view name : {kProcessTgid, kCgroupPath}) {
+    const MetricDef& def = identity_metric(name);
+    if (!snapshot.table(def.entity).find(name)) make_column(def, {});
+  }
+}
+
 // Once all leaves are known: second spellings, which take no other metric's place, and a slot for every leaf.
 void Draft::make_fillers() {
+  make_keys();
   for (const Placed& placed : placed_)
     for (const Place& alias : aliases_of(placed.column->def())) layout.add_alias(alias, placed.leaf);
   for (const Root root : {Root::Thread, Root::Cgroup, Root::Host})

@@ -55,6 +55,7 @@ class Draft {
 
   void make_column(const MetricDef& def, const Provenance& provenance);
   void place(const MetricDef& def, Column& column);
+  void make_keys();
   void make_fillers();
 
   bool prepared_ = false;
