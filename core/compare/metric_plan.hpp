@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/expression.hpp"
 #include "core/compare/spec.hpp"
+#include "core/expression/expression.hpp"
 #include "core/rules/rule_book.hpp"
 #include "core/snapshot/snapshot.hpp"
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "core/file/limits.hpp"
@@ -18,7 +19,7 @@ struct Budget {
 
   bool is_exceeded() const {
     const std::size_t used = columns + kept + pools->bytes() + things * limits::kPooledOverhead;
-    return used > limits::kFreeMemory + limits::kMemoryPerByte * text;
+    return used > std::min(limits::kMemory, limits::kFreeMemory + limits::kMemoryPerByte * text);
   }
 };
 

@@ -33,8 +33,9 @@ std::string Events::where() const {
   };
   for (std::size_t i = row_frame; i < depth_; ++i) append(frames_[i].node->key);
   if (state_ == State::Raw && keep_ != Keep::RowKey) append(raw_name_);
-  if (state_ == State::ThreadsValue || state_ == State::ThreadRows) append(kThreads);
-  if (state_ == State::CgroupsValue || state_ == State::CgroupKeys) append(kCgroups);
+  const bool is_between = table_ == Root::Host;  // rows
+  if (is_between && (state_ == State::ThreadsValue || state_ == State::ThreadRows)) append(kThreads);
+  if (is_between && (state_ == State::CgroupsValue || state_ == State::CgroupKeys)) append(kCgroups);
   if (node_ && (state_ == State::Members || state_ == State::Items || state_ == State::Entries)) append(node_->key);
   return path.empty() ? "the top level" : path;
 }
@@ -113,10 +114,11 @@ bool Events::begin_raw(Keep keep, std::string_view name) {
 bool Events::end_raw() {
   state_ = State::Members;
   if (keep_ == Keep::Nothing) return true;
-  if (raw_.too_large()) return refuse("is more than " + std::to_string(limits::kSectionBytes) + " bytes of text");
+  if (raw_.is_too_large()) return refuse("is more than " + std::to_string(limits::kSectionBytes) + " bytes of text");
   if (keep_ == Keep::RowKey) return keep_row_key();
   std::string json = raw_.take();
   draft_->budget.kept += json.size();
+  if (draft_->budget.is_exceeded()) return refuse(RowFiller::kTooMuch);
   if (raw_name_ == "registry" && keep_ == Keep::Section) return take_registry(json);
   if (raw_name_ == "ctprof" && keep_ == Keep::Section) return take_meta(json);
   if (keep_ == Keep::Section)

@@ -1,6 +1,6 @@
 // What a file may ask of its reader. A hostile file runs into one of these long before memory goes.
 //
-// Real files stay far below: a thread is about 2.7 KiB of text, which shrinks 6 to 60 times.
+// Real files stay far below: a thread is about 2.7 KiB of text, which mostly shrinks 6 to 60 times, and takes 1 KiB of memory.
 
 #pragma once
 
@@ -13,7 +13,7 @@ inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB
 
 inline constexpr std::size_t kFileBytes = kGiB;           // compressed, as it lies on disk
 inline constexpr std::size_t kFreeText = 64 * kMiB;       // text that any file may unfold to ...
-inline constexpr std::size_t kExpansion = 1000;           // ... and for each of its bytes so much more
+inline constexpr std::size_t kExpansion = 4000;           // ... and for each of its bytes so much more: equal rows come to 2500
 inline constexpr std::size_t kThreads = 4 * 1024 * 1024;  // the kernel's PID_MAX_LIMIT
 inline constexpr std::size_t kCgroups = 1024 * 1024;      // rows of cgroup_stats
 inline constexpr std::size_t kColumns = 4096;             // metrics in `registry`, and kinds of unknown keys
@@ -24,7 +24,8 @@ inline constexpr std::size_t kDepth = 32;                 // objects and arrays 
 inline constexpr std::size_t kPathKeys = 8;               // keys from a row down to a metric
 inline constexpr std::size_t kSectionBytes = 64 * kMiB;   // one value that is kept as text, `gaps` for example
 inline constexpr std::size_t kFreeMemory = 256 * kMiB;    // what columns and pools of any file may take ...
-inline constexpr std::size_t kMemoryPerByte = 4;          // ... and for each byte of text read so far so much more
+inline constexpr std::size_t kMemoryPerByte = 2;          // ... and for each byte of text read so far so much more ...
+inline constexpr std::size_t kMemory = 2 * kGiB;          // ... up to this: about two million threads
 inline constexpr std::size_t kPooledOverhead = 64;        // what the pools' own tables take for each thing they hold
 inline constexpr std::size_t kSliceBytes = 128 * kKiB;    // text handed from the decompressor to the parser at once
 

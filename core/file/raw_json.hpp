@@ -17,6 +17,7 @@ class RawCollector {
   // From here on the events are of one value. Without `keep` they are only counted.
   void begin(bool keep) {
     keep_ = keep;
+    is_too_large_ = false;
     depth_ = 0;
     out_.clear();
   }
@@ -46,7 +47,8 @@ class RawCollector {
     return end_of_value();
   }
 
-  bool too_large() const { return out_.size() > limits::kSectionBytes; }
+  // Whether it was more than a section may be; the rest was then only counted.
+  bool is_too_large() const { return is_too_large_; }
   // The value. REQUIRES: complete, and kept.
   std::string take() {
     std::string json(out_.view().substr(0, out_.size() - 1));
@@ -59,12 +61,14 @@ class RawCollector {
 
   bool end_of_value() {
     if (keep_) out_.put(',');
+    if (out_.size() > limits::kSectionBytes) keep_ = !(is_too_large_ = true);
     return depth_ == 0;
   }
 
   JsonOut out_;
   std::size_t depth_ = 0;
   bool keep_ = false;
+  bool is_too_large_ = false;
 };
 
 }  // namespace ctprof

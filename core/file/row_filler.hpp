@@ -41,6 +41,8 @@ struct Slot {
 
 class RowFiller {
  public:
+  static constexpr const char* kTooMuch = "asks for more memory than a file of its size may";
+
   RowFiller() = default;
   // REQUIRES: `pools`, `texts`, which is a way into them, and `budget` outlive it.
   RowFiller(std::size_t leaves, std::size_t most_rows, Pools& pools, TextCache& texts, Budget& budget)
@@ -97,8 +99,6 @@ class RowFiller {
   const std::string& why() const { return why_; }
 
  private:
-  static constexpr const char* kTooMuch = "asks for more memory than a file of its size may";
-
   bool grow();
   // Moves the newest block of cells to the columns.
   void flush();

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/nearest.hpp"
-#include "core/compare/expression.hpp"
+#include "core/expression/expression.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {

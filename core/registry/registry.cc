@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/compare/expression.hpp"
+#include "core/expression/expression.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {

@@ -1,10 +1,10 @@
-#include "core/compare/expression.hpp"
+#include "core/expression/expression.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "core/compare/expression_parser.hpp"
+#include "core/expression/expression_parser.hpp"
 
 namespace ctprof {
 namespace {

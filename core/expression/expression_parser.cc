@@ -1,4 +1,4 @@
-#include "core/compare/expression_parser.hpp"
+#include "core/expression/expression_parser.hpp"
 
 #include <algorithm>
 #include <charconv>

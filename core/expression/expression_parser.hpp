@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "core/compare/expression.hpp"
+#include "core/expression/expression.hpp"
 
 namespace ctprof {
 
