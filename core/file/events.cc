@@ -22,6 +22,7 @@ Entity entity_of(Root root) {
 }  // namespace
 
 std::string Events::where() const {
+  if (!place_.empty()) return place_;
   std::string path;
   const auto row = [&] { return std::string("[") + std::to_string(std::max<std::size_t>(rows_->rows(), 1) - 1) + "]"; };
   if (table_ == Root::Thread) path = std::string(kThreads) + row();
@@ -112,10 +113,13 @@ bool Events::begin_raw(Keep keep, std::string_view name) {
 }
 
 bool Events::end_raw() {
-  state_ = State::Members;
-  if (keep_ == Keep::Nothing) return true;
   if (raw_.is_too_large()) return refuse("is more than " + std::to_string(limits::kSectionBytes) + " bytes of text");
-  if (keep_ == Keep::RowKey) return keep_row_key();
+  const bool fine = keep_ == Keep::Nothing || (keep_ == Keep::RowKey ? keep_row_key() : keep_top_level());
+  if (fine) state_ = State::Members;
+  return fine;
+}
+
+bool Events::keep_top_level() {
   std::string json = raw_.take();
   draft_->budget.kept += json.size();
   if (draft_->budget.is_exceeded()) return refuse(RowFiller::kTooMuch);
@@ -146,7 +150,7 @@ bool Events::keep_row_key() {
 
 bool Events::take_registry(const std::string& json) {
   auto registry = read_registry(json);
-  if (!registry) return refuse(registry.error().text);
+  if (!registry) return refuse_here(registry.error().text);
   if (draft_->is_prepared() || options_->only_registry) {
     late_registry = std::move(*registry);
     return refuse("comes after what it describes");
@@ -159,7 +163,7 @@ bool Events::take_meta(const std::string& json) {
   boost::system::error_code failed;
   FieldReader reader("ctprof");
   reader.object(boost::json::parse(json, failed), draft_->snapshot.meta);
-  if (!reader.complaint().empty()) return refuse(reader.complaint());
+  if (!reader.complaint().empty()) return refuse_here(reader.complaint());
   const std::uint64_t format = draft_->snapshot.meta.format;
   if (format > kFileFormat)
     return refuse("is of format " + std::to_string(format) + "; this version reads up to " + std::to_string(kFileFormat));

@@ -142,6 +142,7 @@ class Events {
   bool begin_raw(Keep keep, std::string_view name);
   bool end_raw();
   bool keep_row_key();
+  bool keep_top_level();
   bool take_registry(const std::string& json);
   bool take_meta(const std::string& json);
   bool prepare();
@@ -173,6 +174,11 @@ class Events {
     why_ = std::move(why);
     return false;
   }
+  // The same for a sentence that begins with the place, as far as the first space.
+  bool refuse_here(const std::string& sentence) {
+    place_ = sentence.substr(0, sentence.find(' '));
+    return refuse(sentence.substr(std::min(sentence.size(), place_.size() + 1)));
+  }
   static bool fail(Failed& failed) {
     failed = boost::json::error::exception;
     return false;
@@ -200,6 +206,7 @@ class Events {
   std::size_t depth_ = 0;
   std::string parts_;
   std::string why_;
+  std::string place_;  // of a refusal that knows better than the parser
 
   RawCollector raw_;
   Keep keep_ = Keep::Nothing;

@@ -3,7 +3,6 @@
 #define BOOST_TEST_MODULE file_bad
 #include <boost/test/unit_test.hpp>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -142,6 +141,9 @@ BOOST_AUTO_TEST_CASE(bombs) {
   says(failure_of_bytes(zstd("{\"a\":" + std::string(200'000'000, ' '))), {"unfolds to more than"});
   says(failure_of_text("{\"a\":\"" + std::string(2'000'000, 'x') + "\"}"), {"string too large"});
   says(failure_of_text("{\"" + std::string(100'000, 'x') + "\":1}"), {"key too large"});
+  std::string list = "[1";
+  for (int item = 0; item < 10'000'000; ++item) list += ",1000000";
+  says(failure_of_text("{\"a\":" + list + "]}"), {"a is more than"});
   std::string rows = "{\"threads\":[";
   for (int row = 0; row < 1'000'000; ++row) rows += "{},";
   says(failure_of_text(rows + "{}]}"), {"asks for more memory"});

@@ -1,0 +1,54 @@
+// Inner loops of the file: a snapshot into JSON text, and text into a snapshot, without compression. Bytes are those of the text.
+
+#include <benchmark/benchmark.h>
+
+#include "core/file/document.hpp"
+#include "core/file/load.hpp"
+#include "tests/unit/file_world.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+Snapshot host_of(bool is_busy) {
+  HostShape shape;
+  shape.threads = 2000;
+  shape.is_busy = is_busy;
+  return IdleHost(shape).make();
+}
+
+class CountingSink final : public TextSink {
+ public:
+  Result<void> write(std::string_view text) override {
+    bytes += text.size();
+    return {};
+  }
+  std::size_t bytes = 0;
+};
+
+void write_json(benchmark::State& state) {
+  const Snapshot snapshot = host_of(state.range(0) != 0);
+  CountingSink sink;
+  for (auto _ : state) {
+    auto done = Document(snapshot, whole_vocabulary()).write(sink);
+    benchmark::DoNotOptimize(done);
+  }
+  state.SetBytesProcessed(static_cast<std::int64_t>(sink.bytes));
+}
+
+void read_json(benchmark::State& state) {
+  StringSink sink;
+  if (!Document(host_of(state.range(0) != 0), whole_vocabulary()).write(sink)) return state.SkipWithError("not written");
+  for (auto _ : state) {
+    auto snapshot = load_text(sink.text(), "bench", whole_vocabulary());
+    benchmark::DoNotOptimize(snapshot);
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(sink.text().size()));
+}
+
+BENCHMARK(write_json)->ArgName("busy")->Arg(0)->Arg(1);
+BENCHMARK(read_json)->ArgName("busy")->Arg(0)->Arg(1);
+
+}  // namespace
+}  // namespace ctprof::tests
+
+BENCHMARK_MAIN();
