@@ -30,7 +30,7 @@ REFUSED = {
     "another_abi": "ABI 2, this ctprof speaks 1",
     "small_plugin": "its table is of size 8",
     "lying_size": "its table says that it is of size 4096, but has 120",
-    "small_metric": "a metric of size 16",
+    "small_metric": "a metric is of size 16",
     "small_offers": "is of size 4, ",
     "null_collect": "NULL for collect",
     "null_metric": "a metric that is NULL",
