@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "core/compare/expression.hpp"
+#include "core/expression/expression.hpp"
 
 namespace ctprof {
 namespace {
