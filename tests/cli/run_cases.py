@@ -10,10 +10,10 @@ A case file holds paragraphs like
     [2]
 
 The command is one of sh. Below it stands what it says on standard output and standard error together, then its exit status in
-brackets unless that is 0. `...` stands for any part of a line, and alone on a line for any lines. `# ...` is a comment. `needs root`
-or `needs PROGRAM` skips what follows in the file where that is missing. All commands of a file run in one empty directory; ctprof
-is on their PATH, $FIXTURES is the directory of recorded trees, and `$MEASURE COMMAND...` runs a command and then says how it ended and what
-memory it took.
+brackets unless that is 0. `...` stands for any part of a line, and alone on a line for any lines. `# ...` is a comment. `needs root`,
+`needs mounts` or `needs PROGRAM` skips what follows in the file where that is missing. All commands of a file run in one empty
+directory; ctprof is on their PATH, $FIXTURES is the directory of recorded trees, and `$MEASURE COMMAND...` runs a command and then
+says how it ended and what memory it took.
 """
 
 import os
@@ -22,6 +22,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+from product_copy import product_copy
 
 TIMEOUT = 60
 
@@ -34,8 +37,15 @@ class Case:
         self.status = 0
 
 
+def can_mount():
+    """Root may mount in a namespace of its own; not in a chroot whose root is no mount, nor without the capability."""
+    return subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def needs_are_met(need):
-    return os.geteuid() == 0 if need == "root" else shutil.which(need) is not None
+    if need == "root":
+        return os.geteuid() == 0
+    return can_mount() if need == "mounts" else shutil.which(need) is not None
 
 
 def parse(path):
@@ -91,9 +101,9 @@ def complaint(case, status, said):
 
 def environment_in(directory):
     """A PATH that has the ctprof under test, and nothing of the caller's that would change what it says."""
-    programs = os.path.join(directory, "bin")
-    os.mkdir(programs)
-    os.symlink(os.path.realpath(os.environ["CTPROF"]), os.path.join(programs, "ctprof"))
+    product = os.path.join(directory, "product")
+    os.mkdir(product)
+    programs = os.path.dirname(product_copy(os.environ["CTPROF"], product))
     fixtures = os.path.realpath(os.environ["FIXTURES"])
     measure = os.path.join(os.path.dirname(os.path.realpath(__file__)), "measure.py")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}

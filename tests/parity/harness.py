@@ -3,6 +3,7 @@
 The build passes: CTPROF, SLEEPERS, CHURN (programs) and FIXTURES (a directory).
 """
 
+import functools
 import os
 import select
 import subprocess
@@ -10,6 +11,9 @@ import sys
 import tempfile
 import time
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+from product_copy import product_copy
 
 CTPROF = os.environ.get("CTPROF", "ctprof")
 FIXTURES = os.environ.get("FIXTURES", os.path.join(os.path.dirname(__file__), "..", "fixtures"))
@@ -34,8 +38,16 @@ def scratch():
     return directory
 
 
+@functools.cache
+def reachable():
+    """A directory that lives as long as we do, and in it a ctprof that other users can run."""
+    directory = scratch()
+    return directory, product_copy(CTPROF, directory.name)
+
+
 def run(*words, prefix=()):
-    return subprocess.run([*prefix, CTPROF, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
+    program = reachable()[1] if prefix else CTPROF
+    return subprocess.run([*prefix, program, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
                           errors="surrogateescape")
 
 

@@ -1,0 +1,19 @@
+"""A copy of the built ctprof and its plugins where any user can reach it; a build tree may lie in somebody's closed home."""
+
+import glob
+import os
+import shutil
+
+
+def product_copy(ctprof, directory):
+    """Copies into `directory`, which has the shape of a build tree then; returns the path of the program."""
+    program = os.path.realpath(ctprof)
+    build = os.path.dirname(os.path.dirname(os.path.dirname(program)))
+    copy = os.path.join(directory, "tools", "ctprof", "ctprof")
+    os.makedirs(os.path.dirname(copy))
+    shutil.copy(program, copy)
+    os.mkdir(os.path.join(directory, "plugins"))
+    for plugin in glob.glob(os.path.join(build, "plugins", "*.so")):
+        shutil.copy(plugin, os.path.join(directory, "plugins"))
+    with open(os.path.join(directory, "build.ninja"), "w", encoding="utf-8"):
+        return copy
