@@ -57,7 +57,8 @@ Error check(RegistryPart& registry) {
   std::unordered_set<std::string_view> names;
   for (const auto& [def, provenance] : registry.metrics) {
     if (!names.insert(def.name).second) return {"registry.metrics has '" + def.name + "' twice"};
-    if (const std::string why = objection(def); !why.empty()) return {"registry.metrics has a bad one, '" + def.name + "': " + why};
+    if (const std::string why = objection(def); !why.empty())
+      return {"registry.metrics has a bad one, '" + def.name + "': " + why};
   }
   return {};
 }
