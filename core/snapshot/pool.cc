@@ -1,14 +1,21 @@
 #include "core/snapshot/pool.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <new>
+#include <utility>
 
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kFirstBlock = 64 * 1024;
+constexpr std::size_t kHugePage = 2 * 1024 * 1024;
 constexpr std::size_t kAlignment = alignof(std::max_align_t);
+
+constexpr std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit - 1) / unit * unit; }
 
 std::string_view as_bytes(std::span<const std::uint64_t> words) {
   return {reinterpret_cast<const char*>(words.data()), words.size_bytes()};
@@ -16,14 +23,20 @@ std::string_view as_bytes(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
+// The second block is a huge page, and so are all after it: filling it then costs one page fault and not 512. Where the kernel has none
+// to give, it is a block like any other.
+void Arena::grow(std::size_t least) {
+  const std::size_t alignment = blocks_.empty() ? kAlignment : kHugePage;
+  const std::size_t size = round_up(least, blocks_.empty() ? kFirstBlock : kHugePage);
+  blocks_.emplace_back(static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment})), Deleter{alignment});
+  if (alignment == kHugePage) madvise(blocks_.back().get(), size, MADV_HUGEPAGE);
+  next_ = blocks_.back().get();
+  left_ = size;
+}
+
 void* Arena::take(std::size_t size) {
-  size = (size + kAlignment - 1) / kAlignment * kAlignment;
-  if (size > left_) {
-    const std::size_t block = std::max(size, kBlock);
-    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(block));
-    next_ = blocks_.back().get();
-    left_ = block;
-  }
+  size = round_up(size, kAlignment);
+  if (size > left_) grow(size);
   std::byte* at = next_;
   next_ += size;
   left_ -= size;
@@ -39,12 +52,31 @@ std::string_view Arena::copy(std::string_view text) {
 }
 
 Id TextPool::intern(std::string_view text) {
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(text));
   const std::lock_guard lock(mutex_);
-  if (const auto known = ids_.find(text); known != ids_.end()) return known->second;
-  const Id id = static_cast<Id>(texts_.size());
+  Place* place = &find(text, hash);
+  if (place->next_id != 0) return place->next_id - 1;
+  if (2 * (texts_.size() + 1) > places_.size()) {
+    grow();
+    place = &find(text, hash);
+  }
   texts_.push_back(arena_.copy(text));
-  ids_.emplace(texts_.back(), id);
-  return id;
+  *place = {hash, static_cast<Id>(texts_.size())};
+  return place->next_id - 1;
+}
+
+// Where the text is, or where it would go.
+TextPool::Place& TextPool::find(std::string_view text, std::uint32_t hash) {
+  for (std::size_t at = hash;; ++at) {
+    Place& place = places_[at & (places_.size() - 1)];
+    if (place.next_id == 0 || (place.hash == hash && texts_[place.next_id - 1] == text)) return place;
+  }
+}
+
+void TextPool::grow() {
+  const std::vector<Place> old = std::exchange(places_, std::vector<Place>(2 * places_.size()));
+  for (const Place& place : old)
+    if (place.next_id != 0) find(texts_[place.next_id - 1], place.hash) = place;
 }
 
 void TextPool::resolve(std::span<const Id> ids, std::span<ctprof_text> out) const {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -33,7 +34,13 @@ class Arena {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  struct Deleter {
+    std::size_t alignment;
+    void operator()(std::byte* block) const { ::operator delete (block, std::align_val_t{alignment}); }
+  };
+  void grow(std::size_t least);
+
+  std::vector<std::unique_ptr<std::byte[], Deleter>> blocks_;
   std::size_t left_ = 0;
   std::byte* next_ = nullptr;
   std::size_t bytes_ = 0;
@@ -49,10 +56,18 @@ class TextPool {
   void resolve(std::span<const Id> ids, std::span<ctprof_text> out) const;
 
  private:
+  // A hash table in one piece: with names by the ten thousand, following a list from bucket to bucket is what costs.
+  struct Place {
+    std::uint32_t hash = 0;
+    Id next_id = 0;  // the text's id and one; 0: free
+  };
+  Place& find(std::string_view text, std::uint32_t hash);
+  void grow();
+
   mutable std::mutex mutex_;
   Arena arena_;
   std::deque<std::string_view> texts_;
-  std::unordered_map<std::string_view, Id> ids_;
+  std::vector<Place> places_ = std::vector<Place>(256);  // a power of two of them, at most half taken
 };
 
 // Bitsets (words of 64 bits, no trailing zero word) and arrays.
