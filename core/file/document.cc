@@ -149,7 +149,7 @@ void Document::place_kept_keys(Entity entity) {
 void Document::place_nulls() {
   for (KeyNode& node : layout_.tree(Root::Host).children) {
     if (!is_listed(vocabulary_->objects, node.key) || has_value(node, contents(Root::Host))) continue;
-    node = {node.key, contents(Root::Host).size(), {}};
+    node = KeyNode(node.key, contents(Root::Host).size());
     contents(Root::Host).emplace_back().absent = "null";
   }
 }

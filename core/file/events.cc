@@ -72,8 +72,9 @@ bool Events::find_member(std::string_view name) {
     for (std::size_t i = 0; i < frame.node->children.size(); ++i) lookup.emplace(frame.node->children[i].key, i);
   const auto found = lookup.find(name);
   if (found != lookup.end()) {
-    frame.next = found->second + 1;
     node_ = &frame.node->children[found->second];
+    *frame.next = node_;
+    frame.next = &node_->follower;
     return true;
   }
   return begin_raw(depth_ == 1 ? Keep::Object : Keep::RowKey, name);
@@ -98,7 +99,8 @@ bool Events::prepare() {
   else
     draft_->prepare(*vocabulary_);
   rows_ = &draft_->filler(Root::Host);
-  frames_[0].node = &draft_->layout.tree(Root::Host);
+  depth_ = 0;
+  enter(draft_->layout.tree(Root::Host));
   return said(rows_->begin_row());
 }
 
@@ -173,7 +175,7 @@ bool Events::take_meta(const std::string& json) {
 
 // --- brackets ---
 
-bool Events::begin_row(RowFiller& rows, const KeyNode& tree) {
+bool Events::begin_row(RowFiller& rows, KeyNode& tree) {
   rows_ = &rows;
   if (!rows.begin_row()) return refuse(rows.why());
   enter(tree);

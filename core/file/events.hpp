@@ -106,35 +106,21 @@ class Events {
   enum class Keep { Nothing, Section, Object, RowKey };
 
   struct Frame {
-    const KeyNode* node;
-    std::size_t next;  // the child that comes next if this row is like others
+    KeyNode* node;
+    KeyNode** next;  // where the child is noted that comes next if this row is like the one before
   };
 
   bool key(std::string_view name) {
     if (state_ == State::Members) {
       Frame& frame = frames_[depth_ - 1];
-      const auto& children = frame.node->children;
-      if (frame.next < children.size() && is_same(children[frame.next].key, name)) {
-        node_ = &children[frame.next++];
+      KeyNode* const guess = *frame.next;
+      if (guess && guess->is(name)) {
+        node_ = guess;
+        frame.next = &guess->follower;
         return true;
       }
     }
     return other_key(name);
-  }
-  // Equality in line: a million short keys are not worth as many calls.
-  static bool is_same(const std::string& a, std::string_view b) {
-    constexpr std::size_t kWord = sizeof(std::uint64_t);
-    const std::size_t size = b.size();
-    if (a.size() != size) return false;
-    if (size < kWord) return std::equal(b.begin(), b.end(), a.begin());
-    for (std::size_t at = 0; at + kWord < size; at += kWord)
-      if (word(a.data() + at) != word(b.data() + at)) return false;
-    return word(a.data() + size - kWord) == word(b.data() + size - kWord);
-  }
-  static std::uint64_t word(const char* bytes) {
-    std::uint64_t value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
   }
   bool other_key(std::string_view name);
   bool find_member(std::string_view name);
@@ -159,10 +145,10 @@ class Events {
   bool boolean(bool value);
   bool null();
 
-  bool begin_row(RowFiller& rows, const KeyNode& tree);
+  bool begin_row(RowFiller& rows, KeyNode& tree);
   bool end_row();
-  void enter(const KeyNode& node) {
-    frames_[depth_++] = {&node, 0};
+  void enter(KeyNode& node) {
+    frames_[depth_++] = {&node, &node.first};
     node_ = nullptr;
   }
   Slot& slot() { return rows_->slot(node_->leaf); }
@@ -199,8 +185,8 @@ class Events {
   PassOptions* options_;
   Draft* draft_;
   State state_ = State::Start;
-  const KeyNode* node_ = nullptr;  // in Members: what the last key names
-  RowFiller* rows_ = nullptr;      // the table whose row this is
+  KeyNode* node_ = nullptr;    // in Members: what the last key names
+  RowFiller* rows_ = nullptr;  // the table whose row this is
   Root table_ = Root::Host;
   std::array<Frame, limits::kPathKeys + 2> frames_{};
   std::size_t depth_ = 0;

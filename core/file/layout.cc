@@ -45,7 +45,7 @@ void plant(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf
   for (const std::string& key : keys) {
     KeyNode* next = node->find(key);
     if (!next) {
-      node->children.push_back({key, KeyNode::kNone, {}});
+      node->children.emplace_back(key);
       next = &node->children.back();
     }
     node = next;
@@ -83,6 +83,10 @@ std::vector<Place> aliases_of(const MetricDef& def) {
     if (is_fine(place.keys)) places.push_back(place);
   }
   return places;
+}
+
+KeyNode::KeyNode(std::string name, std::size_t number) : key(std::move(name)), leaf(number) {
+  std::copy_n(key.begin(), std::min(key.size(), head.size()), head.begin());
 }
 
 KeyNode* KeyNode::find(std::string_view name) {

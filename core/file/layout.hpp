@@ -11,6 +11,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,15 +43,40 @@ Place parse_place(std::string_view text);
 // An object, or a leaf.
 struct KeyNode {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kHead = 32;
+
+  KeyNode() = default;
+  explicit KeyNode(std::string name, std::size_t number = kNone);
 
   std::string key;
   std::size_t leaf = kNone;
-  std::vector<KeyNode> children;  // of an object, in the order of the file
+  std::vector<KeyNode> children;   // of an object, in the order of the file
+  std::array<char, kHead> head{};  // of the key, zero beyond it
+  // The reader's guesses, taken from the row before: the child that comes first, and the sibling that comes after this.
+  KeyNode* first = nullptr;
+  KeyNode* follower = nullptr;
 
   bool is_leaf() const { return leaf != kNone; }
+  // Whether the key is `name`; a million short names are not worth as many calls and looks elsewhere.
+  bool is(std::string_view name) const;
   KeyNode* find(std::string_view name);
   const KeyNode* find(std::string_view name) const;
 };
+
+inline bool KeyNode::is(std::string_view name) const {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const auto word = [](const char* bytes) {
+    std::uint64_t value;
+    std::memcpy(&value, bytes, kWord);
+    return value;
+  };
+  const std::size_t size = name.size();
+  if (key.size() != size) return false;
+  if (size < kWord || size > kHead) return key == name;
+  for (std::size_t at = 0; at + kWord < size; at += kWord)
+    if (word(head.data() + at) != word(name.data() + at)) return false;
+  return word(head.data() + size - kWord) == word(name.data() + size - kWord);
+}
 
 class Layout {
  public:

@@ -27,6 +27,6 @@ inline constexpr std::size_t kFreeMemory = 256 * kMiB;    // what columns and po
 inline constexpr std::size_t kMemoryPerByte = 2;          // ... and for each byte of text read so far so much more ...
 inline constexpr std::size_t kMemory = 2 * kGiB;          // ... up to this: about two million threads
 inline constexpr std::size_t kPooledOverhead = 64;        // what the pools' own tables take for each thing they hold
-inline constexpr std::size_t kSliceBytes = 128 * kKiB;    // text handed from the decompressor to the parser at once
+inline constexpr std::size_t kSliceBytes = 64 * kKiB;     // text handed from the decompressor to the parser at once
 
 }  // namespace ctprof::limits

@@ -24,7 +24,7 @@
 namespace ctprof {
 
 struct Slot {
-  static constexpr std::size_t kBlock = 64;  // rows
+  static constexpr std::size_t kBlock = 128;  // rows
   enum class Kind : std::uint8_t { Skip, U64, I64, F64, Bool, ZeroOne, Text, Bits, Array, Map };
 
   Kind kind = Kind::Skip;  // Skip: whatever stands there is passed over

@@ -30,7 +30,7 @@ Result<std::string_view> UnfoldedText::next() {
   std::unique_lock lock(mutex_);
   if (reading_) ++taken_;
   reading_ = false;
-  changed_.notify_all();
+  if (filled_ - taken_ <= kSlices / 2) changed_.notify_all();
   changed_.wait(lock, [&] { return taken_ < filled_ || ended_; });
   if (taken_ < filled_) {
     reading_ = true;
@@ -77,7 +77,8 @@ Error UnfoldedText::unfold() {
 
 UnfoldedText::Slice* UnfoldedText::wait_for_room() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return filled_ - taken_ < kSlices || abandoned_; });
+  // Once full it waits for half of the room, so that it is woken for several slices and not for each.
+  if (filled_ - taken_ == kSlices) changed_.wait(lock, [&] { return filled_ - taken_ <= kSlices / 2 || abandoned_; });
   return abandoned_ ? nullptr : &slices_[filled_ % kSlices];
 }
 

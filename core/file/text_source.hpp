@@ -47,7 +47,7 @@ class UnfoldedText final : public TextSource {
     std::string text;
     std::size_t size = 0;
   };
-  static constexpr std::size_t kSlices = 4;
+  static constexpr std::size_t kSlices = 8;
 
   void run();
   Error unfold();
