@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""Every plugin alone, every pair, and all: who the threads are stays whole, and nobody warns of what is not theirs to fill."""
+
+import itertools
+import json
+import os
+import unittest
+
+import file_json
+import harness
+import plain_reader
+
+IDENTITY = ["tid", "tgid", "pcomm", "comm", "cgroup", "start_time_clock_ticks"]
+
+
+def plugins():
+    done = harness.run("plugins", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return sorted(plugin["name"] for plugin in json.loads(done.stdout)["plugins"])
+
+
+def subsets(names):
+    return [*itertools.combinations(names, 1), *itertools.combinations(names, 2), tuple(names)]
+
+
+class Subsets(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.directory = scratch.name
+        self.tree = plain_reader.Tree("/")
+
+    def identities(self, pid):
+        rows = {(tgid, tid): plain_reader.read_thread(self.tree, tgid, tid) for tgid, tid in self.tree.threads() if tgid == pid}
+        return {key: {name: row[name] for name in IDENTITY} for key, row in rows.items()}
+
+    def capture(self, subset):
+        path = os.path.join(self.directory, "-".join(subset) + ".ctprof.zst")
+        return path, harness.capture(path, before=("--plugins", ",".join(subset)))
+
+    def foreign_warnings(self, lines, subset, metrics):
+        """Lines that speak neither for a plugin of the subset nor of a metric of its own."""
+        speakers = [*(f"ctprof: {name}: " for name in subset), *(f"ctprof: without {name}" for name in metrics)]
+        return [line for line in lines if not line.startswith(tuple(speakers))]
+
+    def check(self, subset, expected, pid):
+        path, done = self.capture(subset)
+        captured = file_json.load(path)
+        self.assertEqual(list(captured.faults()), [])
+        found = {key: {name: row[name] for name in IDENTITY} for key, row in captured.threads.items() if key[0] == pid}
+        self.assertEqual(found, expected, "other threads, or with other names")
+        self.assertIn(next(iter(expected.values()))["cgroup"].decode(), captured.cgroups)
+        self.assertEqual(self.foreign_warnings(done.stderr.splitlines(), subset, captured.metrics), [])
+        filled_by = {metric.get("filled_by") for metric in captured.metrics.values()} - {None, ""}
+        self.assertLessEqual(filled_by, set(subset) | {"core"}, "filled by a plugin that was not asked for")
+        self.check_silent("show", path, "--group-by", "comm-exact")
+        self.check_silent("compare", path, path)
+
+    def check_silent(self, *words):
+        done = harness.run(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), f"{words} gave {done.returncode}: {done.stderr}")
+
+    def test_subsets(self):
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            expected = harness.settled(lambda: self.identities(sleepers.pid))
+            for subset in subsets(plugins()):
+                with self.subTest(plugins=",".join(subset)):
+                    self.check(subset, expected, sleepers.pid)
+
+
+if __name__ == "__main__":
+    harness.main()
