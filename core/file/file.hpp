@@ -31,6 +31,9 @@ struct Written {
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const std::string& path,
                            const WriteOptions& options = {});
 
+// Whether a file could be written there now, asked before work that would be lost otherwise.
+Result<void> check_output(const std::string& path);
+
 // Reads a file of ours or the reference's in one pass; "-" reads standard input. `vocabulary` types the columns of a file that has no
 // registry of its own; a file that has one is read by that alone. The error names the file, the place and the reason.
 Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary);

@@ -58,6 +58,19 @@ Result<OutFile> OutFile::create(const std::string& path) {
   return errno_error("writing", path, errno);
 }
 
+// A pipe or device is only asked: opening it could wait for a reader, or be taken for all that there is to read.
+Result<void> OutFile::check(const std::string& path) {
+  struct stat found {};
+  if (path == "-") return {};
+  if (exists(path, found) && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
+    if (::access(path.c_str(), W_OK) != 0) return errno_error("writing", path, errno);
+    return {};
+  }
+  const auto file = create(path);
+  if (!file) return file.error();
+  return {};
+}
+
 OutFile::OutFile(OutFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),

@@ -39,6 +39,8 @@ class StringSink final : public TextSink {
 class OutFile {
  public:
   static Result<OutFile> create(const std::string& path);
+  // Whether it could be created now; nothing is left behind.
+  static Result<void> check(const std::string& path);
   OutFile(OutFile&& other) noexcept;
   OutFile& operator=(OutFile&&) = delete;
   ~OutFile();

@@ -15,4 +15,6 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
   return Written{sink.text_bytes(), file->bytes()};
 }
 
+Result<void> check_output(const std::string& path) { return OutFile::check(path); }
+
 }  // namespace ctprof
