@@ -74,6 +74,7 @@ class Capture {
       Column& column = snapshot_.table(unfilled.field->def.entity).add(unfilled.field->def, unfilled.gap);
       column.provenance = {{}, {}, unfilled.gap, unfilled.reason};
     }
+    note_within_reach(snapshot_);
     summarise(sources_, snapshot_);
     for (Table& table : snapshot_.tables) std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
     snapshot_.derived = registry_.derived();
@@ -123,6 +124,7 @@ Result<Snapshot> capture_pid(Registry& registry, std::uint64_t pid, CaptureOptio
 }
 
 Result<Written> capture_to(Registry& registry, const std::string& path, const CaptureOptions& options) {
+  if (auto possible = check_output(path); !possible) return possible.error();
   const auto snapshot = capture(registry, options);
   if (!snapshot) return snapshot.error();
   return write_file(*snapshot, registry.vocabulary(), path);

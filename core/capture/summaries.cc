@@ -63,6 +63,13 @@ class SummaryObject {
   std::string inner_;
 };
 
+// The only name, or the first and how many others there are.
+std::string named(const std::vector<std::string_view>& names) {
+  const std::string first(names.front());
+  if (names.size() == 1) return first;
+  return first + " and " + std::to_string(names.size() - 1) + (names.size() == 2 ? " other metric" : " other metrics");
+}
+
 // Whether two sources of one plugin speak with one voice.
 bool share_summary(const SourceRun& a, const SourceRun& b) {
   const char* key_a = a.source().table.summary_key;
@@ -99,6 +106,20 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies, 
 }
 
 }  // namespace
+
+void note_within_reach(Snapshot& snapshot) {
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> reasons;
+  for (const Table& table : snapshot.tables)
+    for (const Column& column : table.columns) {
+      const Provenance& why = column.provenance;
+      if (!why.plugin.empty() || (why.gap != Gap::Denied && why.gap != Gap::SwitchedOff)) continue;
+      auto known = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) { return reason.first == why.reason; });
+      if (known == reasons.end()) known = reasons.insert(known, {why.reason, {}});
+      known->second.push_back(column.def().name);
+    }
+  for (const auto& [reason, names] : reasons)
+    snapshot.meta.notes.push_back("without " + named(names) + ": " + std::string(reason));
+}
 
 void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot) {
   for (SourceRun& run : sources) snapshot.meta.sources.push_back(run.finish());

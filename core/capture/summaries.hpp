@@ -9,6 +9,9 @@
 
 namespace ctprof {
 
+// Notes, a sentence for each reason, the columns that nobody fills but somebody could: for want of a permission, or behind a switch.
+void note_within_reach(Snapshot& snapshot);
+
 // Ends every source, notes its cost, and lets it speak.
 void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot);
 
