@@ -4,64 +4,142 @@
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
+#include "core/compare/cgroup_key.hpp"
+#include "core/compare/name_pattern.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
 namespace {
 
+constexpr char kBetweenParts = '\0';  // can be in no name of a process, thread or cgroup
+
 // What an axis reads of a thread.
 struct Axis {
   GroupBy by;
-  std::string_view column;
+  std::vector<std::string_view> columns;
 };
 // To add an axis, add a line here and its word in spec.cc.
-constexpr Axis kAxes[] = {{GroupBy::Pcomm, kPcomm}, {GroupBy::CommExact, kComm}};
-
 const Axis& axis_of(GroupBy by) {
-  return *std::find_if(std::begin(kAxes), std::end(kAxes), [&](const Axis& axis) { return axis.by == by; });
+  static const std::vector<Axis> axes{{GroupBy::Pcomm, {kPcomm}},
+                                      {GroupBy::Cgroup, {kCgroup}},
+                                      {GroupBy::Comm, {kComm}},
+                                      {GroupBy::CommExact, {kComm}},
+                                      {GroupBy::All, {kCgroup, kPcomm, kComm}}};
+  return *std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.by == by; });
 }
 
-// Provisional indices of groups, in order of appearance.
-using Known = std::unordered_map<std::string_view, std::uint32_t>;
+// Provisional indices, in order of appearance.
+using Known = std::unordered_map<std::string, std::uint32_t>;
 
-std::uint32_t index_of(Known& known, std::string_view key) {
-  return known.try_emplace(key, static_cast<std::uint32_t>(known.size())).first->second;
+std::uint32_t index_of(Known& known, std::string key) {
+  return known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size())).first->second;
 }
 
-// The provisional group of each thread. A thread whose name could not be read falls under the empty name.
-std::vector<std::uint32_t> group_threads(const Snapshot& snapshot, const Axis& axis, Known& known) {
-  std::vector<std::uint32_t> groups(snapshot.threads().rows);
-  const Column* column = snapshot.threads().find(axis.column);
-  if (!column || column->def().storage != Storage::String) {
-    if (!groups.empty()) std::fill(groups.begin(), groups.end(), index_of(known, {}));
-    return groups;
+std::vector<std::string> in_order(const Known& known) {
+  std::vector<std::string> names(known.size());
+  for (const auto& [name, index] : known) names[index] = name;
+  return names;
+}
+
+// The distinct names in some columns of all sides, and which of them each cell has. A cell without a name has the empty one.
+class Names {
+ public:
+  std::vector<std::uint32_t> take(const Snapshot& snapshot, const Table& table, std::string_view name) {
+    const Column* column = table.find(name);
+    if (!column || column->def().storage != Storage::String) return std::vector<std::uint32_t>(table.rows, index_of(known_, {}));
+    std::vector<std::uint32_t> of_row(table.rows), of_id(snapshot.pools->texts.size(), kNoGroup);
+    const auto ids = column->ids();
+    for (std::size_t row = 0; row < of_row.size(); ++row)
+      of_row[row] = column->has_value(row) ? of_text(of_id, ids[row], *snapshot.pools) : index_of(known_, {});
+    return of_row;
   }
+
+  std::vector<std::string> all() const { return in_order(known_); }
+
+ private:
   // Names repeat, so each is looked up once.
-  std::vector<std::uint32_t> group_of_id(snapshot.pools->texts.size(), kNoGroup);
-  const auto ids = column->ids();
-  for (std::size_t row = 0; row < groups.size(); ++row) {
-    if (!column->has_value(row)) {
-      groups[row] = index_of(known, {});
-      continue;
-    }
-    std::uint32_t& group = group_of_id[ids[row]];
-    if (group == kNoGroup) group = index_of(known, snapshot.pools->texts[ids[row]]);
-    groups[row] = group;
+  std::uint32_t of_text(std::vector<std::uint32_t>& of_id, Id id, const Pools& pools) {
+    if (of_id[id] == kNoGroup) of_id[id] = index_of(known_, std::string(pools.texts[id]));
+    return of_id[id];
   }
-  return groups;
+
+  Known known_;
+};
+
+std::vector<std::string> keys_of(const std::vector<std::string>& names, std::string_view column, const Spec& spec) {
+  if (column == kCgroup) return cgroup_keys(names, spec.cgroups);
+  if (spec.literal_names || spec.group_by == GroupBy::CommExact) return names;
+  return name_patterns(names);
 }
 
-// Groups in the order of their names, and the new index of each provisional one.
-std::vector<std::uint32_t> sort_names(const Known& known, std::vector<std::string>& names) {
-  std::vector<std::pair<std::string_view, std::uint32_t>> sorted(known.begin(), known.end());
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<std::uint32_t> new_index(sorted.size());
-  for (const auto& [name, provisional] : sorted) {
-    new_index[provisional] = static_cast<std::uint32_t>(names.size());
-    names.emplace_back(name);
+using Rows = std::vector<std::uint32_t>;
+
+// Keys, and which of them each thread of each side has, and each cgroup where the axis has room for it.
+struct Keyed {
+  std::vector<std::string> keys;
+  std::vector<Rows> threads, cgroups;
+
+  template <class Each>
+  void for_each_row(Each each) {
+    for (auto* tables : {&threads, &cgroups})
+      for (Rows& rows : *tables)
+        for (std::uint32_t& row : rows)
+          if (row != kNoGroup) row = each(row);
   }
-  return new_index;
+};
+
+// Gives equal keys one index.
+void unite(Keyed& keyed) {
+  Known known;
+  Rows index;
+  for (const std::string& key : keyed.keys) index.push_back(index_of(known, key));
+  keyed.for_each_row([&](std::uint32_t row) { return index[row]; });
+  keyed.keys = in_order(known);
+}
+
+Keyed key_column(std::span<const Snapshot* const> sides, std::string_view column, const Spec& spec) {
+  Keyed keyed;
+  Names names;
+  for (const Snapshot* side : sides) {
+    keyed.threads.push_back(names.take(*side, side->threads(), column));
+    const Table& cgroups = side->table(Entity::Cgroup);
+    const bool has_room = spec.group_by == GroupBy::Cgroup;
+    keyed.cgroups.push_back(has_room ? names.take(*side, cgroups, kCgroupPath) : Rows(cgroups.rows, kNoGroup));
+  }
+  keyed.keys = keys_of(names.all(), column, spec);
+  unite(keyed);
+  return keyed;
+}
+
+// Both keys at once, for each thread.
+void combine(Keyed& keyed, const Keyed& other) {
+  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  std::vector<std::string> keys;
+  for (std::size_t side = 0; side < keyed.threads.size(); ++side)
+    for (std::size_t row = 0; row < keyed.threads[side].size(); ++row) {
+      std::uint32_t& own = keyed.threads[side][row];
+      const std::uint32_t its = other.threads[side][row];
+      const auto [place, is_new] = known.try_emplace(std::uint64_t{own} << 32 | its, static_cast<std::uint32_t>(keys.size()));
+      if (is_new) keys.push_back(keyed.keys[own] + kBetweenParts + other.keys[its]);
+      own = place->second;
+    }
+  keyed.keys = std::move(keys);
+}
+
+// Puts the keys in the order of their bytes.
+void sort_keys(Keyed& keyed) {
+  Rows order(keyed.keys.size()), new_index(keyed.keys.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return keyed.keys[a] < keyed.keys[b]; });
+  std::vector<std::string> sorted;
+  for (const std::uint32_t old : order) {
+    new_index[old] = static_cast<std::uint32_t>(sorted.size());
+    sorted.push_back(std::move(keyed.keys[old]));
+  }
+  keyed.for_each_row([&](std::uint32_t row) { return new_index[row]; });
+  keyed.keys = std::move(sorted);
 }
 
 std::span<const std::uint64_t> numbers(const Table& table, std::string_view name) {
@@ -99,13 +177,14 @@ std::vector<std::uint32_t> count_rows(const std::vector<std::uint32_t>& of_row, 
   return rows;
 }
 
-// What follows from the groups of the threads.
-SideGroups finish(const Snapshot& snapshot, std::vector<std::uint32_t> of_thread, const Grouping& grouping) {
+// What follows from the groups of the threads and cgroups.
+SideGroups finish(const Snapshot& snapshot, std::vector<std::uint32_t> of_thread, std::vector<std::uint32_t> of_cgroup,
+                  const Grouping& grouping) {
   SideGroups side;
   const auto rows_of = [&](Entity entity) -> auto& { return side.of_row[static_cast<std::size_t>(entity)]; };
   rows_of(Entity::Thread) = std::move(of_thread);
   rows_of(Entity::Process) = group_processes(snapshot, rows_of(Entity::Thread));
-  rows_of(Entity::Cgroup).assign(snapshot.table(Entity::Cgroup).rows, kNoGroup);
+  rows_of(Entity::Cgroup) = std::move(of_cgroup);
   rows_of(Entity::Host).assign(snapshot.table(Entity::Host).rows, 0);
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     side.rows_of[entity] = count_rows(side.of_row[entity], grouping.count(static_cast<Entity>(entity)));
@@ -119,16 +198,24 @@ const std::string& Grouping::name(Entity entity, std::uint32_t group) const {
   return entity == Entity::Host ? host : names[group];
 }
 
-Grouping group_rows(std::span<const Snapshot* const> sides, GroupBy by) {
-  Known known;
-  std::vector<std::vector<std::uint32_t>> of_thread;
-  for (const Snapshot* side : sides) of_thread.push_back(group_threads(*side, axis_of(by), known));
-  Grouping grouping;
-  const auto new_index = sort_names(known, grouping.names);
-  for (std::size_t side = 0; side < sides.size(); ++side) {
-    for (std::uint32_t& group : of_thread[side]) group = new_index[group];
-    grouping.sides.push_back(finish(*sides[side], std::move(of_thread[side]), grouping));
+std::vector<std::string_view> key_parts(std::string_view name) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = name.find(kBetweenParts);
+    parts.push_back(name.substr(0, end));
+    if (end == name.npos) return parts;
+    name.remove_prefix(end + 1);
   }
+}
+
+Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec) {
+  const Axis& axis = axis_of(spec.group_by);
+  Keyed keyed = key_column(sides, axis.columns.front(), spec);
+  for (std::size_t i = 1; i < axis.columns.size(); ++i) combine(keyed, key_column(sides, axis.columns[i], spec));
+  sort_keys(keyed);
+  Grouping grouping{std::move(keyed.keys), {}};
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    grouping.sides.push_back(finish(*sides[side], std::move(keyed.threads[side]), std::move(keyed.cgroups[side]), grouping));
   return grouping;
 }
 

@@ -1,7 +1,8 @@
 // Grouping: which rows share one key.
 //
-// Threads are grouped by an axis; a process follows its leader; the host is one group of its own, whatever the axis. One list of
-// groups serves all sides that are compared, so a group has one index on each.
+// Threads are grouped by an axis; a process follows its leader; a cgroup falls under its path where that is the axis, and nowhere else;
+// the host is one group of its own, whatever the axis. One list of groups serves all sides that are compared, so a group has one
+// index on each, and names have the same pattern on each.
 //
 // What is here:   keys, and the group of each row.
 // What is not:    what becomes of the readings (compare/rollup.hpp).
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compare/spec.hpp"
@@ -34,14 +36,21 @@ struct SideGroups {
 };
 
 struct Grouping {
-  std::vector<std::string> names;  // as the system gave them, sorted by their bytes
+  std::vector<std::string> names;  // or their patterns, sorted by their bytes; under `all` three at once, see key_parts
   std::vector<SideGroups> sides;
 
   // Groups that metrics of this entity fall into: the host has one, named `host`.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }
   const std::string& name(Entity entity, std::uint32_t group) const;
+  // Whether a side has anything of the group.
+  bool has(std::size_t side, std::uint32_t group) const {
+    return sides[side].threads(group) > 0 || sides[side].rows(Entity::Cgroup, group) > 0;
+  }
 };
 
-Grouping group_rows(std::span<const Snapshot* const> sides, GroupBy by);
+// The parts of a group's name: one, or under `all` its cgroup, process and thread.
+std::vector<std::string_view> key_parts(std::string_view name);
+
+Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec);
 
 }  // namespace ctprof

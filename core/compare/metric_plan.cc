@@ -34,9 +34,6 @@ struct Placed {
   }
 };
 
-// Entities that the axes of today give groups to.
-bool has_groups(Entity entity) { return entity != Entity::Cgroup; }
-
 std::string describe(const MetricDef& def) {
   return def.newtype + " under " + def.rule + " in " + def.unit + ", per " + std::string(name(def.entity));
 }
@@ -50,7 +47,8 @@ bool reads_storage(const ctprof_rule& rule, Storage storage) {
 
 class Planner {
  public:
-  Planner(std::span<const Snapshot* const> sides, const Knowledge& knowledge) : sides_(sides), knowledge_(&knowledge) {}
+  Planner(std::span<const Snapshot* const> sides, GroupBy by, const Knowledge& knowledge)
+      : sides_(sides), by_(by), knowledge_(&knowledge) {}
 
   MetricPlan plan() {
     take_thread_count();
@@ -76,6 +74,9 @@ class Planner {
     const DerivedDef* def = nullptr;
     bool contradicted = false;
   };
+
+  // Whether the axis gives groups to the rows of the entity.
+  bool has_groups(Entity entity) const { return entity != Entity::Cgroup || by_ == GroupBy::Cgroup; }
 
   void take_thread_count() {
     const MetricDef& def = identity_metric(kThreadCount);
@@ -177,6 +178,7 @@ class Planner {
   void say(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
 
   std::span<const Snapshot* const> sides_;
+  GroupBy by_;
   const Knowledge* knowledge_;
   std::map<std::string, Columns> columns_;
   std::map<std::string, Derived> derived_;
@@ -222,7 +224,7 @@ const PlannedMetric* MetricPlan::find(std::string_view name) const {
 }
 
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
-  MetricPlan plan = Planner(sides, knowledge).plan();
+  MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
   if (auto known = keep_only(plan, spec.metrics); !known) return known.error();
   if (auto sortable = check_sort(plan, spec.sort); !sortable) return sortable.error();
   return plan;

@@ -51,6 +51,8 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
   const std::size_t groups = grouping_->count(plan_->metrics[metric].entity);
   for (std::uint32_t group = 0; group < groups; ++group) {
     const CellAt at{side, group, metric};
+    // A cgroup in which no thread lives is there for those below it, and counted with them.
+    if (plan_->metrics[metric].entity == Entity::Cgroup && grouping_->sides[side].threads(group) == 0) continue;
     if (!has_parts) {
       total += weight(rollup_->read(at).number);
       continue;

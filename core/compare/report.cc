@@ -18,7 +18,7 @@ bool is_zero(const ctprof_number& number) { return has_value(number) && as_doubl
 Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics)
     : sides(given.begin(), given.end()),
       spec(wanted),
-      grouping(group_rows(sides, spec.group_by)),
+      grouping(group_rows(sides, spec)),
       plan(std::move(metrics)),
       rollup(sides, grouping, plan),
       changes(rollup, plan),
@@ -62,7 +62,7 @@ void Report::find_absent() {
 void Report::find_one_sided() {
   std::array<std::vector<std::pair<double, std::uint32_t>>, kMostSides> found;
   for (std::uint32_t group = 0; group < grouping().names.size(); ++group) {
-    const bool before = grouping().sides[0].threads(group) > 0, after = grouping().sides[1].threads(group) > 0;
+    const bool before = grouping().has(0, group), after = grouping().has(1, group);
     if (before == after) continue;
     const std::size_t side = before ? 0 : 1;
     double most = 0;
@@ -93,7 +93,7 @@ void Report::fill_section(Section& section) const {
 
 void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
   const auto exists = [&](std::size_t side) {
-    return metrics()[row.metric].entity == Entity::Host || grouping().sides[side].threads(row.group) > 0;
+    return metrics()[row.metric].entity == Entity::Host || grouping().has(side, row.group);
   };
   if (sides().size() == 1) return take_value(section, row, taken);
   if (!exists(0) || !exists(1)) return;  // told apart

@@ -12,7 +12,11 @@ struct GroupWord {
   GroupBy by;
 };
 // The axes. To add one, add a line here and in grouping.cc.
-constexpr GroupWord kGroupWords[] = {{"pcomm", GroupBy::Pcomm}, {"comm-exact", GroupBy::CommExact}};
+constexpr GroupWord kGroupWords[] = {{"pcomm", GroupBy::Pcomm},
+                                     {"cgroup", GroupBy::Cgroup},
+                                     {"comm", GroupBy::Comm},
+                                     {"comm-exact", GroupBy::CommExact},
+                                     {"all", GroupBy::All}};
 
 struct SortWord {
   std::string_view word;

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/compare/cgroup_key.hpp"
 
 namespace ctprof {
 
-// By what threads are grouped.
-enum class GroupBy : std::uint8_t { Pcomm, CommExact };
+// By what threads are grouped: the process's name, the cgroup, the thread's name, that as it is, or cgroup, process and thread at once.
+enum class GroupBy : std::uint8_t { Pcomm, Cgroup, Comm, CommExact, All };
 
 std::string_view name(GroupBy by);
 Result<GroupBy> parse_group_by(std::string_view word);
@@ -40,6 +41,8 @@ Result<std::vector<std::string>> parse_names(std::string_view text, std::string_
 
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
+  bool literal_names = false;  // of processes and threads, rather than their patterns
+  CgroupNaming cgroups{};
   std::vector<std::string> metrics{};  // none: all
   std::vector<SortKey> sort{};         // none: movers under compare, name under show
   std::size_t limit = 0;               // rows per section; 0: all

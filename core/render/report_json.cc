@@ -103,9 +103,22 @@ class Writer {
   void write_row_key(const Section& section, RowAt row) {
     const PlannedMetric& metric = report_->metrics()[row.metric];
     text_member("section", section.name);
-    text_member("group", report_->grouping().name(metric.entity, row.group));
+    write_group(report_->grouping().name(metric.entity, row.group));
     text_member("metric", metric.name);
     text_member("unit", unit_told(metric.unit));
+  }
+
+  // A name, or under `all` an array of three.
+  void write_group(std::string_view group) {
+    const auto parts = key_parts(group);
+    if (parts.size() == 1) return text_member("group", group);
+    key("group");
+    open('[');
+    for (const std::string_view part : parts) {
+      comma();
+      append_json(out_, part);
+    }
+    close(']');
   }
 
   void write_value(const Section& section, RowAt row) {
@@ -176,7 +189,7 @@ class Writer {
     for (const std::uint32_t group : report_->only(side).groups) {
       comma();
       open('{');
-      text_member("group", report_->grouping().names[group]);
+      write_group(report_->grouping().names[group]);
       number_member("threads", report_->grouping().sides[side].threads(group));
       key("values");
       write_values(side, group);

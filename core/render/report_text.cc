@@ -30,6 +30,16 @@ std::string ratio_of(Coverage coverage) { return std::to_string(coverage.values)
 
 std::string arrow(const std::string& a, const std::string& b) { return a == b ? a : a + "→" + b; }
 
+// A group as people read it; under `all` "cgroup > process > thread".
+std::string group_text(std::string_view name) {
+  std::string text;
+  for (const std::string_view part : key_parts(name)) {
+    if (part.data() != name.data()) text += " > ";
+    text += part.empty() ? "(no name)" : printable(part);
+  }
+  return text;
+}
+
 // One line of a table before it is laid out.
 struct Line {
   std::string group, threads, metric, baseline, value, delta, pct, readings;
@@ -81,9 +91,8 @@ class Lines {
 
   Line started(RowAt row) const {
     const PlannedMetric& metric = report_->metrics()[row.metric];
-    const std::string& group = report_->grouping().name(metric.entity, row.group);
     Line line;
-    line.group = group.empty() ? "(no name)" : printable(group);
+    line.group = group_text(report_->grouping().name(metric.entity, row.group));
     line.metric = printable(metric.name);
     const auto threads = [&](std::size_t side) { return std::to_string(report_->grouping().sides[side].threads(row.group)); };
     if (metric.entity != Entity::Host) line.threads = compares_ ? arrow(threads(0), threads(1)) : threads(0);
@@ -224,8 +233,7 @@ void append_one_sided(std::string& out, const Report& report, std::size_t side, 
   TextTable table(
       {{"group", Align::Left, 12, false}, {"threads", Align::Right, 0, false}, {"where it weighs most", Align::Left, 20, false}});
   for (const std::uint32_t group : only.groups) {
-    const std::string& name = report.grouping().names[group];
-    table.add({{name.empty() ? "(no name)" : printable(name)},
+    table.add({{group_text(report.grouping().names[group])},
                {std::to_string(report.grouping().sides[side].threads(group))},
                {weights(report, side, group)}});
   }

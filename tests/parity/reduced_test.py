@@ -13,9 +13,12 @@ from fractions import Fraction
 
 import file_json
 import harness
+import patterns
 from file_json import Gap
 
 LARGEST = 2**64 - 1
+
+AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
 
 # A question that has no meaning for any row of a group has no line.
 NOTHING_APPLIES = {"values": 0, "rows": 0}
@@ -97,17 +100,40 @@ def derived(formula, values):
         return None
 
 
-class Groups:
-    """A file's rows, grouped: group -> metric -> (value, coverage)."""
+def key_of(axis, thread):
+    """The names by which a thread is grouped, as they are; one that could not be read is empty."""
+    columns = {"pcomm": ["pcomm"], "comm": ["comm"], "comm-exact": ["comm"], "cgroup": ["cgroup"], "all": ["cgroup", "pcomm", "comm"]}[axis]
+    return [(column, "" if isinstance(thread[column], Gap) else text(thread[column])) for column in columns]
 
-    def __init__(self, path, axis):
+
+def patterns_of(axis, threads, cgroups):
+    """(column, name) -> key, over all that is compared."""
+    names = {}
+    for column, name in [key for thread in threads for key in key_of(axis, thread)]:
+        names.setdefault(column, set()).add(name)
+    if axis == "cgroup":
+        names.setdefault("cgroup", set()).update(cgroups)
+    keys = {}
+    for column, found in names.items():
+        known = patterns.cgroup_keys(found) if column == "cgroup" else patterns.thread_keys(found)
+        keys |= {(column, name): name if axis == "comm-exact" else known[name] for name in found}
+    return keys
+
+
+class Groups:
+    """A file's rows, grouped: group -> metric -> (value, coverage). `files` are all that are compared, this one among them."""
+
+    def __init__(self, path, axis, files=()):
         file = file_json.load(path)
-        axis = {"pcomm": "pcomm", "comm-exact": "comm"}[axis]
-        self.rules = {name: metric["rule"] for name, metric in file.metrics.items() if metric["family"] != "identity"}
+        files = [file_json.load(other) for other in files] or [file]
+        keys = patterns_of(axis, [row for other in files for row in other.threads.values()], [path for other in files for path in other.cgroups])
+        self.rules = {name: metric["rule"] for name, metric in file.metrics.items()
+                      if metric["family"] != "identity" and metric["entity"] in ("thread", "process")}
         members = {}
         for (tgid, tid), row in file.threads.items():
             rows = [row | (file.processes[tgid] if tid == tgid else {})]
-            members.setdefault(text(row[axis]), []).extend(rows)
+            group = tuple(keys[key] for key in key_of(axis, row))
+            members.setdefault(group if axis == "all" else group[0], []).extend(rows)
         self.groups = {key: self._reduce(rows) for key, rows in members.items()}
         self.sizes = {key: len(rows) for key, rows in members.items()}
 
@@ -122,10 +148,18 @@ class Groups:
         return found | {name: (derived(formula, values), None) for name, formula in DERIVED.items()}
 
 
+def group_of(row):
+    """The group's key; under `all` a tuple of three."""
+    return tuple(row["group"]) if isinstance(row["group"], list) else row["group"]
+
+
 def said(*words):
+    """A report about threads and processes; cgroups and the host have tests of their own."""
     done = harness.run(*words, "--format", "json", "--limit", "0")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    report = json.loads(done.stdout)
+    report["rows"] = [row for row in report["rows"] if not row["metric"].startswith(("cgroup.", "host."))]
+    return report
 
 
 def differs(expected, found):
@@ -152,7 +186,7 @@ class Reduced(unittest.TestCase):
     def wrong_in_show(self, path, axis):
         groups = Groups(path, axis)
         rows = said("show", path, "--group-by", axis)["rows"]
-        seen = {(row["group"], row["metric"]) for row in rows}
+        seen = {(group_of(row), row["metric"]) for row in rows}
         for group, metrics in groups.groups.items():
             yield from (f"{group}: {metric} is not shown" for metric, (_, coverage) in metrics.items()
                         if (group, metric) not in seen and coverage != NOTHING_APPLIES)
@@ -160,33 +194,33 @@ class Reduced(unittest.TestCase):
             yield from self.wrong_in_row(row, groups)
 
     def wrong_in_row(self, row, groups):
-        value, coverage = groups.groups[row["group"]][row["metric"]]
+        value, coverage = groups.groups[group_of(row)][row["metric"]]
         where = f"{row['group']}: {row['metric']}"
         if differs(value, row["value"]):
             yield f"{where} is {row['value']}, not {value}"
         if coverage is not None and row["coverage"] != coverage:
             yield f"{where} covers {row['coverage']}, not {coverage}"
-        if row["threads"] != groups.sizes[row["group"]]:
+        if row["threads"] != groups.sizes[group_of(row)]:
             yield f"{where}: {row['threads']} threads, not {groups.sizes[row['group']]}"
 
     def test_show_of_recorded_trees(self):
         for kernel in harness.kernels():
             harness.capture_tree(kernel, self.path(kernel))
-            for axis in ("pcomm", "comm-exact"):
+            for axis in AXES:
                 with self.subTest(kernel=kernel, axis=axis):
                     self.assert_none(list(self.wrong_in_show(self.path(kernel), axis)))
 
     def test_show_of_the_live_host(self):
         with harness.Helper("SLEEPERS", cwd=self.directory):  # their names are hostile
             harness.capture(self.path("live"))
-        for axis in ("pcomm", "comm-exact"):
+        for axis in AXES:
             with self.subTest(axis=axis):
                 self.assert_none(list(self.wrong_in_show(self.path("live"), axis)))
 
     def wrong_in_comparison(self, row, baseline, candidate):
         where = f"{row['group']}: {row['metric']}"
-        before, _ = baseline.groups[row["group"]].get(row["metric"], (None, None))
-        after, _ = candidate.groups[row["group"]].get(row["metric"], (None, None))
+        before, _ = baseline.groups[group_of(row)].get(row["metric"], (None, None))
+        after, _ = candidate.groups[group_of(row)].get(row["metric"], (None, None))
         if differs(before, row["baseline"]) or differs(after, row["candidate"]):
             yield f"{where}: {row['baseline']} and {row['candidate']}, not {before} and {after}"
         before, after = number(before), number(after)
@@ -204,13 +238,13 @@ class Reduced(unittest.TestCase):
     def test_compare(self):
         harness.capture_tree("6.12", self.path("a"))
         harness.capture_tree("6.18", self.path("b"))
-        for axis in ("pcomm", "comm-exact"):
+        for axis in AXES:
             with self.subTest(axis=axis):
-                baseline, candidate = Groups(self.path("a"), axis), Groups(self.path("b"), axis)
+                baseline, candidate = (Groups(self.path(side), axis, [self.path("a"), self.path("b")]) for side in "ab")
                 comparison = said("compare", self.path("a"), self.path("b"), "--group-by", axis)
-                self.assertEqual(sorted(comparison["only_baseline"]), sorted(set(baseline.groups) - set(candidate.groups)))
-                self.assertEqual(sorted(comparison["only_candidate"]), sorted(set(candidate.groups) - set(baseline.groups)))
-                self.assertEqual({row["group"] for row in comparison["rows"]}, set(baseline.groups) & set(candidate.groups))
+                self.assertEqual(sorted(map(group_of, comparison["only_baseline"])), sorted(set(baseline.groups) - set(candidate.groups)))
+                self.assertEqual(sorted(map(group_of, comparison["only_candidate"])), sorted(set(candidate.groups) - set(baseline.groups)))
+                self.assertEqual({group_of(row) for row in comparison["rows"]}, set(baseline.groups) & set(candidate.groups))
                 self.assert_none([wrong for row in comparison["rows"] for wrong in self.wrong_in_comparison(row, baseline, candidate)])
 
 

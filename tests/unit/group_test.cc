@@ -13,7 +13,11 @@ using namespace hand_made;
 using Groups = std::vector<std::uint32_t>;
 using Names = std::vector<std::string>;
 
-Grouping grouped(std::vector<const Snapshot*> sides, GroupBy by) { return group_rows(sides, by); }
+Grouping grouped(std::vector<const Snapshot*> sides, GroupBy by) {
+  Spec spec;
+  spec.group_by = by;
+  return group_rows(sides, spec);
+}
 const Groups& of(const Grouping& grouping, std::size_t side, Entity entity) {
   return grouping.sides[side].of_row[static_cast<std::size_t>(entity)];
 }
@@ -64,6 +68,38 @@ BOOST_AUTO_TEST_CASE(the_host_is_one_group_of_its_own) {
   BOOST_TEST(of(grouping, 0, Entity::Host) == Groups{0}, boost::test_tools::per_element());
   BOOST_TEST(grouping.count(Entity::Host) == 1);
   BOOST_TEST(grouping.name(Entity::Host, 0) == "host");
+}
+
+BOOST_AUTO_TEST_CASE(cgroups_fall_under_their_paths_and_ancestors_have_groups_too) {
+  Snapshot s = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
+  add_text(s, identity_metric(kCgroup), {"/x/w1", "/x/w2"});
+  s.table(Entity::Cgroup).rows = 4;
+  add_text(s, identity_metric(kCgroupPath), {"/", "/x", "/x/w1", "/x/w2"});
+  const Grouping grouping = grouped({&s}, GroupBy::Cgroup);
+  BOOST_TEST(grouping.names == (Names{"/", "/x", "/x/w{N}"}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Cgroup) == (Groups{0, 1, 2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(grouping.has(0, 1));
+  // Under another axis they fall nowhere.
+  BOOST_TEST(of(grouped({&s}, GroupBy::Pcomm), 0, Entity::Cgroup) == Groups(4, kNoGroup), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(all_is_cgroup_process_and_thread) {
+  Snapshot s = snapshot_of({{1, 1, "p", "w1"}, {1, 2, "p", "w2"}, {3, 3, "p", "w1"}});
+  add_text(s, identity_metric(kCgroup), {"/x", "/x", "/y"});
+  const Grouping grouping = grouped({&s}, GroupBy::All);
+  BOOST_TEST(grouping.names.size() == 2);
+  BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{0, 0, 1}), boost::test_tools::per_element());
+  const auto parts = key_parts(grouping.names[1]);
+  BOOST_TEST(std::vector<std::string>(parts.begin(), parts.end()) == (Names{"/y", "p", "w{N}"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_pattern_is_found_over_both_sides) {
+  const Snapshot a = snapshot_of({{1, 1, "w1", "w1"}}), b = snapshot_of({{1, 1, "w2", "w2"}});
+  BOOST_TEST(grouped({&a, &b}, GroupBy::Pcomm).names == Names{"w{N}"}, boost::test_tools::per_element());
+  BOOST_TEST(grouped({&a}, GroupBy::Pcomm).names == Names{"w1"}, boost::test_tools::per_element());
+  BOOST_TEST(grouped({&a, &b}, GroupBy::CommExact).names == (Names{"w1", "w2"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_snapshot_has_no_groups) {

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(axes) {
     BOOST_TEST(name(*by) == word);
   }
   BOOST_TEST(parse_group_by("pcom").error().text ==
-             "reading --group-by 'pcom': it is none of pcomm, comm-exact (did you mean 'pcomm'?)");
+             "reading --group-by 'pcom': it is none of pcomm, cgroup, comm, comm-exact, all (did you mean 'pcomm'?)");
 }
 
 BOOST_AUTO_TEST_CASE(the_nearest_name_is_offered) {

@@ -32,8 +32,12 @@ constexpr std::array kOptions{
     OptionInfo{"no-sync", nullptr, "capture", "do not wait until the file is on the disk"},
     OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
     OptionInfo{"metrics", "NAME,...", "capture,show,compare", "only these metrics"},
-    OptionInfo{"group-by", "KEY", "show,compare", "pcomm (process name, the default) or comm-exact (thread name)"},
-    OptionInfo{"no-thread-normalize", nullptr, "show,compare", "group by names as they are; the only way so far"},
+    OptionInfo{"group-by", "KEY", "show,compare",
+               "pcomm (process name, the default), cgroup, comm (thread name), comm-exact or all"},
+    OptionInfo{"no-thread-normalize", nullptr, "show,compare", "keep names of processes and threads as they are"},
+    OptionInfo{"no-cg-normalize", nullptr, "show,compare", "keep cgroup paths as they are"},
+    OptionInfo{"cgroup-flatten", "GLOB", "show,compare",
+               "take cgroups that it matches as one; ** crosses slashes; may be repeated"},
     OptionInfo{"sort-by", "KEY,...", "show,compare", "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"limit", "N", "show,compare", "rows per section, 500 in text unless said; 0: all"},
     OptionInfo{"format", "text|json", kEvery, "for people or for programs"},
@@ -122,6 +126,9 @@ class Reader {
     if (has("output")) options_.output = last("output");
     if (has("rootfs")) options_.rootfs = last("rootfs");
     if (has("sort-by")) options_.sort_by = last("sort-by");
+    options_.literal_names = has("no-thread-normalize");
+    options_.literal_cgroups = has("no-cg-normalize");
+    if (has("cgroup-flatten")) options_.cgroup_flatten = all("cgroup-flatten");
     if (has("plugin-path")) options_.plugin_path = all("plugin-path");
     // An empty entry stands for nothing: an unset variable in somebody's script is not the current directory.
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))

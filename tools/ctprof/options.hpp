@@ -40,6 +40,9 @@ struct Options {
   bool hostname = true;
 
   std::string group_by = "pcomm";
+  bool literal_names = false;
+  bool literal_cgroups = false;
+  std::vector<std::string> cgroup_flatten;
   std::string sort_by;
   std::optional<std::uint64_t> limit;  // 0: none
 };

@@ -28,6 +28,13 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   const auto group_by = parse_group_by(options.group_by);
   if (!group_by) return group_by.error();
   spec.group_by = *group_by;
+  spec.literal_names = options.literal_names;
+  spec.cgroups.literal = options.literal_cgroups;
+  for (const std::string& text : options.cgroup_flatten) {
+    auto glob = PathGlob::parse(text);
+    if (!glob) return glob.error();
+    spec.cgroups.flatten.push_back(std::move(*glob));
+  }
   if (!options.sort_by.empty()) {
     auto sort = parse_sort(options.sort_by, kind);
     if (!sort) return sort.error();

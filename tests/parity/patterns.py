@@ -1,0 +1,65 @@
+"""Names and cgroup paths as patterns, by the rules of core/compare/name_pattern.hpp and cgroup_key.hpp, written down a second time.
+
+    thread_keys(names)   -> {name: key}
+    cgroup_keys(paths)   -> {path: key}
+"""
+
+import re
+
+SEPARATORS = re.compile(r"[.\-_/:@+\[\]\s]")
+UUID = re.compile(r"([A-Za-z]*?)([0-9a-fA-F]{8}([-_])[0-9a-fA-F]{4}\3[0-9a-fA-F]{4}\3[0-9a-fA-F]{4}\3[0-9a-fA-F]{12})(?![0-9a-fA-F])")
+INSTANCE = re.compile(r"@([^/@._\-]+)\.service")
+
+
+def classify(token):
+    """What stands for a token, and whether it may come back where it does not vary."""
+    if re.fullmatch(r"[0-9]+", token):
+        return "{N}", False
+    if re.fullmatch(r"[0-9a-f]{2,}", token) and re.search(r"[0-9]", token):
+        return "{H}", True
+    for shape, mark in ((r"([A-Za-z]+)[0-9]+", r"\1{N}"), (r"[0-9]+([A-Za-z]+)", r"{N}\1")):
+        if re.fullmatch(shape, token):
+            return re.sub(shape, mark, token), False
+    return token, False
+
+
+def pieces(name):
+    """[(text, mark, drawn)]"""
+    found = []
+    while name:
+        if SEPARATORS.match(name):
+            found.append((name[0], name[0], False))
+            name = name[1:]
+            continue
+        if uuid := UUID.match(name):
+            if uuid[1]:
+                found.append((uuid[1], uuid[1], False))
+            found.append((uuid[2], "{U}", True))
+            name = name[uuid.end():]
+            continue
+        end = SEPARATORS.search(name)
+        token = name[:end.start()] if end else name
+        found.append((token, *classify(token)))
+        name = name[len(token):]
+    return found
+
+
+def thread_keys(names):
+    families = {}
+    for name in set(names):
+        families.setdefault("".join(mark for _, mark, _ in pieces(name)), []).append(name)
+    keys = {}
+    for members in families.values():
+        columns = list(zip(*(pieces(name) for name in members)))
+        common = "".join(column[0][0] if column[0][2] and len({piece[0] for piece in column}) == 1 else column[0][1] for column in columns)
+        keys |= {name: members[0] if len(members) == 1 else common for name in members}
+    return keys
+
+
+def cgroup_keys(paths):
+    plain = {path: INSTANCE.sub("@{I}.service", path) for path in set(paths)}
+    keys = thread_keys(plain.values())
+    members = {}
+    for path, name in plain.items():
+        members.setdefault(keys[name], []).append(path)
+    return {path: found[0] if len(found) == 1 else key for key, found in members.items() for path in found}
