@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "core/base/nearest.hpp"
+#include "core/compare/section.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -193,11 +195,55 @@ Error unknown_metric(const MetricPlan& plan, const std::string& name) {
   return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
 }
 
-Result<void> keep_only(MetricPlan& plan, const std::vector<std::string>& wanted) {
+// Whether one of the plugins filled it on some side; of a derived metric, whether they filled an input.
+bool is_from(const MetricPlan& plan, const PlannedMetric& metric, const std::vector<std::string>& plugins) {
+  if (metric.counts_rows) return true;
+  for (const Column* column : metric.columns)
+    if (column && std::find(plugins.begin(), plugins.end(), column->provenance.plugin) != plugins.end()) return true;
+  return std::any_of(metric.inputs.begin(), metric.inputs.end(),
+                     [&](const auto& input) { return input && is_from(plan, plan.metrics[*input], plugins); });
+}
+
+template <class Known>
+Result<void> check_names(std::string_view what, const std::vector<std::string>& wanted, const Known& known) {
   for (const std::string& name : wanted)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return Error{"no " + std::string(what) + " '" + name + "' in what was read" + nearest_hint(name, known)};
+  return {};
+}
+
+std::vector<std::string> sections_of(const MetricPlan& plan) {
+  std::set<std::string> sections;
+  for (const SectionInfo& section : kSections) sections.emplace(section.name);
+  for (const PlannedMetric& metric : plan.metrics) sections.insert(metric.section);
+  return {sections.begin(), sections.end()};
+}
+
+std::vector<std::string> plugins_in(std::span<const Snapshot* const> sides) {
+  std::set<std::string> plugins;
+  for (const Snapshot* side : sides) {
+    for (const SourceCost& source : side->meta.sources) plugins.insert(source.plugin);
+    for (const Table& table : side->tables)
+      for (const Column& column : table.columns)
+        if (column.def().family != "identity") plugins.insert(column.provenance.plugin);
+  }
+  plugins.erase("");
+  return {plugins.begin(), plugins.end()};
+}
+
+template <class T>
+bool is_wanted(const std::vector<T>& wanted, const T& name) {
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+}
+
+Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {
+  for (const std::string& name : spec.metrics)
     if (!plan.find(name)) return unknown_metric(plan, name);
+  if (auto known = check_names("section", spec.sections, sections_of(plan)); !known) return known.error();
+  if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known) return known.error();
   for (PlannedMetric& metric : plan.metrics)
-    metric.shown = wanted.empty() || std::find(wanted.begin(), wanted.end(), metric.name) != wanted.end();
+    metric.shown = is_wanted(spec.metrics, metric.name) && is_wanted(spec.sections, metric.section) &&
+                   (spec.plugins.empty() || is_from(plan, metric, spec.plugins));
   return {};
 }
 
@@ -225,7 +271,7 @@ const PlannedMetric* MetricPlan::find(std::string_view name) const {
 
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
-  if (auto known = keep_only(plan, spec.metrics); !known) return known.error();
+  if (auto known = keep_only(plan, sides, spec); !known) return known.error();
   if (auto sortable = check_sort(plan, spec.sort); !sortable) return sortable.error();
   return plan;
 }

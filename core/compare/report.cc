@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/compare/section.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -38,6 +40,8 @@ Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {
         std::any_of(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == metric.section; });
     if (metric.shown && !known) sections_.push_back({.name = metric.section, .rows = {}});
   }
+  std::sort(sections_.begin(), sections_.end(),
+            [](const Section& a, const Section& b) { return section_place(a.name) < section_place(b.name); });
   for (Section& section : sections_) fill_section(section);
 }
 

@@ -124,4 +124,6 @@ Result<std::vector<std::string>> parse_names(std::string_view text, std::string_
   return names;
 }
 
+Result<std::vector<std::string>> parse_sections(std::string_view text) { return parse_names(lower(text), "sections"); }
+
 }  // namespace ctprof

@@ -39,14 +39,19 @@ Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind);
 // "a,b,c" as names. Empty and double entries are errors; `option` is what the error quotes.
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option);
 
+// The same for sections, whose names are lower case however they are written.
+Result<std::vector<std::string>> parse_sections(std::string_view text);
+
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
   bool literal_names = false;  // of processes and threads, rather than their patterns
   CgroupNaming cgroups{};
-  std::vector<std::string> metrics{};  // none: all
-  std::vector<SortKey> sort{};         // none: movers under compare, name under show
-  std::size_t limit = 0;               // rows per section; 0: all
-  bool moved_only = false;             // leaves out (and counts) rows that did not change, or under show are zero
+  std::vector<std::string> metrics{};   // none: all
+  std::vector<std::string> sections{};  // none: all
+  std::vector<std::string> plugins{};   // what these filled; none: all
+  std::vector<SortKey> sort{};          // none: movers under compare, name under show
+  std::size_t limit = 0;                // rows per section; 0: all
+  bool moved_only = false;              // leaves out (and counts) rows that did not change, or under show are zero
 };
 
 }  // namespace ctprof

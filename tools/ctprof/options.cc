@@ -32,6 +32,7 @@ constexpr std::array kOptions{
     OptionInfo{"no-sync", nullptr, "capture", "do not wait until the file is on the disk"},
     OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
     OptionInfo{"metrics", "NAME,...", "capture,show,compare", "only these metrics"},
+    OptionInfo{"sections", "NAME,...", "show,compare", "only these sections; metric-list names them"},
     OptionInfo{"group-by", "KEY", "show,compare",
                "pcomm (process name, the default), cgroup, comm (thread name), comm-exact or all"},
     OptionInfo{"no-thread-normalize", nullptr, "show,compare", "keep names of processes and threads as they are"},
@@ -42,7 +43,8 @@ constexpr std::array kOptions{
     OptionInfo{"limit", "N", "show,compare", "rows per section, 500 in text unless said; 0: all"},
     OptionInfo{"format", "text|json", kEvery, "for people or for programs"},
     OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
-    OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins", "exactly these plugins"},
+    OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins",
+               "exactly these plugins, or only what they filled"},
     OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins", "look for plugins here too; may be repeated"},
     OptionInfo{"rootfs", "DIR", "capture,plugins", "take /proc, /sys and cgroup from under this directory"},
     OptionInfo{"quiet,q", nullptr, kEvery, "only errors"},
@@ -125,6 +127,7 @@ class Reader {
     options_.hostname = !has("no-hostname");
     if (has("output")) options_.output = last("output");
     if (has("rootfs")) options_.rootfs = last("rootfs");
+    if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");
     options_.literal_names = has("no-thread-normalize");
     options_.literal_cgroups = has("no-cg-normalize");

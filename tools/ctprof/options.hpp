@@ -39,6 +39,7 @@ struct Options {
   bool sync = true;
   bool hostname = true;
 
+  std::string sections;
   std::string group_by = "pcomm";
   bool literal_names = false;
   bool literal_cgroups = false;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/compare/report.hpp"
+#include "core/compare/section.hpp"
 #include "core/file/file.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
@@ -45,6 +46,12 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
     if (!metrics) return metrics.error();
     spec.metrics = std::move(*metrics);
   }
+  if (!options.sections.empty()) {
+    auto sections = parse_sections(options.sections);
+    if (!sections) return sections.error();
+    spec.sections = std::move(*sections);
+  }
+  if (options.plugins) spec.plugins = *options.plugins;
   const bool text = options.format == Format::Text;
   spec.limit = options.limit.value_or(text ? kTextLimit : 0);
   spec.moved_only = text;
@@ -79,7 +86,11 @@ int print_report(const Report& report, std::span<const std::string> files, const
 int report_on(std::span<const std::string> files, ReportKind kind, const Options& options) {
   const auto spec = spec_of(options, kind);
   if (!spec) return fail(spec.error());
-  const auto registry = load_registry(options);
+  for (const std::string& sentence : misplaced_sections(*spec)) note(options, sentence);
+  // Which plugins filled what is asked of the files; those that are here only know rules.
+  Options every_plugin = options;
+  every_plugin.plugins.reset();
+  const auto registry = load_registry(every_plugin);
   if (!registry) return fail(registry.error());
   const auto snapshots = load_all(files, registry->vocabulary());
   if (!snapshots) return fail(snapshots.error());
