@@ -24,7 +24,7 @@ USER = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
 
 def kernels():
     """Names of all recorded trees."""
-    return sorted(name for name in os.listdir(FIXTURES) if os.path.isdir(os.path.join(FIXTURES, name)))
+    return sorted(name for name in os.listdir(FIXTURES) if os.path.isdir(os.path.join(FIXTURES, name, "proc")))
 
 
 def fixture(kernel):

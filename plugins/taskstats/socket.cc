@@ -1,0 +1,142 @@
+#include "plugins/taskstats/socket.hpp"
+
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <linux/taskstats.h>
+#include <netlink/errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/socket.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+
+namespace ctprof::taskstats {
+namespace {
+
+constexpr std::size_t kAnswerBytes = 2048;        // of which version 17 needs 724
+constexpr int kReceiveBufferBytes = 1024 * 1024;  // a batch of answers takes some 150 KiB of the kernel's memory
+constexpr timeval kLongestWait{.tv_sec = 1, .tv_usec = 0};
+
+struct Request {
+  nlmsghdr message;
+  genlmsghdr command;
+  nlattr attribute;
+  std::uint32_t tid;
+};
+static_assert(sizeof(Request) == 28, "as the kernel reads it, without holes");
+
+Request request(std::uint16_t family, std::uint32_t sequence, std::uint32_t tid) {
+  return {.message = {sizeof(Request), family, NLM_F_REQUEST, sequence, 0},
+          .command = {TASKSTATS_CMD_GET, TASKSTATS_GENL_VERSION, 0},
+          .attribute = {NLA_HDRLEN + sizeof(std::uint32_t), TASKSTATS_CMD_ATTR_PID},
+          .tid = tid};
+}
+
+// The number of the family, or an error of libnl's, which is negative.
+int resolve_family() {
+  const std::unique_ptr<nl_sock, void (*)(nl_sock*)> socket(::nl_socket_alloc(), &::nl_socket_free);
+  if (!socket) return -NLE_NOMEM;
+  if (const int error = ::genl_connect(socket.get()); error < 0) return error;
+  return ::genl_ctrl_resolve(socket.get(), TASKSTATS_GENL_NAME);
+}
+
+int errno_of_libnl(int error) { return error == -NLE_OBJ_NOTFOUND ? ENOENT : error == -NLE_PERM ? EPERM : EIO; }
+
+Refused refused(const char* deed, int error) { return {error, std::string(deed) + ": " + std::strerror(error)}; }
+
+// Connected to the kernel, so that nobody else's messages get in.
+bool connect_to_kernel(int socket) {
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  return ::connect(socket, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) == 0;
+}
+
+}  // namespace
+
+Socket::Socket() : room_(kMostAtOnce * kAnswerBytes) {
+  for (std::size_t i = 0; i < kMostAtOnce; ++i) {
+    pieces_[i] = {room_.data() + i * kAnswerBytes, kAnswerBytes};
+    headers_[i].msg_hdr.msg_iov = &pieces_[i];
+    headers_[i].msg_hdr.msg_iovlen = 1;
+  }
+}
+
+Refused Socket::open() {
+  const int family = resolve_family();
+  if (family < 0) return {errno_of_libnl(family), std::string("looking for the family TASKSTATS: ") + ::nl_geterror(family)};
+  family_ = static_cast<std::uint16_t>(family);
+  socket_.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC));
+  if (!socket_) return refused("opening a generic netlink socket", errno);
+  if (!connect_to_kernel(socket_.get())) return refused("connecting a generic netlink socket", errno);
+  if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kLongestWait, sizeof kLongestWait) != 0)
+    return refused("bounding the wait of a netlink socket", errno);
+  // More room is for busy kernels; the usual size does for the batches that we send.
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes, sizeof kReceiveBufferBytes);
+  return {};
+}
+
+std::span<const Answer> Socket::ask(std::span<const std::uint64_t> tids) {
+  if (!all_came_) forget_leftovers();
+  for (std::size_t i = 0; i < tids.size(); ++i) answers_[i] = {.error = ETIMEDOUT};
+  // Whoever is asked for alone has all the room.
+  pieces_[0].iov_len = tids.size() == 1 ? room_.size() : kAnswerBytes;
+  send(tids);
+  receive(tids.size());
+  for (std::size_t i = 0; i < tids.size(); ++i)
+    if (answers_[i].error == 0 && answers_[i].tid != tids[i]) answers_[i] = {.error = EBADMSG};
+  return std::span(answers_).first(tids.size());
+}
+
+void Socket::send(std::span<const std::uint64_t> tids) {
+  std::array<Request, kMostAtOnce> requests;
+  first_sequence_ = next_sequence_;
+  for (std::size_t i = 0; i < tids.size(); ++i)
+    requests[i] = request(family_, next_sequence_++, static_cast<std::uint32_t>(tids[i]));
+  ssize_t sent;
+  do sent = ::send(socket_.get(), requests.data(), tids.size() * sizeof(Request), 0);
+  while (sent < 0 && errno == EINTR);
+  if (sent < 0) throw std::system_error(errno, std::generic_category(), "sending taskstats requests");
+}
+
+// Until all came, or no more do. After an overflow the kernel has dropped some: what is there is taken, without waiting.
+void Socket::receive(std::size_t count) {
+  std::size_t answered = 0, used = 0;
+  for (int flags = 0; answered < count && used < count;) {
+    const int got = ::recvmmsg(socket_.get(), &headers_[used], static_cast<unsigned>(count - used), flags, nullptr);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno != ENOBUFS) break;
+    if (got < 0) flags = MSG_DONTWAIT;
+    if (got > 0) answered += take(used, static_cast<std::size_t>(got), count), used += static_cast<std::size_t>(got);
+  }
+  all_came_ = answered == count;
+  if (answered == 0) throw std::runtime_error("the kernel left taskstats requests without an answer");
+}
+
+// Puts messages to the questions that they answer; how many did.
+std::size_t Socket::take(std::size_t first, std::size_t got, std::size_t count) {
+  std::size_t answered = 0;
+  for (std::size_t i = first; i < first + got; ++i) {
+    const Bytes message(static_cast<const std::byte*>(pieces_[i].iov_base), headers_[i].msg_len);
+    const Answer answer = parse_answer(message, family_);
+    const std::uint32_t place = answer.sequence - first_sequence_;
+    if (place >= count || answers_[place].error != ETIMEDOUT) continue;
+    answers_[place] = answer;
+    ++answered;
+  }
+  return answered;
+}
+
+// Answers to an earlier question, which came too late or found no room.
+void Socket::forget_leftovers() {
+  for (;;) {
+    const ssize_t got = ::recv(socket_.get(), room_.data(), room_.size(), MSG_DONTWAIT);
+    if (got < 0 && errno != EINTR && errno != ENOBUFS) return;
+  }
+}
+
+}  // namespace ctprof::taskstats

@@ -1,0 +1,67 @@
+// A generic netlink socket that asks the kernel for the taskstats of threads, many at a time.
+//
+// Requests go out in one piece, and are answered before the call that sends them is over; the answers are then received together. One by
+// one costs half as much again. An answer may still be missing: where the buffer was full, or too small for a struct of the future.
+//
+// What is here:   opening, asking.
+// What is not:    what answers hold (decode.hpp), who asks again (taskstats.cc).
+
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ctprof/files.hpp"
+#include "plugins/taskstats/decode.hpp"
+
+namespace ctprof::taskstats {
+
+// Why there is no socket: an errno, and words.
+struct Refused {
+  int error = 0;
+  std::string why;
+};
+
+// One per worker. Answers live until the next question.
+class Socket {
+ public:
+  static constexpr std::size_t kMostAtOnce = 64;
+
+  Socket();
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  // Connects to the kernel. An error of 0: it is open; ENOENT: the kernel was built without taskstats.
+  Refused open();
+
+  // One answer for each of at most kMostAtOnce threads, in their order. Their errors are the kernel's, or
+  //   ETIMEDOUT  it did not come
+  //   EMSGSIZE   it was longer than the room for it, which is ample when one thread is asked for alone
+  //   EBADMSG    it cannot be understood, or is about another thread
+  // Throws std::runtime_error when requests could not be sent, or none of them was answered within a second.
+  std::span<const Answer> ask(std::span<const std::uint64_t> tids);
+
+ private:
+  void send(std::span<const std::uint64_t> tids);
+  void receive(std::size_t count);
+  std::size_t take(std::size_t first, std::size_t got, std::size_t count);
+  void forget_leftovers();
+
+  std::uint16_t family_ = 0;
+  std::uint32_t first_sequence_ = 0;  // of the question under way
+  std::uint32_t next_sequence_ = 1;
+  bool all_came_ = true;  // of the last question's answers
+  sdk::Fd socket_;
+  std::vector<std::byte> room_;
+  std::array<iovec, kMostAtOnce> pieces_{};
+  std::array<mmsghdr, kMostAtOnce> headers_{};
+  std::array<Answer, kMostAtOnce> answers_{};
+};
+
+}  // namespace ctprof::taskstats

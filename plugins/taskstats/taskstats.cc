@@ -1,0 +1,125 @@
+// taskstats: what the kernel tells of a thread's delays, and of the memory its process ever had.
+//
+// Source: generic netlink, family TASKSTATS, one request a thread; needs CAP_NET_ADMIN. Seven figures that /proc has too are offered before
+// it, for they cost nothing more here. Bytes and calls of I/O are not: taskstats round them down to multiples of 1,024.
+//
+// What is here:   the source and the plugin's table.
+// What is not:    the socket (socket.cc), the struct (layout.cc, decode.cc), what the host lacks (probe.cc), the tallies' meaning
+//                 (summary.cc).
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/taskstats/columns.hpp"
+#include "plugins/taskstats/decode.hpp"
+#include "plugins/taskstats/gaps.hpp"
+#include "plugins/taskstats/layout.hpp"
+#include "plugins/taskstats/probe.hpp"
+#include "plugins/taskstats/socket.hpp"
+#include "plugins/taskstats/summary.hpp"
+
+namespace ctprof::taskstats {
+namespace {
+
+constexpr std::uint64_t kKib = 1024;
+
+std::uint64_t bytes_of(std::uint64_t kib) { return kib > UINT64_MAX / kKib ? UINT64_MAX : kib * kKib; }
+
+class Threads : public sdk::ThreadSource {
+ public:
+  static constexpr const char* kName = "threads";
+  static constexpr auto kOffers = Offered::kOffers;
+  static constexpr std::int32_t kRank = 10;  // before /proc
+  static constexpr std::uint32_t kTallies = taskstats::kTallies;
+  static constexpr const char* kSummaryKey = "taskstats_summary";
+
+  explicit Threads(const sdk::Host& host) : may_predate_switch_(was_switched_on_later(host)) {
+    if (const Refused refused = socket_.open(); refused.error != 0) throw std::runtime_error(refused.why);
+  }
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+  static void summarise(const sdk::Summary& summary) { put_taskstats_summary(summary); }
+
+  void collect(const sdk::Batch& batch) {
+    const Rows rows(batch);
+    lost_.clear();
+    for (std::uint32_t first = 0; first < batch.rows(); first += Socket::kMostAtOnce)
+      ask(rows, first, std::min<std::uint32_t>(Socket::kMostAtOnce, batch.rows() - first));
+    for (const std::uint32_t row : lost_) ask_again(rows, row);
+  }
+
+ private:
+  // A batch, and the fields that are wanted of it.
+  struct Rows {
+    struct Cells {
+      Field field;
+      sdk::Column<CTPROF_U64> column;
+    };
+
+    explicit Rows(const sdk::Batch& batch) : batch(batch) {
+      for (const sdk::Thread thread : batch.threads()) tids.push_back(thread.tid);
+      const auto columns = Offered::columns(batch);
+      for (std::size_t i = 0; i < kFields; ++i)
+        if (columns[i]) wanted.push_back({static_cast<Field>(i), columns[i]});
+    }
+
+    const sdk::Batch& batch;
+    std::vector<std::uint64_t> tids;
+    std::vector<Cells> wanted;
+  };
+
+  void ask(const Rows& rows, std::uint32_t first, std::uint32_t count) {
+    const auto answers = socket_.ask(std::span(rows.tids).subspan(first, count));
+    for (std::uint32_t i = 0; i < count; ++i)
+      is_worth_asking_again(answers[i].error) ? lost_.push_back(first + i) : put(rows, first + i, answers[i]);
+  }
+
+  void ask_again(const Rows& rows, std::uint32_t row) {
+    taskstats::count(rows.batch, Tally::AskedAgain);
+    put(rows, row, socket_.ask(std::span(rows.tids).subspan(row, 1)).front());
+  }
+
+  void put(const Rows& rows, std::uint32_t row, const Answer& answer) {
+    count_answer(rows.batch, answer.error);
+    if (answer.error == 0) return put_fields(rows, row, answer.stats);
+    for (auto cells : rows.wanted) cells.column.put(row, gap_of_answer(answer.error));
+  }
+
+  void put_fields(const Rows& rows, std::uint32_t row, Bytes stats) {
+    const std::uint16_t version = version_of(stats);
+    if (!layout_.is_of(version, stats.size())) layout_ = Layout(version, stats.size());
+    for (auto cells : rows.wanted) cells.column.put(row, reading(stats, cells.field));
+    if (may_predate_switch_ && !has_delays(stats)) taskstats::count(rows.batch, Tally::MayPredate);
+  }
+
+  // A thread without address space (one of the kernel's, or a zombie) has no high-water marks; a zero would say that it had no memory.
+  sdk::Reading<std::uint64_t> reading(Bytes stats, Field field) const {
+    const auto value = read_field(stats, layout_, field);
+    if (field != Field::HiwaterRss && field != Field::HiwaterVm) return value;
+    if (read_field(stats, layout_, Field::HiwaterVm).value == 0) return Gap::NotApplicable;
+    return value ? sdk::Reading<std::uint64_t>(bytes_of(value.value)) : value;
+  }
+
+  // Whether any delay but cpu's was recorded.
+  bool has_delays(Bytes stats) const {
+    for (std::size_t i = kFirstOtherKind; i < kPastKinds; i += kFiguresOfKind)
+      if (read_field(stats, layout_, static_cast<Field>(i)).value > 0) return true;
+    return false;
+  }
+
+  Socket socket_;
+  Layout layout_{0, 0};
+  std::vector<std::uint32_t> lost_;  // rows whose answers did not come
+  bool may_predate_switch_;
+};
+
+constexpr sdk::Extra kDerived{.derived = sdk::array_of(vocabulary::kTaskstatsDerived)};
+
+}  // namespace
+}  // namespace ctprof::taskstats
+
+CTPROF_PLUGIN_WITH("taskstats", "1.0", "What threads wait for, by the kernel's delay accounting, over netlink.",
+                   ctprof::taskstats::kDerived, ctprof::taskstats::Threads)
