@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`capture --metrics run_time_ns` opens, per thread, only what its identity needs, and schedstat; strace counts."""
+"""From /proc, `capture --metrics run_time_ns` opens, per thread, only what its identity needs, and schedstat; strace counts."""
 
 import collections
 import os
@@ -31,7 +31,8 @@ def traced(path, *words):
     log = path + ".strace"
     # A process that is traced cannot look for its own leaks.
     environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-    command = ["strace", "-f", "-y", "-qq", "-e", "trace=open,openat,openat2", "-o", log, harness.CTPROF, "capture", "-o", path, *words]
+    command = ["strace", "-f", "-y", "-qq", "-e", "trace=open,openat,openat2", "-o", log, harness.CTPROF, "--plugins=procfs-sched",
+               "capture", "-o", path, *words]
     subprocess.run(command, capture_output=True, timeout=harness.TIMEOUT, check=True, env=environment)
     with open(log, encoding="utf-8", errors="surrogateescape") as file:
         return file.read()

@@ -23,7 +23,25 @@ AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
 # A question that has no meaning for any row of a group has no line.
 NOTHING_APPLIES = {"values": 0, "rows": 0}
 
+DELAYS = ["cpu", "blkio", "swapin", "freepages", "thrashing", "compact", "wpcopy", "irq"]
+
+
+def offcpu_delay(v):
+    """All delays that were measured; swapping in and thrashing overlap, so the larger of them counts."""
+    totals = {}
+    for kind in DELAYS:
+        try:
+            totals[kind] = v(f"{kind}_delay_total_ns")
+        except KeyError:
+            pass
+    overlapping = [totals.pop(kind) for kind in ("swapin", "thrashing") if kind in totals]
+    if not totals and not overlapping:
+        raise KeyError("all delays")
+    return sum(totals.values()) + max(overlapping, default=0)
+
+
 DERIVED = {
+    "total_offcpu_delay_ns": offcpu_delay,
     "affine_success_ratio": lambda v: v("nr_wakeups_affine") / v("nr_wakeups_affine_attempts"),
     "avg_wait_ns": lambda v: v("wait_sum") / v("wait_count"),
     "cpu_efficiency": lambda v: v("run_time_ns") / (v("run_time_ns") + v("wait_time_ns")),
@@ -32,6 +50,7 @@ DERIVED = {
     "disk_io_fraction": lambda v: v("read_bytes") / v("rchar"),
     "avg_iowait_ns": lambda v: v("iowait_sum") / v("iowait_count"),
 }
+DERIVED |= {f"avg_{kind}_delay_ns": lambda v, kind=kind: v(f"{kind}_delay_total_ns") / v(f"{kind}_delay_count") for kind in DELAYS}
 
 
 def text(cell):
