@@ -1,0 +1,24 @@
+// Any bytes as an answer of the kernel: no crash, nothing beyond the message, and never an error together with a struct.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "plugins/taskstats/decode.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ctprof::taskstats;
+  constexpr std::uint16_t kFamily = 31;  // that of the seeds
+  const Bytes message = std::as_bytes(std::span(data, size));
+  const Answer answer = parse_answer(message, kFamily);
+  if ((answer.error == 0) == answer.stats.empty()) std::abort();
+  if (answer.stats.size() > size) std::abort();
+  const Layout layout(version_of(answer.stats), answer.stats.size());
+  for (std::size_t i = 0; i < kFields; ++i) {
+    const auto field = static_cast<Field>(i);
+    const auto reading = read_field(answer.stats, layout, field);
+    if (static_cast<bool>(reading) != (layout.offset(field) != Layout::kAbsent)) std::abort();
+  }
+  return 0;
+}
