@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+"""What ctprof captures by taskstats is what a plain netlink reader is told, what /proc shows, and what was really waited for."""
+
+import fcntl
+import os
+import subprocess
+import tempfile
+import unittest
+
+import file_json
+import harness
+from compare_rows import lacking_columns, row_differences
+from plain_taskstats import KINDS, OTHER_FIELDS, Taskstats, metrics_of
+
+SWITCH = "/proc/sys/kernel/task_delayacct"
+ONLY = ("--plugins=taskstats",)
+THREADS = 41  # forty, and the main one
+FAR = 5       # times as long as any other wait is far above it
+TRIES = 5     # the host has other work, too
+
+
+def plain_reader():
+    """A reader, or None where the kernel has nothing for us."""
+    reader = Taskstats()
+    try:
+        reader.ask(os.getpid())
+        return reader
+    except OSError:
+        return None
+
+
+def on_a_disk():
+    """A directory on a block device, or None."""
+    for directory in (tempfile.gettempdir(), "/var/tmp", os.getcwd(), os.path.expanduser("~")):
+        device = os.stat(directory).st_dev
+        if os.path.exists(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}") and os.access(directory, os.W_OK):
+            return directory
+    return None
+
+
+class Switch:
+    """kernel.task_delayacct, set as long as a test needs it. Others who do the same wait for each other."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __enter__(self):
+        self.file = open(SWITCH, "r+", encoding="ascii")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.before = self.file.read()
+        self._write(self.value)
+
+    def _write(self, value):
+        self.file.seek(0)
+        self.file.write(value)
+        self.file.flush()
+
+    def __exit__(self, *_):
+        self._write(self.before)
+        self.file.close()
+
+
+class OfTaskstats(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.directory = scratch.name
+        self.file = os.path.join(self.directory, "taskstats.ctprof.zst")
+        self.reader = plain_reader()
+        if not self.reader:
+            self.skipTest("needs a kernel with taskstats, and CAP_NET_ADMIN")
+        self.addCleanup(self.reader.close)
+
+    def switched(self, value):
+        if not os.access(SWITCH, os.W_OK):
+            self.skipTest("needs kernel.task_delayacct, and leave to set it")
+        return Switch(value)
+
+    def ask(self, pid, **known):
+        return {(pid, int(tid)): metrics_of(self.reader.ask(int(tid)), **known) for tid in os.listdir(f"/proc/{pid}/task")}
+
+    def differences(self, expected, captured):
+        for key, row in expected.items():
+            who = f"{key[0]}/{key[1]}"
+            yield from row_differences(who, row, captured.threads[key])
+            yield from lacking_columns(row, captured.threads[key], captured.columns_of("thread", "taskstats"))
+
+    def assert_equal(self, expected, captured):
+        wrong = [*self.differences(expected, captured), *captured.faults()]
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:40]))
+
+
+class Sleeping(OfTaskstats):
+    def compare(self, *words, **known):
+        """Captures forty sleepers; what it said to the user."""
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            before = harness.settled(lambda: self.ask(sleepers.pid, **known))
+            done = harness.capture(self.file, *words, before=ONLY)
+            self.assertEqual(self.ask(sleepers.pid, **known), before, "the sleepers did not sleep")
+        self.assertEqual(len(before), THREADS)
+        captured = file_json.load(self.file)
+        self.assert_equal(before, captured)
+        return done.stderr, captured
+
+    def test_switched_on(self):
+        with self.switched("1"):
+            said, captured = self.compare()
+        mark = {row["delay_block_active"] for row in captured.document["threads"] if row["taskstats_measured"]}
+        self.assertEqual(mark, {True})
+        with open("/proc/cmdline", encoding="utf-8") as file:
+            since_boot = "delayacct" in file.read().split()
+        self.assertEqual(said.count("kernel.task_delayacct was switched on after"), 0 if since_boot else 1, said)
+
+    def test_switched_off(self):
+        with self.switched("0"):
+            said, _ = self.compare(switched_on=False)
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIn("sysctl kernel.task_delayacct=1", said)
+
+    def test_several_workers(self):
+        with self.switched("1"):
+            self.compare("--jobs", "3")
+
+    def test_summary(self):
+        """Each thread was asked for once; nobody was lost."""
+        with self.switched("0"):
+            _, captured = self.compare(switched_on=False)
+        summary = captured.document["taskstats_summary"]
+        self.assertEqual(summary["ok_count"] + summary["esrch_count"], len(captured.threads))
+        self.assertEqual([summary[key] for key in ("eperm_count", "other_err_count", "asked_again_count")], [0, 0, 0])
+
+
+class SecondOffers(OfTaskstats):
+    def captured_by(self, plugin, pid):
+        harness.capture(self.file, "-p", str(pid), before=(f"--plugins={plugin}",))
+        file = file_json.load(self.file)
+        self.assertLessEqual(set(OTHER_FIELDS), file.columns_of("thread", plugin))
+        return {key: {name: row[name] for name in OTHER_FIELDS} for key, row in file.threads.items()}
+
+    def test_agree_with_proc(self):
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            harness.settled(lambda: self.ask(sleepers.pid))
+            self.assertEqual(self.captured_by("taskstats", sleepers.pid), self.captured_by("procfs-sched", sleepers.pid))
+
+
+class Waiting(OfTaskstats):
+    def waits(self, *words):
+        """Nanoseconds of each kind that a thread waited which did nothing else; as the capture has them, and the reader."""
+        with self.switched("1"), harness.Helper("DELAYS", *words) as helper:
+            expected = harness.settled(lambda: self.ask(helper.pid))
+            harness.capture(self.file, "-p", str(helper.pid), before=ONLY)
+        captured = file_json.load(self.file)
+        self.assert_equal(expected, captured)
+        row = captured.threads[helper.pid, helper.pid]
+        return {kind: row[f"{kind}_delay_total_ns"] for kind in KINDS if isinstance(row[f"{kind}_delay_total_ns"], int)}
+
+    def assert_far_above_others(self, kind, *words):
+        seen = []
+        for _ in range(TRIES):
+            waits = self.waits(*words)
+            own = waits.pop(kind)
+            if own > FAR * max(waits.values()):
+                return
+            seen.append(f"{kind} {own}, beside {waits}")
+        self.fail("\n".join(seen))
+
+    def test_for_the_disk(self):
+        directory = on_a_disk()
+        if not directory:
+            self.skipTest("needs a directory on a block device")
+        with tempfile.TemporaryDirectory(prefix="ctprof-test-", dir=directory) as room:
+            self.assert_far_above_others("blkio", "fsync", os.path.join(room, "synced"))
+
+    def test_for_copies(self):
+        self.assert_far_above_others("wpcopy", "cow")
+
+    def test_for_a_cpu(self):
+        self.assert_far_above_others("cpu", "cpu")
+
+
+class WithoutRights(OfTaskstats):
+    def test_one_line_and_all_denied(self):
+        if not harness.can_become_user():
+            self.skipTest("needs root, to become somebody without rights")
+        done = harness.capture(self.file, before=ONLY, prefix=harness.USER)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("CAP_NET_ADMIN", done.stderr)
+        captured = file_json.load(self.file)
+        row = next(iter(captured.threads.values()))
+        self.assertEqual({row[f"{kind}_delay_count"] for kind in KINDS}, {file_json.Gap("Denied")})
+        self.assertEqual(list(captured.faults()), [])
+
+    def test_procfs_fills_what_it_can(self):
+        if not harness.can_become_user():
+            self.skipTest("needs root, to become somebody without rights")
+        harness.capture(self.file, prefix=harness.USER)
+        self.assertLessEqual(set(OTHER_FIELDS), file_json.load(self.file).columns_of("thread", "procfs-sched"))
+
+
+class Silent(OfTaskstats):
+    def test_a_kernel_that_does_not_answer(self):
+        """strace keeps answers from us: the wait is bounded, and its cells say who failed."""
+        inject = ["strace", "-f", "-o", "/dev/null", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+"]
+        try:
+            subprocess.run([*inject, "true"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("needs strace, and leave to use it")
+        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        done = subprocess.run([*inject, harness.CTPROF, *ONLY, "capture", "--jobs", "1", "-o", self.file], env=environment, check=True,
+                              capture_output=True, text=True, timeout=harness.TIMEOUT)
+        self.assertIn("without an answer", done.stderr)
+        captured = file_json.load(self.file)
+        self.assertEqual({row["cpu_delay_count"] for row in captured.threads.values()}, {file_json.Gap("SourceFailed")})
+        self.assertEqual(list(captured.faults()), [])
+
+
+if __name__ == "__main__":
+    harness.main()
