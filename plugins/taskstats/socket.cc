@@ -109,9 +109,14 @@ void Socket::receive(std::size_t count) {
   for (int flags = 0; answered < count && used < count;) {
     const int got = ::recvmmsg(socket_.get(), &headers_[used], static_cast<unsigned>(count - used), flags, nullptr);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno != ENOBUFS) break;
-    if (got < 0) flags = MSG_DONTWAIT;
-    if (got > 0) answered += take(used, static_cast<std::size_t>(got), count), used += static_cast<std::size_t>(got);
+    const bool overflowed = got < 0 && errno == ENOBUFS && flags == 0;
+    if (got <= 0 && !overflowed) break;
+    if (overflowed) {
+      flags = MSG_DONTWAIT;
+      continue;
+    }
+    answered += take(used, static_cast<std::size_t>(got), count);
+    used += static_cast<std::size_t>(got);
   }
   all_came_ = answered == count;
   if (answered == 0) throw std::runtime_error("the kernel left taskstats requests without an answer");
