@@ -11,7 +11,7 @@ def floor(tools, jobs):
 
 
 def capture(tools, jobs, path):
-    done = run([tools.ctprof, "capture", "-o", path, "--jobs", str(jobs), "--format", "json"])
+    done = run([tools.ctprof, "--plugins=procfs-sched", "capture", "-o", path, "--jobs", str(jobs), "--format", "json"])
     return {"ns": done.json()["collect_ns"], "whole_ns": done.wall_ns}
 
 

@@ -10,8 +10,10 @@ import tempfile
 
 import captures
 import files
+import taskstats
 
 KINDS = ("processes", "threads")
+COUNTS = (1_000, 10_000)
 
 
 class Tools:
@@ -21,6 +23,7 @@ class Tools:
         programs = pathlib.Path(build) / "tests" / "bench"
         self.ctprof = pathlib.Path(build) / "tools" / "ctprof" / "ctprof"
         self.idle, self.floor = programs / "idle", programs / "floor"
+        self.taskstats_floor = programs / "taskstats_floor"
         self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
         self.micro = sorted(path for path in programs.glob("*_bench") if path.is_file())
 
@@ -29,7 +32,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,files,micro", help="which of captures, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,files,micro",
+                        help="which of captures, taskstats, files, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -56,7 +60,9 @@ def main():
     given = options()
     tools, parts = Tools(given.build), given.parts.split(",")
     with tempfile.TemporaryDirectory(prefix="bench-") as room:
-        captured = bench_captures(tools, given.repeat, given.counts or [1000, 10000], room) if "captures" in parts else None
+        captured = bench_captures(tools, given.repeat, given.counts or COUNTS, room) if "captures" in parts else None
+        for count in (given.counts or COUNTS) if "taskstats" in parts else []:
+            taskstats.bench(tools, given.repeat, count, room)
         if "files" in parts:
             bench_files(tools, given.repeat, room, captured)
     for program in tools.micro if "micro" in parts else []:
