@@ -195,22 +195,23 @@ void RowFiller::end_items(Slot& slot) {
 void RowFiller::begin_map() {
   std::swap(entries_, last_entries_);
   entries_.clear();
+  is_like_last_ = ascending_;
   ascending_ = true;
+}
+
+ctprof_text RowFiller::kept(std::string_view key) {
+  ++budget_->things;
+  const std::string_view text = pools_->texts[texts_->intern(key)];
+  return {text.data(), text.size()};
 }
 
 bool RowFiller::add_key(std::string_view key) {
   if (entries_.size() == limits::kItems) return fail("has more than " + std::to_string(limits::kItems) + " keys");
   const std::size_t place = entries_.size();
-  ctprof_entry entry{};
-  if (place < last_entries_.size() && text_of(last_entries_[place].key) == key) {
-    entry.key = last_entries_[place].key;
-  } else {
-    ++budget_->things;
-    const std::string_view kept = pools_->texts[texts_->intern(key)];
-    entry.key = {kept.data(), kept.size()};
-  }
-  if (!entries_.empty() && text_of(entries_.back().key) >= text_of(entry.key)) ascending_ = false;
-  entries_.push_back(entry);
+  const bool is_known = place < last_entries_.size() && text_of(last_entries_[place].key) == key;
+  is_like_last_ = is_like_last_ && is_known;
+  if (!is_like_last_ && place > 0 && text_of(entries_.back().key) >= key) ascending_ = false;
+  entries_.push_back({is_known ? last_entries_[place].key : kept(key), 0});
   return true;
 }
 

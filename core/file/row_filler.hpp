@@ -104,6 +104,7 @@ class RowFiller {
   void flush();
   void mark_missing();
   bool put_other_number(Slot& slot, std::int64_t value, std::string_view text);
+  ctprof_text kept(std::string_view key);
   bool does_not_fit(const Slot& slot, std::string_view text);
   bool is_wrong(const Slot& slot, std::string_view found);
   bool fail(std::string why) {
@@ -136,7 +137,8 @@ class RowFiller {
   std::vector<std::uint64_t> items_;
   std::vector<ctprof_entry> entries_;
   std::vector<ctprof_entry> last_entries_;  // whose keys the next map probably has as well
-  bool ascending_ = true;
+  bool ascending_ = true;                   // the keys of this map
+  bool is_like_last_ = true;                // its keys are those of the last map so far, and ascending as they
   std::string why_;
 };
 
