@@ -22,6 +22,7 @@
 #include "core/file/draft.hpp"
 #include "core/file/raw_json.hpp"
 #include "core/file/read_pass.hpp"
+#include "core/file/row_reader.hpp"
 
 namespace ctprof {
 
@@ -44,6 +45,14 @@ class Events {
   std::string where() const;
   bool has_ended() const { return state_ == State::End; }
   std::optional<RegistryPart> late_registry;
+
+  // Whether no row is open. A text where a row should be shows when it is read; until then it is a part.
+  bool is_between_rows() const { return state_ == State::ThreadRows && parts_.empty(); }
+  bool is_among_threads() const { return state_ == State::ThreadRows || (table_ == Root::Thread && state_ != State::Raw); }
+  // Takes rows without the parser's help. Returns how many bytes. REQUIRES: is_between_rows, behind a comma.
+  std::size_t read_rows(std::string_view text) {
+    return RowReader(draft_->layout.tree(Root::Thread), draft_->filler(Root::Thread)).read(text);
+  }
 
   bool on_document_begin(Failed&) { return true; }
   bool on_document_end(Failed&) { return true; }

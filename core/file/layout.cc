@@ -85,8 +85,9 @@ std::vector<Place> aliases_of(const MetricDef& def) {
   return places;
 }
 
-KeyNode::KeyNode(std::string name, std::size_t number) : key(std::move(name)), leaf(number) {
-  std::copy_n(key.begin(), std::min(key.size(), head.size()), head.begin());
+KeyNode::KeyNode(std::string name, std::size_t number) : key(std::move(name)), leaf(number), spelling(key + "\":") {
+  is_plain = std::all_of(key.begin(), key.end(), [](char c) { return ctprof::is_plain(c); });
+  std::copy_n(spelling.begin(), std::min(spelling.size(), head.size()), head.begin());
 }
 
 KeyNode* KeyNode::find(std::string_view name) {

@@ -40,6 +40,12 @@ std::vector<Place> aliases_of(const MetricDef& def);
 std::string place_text(const Place& place);
 Place parse_place(std::string_view text);
 
+// Whether a byte of a text is all there is of its character, in JSON too.
+constexpr bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
+}
+
 // An object, or a leaf.
 struct KeyNode {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -50,32 +56,38 @@ struct KeyNode {
 
   std::string key;
   std::size_t leaf = kNone;
-  std::vector<KeyNode> children;   // of an object, in the order of the file
-  std::array<char, kHead> head{};  // of the key, zero beyond it
   // The reader's guesses, taken from the row before: the child that comes first, and the sibling that comes after this.
   KeyNode* first = nullptr;
   KeyNode* follower = nullptr;
+  std::array<char, kHead> head{};  // of the spelling, zero beyond it
+  std::string spelling;            // the key, and what stands between it and its value
+  bool is_plain = false;           // in JSON the key is spelled as it is
+  std::vector<KeyNode> children;   // of an object, in the order of the file
 
   bool is_leaf() const { return leaf != kNone; }
-  // Whether the key is `name`; a million short names are not worth as many calls and looks elsewhere.
-  bool is(std::string_view name) const;
+  // Whether the key is `name`.
+  bool is(std::string_view name) const { return key.size() == name.size() && has(name.data(), name.size()); }
+  // Whether the text is the key's spelling. REQUIRES: as long as that.
+  bool is_spelled(const char* text) const { return is_plain && has(text, spelling.size()); }
   KeyNode* find(std::string_view name);
   const KeyNode* find(std::string_view name) const;
+
+ private:
+  // Whether the spelling begins so; a million short names are not worth as many calls and looks elsewhere.
+  bool has(const char* text, std::size_t size) const;
 };
 
-inline bool KeyNode::is(std::string_view name) const {
+inline bool KeyNode::has(const char* text, std::size_t size) const {
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   const auto word = [](const char* bytes) {
     std::uint64_t value;
     std::memcpy(&value, bytes, kWord);
     return value;
   };
-  const std::size_t size = name.size();
-  if (key.size() != size) return false;
-  if (size < kWord || size > kHead) return key == name;
+  if (size < kWord || size > kHead) return std::memcmp(spelling.data(), text, size) == 0;
   for (std::size_t at = 0; at + kWord < size; at += kWord)
-    if (word(head.data() + at) != word(name.data() + at)) return false;
-  return word(head.data() + size - kWord) == word(name.data() + size - kWord);
+    if (word(head.data() + at) != word(text + at)) return false;
+  return word(head.data() + size - kWord) == word(text + size - kWord);
 }
 
 class Layout {

@@ -2,10 +2,12 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.hpp"
+#include "core/file/limits.hpp"
 #include "core/registry/vocabulary.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -14,7 +16,8 @@ namespace ctprof {
 // A whole file's bytes. `name` stands for it in errors.
 Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name, const Vocabulary& vocabulary);
 
-// The text that a file unfolds to.
-Result<Snapshot> load_text(std::string_view json, const std::string& name, const Vocabulary& vocabulary);
+// The text that a file unfolds to. The parser gets it in slices; where none holds a whole row, no row takes the short way.
+Result<Snapshot> load_text(std::string_view json, const std::string& name, const Vocabulary& vocabulary,
+                           std::size_t slice_bytes = limits::kSliceBytes);
 
 }  // namespace ctprof

@@ -80,8 +80,9 @@ Result<void> read_bytes(const std::string& path, std::string& bytes) {
 
 }  // namespace
 
-Result<Snapshot> load_text(std::string_view json, const std::string& name, const Vocabulary& vocabulary) {
-  return read_named([&] { return std::make_unique<PlainText>(json); }, name, vocabulary);
+Result<Snapshot> load_text(std::string_view json, const std::string& name, const Vocabulary& vocabulary,
+                           std::size_t slice_bytes) {
+  return read_named([&] { return std::make_unique<PlainText>(json, slice_bytes); }, name, vocabulary);
 }
 
 Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name, const Vocabulary& vocabulary) {

@@ -89,6 +89,15 @@ void RowFiller::mark_missing() {
     if (slot.column && !is_seen(slot)) slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
 }
 
+void RowFiller::drop_row() {
+  for (Slot& slot : slots_) {
+    if (!slot.column) continue;
+    slot.gaps[rows_ - 1] = CTPROF_VALUE;
+    if (is_seen(slot)) slot.seen = 0;
+  }
+  --rows_;
+}
+
 void RowFiller::finish() {
   flush();
   for (Slot& slot : slots_)

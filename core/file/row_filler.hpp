@@ -65,6 +65,8 @@ class RowFiller {
     matched_ = 0;
     return true;
   }
+  // Takes back the row that was begun last, as if it had not been.
+  void drop_row();
   bool end_row() {
     if (matched_ != columns_) mark_missing();
     return !budget_->is_exceeded() || fail(kTooMuch);

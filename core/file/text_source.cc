@@ -10,7 +10,7 @@
 namespace ctprof {
 
 Result<std::string_view> PlainText::next() {
-  const std::string_view slice = left_.substr(0, limits::kSliceBytes);
+  const std::string_view slice = left_.substr(0, slice_bytes_);
   left_.remove_prefix(slice.size());
   return slice;
 }

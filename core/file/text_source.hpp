@@ -26,11 +26,12 @@ class TextSource {
 
 class PlainText final : public TextSource {
  public:
-  explicit PlainText(std::string_view text) : left_(text) {}
+  PlainText(std::string_view text, std::size_t slice_bytes) : left_(text), slice_bytes_(slice_bytes) {}
   Result<std::string_view> next() override;
 
  private:
   std::string_view left_;
+  std::size_t slice_bytes_;
 };
 
 // REQUIRES: the data outlives it.
