@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ctprof/batch.hpp"
-#include "plugins/procfs-sched/fields.hpp"
+#include "plugins/shared/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {

@@ -12,7 +12,7 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
-#include "plugins/procfs-sched/fields.hpp"
+#include "plugins/shared/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {

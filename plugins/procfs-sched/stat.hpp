@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "ctprof/batch.hpp"
-#include "plugins/procfs-sched/fields.hpp"
 #include "plugins/procfs-sched/summary.hpp"
+#include "plugins/shared/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {

@@ -21,7 +21,7 @@
 #include "ctprof/host.hpp"
 #include "ctprof/source.hpp"
 
-namespace ctprof::procfs {
+namespace ctprof {
 
 template <const auto&... kMetrics>
 class Fields {
@@ -60,4 +60,4 @@ constexpr auto joined(const std::array<ctprof_metric, N>&... lists) {
   return all;
 }
 
-}  // namespace ctprof::procfs
+}  // namespace ctprof
