@@ -1,0 +1,106 @@
+#include "plugins/cgroupfs/directory.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "plugins/cgroupfs/mount.hpp"
+#include "plugins/cgroupfs/path.hpp"
+
+namespace ctprof::cgroupfs {
+namespace {
+
+constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+int open_beneath(int root, const char* path) {
+  open_how how{};
+  how.flags = static_cast<__u64>(kDirectory);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
+  // Filters of older containers do not know the call, and some say EPERM then.
+  const bool unknown = fd < 0 && (errno == ENOSYS || errno == EPERM);
+  return unknown ? ::openat(root, path, kDirectory | O_NOFOLLOW) : fd;
+}
+
+// Controllers that the threaded cgroups of a process cannot have.
+bool is_of_domains(std::string_view controller) { return controller == "memory" || controller == "io"; }
+
+}  // namespace
+
+bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty())
+    if (sdk::take(words, ' ') == word) return true;
+  return false;
+}
+
+Directory::Directory(const sdk::Host& host) : host_(host), mount_root_(mount_root(host)) {}
+
+Gap Directory::open(std::string_view path) {
+  facts_known_ = false;
+  dir_.reset();
+  auto place = below_mount(mount_root_, path, branch_);
+  if (!place && !branch_known_) {
+    branch_ = find_branch(host_, mount_root_);
+    branch_known_ = true;
+    place = below_mount(mount_root_, path, branch_);
+  }
+  return place ? open_below(place.value.c_str()) : place.gap;
+}
+
+Gap Directory::open_below(const char* path) {
+  dir_.reset(open_beneath(host_.cgroup(), path));
+  return dir_ ? Gap::None : gap_of(errno);
+}
+
+sdk::Reading<std::string_view> Directory::read(const char* file, std::string_view controller) {
+  const auto text = file_.read(dir_.get(), file);
+  if (text) return text;
+  if (file_.last_errno() != ENOENT) return gap_of(file_.last_errno());
+  if (facts().gap != Gap::None) return facts().gap;
+  return controller.empty() ? Gap::Unsupported : why_without(controller);
+}
+
+Gap Directory::why_without(std::string_view controller) {
+  const Facts& here = facts();
+  if (here.gap != Gap::None) return here.gap;
+  if (here.is_root) return Gap::NotApplicable;
+  if (has_word(here.controllers, controller)) return Gap::Unsupported;
+  return here.is_threaded && is_of_domains(controller) ? Gap::NotApplicable : Gap::SwitchedOff;
+}
+
+const Directory::Facts& Directory::facts() {
+  if (!facts_known_) facts_ = read_facts();
+  facts_known_ = true;
+  return facts_;
+}
+
+// Every cgroup has cgroup.controllers, and all but the root of the hierarchy have cgroup.type: the second is read first, so that a cgroup
+// that goes in between is not taken for the root.
+Directory::Facts Directory::read_facts() {
+  Facts facts;
+  const auto type = facts_file_.read(dir_.get(), "cgroup.type");
+  facts.is_root = !type && facts_file_.last_errno() == ENOENT;
+  facts.is_threaded = type && sdk::trimmed(type.value) == "threaded";
+  const auto controllers = facts_file_.read(dir_.get(), "cgroup.controllers");
+  if (!controllers) facts.gap = gap_of(facts_file_.last_errno());
+  if (controllers) facts.controllers = sdk::trimmed(controllers.value);
+  return facts;
+}
+
+// In a recorded tree nothing goes: what is missing there was not recorded.
+Gap Directory::gone() const { return host_.live() ? Gap::ThreadGone : Gap::Unsupported; }
+
+Gap Directory::gap_of(int error) const {
+  switch (error) {
+    case ENOENT:
+    case ENODEV: return gone();                // a file that is open while its cgroup is removed
+    case EOPNOTSUPP: return Gap::SwitchedOff;  // pressure, where the kernel was told not to keep it
+    case ENAMETOOLONG: return Gap::Unsupported;
+    default: return gap_of_errno(error);
+  }
+}
+
+}  // namespace ctprof::cgroupfs

@@ -1,0 +1,46 @@
+#include "plugins/cgroupfs/sample.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "plugins/cgroupfs/directory.hpp"
+
+namespace ctprof::cgroupfs {
+namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+
+bool is_missing(int dir, const char* file) { return ::faccessat(dir, file, F_OK, 0) != 0 && errno == ENOENT; }
+
+bool has_controller(int dir, std::string_view controller) {
+  sdk::TextFile file;
+  const auto words = file.read(dir, "cgroup.controllers");
+  return words && has_word(sdk::trimmed(words.value), controller);
+}
+
+// The first child that has the controller.
+sdk::Fd child_with(int parent, std::string_view controller) {
+  const int fd = ::openat(parent, ".", kDirectory);
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
+  while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
+    if (entry->d_name[0] == '.') continue;
+    sdk::Fd child(::openat(fd, entry->d_name, kDirectory));
+    if (child && has_controller(child.get(), controller)) return child;
+  }
+  return sdk::Fd();
+}
+
+}  // namespace
+
+Sample::Sample(const sdk::Host& host, std::string_view controller) {
+  const bool below_root = !is_missing(host.cgroup(), "cgroup.type") && has_controller(host.cgroup(), controller);
+  dir_ = below_root ? sdk::Fd(::openat(host.cgroup(), ".", kDirectory)) : child_with(host.cgroup(), controller);
+}
+
+bool Sample::lacks(const char* file) const { return is_missing(dir_.get(), file); }
+
+}  // namespace ctprof::cgroupfs
