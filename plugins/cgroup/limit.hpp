@@ -1,0 +1,25 @@
+// Limits of a cgroup: files of a number or the word `max`, and cpu.max, which is one of these and a period.
+
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "ctprof/batch.hpp"
+
+namespace ctprof::cgroup {
+
+// What `max` reads as: the largest number, which the rules for limits take for none.
+inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+sdk::Reading<std::uint64_t> parse_limit(std::string_view text);
+
+struct CpuMax {
+  sdk::Reading<std::uint64_t> quota_us = Gap::Malformed;
+  sdk::Reading<std::uint64_t> period_us = Gap::Malformed;
+};
+// "60000 100000" or "max 100000".
+CpuMax parse_cpu_max(std::string_view text);
+
+}  // namespace ctprof::cgroup

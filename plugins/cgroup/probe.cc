@@ -1,0 +1,104 @@
+#include "plugins/cgroup/probe.hpp"
+
+#include <cerrno>
+#include <string>
+
+#include "plugins/cgroup/files.hpp"
+#include "plugins/cgroupfs/sample.hpp"
+
+namespace ctprof::cgroup {
+namespace {
+
+// As the v1 hierarchies call it.
+std::string_view v1_name(std::string_view controller) { return controller == "io" ? "blkio" : controller; }
+
+// Whether a line `4:cpu,cpuacct:/path` of the file cgroup names the controller.
+bool is_v1_line(std::string_view line, std::string_view controller) {
+  sdk::take(line, ':');
+  std::string_view controllers = sdk::take(line, ':');
+  while (!controllers.empty())
+    if (sdk::take(controllers, ',') == v1_name(controller)) return true;
+  return false;
+}
+
+bool is_mounted_as_v1(const sdk::Host& host, std::string_view controller) {
+  sdk::TextFile file;
+  const auto text = file.read(host, host.sample(), "cgroup");
+  for (std::string_view rest = text ? text.value : std::string_view{}; !rest.empty();)
+    if (is_v1_line(sdk::take(rest, '\n'), controller)) return true;
+  return false;
+}
+
+std::string no_controller(const sdk::Host& host, const std::string& controller) {
+  const std::string lack = "the cgroup v2 hierarchy has no " + controller + " controller: ";
+  if (is_mounted_as_v1(host, controller)) return lack + "it is mounted as cgroup v1, and the figures are there";
+  return lack + "the kernel was built or started without it, or it is not passed on to this namespace";
+}
+
+// "it needs CONFIG_MEMCG,CONFIG_ZSWAP and Linux 5.19": what the vocabulary says of a metric.
+std::string needs(const ctprof_metric& metric) {
+  const std::string_view since = metric.since ? metric.since : "";
+  std::string sentence = "it needs " + std::string(metric.config_gates ? metric.config_gates : "a newer kernel");
+  if (!since.empty()) (sentence += " and Linux ") += since.substr(0, since.find(' '));
+  return sentence;
+}
+
+void refuse_controller(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
+  const std::string reason = no_controller(host, controller);
+  AllFiles::for_each_type([&]<class File>() {
+    if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason);
+  });
+  if (controller != "cpu") return;
+  for (const auto& offer :
+       {vocabulary::cgroup_cpu_nr_periods, vocabulary::cgroup_cpu_nr_throttled, vocabulary::cgroup_cpu_nr_bursts})
+    probe.refuse(offer, Gap::Unsupported, reason);
+  for (const auto& offer :
+       {vocabulary::cgroup_cpu_throttled_usec, vocabulary::cgroup_cpu_burst_usec, vocabulary::cgroup_cpu_local_throttled_usec})
+    probe.refuse(offer, Gap::Unsupported, reason);
+}
+
+// A cgroup that has the controller lacks the file: so do all.
+template <class File>
+void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample) {
+  if (sample.lacks(File::kName))
+    File::refuse(probe, Gap::Unsupported, std::string("cgroups have no ") + File::kName + " here: " + needs(File::kOffers[0]));
+}
+
+// The same of a key in a file that they all have.
+template <class Metric>
+void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample, const Metric& metric, const char* file,
+                       const char* key) {
+  sdk::TextFile reader;
+  const auto text = reader.read(sample.dir(), file);
+  const bool lacks = text ? flat_value(text.value, key).gap == Gap::Unsupported : reader.last_errno() == ENOENT;
+  if (lacks) probe.refuse(metric, Gap::Unsupported, std::string(file) + " has no " + key + " here: " + needs(metric.abi));
+}
+
+void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
+  for (const std::string_view controller : {"memory", "pids", "io"}) {
+    const cgroupfs::Sample sample(host, controller);
+    AllFiles::for_each_type([&]<class File>() {
+      if (sample && File::kController == controller) refuse_if_lacking<File>(probe, sample);
+    });
+  }
+  const cgroupfs::Sample sample(host, "cpu");
+  if (!sample) return;
+  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_nr_bursts, "cpu.stat", "nr_bursts");
+  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_burst_usec, "cpu.stat", "burst_usec");
+  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_local_throttled_usec, "cpu.stat.local", "throttled_usec");
+}
+
+}  // namespace
+
+void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
+  if (host.cgroup() < 0)
+    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted; `mount -t cgroup2 none DIR` would show it");
+  sdk::TextFile file;
+  const auto controllers = file.read(host.cgroup(), "cgroup.controllers");
+  if (!controllers) return;  // each cell will say why
+  for (const char* controller : {"cpu", "memory", "pids", "io"})
+    if (!cgroupfs::has_word(sdk::trimmed(controllers.value), controller)) refuse_controller(host, probe, controller);
+  probe_versions(host, probe);
+}
+
+}  // namespace ctprof::cgroup
