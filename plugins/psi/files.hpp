@@ -1,0 +1,104 @@
+// The pressure files of the host and of a cgroup, each with the columns that it fills.
+//
+// What is here:   which column comes from which line, and what a line that is not there means.
+// What is not:    the format (pressure.hpp), why a file is not there (probe.cc, psi.cc).
+
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "plugins/psi/pressure.hpp"
+#include "plugins/shared/fields.hpp"
+#include "plugins/vocabulary/vocabulary.hpp"
+
+namespace ctprof::psi {
+
+// One line's columns.
+template <const auto& kAvg10, const auto& kAvg60, const auto& kAvg300, const auto& kTotal>
+struct LineFields : Fields<kAvg10, kAvg60, kAvg300, kTotal> {
+  using Fields<kAvg10, kAvg60, kAvg300, kTotal>::Fields;
+  void fill(std::uint32_t row, const PressureLine& line) { this->put(row, line.avg10, line.avg60, line.avg300, line.total_usec); }
+};
+
+// Whether a file has a line `some`. Interrupts hold up whoever is running, so there it would be the same as `full`.
+enum class Lines { SomeAndFull, FullAlone };
+
+// One file's columns. Both kinds of names: <cgroup>/cpu.pressure, /proc/pressure/cpu.
+template <sdk::Name kCgroup, sdk::Name kHost, class Some, class Full, Lines kLines = Lines::SomeAndFull>
+class PressureFile {
+ public:
+  static constexpr const char* kCgroupName = kCgroup.text;
+  static constexpr const char* kHostName = kHost.text;
+  static constexpr auto kOffers = joined(Some::kOffers, Full::kOffers);
+  using FullFields = Full;
+
+  explicit PressureFile(const sdk::Batch& batch) : some_(batch), full_(batch) {}
+  explicit operator bool() const { return some_ || full_; }
+
+  void fill(std::uint32_t row, std::string_view text) {
+    const Pressure pressure = parse_pressure(text);
+    full_.fill(row, pressure.full);
+    kLines == Lines::SomeAndFull ? some_.fill(row, pressure.some) : some_.fail(row, Gap::NotApplicable);
+  }
+  void fail(std::uint32_t row, Gap gap) {
+    full_.fail(row, gap);
+    some_.fail(row, kLines == Lines::SomeAndFull ? gap : Gap::NotApplicable);
+  }
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason) {
+    Full::refuse(probe, gap, reason);
+    if (kLines == Lines::SomeAndFull) Some::refuse(probe, gap, reason);
+  }
+  static void refuse_what_no_kernel_has(const sdk::Probe& probe) {
+    if (kLines == Lines::FullAlone)
+      Some::refuse(probe, Gap::NotApplicable, "no kernel has it: interrupts have a line `full` alone");
+  }
+
+ private:
+  Some some_;
+  Full full_;
+};
+
+template <class... Files>
+class PressureFiles {
+ public:
+  static constexpr auto kOffers = joined(Files::kOffers...);
+  explicit PressureFiles(const sdk::Batch& batch) : files_(Files(batch)...) {}
+
+  explicit operator bool() const {
+    return std::apply([](const auto&... files) { return (static_cast<bool>(files) || ...); }, files_);
+  }
+  template <class Deed>
+  void for_each(Deed deed) {
+    std::apply([&](auto&... files) { (deed(files), ...); }, files_);
+  }
+  template <class Deed>
+  static void for_each_type(Deed deed) {
+    (deed.template operator()<Files>(), ...);
+  }
+
+ private:
+  std::tuple<Files...> files_;
+};
+
+#define CTPROF_PSI_LINE(which) \
+  LineFields<vocabulary::which##_avg10, vocabulary::which##_avg60, vocabulary::which##_avg300, vocabulary::which##_total_usec>
+#define CTPROF_PSI_FILE(entity, resource, ...)                                                                \
+  PressureFile<#resource ".pressure", "pressure/" #resource, CTPROF_PSI_LINE(entity##_psi_##resource##_some), \
+               CTPROF_PSI_LINE(entity##_psi_##resource##_full) __VA_OPT__(, ) __VA_ARGS__>
+#define CTPROF_PSI_FILES(entity)                                                                            \
+  PressureFiles<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), CTPROF_PSI_FILE(entity, io), \
+                CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
+
+using CgroupFiles = CTPROF_PSI_FILES(cgroup);
+using HostFiles = CTPROF_PSI_FILES(host);
+
+#undef CTPROF_PSI_FILES
+#undef CTPROF_PSI_FILE
+#undef CTPROF_PSI_LINE
+
+static_assert(CgroupFiles::kOffers.size() + HostFiles::kOffers.size() == vocabulary::kPsiMetrics.size(),
+              "every metric of the plugin has a file");
+
+}  // namespace ctprof::psi

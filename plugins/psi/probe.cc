@@ -1,0 +1,88 @@
+#include "plugins/psi/probe.hpp"
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "ctprof/files.hpp"
+#include "plugins/psi/files.hpp"
+
+namespace ctprof::psi {
+namespace {
+
+struct Refusal {
+  Gap gap;
+  std::string_view reason;
+};
+
+// The last word of the command line that begins with `option`, without it; empty where there is none.
+std::string boot_option(const sdk::Host& host, std::string_view option) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), "cmdline");
+  std::string found;
+  for (std::string_view rest = text ? sdk::trimmed(text.value) : std::string_view{}; !rest.empty();)
+    if (const auto word = sdk::take(rest, ' '); word.starts_with(option)) found = word.substr(option.size());
+  return found;
+}
+
+// Why there is no pressure at all.
+Refusal why_no_pressure(const sdk::Host& host) {
+  const std::string psi = boot_option(host, "psi=");
+  if (psi == "0" || psi == "n" || psi == "off")
+    return {Gap::SwitchedOff, "pressure is switched off by psi=0 on the kernel's command line; psi=1 there gives it"};
+  return {Gap::Unsupported, "the kernel keeps no pressure: it has no CONFIG_PSI, or needs psi=1 on its command line"};
+}
+
+Refusal why_no_pressure_of_cgroups(const sdk::Host& host) {
+  if (boot_option(host, "cgroup_disable=").find("pressure") != std::string::npos)
+    return {Gap::SwitchedOff, "pressure of cgroups is switched off by cgroup_disable=pressure on the kernel's command line"};
+  return why_no_pressure(host);
+}
+
+constexpr std::string_view kNoIrq =
+    "the kernel keeps no pressure by interrupts: it has no CONFIG_IRQ_TIME_ACCOUNTING (Linux 6.1)";
+constexpr std::string_view kNoFull = "the kernel has no line `full` for this resource, which came with Linux 5.13";
+
+// What is refused when `name` cannot be read as a pressure file. One that exists and may not be read is not missing.
+template <class File>
+void probe_file(const sdk::Probe& probe, int dir, const char* name, const Refusal& whole) {
+  sdk::TextFile file;
+  const auto text = file.read(dir, name);
+  const bool is_irq = std::string_view(name).find("irq") != std::string_view::npos;
+  File::refuse_what_no_kernel_has(probe);
+  if (text && !parse_pressure(text.value).full.total_usec) File::FullFields::refuse(probe, Gap::Unsupported, kNoFull);
+  if (text) return;
+  if (file.last_errno() == EOPNOTSUPP)
+    File::refuse(probe, Gap::SwitchedOff, "the kernel was started without pressure; psi=1 gives it");
+  if (file.last_errno() != ENOENT) return;
+  is_irq&& whole.gap == Gap::None ? File::refuse(probe, Gap::Unsupported, kNoIrq) : File::refuse(probe, whole.gap, whole.reason);
+}
+
+// Whether the root's files are hidden by its own switch; those of other cgroups are not then.
+bool is_switched_off_at_root(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.cgroup(), "cgroup.pressure");
+  return text && sdk::trimmed(text.value) == "0";
+}
+
+bool is_there(int dir, const char* name) {
+  sdk::TextFile file;
+  return file.read(dir, name) || file.last_errno() != ENOENT;
+}
+
+}  // namespace
+
+void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
+  const Refusal whole = is_there(host.proc(), "pressure/cpu") ? Refusal{Gap::None, {}} : why_no_pressure(host);
+  HostFiles::for_each_type([&]<class File>() { probe_file<File>(probe, host.proc(), File::kHostName, whole); });
+}
+
+void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
+  if (host.cgroup() < 0)
+    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted; `mount -t cgroup2 none DIR` would show it");
+  if (is_switched_off_at_root(host)) return;
+  const Refusal whole = is_there(host.cgroup(), "cpu.pressure") ? Refusal{Gap::None, {}} : why_no_pressure_of_cgroups(host);
+  CgroupFiles::for_each_type([&]<class File>() { probe_file<File>(probe, host.cgroup(), File::kCgroupName, whole); });
+}
+
+}  // namespace ctprof::psi
