@@ -1,0 +1,105 @@
+// sched_ext: whether a BPF scheduler is loaded, which one, and what it met with.
+//
+// Source: /sys/kernel/sched_ext/{state,switch_all,nr_rejected,hotplug_seq,enable_seq} and, while a scheduler is loaded,
+// root/{ops,events}; Linux 6.12 with CONFIG_SCHED_CLASS_EXT, events from 6.15 on.
+//
+// While a scheduler comes or goes the files need not agree: state may say disabled while root/ is there. Each is told as it was read.
+
+#include <cerrno>
+#include <string_view>
+#include <vector>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/shared/fields.hpp"
+#include "plugins/shared/flat_keyed.hpp"
+#include "plugins/vocabulary/vocabulary.hpp"
+
+namespace ctprof::sched_ext {
+namespace {
+
+constexpr const char* kDirectory = "kernel/sched_ext";
+constexpr const char* kScheduler = "kernel/sched_ext/root";  // there while one is loaded
+constexpr const char* kEvents = "kernel/sched_ext/root/events";
+
+using StateFields =
+    Fields<vocabulary::host_sched_ext_state, vocabulary::host_sched_ext_switch_all, vocabulary::host_sched_ext_nr_rejected,
+           vocabulary::host_sched_ext_hotplug_seq, vocabulary::host_sched_ext_enable_seq>;
+using RootFields = Fields<vocabulary::host_sched_ext_root_ops, vocabulary::host_sched_ext_events>;
+
+static_assert(StateFields::kOffers.size() + RootFields::kOffers.size() == vocabulary::kSchedExtMetrics.size(),
+              "every metric of the plugin is read");
+
+bool is_missing(const sdk::Host& host, const char* path) {
+  return ::faccessat(host.sys(), path, F_OK, 0) != 0 && errno == ENOENT;
+}
+
+class SchedExt : public sdk::HostSource {
+ public:
+  static constexpr auto kOffers = joined(StateFields::kOffers, RootFields::kOffers);
+
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+    if (host.sys() < 0 || is_missing(host, kDirectory))
+      probe.refuse_all(Gap::Unsupported,
+                       "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12): there is no /sys/kernel/sched_ext");
+  }
+
+  explicit SchedExt(const sdk::Host& host) : host_(host) {}
+
+  void collect(const sdk::Batch& batch) {
+    StateFields state(batch);
+    RootFields root(batch);
+    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+      if (state) fill(state, row);
+      if (root) fill(root, row);
+    }
+  }
+
+ private:
+  void fill(StateFields& fields, std::uint32_t row) {
+    const auto switch_all = number("kernel/sched_ext/switch_all");
+    const auto nr_rejected = number("kernel/sched_ext/nr_rejected");
+    const auto hotplug_seq = number("kernel/sched_ext/hotplug_seq");
+    const auto enable_seq = number("kernel/sched_ext/enable_seq");
+    const auto flag = switch_all ? sdk::Reading<bool>(switch_all.value != 0) : sdk::Reading<bool>(switch_all.gap);
+    fields.put(row, word("kernel/sched_ext/state"), flag, nr_rejected, hotplug_seq, enable_seq);
+  }
+
+  void fill(RootFields& fields, std::uint32_t row) {
+    const auto text = events_file_.read(host_.sys(), kEvents);
+    const bool sound = text && parse_flat_keyed(text.value, events_);
+    const Gap gap = text ? Gap::Malformed : why_missing(kEvents, events_file_.last_errno());
+    fields.put(row, word("kernel/sched_ext/root/ops"),
+               sound ? sdk::Reading<sdk::Entries>(events_) : sdk::Reading<sdk::Entries>(gap));
+  }
+
+  // Lives until the next file is read.
+  sdk::Reading<std::string_view> word(const char* path) {
+    const auto text = file_.read(host_.sys(), path);
+    if (!text) return why_missing(path, file_.last_errno());
+    const auto word = sdk::trimmed(text.value);
+    return word.empty() ? sdk::Reading<std::string_view>(Gap::Malformed) : word;
+  }
+
+  sdk::Reading<std::uint64_t> number(const char* path) {
+    const auto text = word(path);
+    return text ? sdk::number<std::uint64_t>(text.value) : sdk::Reading<std::uint64_t>(text.gap);
+  }
+
+  // What a scheduler tells is a question without meaning where there is none; any other missing file, this kernel has not.
+  Gap why_missing(std::string_view path, int error) const {
+    if (error != ENOENT && error != ENODEV) return gap_of_errno(error);
+    const bool of_scheduler = path.starts_with(kScheduler);
+    return of_scheduler && is_missing(host_, kScheduler) ? Gap::NotApplicable : Gap::Unsupported;
+  }
+
+  sdk::Host host_;
+  sdk::TextFile file_;
+  sdk::TextFile events_file_;
+  std::vector<ctprof_entry> events_;
+};
+
+}  // namespace
+}  // namespace ctprof::sched_ext
+
+CTPROF_PLUGIN("sched_ext", "1.0", "The state of the sched_ext class and the BPF scheduler that is loaded.",
+              ctprof::sched_ext::SchedExt)
