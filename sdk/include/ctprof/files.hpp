@@ -56,7 +56,13 @@ class TextFile {
   // Reads `path` under the directory `dir` to its end; the errno is in last_errno() when there is a gap.
   Reading<std::string_view> read(int dir, const char* path) {
     const Fd file(::openat(dir, path, O_RDONLY | O_CLOEXEC));
-    return file ? read_all(file.get()) : failed();
+    return file ? read_all(file.get(), Made::InOnePiece) : failed();
+  }
+
+  // The same of a file that the kernel makes record by record, such as mountinfo or cgroup.procs: a short read is not its end.
+  Reading<std::string_view> read_records(int dir, const char* path) {
+    const Fd file(::openat(dir, path, O_RDONLY | O_CLOEXEC));
+    return file ? read_all(file.get(), Made::ByRecords) : failed();
   }
 
   // Reads a file of a thread, under /proc/<tgid>/task/<tid>/ and nowhere else: outside task/ some figures are the whole process's.
@@ -71,7 +77,9 @@ class TextFile {
   int last_errno() const { return errno_; }
 
  private:
-  Reading<std::string_view> read_all(int fd) {
+  enum class Made { InOnePiece, ByRecords };
+
+  Reading<std::string_view> read_all(int fd, Made made) {
     std::size_t size = 0;
     for (;;) {
       if (size == buffer_.size()) buffer_.resize(size * 2);
@@ -80,7 +88,8 @@ class TextFile {
       if (got < 0) return failed();
       size += static_cast<std::size_t>(got);
       // A short read that ends a line is the end of every file that the kernel makes in one piece.
-      if (got == 0 || (size < buffer_.size() && buffer_[size - 1] == '\n')) return std::string_view(buffer_.data(), size);
+      const bool complete = made == Made::InOnePiece && size > 0 && size < buffer_.size() && buffer_[size - 1] == '\n';
+      if (got == 0 || complete) return std::string_view(buffer_.data(), size);
     }
   }
 
