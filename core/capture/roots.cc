@@ -35,18 +35,19 @@ std::size_t namespaces_down_to_us(int proc) {
   return static_cast<std::size_t>(std::distance(std::istream_iterator<std::uint64_t>(words), {}));
 }
 
-// The mount point and root of the cgroup2 mount in a mountinfo file, as the kernel spells them.
+// The mount point and root of the first cgroup2 mount in a mountinfo file, as the kernel spells them; a later one at the same place lies
+// on top of it.
 void find_cgroup2(int proc, Roots& roots) {
   sdk::TextFile file;
-  auto mounts = file.read(proc, "self/mountinfo");
+  auto mounts = file.read_records(proc, "self/mountinfo");
   if (!mounts) return;
   for (std::string_view rest = mounts.value; !rest.empty();) {
     const std::string line(sdk::take(rest, '\n'));
     if (line.find(" - cgroup2 ") == line.npos) continue;
     std::istringstream fields(line);
-    std::string id, parent, device;
-    fields >> id >> parent >> device >> roots.cgroup_root >> roots.cgroup;
-    return;
+    std::string id, parent, device, root, place;
+    fields >> id >> parent >> device >> root >> place;
+    if (roots.cgroup.empty() || place == roots.cgroup) roots.cgroup = place, roots.cgroup_root = root;
   }
 }
 
