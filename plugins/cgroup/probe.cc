@@ -91,8 +91,7 @@ void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
 }  // namespace
 
 void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
-  if (host.cgroup() < 0)
-    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted; `mount -t cgroup2 none DIR` would show it");
+  if (host.cgroup() < 0) return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
   sdk::TextFile file;
   const auto controllers = file.read(host.cgroup(), "cgroup.controllers");
   if (!controllers) return;  // each cell will say why

@@ -59,7 +59,7 @@ class BranchSearch {
   }
 
   bool holds_us(const std::string& at) {
-    const auto threads = file_.read(mount_, (at + "/cgroup.threads").c_str());
+    const auto threads = file_.read_records(mount_, (at + "/cgroup.threads").c_str());
     const std::string self = std::to_string(::getpid());
     for (std::string_view rest = threads ? threads.value : std::string_view{}; !rest.empty();)
       if (sdk::take(rest, '\n') == self) return true;
@@ -90,7 +90,7 @@ std::string mount_root(const sdk::Host& host) {
   sdk::TextFile fdinfo, mountinfo;
   const auto about = fdinfo.read(host.proc(), ("self/fdinfo/" + std::to_string(host.cgroup())).c_str());
   const auto id = about ? sdk::value_of(about.value, "mnt_id") : about;
-  const auto mounts = mountinfo.read(host.proc(), "self/mountinfo");
+  const auto mounts = mountinfo.read_records(host.proc(), "self/mountinfo");
   const std::string root = id && mounts ? root_of_mount(mounts.value, id.value) : std::string();
   return root.empty() ? "/" : root;
 }

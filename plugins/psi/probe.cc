@@ -58,6 +58,15 @@ void probe_file(const sdk::Probe& probe, int dir, const char* name, const Refusa
   is_irq&& whole.gap == Gap::None ? File::refuse(probe, Gap::Unsupported, kNoIrq) : File::refuse(probe, whole.gap, whole.reason);
 }
 
+// Refuses all, for one reason, save what has a better one.
+template <class Files>
+void refuse_all(const sdk::Probe& probe, const Refusal& whole) {
+  Files::for_each_type([&]<class File>() {
+    File::refuse(probe, whole.gap, whole.reason);
+    File::refuse_what_no_kernel_has(probe);
+  });
+}
+
 // Whether the root's files are hidden by its own switch; those of other cgroups are not then.
 bool is_switched_off_at_root(const sdk::Host& host) {
   sdk::TextFile file;
@@ -78,8 +87,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
-  if (host.cgroup() < 0)
-    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted; `mount -t cgroup2 none DIR` would show it");
+  if (host.cgroup() < 0) return refuse_all<CgroupFiles>(probe, {Gap::Unsupported, "no cgroup v2 hierarchy is mounted"});
   if (is_switched_off_at_root(host)) return;
   const Refusal whole = is_there(host.cgroup(), "cpu.pressure") ? Refusal{Gap::None, {}} : why_no_pressure_of_cgroups(host);
   CgroupFiles::for_each_type([&]<class File>() { probe_file<File>(probe, host.cgroup(), File::kCgroupName, whole); });
