@@ -112,6 +112,11 @@ class File:
             return bool(found)
         return found
 
+    def cgroups_by_path(self):
+        """Rows by the paths that they were, as bytes."""
+        names = [self.raw.get(("cgroup.path", index), name.encode()) for index, name in enumerate(self.cgroups)]
+        return dict(zip(names, self.cgroups.values()))
+
     def columns_of(self, entity, plugin):
         """Names of the columns that a plugin filled."""
         return {name for name, metric in self.metrics.items() if metric["entity"] == entity and metric.get("filled_by") == plugin}
@@ -156,11 +161,17 @@ class File:
 
     def _raw_faults(self):
         for (name, index), text in self.raw.items():
-            shown = at(self.json_rows[self.metrics[name]["entity"]][index], self.metrics[name]["file_path"].split(".")[1:])
+            shown = self._shown(name, index)
             if shown != text.decode(errors="replace"):
                 yield f"raw: {name} of row {index} is {text!r}, but the row shows {shown!r}"
             if is_utf8(text):
                 yield f"raw: {name} of row {index} is {text!r}, which needs no raw"
+
+    def _shown(self, name, index):
+        """What stands for a text in the file: a key for the path of a cgroup, else a value in the row."""
+        entity = self.metrics[name]["entity"]
+        keys = self.metrics[name]["file_path"].split(".")[1:]
+        return at(self.json_rows[entity][index], keys) if keys else list(self.document["cgroup_stats"])[index]
 
     def _mark_faults(self):
         """A mark is true exactly where a metric that has it has a value."""

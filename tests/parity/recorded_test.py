@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Every recorded tree, read through --rootfs, equals the plain reader: all threads, all fields, the gaps' reasons too."""
+"""Every recorded tree, read through --rootfs, equals the plain readers: all rows, all fields, the gaps' reasons too."""
 
 import os
 import unittest
 
 import file_json
 import harness
+import plain_cgroups
 import plain_reader
 from compare_rows import cell_differs, lacking_columns, row_differences
 
@@ -52,6 +53,36 @@ class Recorded(unittest.TestCase):
                 whys = {tgid: cell_differs(plain_reader.read_smaps_rollup(tree, tgid), row["process.smaps_rollup"])
                         for tgid, row in file.processes.items()}
                 self.assert_none([f"{kernel} {tgid}: {why}" for tgid, why in whys.items() if why])
+
+    def test_cgroups_equal(self):
+        for kernel in harness.kernels():
+            cgroups = plain_cgroups.Cgroups(harness.fixture(kernel))
+            for plugin in ("cgroup", "psi"):
+                with self.subTest(kernel=kernel, plugin=plugin):
+                    _, file = self.captured(kernel)
+                    differences = []
+                    for path, row in file.cgroups_by_path().items():
+                        expected = cgroups.row(path, plugin)
+                        differences += row_differences(f"{kernel} {path}", expected, row)
+                        differences += lacking_columns(expected, row, file.columns_of("cgroup", plugin))
+                    self.assert_none(differences)
+
+    def test_every_cgroup_of_a_thread_is_there(self):
+        for kernel in harness.kernels():
+            with self.subTest(kernel=kernel):
+                tree, file = self.captured(kernel)
+                paths = {plain_reader.cgroup_of(tree.read(f"{tgid}/task/{tid}/cgroup")) for tgid, tid in tree.threads()}
+                paths = {path for path in paths if isinstance(path, bytes)}
+                ancestors = {b"/", b"/ctp.slice"} if paths else set()
+                self.assertEqual(set(file.cgroups_by_path()), paths | ancestors)
+
+    def test_the_host_equals(self):
+        for kernel in harness.kernels():
+            for plugin in ("psi", "sched_ext"):
+                with self.subTest(kernel=kernel, plugin=plugin):
+                    _, file = self.captured(kernel)
+                    expected = plain_cgroups.read_host(harness.fixture(kernel), plugin)
+                    self.assert_none(row_differences(kernel, expected, file.host))
 
     def test_names_survive_to_the_byte(self):
         """The hostile names themselves, by hand, lest both readers be wrong in one way."""

@@ -28,13 +28,13 @@ struct Ids {
 class TestHost {
  public:
   TestHost(const std::string& root, Ids sample, ctprof_host_flags flags)
-      : proc_(root + "/proc"), proc_fd_(::open(proc_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+      : proc_(root + "/proc"), proc_fd_(open(proc_)), sys_fd_(open(root + "/sys")), cgroup_fd_(open_cgroup(root)) {
     if (proc_fd_ < 0) throw std::runtime_error("no directory '" + proc_ + "'");
     abi = {.size = sizeof(ctprof_host),
            .flags = flags,
            .proc_fd = proc_fd_,
-           .sys_fd = -1,
-           .cgroup_fd = -1,
+           .sys_fd = sys_fd_,
+           .cgroup_fd = cgroup_fd_,
            .user_hz = 100,
            .proc = proc_.c_str(),
            .sys = "",
@@ -44,13 +44,26 @@ class TestHost {
   }
   TestHost(const TestHost&) = delete;
   TestHost& operator=(const TestHost&) = delete;
-  ~TestHost() { ::close(proc_fd_); }
+  ~TestHost() {
+    for (const int fd : {proc_fd_, sys_fd_, cgroup_fd_})
+      if (fd >= 0) ::close(fd);
+  }
 
   ctprof_host abi{};
 
  private:
+  static int open(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+
+  static int open_cgroup(const std::string& root) {
+    for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
+      if (::access((root + place + "/cgroup.controllers").c_str(), F_OK) == 0) return open(root + place);
+    return -1;
+  }
+
   std::string proc_;
   int proc_fd_;
+  int sys_fd_;
+  int cgroup_fd_;
 };
 
 class SourceDriver {
@@ -70,35 +83,25 @@ class SourceDriver {
 
   // Fills rows for these threads, or processes. Metrics not in `wanted` are not asked for; none in it: all are.
   void collect(const std::vector<Ids>& ids, const std::vector<std::string>& wanted = {}) {
-    rows_ = ids.size();
-    make_cells(wanted);
     std::vector<std::uint64_t> tgids, tids;
     for (const Ids& id : ids) tgids.push_back(id.tgid), tids.push_back(id.tid);
-    const std::vector<ctprof_gap> no_gaps(rows_, CTPROF_VALUE);
+    const std::vector<ctprof_gap> no_gaps(ids.size(), CTPROF_VALUE);
     // tgid, tid, task_dir, stat; a process source reads the first alone.
     const std::array<ctprof_input, 4> inputs{{{tgids.data(), no_gaps.data()}, {tids.data(), no_gaps.data()}, {}, {}}};
-    std::array<char, 256> message{};
-    ctprof_batch batch{.size = sizeof(ctprof_batch),
-                       .rows = static_cast<std::uint32_t>(rows_),
-                       .inputs = inputs.data(),
-                       .cells = cells_.data(),
-                       .core = this,
-                       .put_text = &put_text,
-                       .put_bits = &put_bits,
-                       .put_map = &put_map,
-                       .put_array = nullptr,
-                       .tally = &tally,
-                       .rows_done = 0,
-                       .reserved = 0,
-                       .longest_stop_ns = 0,
-                       .message = message.data(),
-                       .message_size = message.size()};
-    void* worker = nullptr;
-    const bool opened = source_.open_worker(&host_.abi, &worker, message.data(), message.size()) == 0;
-    const bool collected = opened && source_.collect(worker, &batch) == 0 && batch.rows_done == rows_;
-    if (opened) source_.close_worker(worker);
-    if (!collected) throw std::runtime_error(message.data());
+    collect(ids.size(), inputs.data(), wanted);
   }
+
+  // The same for cgroups.
+  void collect_cgroups(const std::vector<std::string>& paths, const std::vector<std::string>& wanted = {}) {
+    std::vector<ctprof_text> texts;
+    for (const std::string& path : paths) texts.push_back({path.data(), path.size()});
+    const std::vector<ctprof_gap> no_gaps(paths.size(), CTPROF_VALUE);
+    const ctprof_input input{texts.data(), no_gaps.data()};
+    collect(paths.size(), &input, wanted);
+  }
+
+  // The same for the host's one row.
+  void collect_host(const std::vector<std::string>& wanted = {}) { collect(1, nullptr, wanted); }
 
   // The cell's value as text, or its gap's name.
   std::string cell(const std::string& metric, std::size_t row) const {
@@ -145,6 +148,32 @@ class SourceDriver {
   }
 
  private:
+  void collect(std::size_t rows, const ctprof_input* inputs, const std::vector<std::string>& wanted) {
+    rows_ = rows;
+    make_cells(wanted);
+    std::array<char, 256> message{};
+    ctprof_batch batch{.size = sizeof(ctprof_batch),
+                       .rows = static_cast<std::uint32_t>(rows_),
+                       .inputs = inputs,
+                       .cells = cells_.data(),
+                       .core = this,
+                       .put_text = &put_text,
+                       .put_bits = &put_bits,
+                       .put_map = &put_map,
+                       .put_array = nullptr,
+                       .tally = &tally,
+                       .rows_done = 0,
+                       .reserved = 0,
+                       .longest_stop_ns = 0,
+                       .message = message.data(),
+                       .message_size = message.size()};
+    void* worker = nullptr;
+    const bool opened = source_.open_worker(&host_.abi, &worker, message.data(), message.size()) == 0;
+    const bool collected = opened && source_.collect(worker, &batch) == 0 && batch.rows_done == rows_;
+    if (opened) source_.close_worker(worker);
+    if (!collected) throw std::runtime_error(message.data());
+  }
+
   static SourceDriver& self(void* core) { return *static_cast<SourceDriver*>(core); }
 
   std::size_t index_of(const std::string& metric) const {

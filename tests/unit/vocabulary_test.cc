@@ -1,4 +1,4 @@
-// What plugins register is what metrics.tsv says: file-layout all of it, procfs-sched its part.
+// What plugins register is what metrics.tsv says: file-layout all of it, every other its part.
 
 #define BOOST_TEST_MODULE vocabulary
 #include <boost/test/unit_test.hpp>
@@ -101,17 +101,22 @@ BOOST_AUTO_TEST_CASE(file_layout_declares_every_row) {
   BOOST_TEST(plugin->sources.count == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(procfs_sched_offers_its_rows_and_no_other) {
-  const LoadedPlugin plugin("procfs-sched");
+// A plugin that offers the rows of its name and no other.
+void check_offers_its_rows(const std::string& name) {
+  const LoadedPlugin plugin(name);
   const auto offered = offered_by(*plugin);
   const auto derived = by_name<ctprof_derived>(plugin->derived);
   std::set<std::string> wanted;
   for (const TsvRow& row : rows())
-    if (row.at("plugin") == "procfs-sched") wanted.insert(row.at("name"));
-  for (const auto& name : wanted) BOOST_TEST(offered.count(name) + derived.count(name) == 1u, name);
+    if (row.at("plugin") == name) wanted.insert(row.at("name"));
+  for (const auto& metric : wanted) BOOST_TEST(offered.count(metric) + derived.count(metric) == 1u, metric);
   BOOST_TEST(offered.size() + derived.size() == wanted.size());
   for (const TsvRow& row : rows())
     if (offered.count(row.at("name"))) check_metric(row, *offered.at(row.at("name")));
+}
+
+BOOST_AUTO_TEST_CASE(plugins_offer_their_rows_and_no_other) {
+  for (const char* name : {"procfs-sched", "cgroup", "psi", "sched_ext"}) BOOST_TEST_CONTEXT(name) check_offers_its_rows(name);
 }
 
 BOOST_AUTO_TEST_CASE(map_keys_name_every_recorded_key) {
