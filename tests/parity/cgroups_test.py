@@ -317,17 +317,6 @@ class Constructed(unittest.TestCase):
         row = self.captured().cgroups["/ctp.slice/work.service"]
         self.assertIsInstance(row["cgroup.cpu.usage_usec"], Gap)
 
-    def test_no_plugin_says_more_than_it_should(self):
-        for plugins in ("cgroup", "psi", "sched_ext", "cgroup,psi", "cgroup,sched_ext", "psi,sched_ext", "cgroup,psi,sched_ext"):
-            with self.subTest(plugins=plugins):
-                done = harness.capture(self.path, before=("--rootfs", self.root, f"--plugins={plugins}"))
-                self.assertEqual(len(done.stderr.splitlines() + done.stdout.splitlines()), 1, done.stderr)
-                for words in (("show", self.path, "--group-by", "pcomm"), ("compare", self.path, self.path, "--group-by", "pcomm")):
-                    shown = harness.run(*words)
-                    self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-                file = file_json.load(self.path)
-                self.assertIn(b"/ctp.slice/work.service", {row["cgroup"] for row in file.threads.values()})
-
 
 if __name__ == "__main__":
     harness.main()

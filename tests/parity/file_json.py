@@ -21,6 +21,7 @@ UNBOUNDED = 255
 NO_BOUND = 2**64 - 1
 
 ABSENT = object()  # no such key in the row
+NULL_OBJECT = object()  # null stands where an object with the key would
 
 PYTHON_TYPES = {"u64": int, "i64": int, "f64": float, "bool": bool, "string": bytes, "bitset": list, "map": dict, "array": list}
 
@@ -39,8 +40,10 @@ def expand(runs):
 
 
 def at(row, keys):
-    """The value under nested keys, or ABSENT."""
+    """The value under nested keys, or ABSENT or NULL_OBJECT."""
     for key in keys:
+        if row is None:
+            return NULL_OBJECT
         if not isinstance(row, dict) or key not in row:
             return ABSENT
         row = row[key]
@@ -157,7 +160,7 @@ class File:
             return None if type(cell) is wanted else f"is {cell!r}, which is no {metric['storage']}"
         absent = metric.get("file_absent", "omit")
         stands = ABSENT if absent == "omit" else json.loads(absent)
-        return None if found is stands or found == stands else f"has no value, but {found!r} stands there, not {absent}"
+        return None if found in (stands, NULL_OBJECT) else f"has no value, but {found!r} stands there, not {absent}"
 
     def _raw_faults(self):
         for (name, index), text in self.raw.items():
