@@ -12,10 +12,21 @@ sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view ke
 }  // namespace
 
 void CpuStatFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {
-  put(row, flat_value(text, "usage_usec"), flat_value(text, "user_usec"), flat_value(text, "system_usec"),
-      bandwidth(text, "nr_periods", directory), bandwidth(text, "nr_throttled", directory),
-      bandwidth(text, "throttled_usec", directory), bandwidth(text, "nr_bursts", directory),
-      bandwidth(text, "burst_usec", directory));
+  times_.put(row, flat_value(text, "usage_usec"), flat_value(text, "user_usec"), flat_value(text, "system_usec"));
+  if (!bandwidth_) return;  // why it is missing would cost two files more
+  bandwidth_.put(row, bandwidth(text, "nr_periods", directory), bandwidth(text, "nr_throttled", directory),
+                 bandwidth(text, "throttled_usec", directory), bandwidth(text, "nr_bursts", directory),
+                 bandwidth(text, "burst_usec", directory));
+}
+
+void CpuStatFile::fail(std::uint32_t row, Gap gap) {
+  times_.fail(row, gap);
+  bandwidth_.fail(row, gap);
+}
+
+void CpuStatFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason) {
+  Times::refuse(probe, gap, reason);
+  Bandwidth::refuse(probe, gap, reason);
 }
 
 void CpuStatLocalFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {

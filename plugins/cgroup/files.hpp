@@ -67,14 +67,25 @@ struct MapFile : OneMetricFile<kMetric, kFile> {
 };
 
 // cpu.stat is there in every cgroup; what it says of bandwidth, only where the cpu controller is.
-struct CpuStatFile
-    : Fields<vocabulary::cgroup_cpu_usage_usec, vocabulary::cgroup_cpu_user_usec, vocabulary::cgroup_cpu_system_usec,
-             vocabulary::cgroup_cpu_nr_periods, vocabulary::cgroup_cpu_nr_throttled, vocabulary::cgroup_cpu_throttled_usec,
-             vocabulary::cgroup_cpu_nr_bursts, vocabulary::cgroup_cpu_burst_usec> {
-  using Fields::Fields;
+class CpuStatFile {
+ public:
+  using Times = Fields<vocabulary::cgroup_cpu_usage_usec, vocabulary::cgroup_cpu_user_usec, vocabulary::cgroup_cpu_system_usec>;
+  using Bandwidth =
+      Fields<vocabulary::cgroup_cpu_nr_periods, vocabulary::cgroup_cpu_nr_throttled, vocabulary::cgroup_cpu_throttled_usec,
+             vocabulary::cgroup_cpu_nr_bursts, vocabulary::cgroup_cpu_burst_usec>;
+  static constexpr auto kOffers = joined(Times::kOffers, Bandwidth::kOffers);
   static constexpr const char* kName = "cpu.stat";
   static constexpr std::string_view kController{};
+
+  explicit CpuStatFile(const sdk::Batch& batch) : times_(batch), bandwidth_(batch) {}
+  explicit operator bool() const { return times_ || bandwidth_; }
   void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory);
+  void fail(std::uint32_t row, Gap gap);
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason);
+
+ private:
+  Times times_;
+  Bandwidth bandwidth_;
 };
 
 // cpu.stat.local: empty where the cpu controller is not.

@@ -49,12 +49,8 @@ void refuse_controller(const sdk::Host& host, const sdk::Probe& probe, const std
     if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason);
   });
   if (controller != "cpu") return;
-  for (const auto& offer :
-       {vocabulary::cgroup_cpu_nr_periods, vocabulary::cgroup_cpu_nr_throttled, vocabulary::cgroup_cpu_nr_bursts})
-    probe.refuse(offer, Gap::Unsupported, reason);
-  for (const auto& offer :
-       {vocabulary::cgroup_cpu_throttled_usec, vocabulary::cgroup_cpu_burst_usec, vocabulary::cgroup_cpu_local_throttled_usec})
-    probe.refuse(offer, Gap::Unsupported, reason);
+  CpuStatFile::Bandwidth::refuse(probe, Gap::Unsupported, reason);
+  CpuStatLocalFile::refuse(probe, Gap::Unsupported, reason);
 }
 
 // A cgroup that has the controller lacks the file: so do all.

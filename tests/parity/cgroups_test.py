@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Cgroups of the live host: hostile names, cgroups that go, namespaces, switches and rights; and what no recorded kernel has."""
 
+import collections
 import contextlib
 import itertools
 import os
@@ -15,6 +16,7 @@ import harness
 import plain_cgroups
 from compare_rows import row_differences
 from file_json import Gap
+from opens_test import opened_paths, strace_works, traced
 
 ROUNDS = 100  # captures while cgroups come and go
 PLUGINS = ("--plugins=cgroup,psi",)
@@ -316,6 +318,26 @@ class Constructed(unittest.TestCase):
         os.symlink("work.service.away", service)
         row = self.captured().cgroups["/ctp.slice/work.service"]
         self.assertIsInstance(row["cgroup.cpu.usage_usec"], Gap)
+
+    def opened_below(self, directory, *words):
+        """How often each file of a cgroup is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
+        if not strace_works():
+            self.skipTest("needs strace, and leave to use it")
+        log = traced(self.path, "--jobs", "1", "--rootfs", self.root, *words)
+        top = os.path.join(self.root, directory) + "/"
+        return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
+                                   if path.startswith(top) and not path.endswith("/cgroup.type"))
+
+    def test_only_what_is_wanted_is_opened(self):
+        opened = self.opened_below("sys/fs/cgroup/ctp.slice/work.service", "--metrics", "cgroup.pids.current,cgroup.psi.io.full.avg10")
+        self.assertEqual(opened, {"pids.current": 1, "io.pressure": 1})
+
+    def test_each_file_is_opened_once(self):
+        opened = self.opened_below("sys/fs/cgroup/ctp.slice/work.service")
+        self.assertEqual(opened.pop("memory.zswap.current", 0), 0, "what this kernel lacks was asked for")
+        self.assertEqual(opened.pop("irq.pressure", 0), 0, "what this kernel lacks was asked for")
+        self.assertEqual(set(opened.values()), {1})
+        self.assertGreater(len(opened), 20)
 
 
 if __name__ == "__main__":
