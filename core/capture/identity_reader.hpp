@@ -38,7 +38,8 @@ IdentityColumns identity_columns(Table& threads);  // REQUIRES: added
 // Whether threads of one process can be in different cgroups: only below a threaded one, which the cgroup itself tells. Shared by workers.
 class ThreadedCgroups {
  public:
-  explicit ThreadedCgroups(const Roots& roots) : root_fd_(roots.cgroup_fd.get()) {}
+  // Paths can be looked up only where the mount begins where they do.
+  explicit ThreadedCgroups(const Roots& roots) : root_fd_(roots.cgroup_root == "/" ? roots.cgroup_fd.get() : -1) {}
   // For the cgroup that one thread of a process is in.
   bool threads_can_differ(std::string_view path);
 
