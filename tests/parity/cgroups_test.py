@@ -1,12 +1,11 @@
 #!/usr/bin/python3
-"""Cgroups of the live host: hostile names, cgroups that go, namespaces, switches and rights; and what no recorded kernel has."""
+"""Cgroups of the live host, made for it: hostile names, cgroups that go, namespaces, switches and rights."""
 
-import collections
 import contextlib
 import itertools
 import os
-import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -16,13 +15,24 @@ import harness
 import plain_cgroups
 from compare_rows import row_differences
 from file_json import Gap
-from opens_test import opened_paths, strace_works, traced
 
 ROUNDS = 100  # captures while cgroups come and go
 PLUGINS = ("--plugins=cgroup,psi",)
 
 # Nested, each below the one before. The kernel refuses a newline alone.
 HOSTILE = [b"two  words ", b'quo"ted\'', b"back\\slash\\x2d\\040", b"tab\tbell\a\x1b[31m", b"\xc3\xa9\xff", b"not (deleted)", b"..x", b"-", b"%s{}$HOME*"]
+
+
+# A second thread moves into a threaded cgroup, and both stay until the input ends.
+TWO_WAYS = """
+import sys, threading
+def go():
+    with open(sys.argv[1] + "/cgroup.threads", "w") as file:
+        file.write(str(threading.get_native_id()))
+    print("ready", flush=True)
+    sys.stdin.read()
+threading.Thread(target=go).start()
+"""
 
 
 def hierarchy():
@@ -93,7 +103,7 @@ class Live(unittest.TestCase):
 
     def make(self, name):
         directory = os.path.join(self.top, name)
-        os.makedirs(directory)
+        os.makedirs(directory, exist_ok=True)
         return directory
 
     def assert_equals_plain(self, file, paths, plugins=("cgroup", "psi")):
@@ -201,6 +211,19 @@ class Live(unittest.TestCase):
         self.assertEqual([self.descendants(file, path) for path in (b"/", b"/1", b"/..", b"/../..")], [3, 0, 4, 5])
         self.assertGreaterEqual(self.descendants(file, b"/../../.."), 6)
 
+    def test_threads_that_went_different_ways_in_a_namespace(self):
+        """One thread of a process is in a threaded cgroup, and the mount does not begin where the namespace does."""
+        directory = self.make(b"a/b/1")
+        with open(directory + b"/cgroup.type", "wb") as file:
+            file.write(b"threaded")
+        process = subprocess.Popen([sys.executable, "-c", TWO_WAYS, directory], preexec_fn=lambda: join(os.path.dirname(directory)),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        file = self.in_namespace(["-C"])
+        self.assertEqual({row["cgroup"] for (tgid, _), row in file.threads.items() if tgid == process.pid}, {b"/", b"/1"})
+        process.communicate()
+
     def assert_sees_itself_alone(self, file):
         self.assertEqual(file.document["ctprof"]["cgroup_root"], "/")
         self.assertEqual([self.descendants(file, path) for path in (b"/", b"/1")], [3, 0])
@@ -234,110 +257,6 @@ class Live(unittest.TestCase):
         row = self.captured(prefix=harness.USER).cgroups_by_path()[self.name + b"/secret"]
         self.assertEqual(row["cgroup.cpu.usage_usec"], Gap("Denied"))
         self.assertEqual(row["cgroup.psi.io.full.avg10"], Gap("Denied"))
-
-
-class Constructed(unittest.TestCase):
-    """A recorded tree with texts that no recorded kernel gave: made up, but as the kernel's sources print them."""
-
-    longMessage = False
-    IRQ = "full avg10=1.5 avg60=99.99 avg300=100.00 total=18446744073709551615\n"
-
-    def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.root = os.path.join(scratch.name, "root")
-        self.path = os.path.join(scratch.name, "made-up.ctprof.zst")
-        shutil.copytree(harness.fixture("6.18"), self.root)
-
-    def write(self, path, text):
-        with open(os.path.join(self.root, path), "w", encoding="utf-8") as file:
-            file.write(text)
-
-    def captured(self):
-        harness.capture(self.path, before=("--rootfs", self.root))
-        file = file_json.load(self.path)
-        self.assertEqual(file.faults(), [])
-        return file
-
-    def test_pressure_by_interrupts(self):
-        for path in ("proc/pressure/irq", "sys/fs/cgroup/irq.pressure", "sys/fs/cgroup/ctp.slice/irq.pressure"):
-            self.write(path, self.IRQ)
-        file = self.captured()
-        expected = {"avg10": 150, "avg60": 9999, "avg300": 10000, "total_usec": 2**64 - 1}
-        for row, entity in ((file.host, "host"), (file.cgroups["/"], "cgroup"), (file.cgroups["/ctp.slice"], "cgroup")):
-            for part, value in expected.items():
-                self.assertEqual(row[f"{entity}.psi.irq.full.{part}"], value)
-                self.assertEqual(row[f"{entity}.psi.irq.some.{part}"], Gap("NotApplicable"))
-        self.assertEqual(file.cgroups["/ctp.slice/work.service"]["cgroup.psi.irq.full.total_usec"], Gap("Unsupported"))
-
-    def test_max_is_not_absent(self):
-        directory = "sys/fs/cgroup/ctp.slice/"
-        for name in ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "pids.max"):
-            self.write(directory + name, "max\n")
-        os.remove(os.path.join(self.root, directory, "cpu.max"))
-        file = self.captured()
-        row = file.cgroups["/ctp.slice"]
-        limits = [row[f"cgroup.{name}"] for name in ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "pids.max")]
-        self.assertEqual(limits, [2**64 - 1] * len(limits))
-        self.assertEqual(row["cgroup.cpu.max_quota_us"], Gap("Unsupported"), "the controller is there, the file was not recorded")
-        written = file.document["cgroup_stats"]["/ctp.slice"]["memory"]
-        self.assertEqual([written[name] for name in ("max", "high", "low", "min")], [None, None, 2**64 - 1, 2**64 - 1])
-
-    def test_a_controller_that_the_parent_does_not_pass_on(self):
-        service = "sys/fs/cgroup/ctp.slice/work.service/"
-        self.write(service + "cgroup.controllers", "cpu pids\n")
-        for name in os.listdir(os.path.join(self.root, service)):
-            if name.startswith(("memory.", "io.stat")) and name != "memory.pressure":
-                os.remove(os.path.join(self.root, service, name))
-        path = "/ctp.slice/work.service"
-        row = self.captured().cgroups[path]
-        self.assertEqual({row[f"cgroup.memory.{name}"] for name in ("current", "max", "stat")}, {Gap("SwitchedOff")})
-        self.assertEqual(row["cgroup.io.stat.rbytes"], Gap("SwitchedOff"))
-        self.write(service + "cgroup.type", "threaded\n")
-        self.assertEqual(self.captured().cgroups[path]["cgroup.memory.current"], Gap("NotApplicable"))
-
-    def test_nonsense_is_malformed_alone(self):
-        directory = "sys/fs/cgroup/ctp.slice/"
-        self.write(directory + "cpu.stat", "usage_usec -1\nuser_usec 18446744073709551616\nsystem_usec 7\n")
-        self.write(directory + "memory.stat", "anon\n")
-        self.write(directory + "io.stat", "8:0 rbytes=x wbytes=2\n8:16 wbytes=3 cost.usage=nan\n")
-        self.write("proc/pressure/cpu", "some avg10=abc avg60=1.00 avg300=655.36 total=\n")
-        file = self.captured()
-        row = file.cgroups["/ctp.slice"]
-        self.assertEqual([row[f"cgroup.cpu.{name}_usec"] for name in ("usage", "user", "system")], [Gap("Malformed"), Gap("Malformed"), 7])
-        self.assertEqual(row["cgroup.memory.stat"], Gap("Malformed"))
-        self.assertEqual(row["cgroup.io.stat.rbytes"], Gap("Malformed"))
-        self.assertEqual(row["cgroup.io.stat.wbytes"], {"8:0": 2, "8:16": 3})
-        self.assertEqual([file.host[f"host.psi.cpu.some.{name}"] for name in ("avg10", "avg60", "avg300", "total_usec")],
-                         [Gap("Malformed"), 100, Gap("Malformed"), Gap("Malformed")])
-        self.assertEqual(file.host["host.psi.cpu.full.avg10"], Gap("Unsupported"))
-
-    def test_a_link_leads_nowhere(self):
-        service = os.path.join(self.root, "sys/fs/cgroup/ctp.slice/work.service")
-        os.rename(service, service + ".away")
-        os.symlink("work.service.away", service)
-        row = self.captured().cgroups["/ctp.slice/work.service"]
-        self.assertIsInstance(row["cgroup.cpu.usage_usec"], Gap)
-
-    def opened_below(self, directory, *words):
-        """How often each file of a cgroup is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
-        if not strace_works():
-            self.skipTest("needs strace, and leave to use it")
-        log = traced(self.path, "--jobs", "1", "--rootfs", self.root, *words)
-        top = os.path.join(self.root, directory) + "/"
-        return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
-                                   if path.startswith(top) and not path.endswith("/cgroup.type"))
-
-    def test_only_what_is_wanted_is_opened(self):
-        opened = self.opened_below("sys/fs/cgroup/ctp.slice/work.service", "--metrics", "cgroup.pids.current,cgroup.psi.io.full.avg10")
-        self.assertEqual(opened, {"pids.current": 1, "io.pressure": 1})
-
-    def test_each_file_is_opened_once(self):
-        opened = self.opened_below("sys/fs/cgroup/ctp.slice/work.service")
-        self.assertEqual(opened.pop("memory.zswap.current", 0), 0, "what this kernel lacks was asked for")
-        self.assertEqual(opened.pop("irq.pressure", 0), 0, "what this kernel lacks was asked for")
-        self.assertEqual(set(opened.values()), {1})
-        self.assertGreater(len(opened), 20)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""A recorded tree, changed: texts that no recorded kernel gave, made up as the kernel's sources print them; and files that are missing.
+
+Pressure by interrupts first of all, for no recorded kernel keeps it. Also what is opened of such a tree, by strace.
+"""
+
+import collections
+import os
+import shutil
+import unittest
+
+import file_json
+import harness
+from file_json import Gap
+from opens_test import opened_paths, strace_works, traced
+
+
+class Constructed(unittest.TestCase):
+    longMessage = False
+    IRQ = "full avg10=1.5 avg60=99.99 avg300=100.00 total=18446744073709551615\n"
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.root = os.path.join(scratch.name, "root")
+        self.path = os.path.join(scratch.name, "made-up.ctprof.zst")
+        shutil.copytree(harness.fixture("6.18"), self.root)
+
+    def write(self, path, text):
+        with open(os.path.join(self.root, path), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def captured(self):
+        harness.capture(self.path, before=("--rootfs", self.root))
+        file = file_json.load(self.path)
+        self.assertEqual(file.faults(), [])
+        return file
+
+    def test_pressure_by_interrupts(self):
+        for path in ("proc/pressure/irq", "sys/fs/cgroup/irq.pressure", "sys/fs/cgroup/ctp.slice/irq.pressure"):
+            self.write(path, self.IRQ)
+        file = self.captured()
+        expected = {"avg10": 150, "avg60": 9999, "avg300": 10000, "total_usec": 2**64 - 1}
+        for row, entity in ((file.host, "host"), (file.cgroups["/"], "cgroup"), (file.cgroups["/ctp.slice"], "cgroup")):
+            for part, value in expected.items():
+                self.assertEqual(row[f"{entity}.psi.irq.full.{part}"], value)
+                self.assertEqual(row[f"{entity}.psi.irq.some.{part}"], Gap("NotApplicable"))
+        self.assertEqual(file.cgroups["/ctp.slice/work.service"]["cgroup.psi.irq.full.total_usec"], Gap("Unsupported"))
+
+    def test_no_pressure_at_all(self):
+        """Whether somebody switched it off, or the kernel has none, the command line tells."""
+        shutil.rmtree(os.path.join(self.root, "proc/pressure"))
+        for directory, _, names in os.walk(os.path.join(self.root, "sys/fs/cgroup")):
+            for name in names:
+                if name.endswith(".pressure"):
+                    os.remove(os.path.join(directory, name))
+        for options, gap in (("quiet psi=1\n", "Unsupported"), ("quiet\n", "Unsupported"), ("psi=1 psi=0 quiet\n", "SwitchedOff")):
+            with self.subTest(options=options):
+                self.write("proc/cmdline", options)
+                file = self.captured()
+                cells = [file.host["host.psi.io.full.avg10"], file.cgroups["/ctp.slice"]["cgroup.psi.io.full.avg10"]]
+                self.assertEqual(cells, [Gap(gap)] * 2)
+                self.assertEqual(file.host["host.psi.irq.some.avg10"], Gap("NotApplicable"))
+
+    def test_max_is_not_absent(self):
+        directory = "sys/fs/cgroup/ctp.slice/"
+        for name in ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "pids.max"):
+            self.write(directory + name, "max\n")
+        os.remove(os.path.join(self.root, directory, "cpu.max"))
+        file = self.captured()
+        row = file.cgroups["/ctp.slice"]
+        limits = [row[f"cgroup.{name}"] for name in ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "pids.max")]
+        self.assertEqual(limits, [2**64 - 1] * len(limits))
+        self.assertEqual(row["cgroup.cpu.max_quota_us"], Gap("Unsupported"), "the controller is there, the file was not recorded")
+        written = file.document["cgroup_stats"]["/ctp.slice"]["memory"]
+        self.assertEqual([written[name] for name in ("max", "high", "low", "min")], [None, None, 2**64 - 1, 2**64 - 1])
+
+    def test_a_controller_that_the_parent_does_not_pass_on(self):
+        service = "sys/fs/cgroup/ctp.slice/work.service/"
+        self.write(service + "cgroup.controllers", "cpu pids\n")
+        for name in os.listdir(os.path.join(self.root, service)):
+            if name.startswith(("memory.", "io.stat")) and name != "memory.pressure":
+                os.remove(os.path.join(self.root, service, name))
+        path = "/ctp.slice/work.service"
+        row = self.captured().cgroups[path]
+        self.assertEqual({row[f"cgroup.memory.{name}"] for name in ("current", "max", "stat")}, {Gap("SwitchedOff")})
+        self.assertEqual(row["cgroup.io.stat.rbytes"], Gap("SwitchedOff"))
+        self.write(service + "cgroup.type", "threaded\n")
+        self.assertEqual(self.captured().cgroups[path]["cgroup.memory.current"], Gap("NotApplicable"))
+
+    def test_nonsense_is_malformed_alone(self):
+        directory = "sys/fs/cgroup/ctp.slice/"
+        self.write(directory + "cpu.stat", "usage_usec -1\nuser_usec 18446744073709551616\nsystem_usec 7\n")
+        self.write(directory + "memory.stat", "anon\n")
+        self.write(directory + "io.stat", "8:0 rbytes=x wbytes=2\n8:16 wbytes=3 cost.usage=nan\n")
+        self.write("proc/pressure/cpu", "some avg10=abc avg60=1.00 avg300=655.36 total=\n")
+        file = self.captured()
+        row = file.cgroups["/ctp.slice"]
+        self.assertEqual([row[f"cgroup.cpu.{name}_usec"] for name in ("usage", "user", "system")], [Gap("Malformed"), Gap("Malformed"), 7])
+        self.assertEqual(row["cgroup.memory.stat"], Gap("Malformed"))
+        self.assertEqual(row["cgroup.io.stat.rbytes"], Gap("Malformed"))
+        self.assertEqual(row["cgroup.io.stat.wbytes"], {"8:0": 2, "8:16": 3})
+        self.assertEqual([file.host[f"host.psi.cpu.some.{name}"] for name in ("avg10", "avg60", "avg300", "total_usec")],
+                         [Gap("Malformed"), 100, Gap("Malformed"), Gap("Malformed")])
+        self.assertEqual(file.host["host.psi.cpu.full.avg10"], Gap("Unsupported"))
+
+    def test_a_link_leads_nowhere(self):
+        service = os.path.join(self.root, "sys/fs/cgroup/ctp.slice/work.service")
+        os.rename(service, service + ".away")
+        os.symlink("work.service.away", service)
+        row = self.captured().cgroups["/ctp.slice/work.service"]
+        self.assertIsInstance(row["cgroup.cpu.usage_usec"], Gap)
+
+    def opened_below(self, directory, *words):
+        """How often each file of a cgroup is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
+        if not strace_works():
+            self.skipTest("needs strace, and leave to use it")
+        log = traced(self.path, "--jobs", "1", "--rootfs", self.root, *words)
+        top = os.path.join(self.root, directory) + "/"
+        return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
+                                   if path.startswith(top) and not path.endswith("/cgroup.type"))
+
+    def test_only_what_is_wanted_is_opened(self):
+        opened = self.opened_below("sys/fs/cgroup/ctp.slice/work.service", "--metrics", "cgroup.pids.current,cgroup.psi.io.full.avg10")
+        self.assertEqual(opened, {"pids.current": 1, "io.pressure": 1})
+
+    def test_each_file_is_opened_once(self):
+        opened = self.opened_below("sys/fs/cgroup/ctp.slice/work.service")
+        self.assertEqual(opened.pop("memory.zswap.current", 0), 0, "what this kernel lacks was asked for")
+        self.assertEqual(opened.pop("irq.pressure", 0), 0, "what this kernel lacks was asked for")
+        self.assertEqual(set(opened.values()), {1})
+        self.assertGreater(len(opened), 20)
+
+
+if __name__ == "__main__":
+    harness.main()
