@@ -97,8 +97,6 @@ def reduce(rule, cells):
         return {"min": min(cells), "max": max(cells)}
     if rule.startswith("Mode"):
         return tally(cells)
-    if rule == "MaxRatio":  # kept in hundredths
-        return Fraction(max(cells), 100)
     return {"Affinity": affinity, "MapSum": by_key}.get(rule, total if rule.startswith("Sum") else max)(cells)
 
 
@@ -157,13 +155,6 @@ class Groups:
             members.setdefault(group if axis == "all" else group[0], []).extend(rows)
         self.groups = {key: self._reduce(rows) for key, rows in members.items()}
         self.sizes = {key: len(rows) for key, rows in members.items()}
-        self._add_host(file)
-
-    def _add_host(self, file):
-        """The host's own metrics stand in one group, of all threads; they have neither a number of threads nor figures derived."""
-        own = self._reduce([file.host])
-        self.groups["host"] = {name: own[name] for name in file.host}
-        self.sizes["host"] = len(file.threads)
 
     def _reduce(self, rows):
         found = {"thread_count": (len(rows), None)}
