@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""What `show` makes of a cgroup or the host is what stands in its row of the file: each recorded cgroup is a group of its own."""
+
+import json
+import os
+import unittest
+from fractions import Fraction
+
+import file_json
+import harness
+import patterns
+from file_json import NO_BOUND, Gap
+
+
+def as_shown(rule, cell):
+    """A cell as JSON of a group of one."""
+    if rule == "MaxRatio":  # kept in hundredths
+        return Fraction(cell, 100)
+    if rule in ("LimitMax", "FloorMin") and cell == NO_BOUND:
+        return "max"
+    if rule.startswith("Mode"):
+        return {"value": cell.decode() if isinstance(cell, bytes) else cell, "count": 1, "total": 1}
+    return cell
+
+
+class ShownCgroups(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.path = os.path.join(scratch.name, "shown.ctprof.zst")
+
+    def shown(self, kernel, *words):
+        """The file, and group -> metric -> value."""
+        harness.capture_tree(kernel, self.path)
+        done = harness.run("show", self.path, "--format", "json", "--limit", "0", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        groups = {}
+        for row in json.loads(done.stdout)["rows"]:
+            groups.setdefault(row["group"], {})[row["metric"]] = row["value"]
+        return file_json.load(self.path), groups
+
+    def wrong(self, file, row, shown):
+        """Metrics of a row with a value that is not what is shown."""
+        for name, cell in row.items():
+            if isinstance(cell, Gap):
+                continue
+            expected, found = as_shown(file.metrics[name]["rule"], cell), shown.get(name)
+            if isinstance(expected, Fraction):
+                found = None if found is None else round(Fraction(found), 6)
+            if found != expected:
+                yield f"{name} is {found!r}, not {expected!r}"
+
+    def test_cgroups(self):
+        for kernel in ("5.10", "6.12", "7.2"):
+            with self.subTest(kernel=kernel):
+                file, groups = self.shown(kernel, "--group-by", "cgroup")
+                keys = patterns.cgroup_keys(set(file.cgroups))
+                self.assertEqual(len(set(keys.values())), len(file.cgroups), "two cgroups in one group")
+                for path, row in file.cgroups.items():
+                    own = {name: cell for name, cell in row.items() if name.startswith("cgroup.")}
+                    self.assertEqual(list(self.wrong(file, own, groups[keys[path]])), [], path)
+
+    def test_the_host(self):
+        for kernel in ("5.10", "6.12", "6.18-scx", "7.2"):
+            with self.subTest(kernel=kernel):
+                file, groups = self.shown(kernel)
+                self.assertEqual(list(self.wrong(file, file.host, groups["host"])), [])
+
+
+if __name__ == "__main__":
+    harness.main()
