@@ -115,7 +115,7 @@ class Constructed(unittest.TestCase):
         """How often each file of a cgroup is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
         if not strace_works():
             self.skipTest("needs strace, and leave to use it")
-        log = traced(self.path, "--jobs", "1", "--rootfs", self.root, *words)
+        log = traced(self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins="cgroup,psi")
         top = os.path.join(self.root, directory) + "/"
         return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
                                    if path.startswith(top) and not path.endswith("/cgroup.type"))

@@ -26,12 +26,12 @@ def strace_works():
     return shutil.which("strace") is not None and subprocess.run(["strace", "-o", "/dev/null", "true"], check=False).returncode == 0
 
 
-def traced(path, *words):
+def traced(path, *words, plugins="procfs-sched"):
     """strace's log of a capture."""
     log = path + ".strace"
     # A process that is traced cannot look for its own leaks.
     environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-    command = ["strace", "-f", "-y", "-qq", "-e", "trace=open,openat,openat2", "-o", log, harness.CTPROF, "--plugins=procfs-sched",
+    command = ["strace", "-f", "-y", "-qq", "-e", "trace=open,openat,openat2", "-o", log, harness.CTPROF, f"--plugins={plugins}",
                "capture", "-o", path, *words]
     subprocess.run(command, capture_output=True, timeout=harness.TIMEOUT, check=True, env=environment)
     with open(log, encoding="utf-8", errors="surrogateescape") as file:
