@@ -1,0 +1,65 @@
+// Where a process keeps jemalloc's two counters of each thread.
+//
+// jemalloc counts the bytes that a thread allocated and deallocated in thread-local storage. Without a debugger's help the place is
+// found in three steps: which file of the process is jemalloc (mappings.hpp, allocator_file.hpp), where the linker put its thread-local
+// storage (allocator_file.hpp), and where the counters are in it (tsd_code.hpp, tsd_dwarf.hpp, known_versions.hpp). The answer holds
+// for all threads of the process: both counters stand at a fixed distance from the thread pointer.
+//
+// What a file told is kept by device and inode, so that a file which many processes share is looked at once. Nothing is assumed of
+// foreign files: every read is bounds-checked, and a hostile file makes at most its own process fail.
+//
+// What is here:   the question and its answers.
+// What is not:    thread pointers, reading the counters, telling the user.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "ctprof/host.hpp"
+
+namespace ctprof::jemalloc {
+
+// Bytes from a thread's pointer (x86_64: fs base; aarch64: tpidr_el0) to each 64-bit counter.
+struct Counters {
+  std::int64_t allocated;
+  std::int64_t deallocated;
+};
+
+enum class Attach : std::uint8_t {
+  Found,
+  NotJemalloc,        // no file of the process is one that carries jemalloc
+  PidMissing,         // it ended before we looked
+  ReadlinkFailure,    // it has no executable (a kernel thread, a zombie), or we may not see it
+  MapsReadFailure,    // its list of mappings could not be read
+  ArchMismatch,       // another machine's code, or a 32-bit program
+  DwarfParseFailure,  // it is jemalloc, and no source told where the counters are
+  DynamicTls,         // jemalloc came by dlopen: each thread's counters are elsewhere
+  Unreadable,         // a file or the memory of the process could not be read
+};
+
+struct Found {
+  Attach attach;
+  Counters counters;  // of Found alone
+  int error;          // errno of the failed call, 0 where none failed
+};
+
+// The reference's word where it has one; "found" for Found.
+const char* tag(Attach attach);
+
+class Finder {
+ public:
+  explicit Finder(const sdk::Host& host);
+  ~Finder();
+  Finder(const Finder&) = delete;
+  Finder& operator=(const Finder&) = delete;
+
+  // Threads may call at once.
+  Found find(std::uint64_t tgid);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ctprof::jemalloc
