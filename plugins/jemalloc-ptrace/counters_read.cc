@@ -1,0 +1,92 @@
+#include "plugins/jemalloc-ptrace/counters_read.hpp"
+
+#include <limits.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace ctprof::jemalloc {
+namespace {
+
+constexpr std::uint64_t kCounterBytes = sizeof(std::uint64_t);
+// Both are members of one structure, which is smaller than this in every version.
+constexpr std::int64_t kFarthest = 4096;
+// No user memory begins at or above this, on either machine.
+constexpr std::uint64_t kTop = std::uint64_t{1} << 56;
+
+bool still_there(const Tracee& tracee) {
+  // Who may not be sent a signal is there all the same.
+  return ::syscall(SYS_tgkill, tracee.tgid, tracee.tid, 0) == 0 || errno != ESRCH;
+}
+
+std::uint64_t word(const char* bytes) {
+  std::uint64_t value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::optional<Extent> extent_of(std::uint64_t pointer, const Counters& counters) {
+  const auto [low, high] = std::minmax(counters.allocated, counters.deallocated);
+  const auto farthest = static_cast<std::int64_t>(kTop);
+  if (pointer >= kTop || low < -farthest || high > farthest || high - low > kFarthest) return std::nullopt;
+  const auto address = static_cast<std::int64_t>(pointer) + low;
+  if (address <= 0 || address >= farthest) return std::nullopt;
+  return Extent{static_cast<std::uint64_t>(address), static_cast<std::uint32_t>(high - low) + static_cast<std::uint32_t>(kCounterBytes)};
+}
+
+void CountersRead::gather(std::span<Tracee> tracees, const Counters& counters) {
+  wanted_.clear();
+  remote_.clear();
+  std::size_t size = 0;
+  for (Tracee& tracee : tracees) {
+    if (tracee.outcome.failed != Step::Done) continue;
+    const auto extent = extent_of(tracee.pointer, counters);
+    if (!extent) {
+      tracee.outcome = {Step::TlsArithmetic, EFAULT};
+      continue;
+    }
+    wanted_.push_back(&tracee);
+    remote_.push_back({reinterpret_cast<void*>(extent->address), extent->size});
+    size += extent->size;
+  }
+  bytes_.resize(size);
+}
+
+// As many as one call takes, from `first` on, asking for them by that thread's id: its leader may have ended.
+long CountersRead::fetch_from(std::size_t first) {
+  const std::size_t each = remote_[first].iov_len;
+  const std::size_t count = std::min<std::size_t>(remote_.size() - first, IOV_MAX);
+  const iovec local{bytes_.data() + first * each, count * each};
+  return ::process_vm_readv(wanted_[first]->tid, &local, 1, remote_.data() + first, count, 0);
+}
+
+// A call reads up to the first extent that it cannot; the next one goes on behind it.
+void CountersRead::fetch() {
+  for (std::size_t next = 0; next < wanted_.size();) {
+    const long got = fetch_from(next);
+    const std::size_t whole = got > 0 ? static_cast<std::size_t>(got) / remote_[next].iov_len : 0;
+    const std::size_t asked = std::min<std::size_t>(wanted_.size() - next, IOV_MAX);
+    if (whole < asked) wanted_[next + whole]->outcome = {Step::ReadMemory, got < 0 ? errno : EFAULT};
+    next += std::min(whole + 1, asked);
+  }
+}
+
+std::span<const Reading> CountersRead::read(std::span<Tracee> tracees, const Counters& counters) {
+  gather(tracees, counters);
+  fetch();
+  readings_.assign(tracees.size(), {});
+  const std::int64_t low = std::min(counters.allocated, counters.deallocated);
+  const char* bytes = bytes_.data();
+  for (std::size_t i = 0; i < wanted_.size(); ++i, bytes += remote_[i - 1].iov_len) {
+    if (!still_there(*wanted_[i])) wanted_[i]->outcome = {Step::ReadMemory, ESRCH};
+    readings_[static_cast<std::size_t>(wanted_[i] - tracees.data())] = {word(bytes + (counters.allocated - low)),
+                                                                       word(bytes + (counters.deallocated - low))};
+  }
+  return readings_;
+}
+
+}  // namespace ctprof::jemalloc

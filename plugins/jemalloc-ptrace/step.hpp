@@ -1,0 +1,50 @@
+// How far the probe of one thread came, and what stopped it.
+//
+// What is here:   the steps in their order, their words in the file (the reference's), and what a failure means for the thread's cells.
+// What is not:    taking the steps: thread_pointers.hpp and counters_read.hpp; finding the place: finder/.
+
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "ctprof/gap.hpp"
+
+namespace ctprof::jemalloc {
+
+enum class Step : std::uint8_t {
+  Done,
+  Seize,
+  Interrupt,
+  Wait,
+  GetRegset,
+  TlsArithmetic,  // the counters' address lies outside of the address space: the thread has no thread-local storage
+  ReadMemory,
+};
+
+struct Outcome {
+  Step failed = Step::Done;  // the step that failed; Done: none
+  int error = 0;             // its errno
+};
+
+constexpr const char* tag(Step step) {
+  switch (step) {
+    case Step::Done: return "done";
+    case Step::Seize: return "ptrace-seize";
+    case Step::Interrupt: return "ptrace-interrupt";
+    case Step::Wait: return "waitpid";
+    case Step::GetRegset: return "get-regset";
+    case Step::TlsArithmetic: return "tls-arithmetic";
+    case Step::ReadMemory: break;
+  }
+  return "process-vm-readv";
+}
+
+// Where the address or the memory is not there although the thread is, its thread-local storage is not what we took it for.
+constexpr Gap gap_of(const Outcome& outcome) {
+  if (outcome.failed == Step::Done) return Gap::None;
+  if (outcome.failed == Step::TlsArithmetic) return Gap::NotApplicable;
+  return outcome.error == EFAULT ? Gap::Malformed : gap_of_errno(outcome.error);
+}
+
+}  // namespace ctprof::jemalloc

@@ -1,0 +1,90 @@
+#include "plugins/jemalloc-ptrace/summary.hpp"
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace ctprof::jemalloc {
+namespace {
+
+constexpr auto kFirstAttach = static_cast<std::uint32_t>(Tally::FirstFailure);
+constexpr auto kFirstStep = kFirstAttach + kAttaches;
+
+// A process without jemalloc, or without an executable that we may see, is routine.
+bool is_failure(Attach attach) {
+  return attach != Attach::Found && attach != Attach::NotJemalloc && attach != Attach::ReadlinkFailure;
+}
+
+void count_failure_at(const sdk::Batch& batch, std::uint32_t which, Gap gap) {
+  batch.tally(which);
+  if (gap == Gap::Denied) count(batch, Tally::FailedDenied);
+}
+
+struct Failures {
+  std::uint64_t all = 0;
+  std::uint64_t most = 0;
+  std::string_view dominant;  // among equals the first in the alphabet
+
+  void add(std::string_view word, std::uint64_t count) {
+    all += count;
+    if (count > most || (count == most && count > 0 && word < dominant)) most = count, dominant = word;
+  }
+};
+
+Failures failures_of(const sdk::Summary& summary) {
+  Failures failures;
+  for (std::uint32_t i = 0; i < kAttaches; ++i) failures.add(tag(static_cast<Attach>(i)), summary.tally(kFirstAttach + i));
+  for (std::uint32_t i = 0; i < kSteps; ++i) failures.add(tag(static_cast<Step>(i)), summary.tally(kFirstStep + i));
+  return failures;
+}
+
+std::uint64_t tally(const sdk::Summary& summary, Tally which) { return summary.tally(static_cast<std::uint32_t>(which)); }
+
+// False too when it cannot be found out.
+bool may_trace_others() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  return ::syscall(SYS_capget, &header, sets.data()) == 0 && (sets[0].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+}
+
+void note_denied(const sdk::Summary& summary, std::uint64_t denied) {
+  if (denied == 0) return;
+  const char* remedy = may_trace_others() ? "; the capability for it is there, so they are guarded in another way"
+                                          : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
+                                            "kernel.yama.ptrace_scope is not 0";
+  summary.note("jemalloc-ptrace: looking for jemalloc was denied " + std::to_string(denied) + (denied == 1 ? " time" : " times") +
+               remedy);
+}
+
+}  // namespace
+
+void count(const sdk::Batch& batch, Tally tally) { batch.tally(static_cast<std::uint32_t>(tally)); }
+
+void count_failure(const sdk::Batch& batch, Attach attach, Gap gap) {
+  if (gap == Gap::Denied) count(batch, Tally::Denied);
+  if (is_failure(attach)) count_failure_at(batch, kFirstAttach + static_cast<std::uint32_t>(attach), gap);
+}
+
+void count_failure(const sdk::Batch& batch, Step step, Gap gap) {
+  if (gap == Gap::Denied) count(batch, Tally::Denied);
+  count_failure_at(batch, kFirstStep + static_cast<std::uint32_t>(step), gap);
+}
+
+void put_probe_summary(const sdk::Summary& summary) {
+  const Failures failures = failures_of(summary);
+  const std::uint64_t denied = tally(summary, Tally::FailedDenied);
+  summary.put("tgids_walked", tally(summary, Tally::Walked));
+  summary.put("jemalloc_detected", tally(summary, Tally::Detected));
+  summary.put("probed_ok", tally(summary, Tally::ProbedOk));
+  summary.put("failed", failures.all);
+  failures.all == 0 ? summary.put_null("dominant_failure") : summary.put("dominant_failure", failures.dominant);
+  summary.put("privilege_dominant", denied > 0 && denied * 2 >= failures.all);
+  summary.put("denied", tally(summary, Tally::Denied));
+  note_denied(summary, tally(summary, Tally::Denied));
+}
+
+}  // namespace ctprof::jemalloc

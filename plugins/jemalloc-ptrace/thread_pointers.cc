@@ -1,0 +1,173 @@
+#include "plugins/jemalloc-ptrace/thread_pointers.hpp"
+
+#include <elf.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <vector>
+
+namespace ctprof::jemalloc {
+namespace {
+
+// So many threads are on their way at once: enough to hide their wake-ups, few enough that none is held up for the others' sake.
+constexpr std::size_t kWindow = 16;
+// After this a thread is late, and another may start in its stead.
+constexpr std::uint64_t kSoonNs = 2'000'000;
+// When none has stopped for so long, those that are still out are given up.
+constexpr std::uint64_t kPatienceNs = 20'000'000;
+// Looking again costs less than a sleep, which takes 50 us at least; but a target may need our processor.
+constexpr unsigned kPassesBeforeSleep = 20;
+constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000};
+// How often the caller looks after a tracer that takes long.
+constexpr auto kLookAfter = std::chrono::milliseconds(5);
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// 0, or an errno. EINVAL: it is no program of this machine's native kind.
+int read_pointer(pid_t tid, std::uint64_t& pointer) {
+#if defined(__x86_64__)
+  user_regs_struct registers{};
+  iovec room{&registers, sizeof registers};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &room) != 0) return errno;
+  pointer = registers.fs_base;
+  return room.iov_len == sizeof registers ? 0 : EINVAL;
+#elif defined(__aarch64__)
+  iovec room{&pointer, sizeof pointer};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &room) != 0) return errno;
+  return room.iov_len == sizeof pointer ? 0 : EINVAL;
+#else
+#error "no thread pointer is known for this machine"
+#endif
+}
+
+// A stop by a signal that is about to be delivered has its number; one by our interruption or a group stop says so above it.
+int signal_to_hand_back(int status) { return (status >> 8) == 0 ? status & 0x7f : 0; }
+
+// Collects a thread that died while it was traced. A leader is not for us: where it is our own child, its status would be lost.
+void collect_dead(const Tracee& tracee, int flags) {
+  siginfo_t info{};
+  if (tracee.tid != tracee.tgid)
+    ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, WEXITED | WNOHANG | __WALL | flags);
+}
+
+// Takes threads through the steps. Lives on a thread that ends when all is done.
+class Tracer {
+ public:
+  explicit Tracer(std::span<Tracee> tracees) : tracees_(tracees) { in_flight_.reserve(tracees.size()); }
+
+  std::uint64_t run() {
+    progress_ns_ = now_ns();
+    for (Tracee& tracee : tracees_) {
+      while (fresh() >= kWindow) poll();
+      start(tracee);
+    }
+    while (!in_flight_.empty() && now_ns() - progress_ns_ < kPatienceNs) poll();
+    for (const Flight& flight : in_flight_) flight.tracee->outcome = {Step::Wait, ETIMEDOUT};
+    return longest_stop_ns_;
+  }
+
+ private:
+  struct Flight {
+    Tracee* tracee;
+    std::uint64_t since_ns;
+  };
+
+  std::size_t fresh() const {
+    if (in_flight_.size() < kWindow) return in_flight_.size();
+    const std::uint64_t soon = now_ns() - kSoonNs;
+    return static_cast<std::size_t>(std::ranges::count_if(in_flight_, [&](const Flight& flight) { return flight.since_ns > soon; }));
+  }
+
+  void start(Tracee& tracee) {
+    if (::ptrace(PTRACE_SEIZE, tracee.tid, nullptr, nullptr) != 0) {
+      tracee.outcome = {Step::Seize, errno};
+      return;
+    }
+    const std::uint64_t since = now_ns();
+    if (::ptrace(PTRACE_INTERRUPT, tracee.tid, nullptr, nullptr) != 0) {
+      tracee.outcome = {Step::Interrupt, errno};
+      return collect_dead(tracee, __WNOTHREAD);
+    }
+    in_flight_.push_back({&tracee, since});
+  }
+
+  void poll() {
+    const std::size_t landed = std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); });
+    if (landed > 0) {
+      progress_ns_ = now_ns();
+      idle_passes_ = 0;
+    } else if (++idle_passes_ < kPassesBeforeSleep) {
+      ::sched_yield();
+    } else {
+      ::nanosleep(&kPause, nullptr);
+    }
+  }
+
+  bool has_landed(const Flight& flight) {
+    Tracee& tracee = *flight.tracee;
+    siginfo_t info{};
+    constexpr int kLook = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD;
+    if (::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kLook) != 0) {
+      tracee.outcome = {Step::Wait, errno == ECHILD ? ESRCH : errno};
+      return true;
+    }
+    if (info.si_pid == 0) return false;
+    if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) {
+      take(tracee, info.si_status);
+      longest_stop_ns_ = std::max(longest_stop_ns_, now_ns() - flight.since_ns);
+    } else {
+      tracee.outcome = {Step::Wait, ESRCH};
+      collect_dead(tracee, __WNOTHREAD);
+    }
+    return true;
+  }
+
+  // It stands: read, and let it go. One that cannot be detached was killed.
+  static void take(Tracee& tracee, int status) {
+    const int error = read_pointer(tracee.tid, tracee.pointer);
+    const auto signal = static_cast<std::uintptr_t>(signal_to_hand_back(status));
+    const bool gone = ::ptrace(PTRACE_DETACH, tracee.tid, nullptr, reinterpret_cast<void*>(signal)) != 0;
+    if (error != 0 || gone) tracee.outcome = {Step::GetRegset, error != 0 ? error : ESRCH};
+  }
+
+  std::span<Tracee> tracees_;
+  std::vector<Flight> in_flight_;
+  std::uint64_t progress_ns_ = 0;
+  unsigned idle_passes_ = 0;
+  std::uint64_t longest_stop_ns_ = 0;
+};
+
+// Signals that are meant for the process are for others to handle.
+void block_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+std::uint64_t read_thread_pointers(std::span<Tracee> tracees) {
+  if (tracees.empty()) return 0;
+  auto longest_stop = std::async(std::launch::async, [tracees] {
+    block_signals();
+    return Tracer(tracees).run();
+  });
+  while (longest_stop.wait_for(kLookAfter) != std::future_status::ready)
+    for (const Tracee& tracee : tracees) collect_dead(tracee, 0);
+  return longest_stop.get();
+}
+
+}  // namespace ctprof::jemalloc

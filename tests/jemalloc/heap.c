@@ -1,0 +1,89 @@
+/* heap: threads whose figures jemalloc itself tells.
+ *
+ *   heap N    N threads beside the first; each allocates and frees a different amount, asks jemalloc for its own two counters, and sleeps
+ *
+ * Says "ready" when all of them sleep. When standard input ends, it prints a line `tid allocated deallocated` for each thread, the first
+ * one's included, and ends. Built in several ways: see meson.build. With PRELOADED it does not know jemalloc when it is linked.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kMostThreads = 5000, kBlocks = 64 };
+
+struct Figures {
+  int tid;
+  uint64_t allocated, deallocated;
+};
+
+static struct Figures figures[kMostThreads + 1];
+static pthread_barrier_t all_have_worked;
+static int (*ask)(const char*, void*, size_t*, void*, size_t);
+
+#ifdef PRELOADED
+static void find_jemalloc(void) {
+  void* const found = dlsym(RTLD_DEFAULT, "mallctl");
+  memcpy(&ask, &found, sizeof ask); /* ISO C has no conversion */
+}
+#else
+int mallctl(const char*, void*, size_t*, void*, size_t);
+static void find_jemalloc(void) { ask = mallctl; }
+#endif
+
+static uint64_t figure(const char* name) {
+  uint64_t value = 0;
+  size_t size = sizeof value;
+  if (ask(name, &value, &size, NULL, 0) != 0) abort();
+  return value;
+}
+
+/* A compiler may leave out an allocation that nobody looks at. */
+static void* touched(size_t size) {
+  void* volatile block = malloc(size);
+  memset(block, 1, size);
+  return block;
+}
+
+static void work(int number) {
+  void* blocks[kBlocks];
+  for (int i = 0; i < kBlocks; ++i) blocks[i] = touched((size_t)(number + 1) * 40 + (size_t)i * 113);
+  for (int i = 0; i < kBlocks; ++i)
+    if (i % (number % 5 + 2) == 0) free(blocks[i]);
+}
+
+static void note(int number) {
+  figures[number] = (struct Figures){gettid(), figure("thread.allocated"), figure("thread.deallocated")};
+}
+
+static void* live(void* argument) {
+  const int number = (int)(intptr_t)argument;
+  if (number % 10 != 9) work(number); /* every tenth never allocates */
+  note(number);
+  pthread_barrier_wait(&all_have_worked);
+  for (;;) pause();
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const int count = argc == 2 ? atoi(argv[1]) : 0;
+  find_jemalloc();
+  if (count < 1 || count > kMostThreads || !ask) return fprintf(stderr, "usage: heap N, under jemalloc\n"), 2;
+  if (pthread_barrier_init(&all_have_worked, NULL, (unsigned)count + 1) != 0) return 2;
+  for (int i = 1; i <= count; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, live, (void*)(intptr_t)i) != 0) return perror("heap: pthread_create"), 2;
+  }
+  pthread_barrier_wait(&all_have_worked);
+  work(0);
+  note(0);
+  if (write(STDOUT_FILENO, "ready\n", 6) != 6) return 2;
+  for (char byte; read(STDIN_FILENO, &byte, 1) > 0;) continue;
+  for (int i = 0; i <= count; ++i)
+    printf("%d %llu %llu\n", figures[i].tid, (unsigned long long)figures[i].allocated, (unsigned long long)figures[i].deallocated);
+  return 0;
+}
