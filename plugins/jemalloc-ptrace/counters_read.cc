@@ -35,7 +35,8 @@ std::optional<Extent> extent_of(std::uint64_t pointer, const Counters& counters)
   if (pointer >= kTop || low < -farthest || high > farthest || high - low > kFarthest) return std::nullopt;
   const auto address = static_cast<std::int64_t>(pointer) + low;
   if (address <= 0 || address >= farthest) return std::nullopt;
-  return Extent{static_cast<std::uint64_t>(address), static_cast<std::uint32_t>(high - low) + static_cast<std::uint32_t>(kCounterBytes)};
+  return Extent{static_cast<std::uint64_t>(address),
+                static_cast<std::uint32_t>(high - low) + static_cast<std::uint32_t>(kCounterBytes)};
 }
 
 void CountersRead::gather(std::span<Tracee> tracees, const Counters& counters) {
@@ -84,7 +85,7 @@ std::span<const Reading> CountersRead::read(std::span<Tracee> tracees, const Cou
   for (std::size_t i = 0; i < wanted_.size(); ++i, bytes += remote_[i - 1].iov_len) {
     if (!still_there(*wanted_[i])) wanted_[i]->outcome = {Step::ReadMemory, ESRCH};
     readings_[static_cast<std::size_t>(wanted_[i] - tracees.data())] = {word(bytes + (counters.allocated - low)),
-                                                                       word(bytes + (counters.deallocated - low))};
+                                                                        word(bytes + (counters.deallocated - low))};
   }
   return readings_;
 }

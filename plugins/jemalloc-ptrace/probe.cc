@@ -30,7 +30,8 @@ bool yama_forbids(const sdk::Host& host) {
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live()) return probe.refuse_all(Gap::Unsupported, "a recorded tree has no running threads to look into");
   if (!host.own_tids())
-    return probe.refuse_all(Gap::Unsupported, "the tree is another PID namespace's: its thread ids mean nothing to ptrace(2) here");
+    return probe.refuse_all(Gap::Unsupported,
+                            "the tree is another PID namespace's: its thread ids mean nothing to ptrace(2) here");
   if (yama_forbids(host))
     return probe.refuse_all(Gap::Denied, "kernel.yama.ptrace_scope is 3: nobody may trace until the next boot");
   if (const int error = tracing_error(); error != 0)

@@ -11,9 +11,14 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <vector>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/thread_image.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -22,8 +27,10 @@ namespace {
 constexpr std::size_t kWindow = 16;
 // After this a thread is late, and another may start in its stead.
 constexpr std::uint64_t kSoonNs = 2'000'000;
-// When none has stopped for so long, those that are still out are given up.
+// When none has stopped for so long, those in uninterruptible sleep are given up; the others only wait for a processor, or for their
+// share of one, and are given more time.
 constexpr std::uint64_t kPatienceNs = 20'000'000;
+constexpr std::uint64_t kMostPatienceNs = 250'000'000;
 // Looking again costs less than a sleep, which takes 50 us at least; but a target may need our processor.
 constexpr unsigned kPassesBeforeSleep = 20;
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000};
@@ -56,26 +63,35 @@ int read_pointer(pid_t tid, std::uint64_t& pointer) {
 // A stop by a signal that is about to be delivered has its number; one by our interruption or a group stop says so above it.
 int signal_to_hand_back(int status) { return (status >> 8) == 0 ? status & 0x7f : 0; }
 
+bool is_stop(const siginfo_t& info) { return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED; }
+
+// What happened to a thread, without taking it, so that the kernel does not forget it should we be killed. `info.si_pid` is 0 when nothing
+// did; false: it is not ours to ask about.
+bool look_at(const Tracee& tracee, int flags, siginfo_t& info) {
+  info = {};
+  constexpr int kAnything = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL;
+  return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kAnything | flags) == 0;
+}
+
 // Collects a thread that died while it was traced. A leader is not for us: where it is our own child, its status would be lost.
-void collect_dead(const Tracee& tracee, int flags) {
-  siginfo_t info{};
-  if (tracee.tid != tracee.tgid)
-    ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, WEXITED | WNOHANG | __WALL | flags);
+// Looks first, for a wait takes stops of traced threads even when it is told to take only deaths.
+void collect_if_dead(const Tracee& tracee, int flags) {
+  siginfo_t info;
+  if (tracee.tid == tracee.tgid || !look_at(tracee, flags, info) || info.si_pid == 0 || is_stop(info)) return;
+  ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, WEXITED | WNOHANG | __WALL | flags);
 }
 
 // Takes threads through the steps. Lives on a thread that ends when all is done.
 class Tracer {
  public:
-  explicit Tracer(std::span<Tracee> tracees) : tracees_(tracees) { in_flight_.reserve(tracees.size()); }
+  Tracer(int proc, std::span<Tracee> tracees) : proc_(proc), tracees_(tracees) { in_flight_.reserve(tracees.size()); }
 
   std::uint64_t run() {
-    progress_ns_ = now_ns();
     for (Tracee& tracee : tracees_) {
       while (fresh() >= kWindow) poll();
       start(tracee);
     }
-    while (!in_flight_.empty() && now_ns() - progress_ns_ < kPatienceNs) poll();
-    for (const Flight& flight : in_flight_) flight.tracee->outcome = {Step::Wait, ETIMEDOUT};
+    await();
     return longest_stop_ns_;
   }
 
@@ -88,7 +104,8 @@ class Tracer {
   std::size_t fresh() const {
     if (in_flight_.size() < kWindow) return in_flight_.size();
     const std::uint64_t soon = now_ns() - kSoonNs;
-    return static_cast<std::size_t>(std::ranges::count_if(in_flight_, [&](const Flight& flight) { return flight.since_ns > soon; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(in_flight_, [&](const Flight& flight) { return flight.since_ns > soon; }));
   }
 
   void start(Tracee& tracee) {
@@ -99,38 +116,62 @@ class Tracer {
     const std::uint64_t since = now_ns();
     if (::ptrace(PTRACE_INTERRUPT, tracee.tid, nullptr, nullptr) != 0) {
       tracee.outcome = {Step::Interrupt, errno};
-      return collect_dead(tracee, __WNOTHREAD);
+      return collect_if_dead(tracee, __WNOTHREAD);
     }
     in_flight_.push_back({&tracee, since});
   }
 
-  void poll() {
-    const std::size_t landed = std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); });
-    if (landed > 0) {
-      progress_ns_ = now_ns();
-      idle_passes_ = 0;
-    } else if (++idle_passes_ < kPassesBeforeSleep) {
-      ::sched_yield();
-    } else {
-      ::nanosleep(&kPause, nullptr);
+  // The time is taken before looking: if we were kept from the processor ourselves, they get another look.
+  void await() {
+    std::uint64_t progress = now_ns();
+    while (!in_flight_.empty()) {
+      const std::uint64_t now = now_ns();
+      if (poll()) progress = now;
+      const std::uint64_t idle = now - progress;
+      if (idle > kPatienceNs) give_up([&](const Tracee& tracee) { return idle > kMostPatienceNs || sleeps_for_good(tracee); });
     }
+  }
+
+  // Whether any has landed.
+  bool poll() {
+    if (std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); }) > 0) {
+      idle_passes_ = 0;
+      return true;
+    }
+    ++idle_passes_ < kPassesBeforeSleep ? ::sched_yield() : ::nanosleep(&kPause, nullptr);
+    return false;
+  }
+
+  template <class Hopeless>
+  void give_up(Hopeless is_hopeless) {
+    std::erase_if(in_flight_, [&](const Flight& flight) {
+      if (!is_hopeless(*flight.tracee)) return false;
+      flight.tracee->outcome = {Step::Wait, ETIMEDOUT};
+      return true;
+    });
+  }
+
+  bool sleeps_for_good(const Tracee& tracee) {
+    char path[64];
+    std::snprintf(path, sizeof path, "%d/task/%d/stat", tracee.tgid, tracee.tid);
+    const auto stat = file_.read(proc_, path);
+    return stat && parse_thread_image(stat.value).state == 'D';
   }
 
   bool has_landed(const Flight& flight) {
     Tracee& tracee = *flight.tracee;
-    siginfo_t info{};
-    constexpr int kLook = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD;
-    if (::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kLook) != 0) {
+    siginfo_t info;
+    if (!look_at(tracee, __WNOTHREAD, info)) {
       tracee.outcome = {Step::Wait, errno == ECHILD ? ESRCH : errno};
       return true;
     }
     if (info.si_pid == 0) return false;
-    if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) {
+    if (is_stop(info)) {
       take(tracee, info.si_status);
       longest_stop_ns_ = std::max(longest_stop_ns_, now_ns() - flight.since_ns);
     } else {
       tracee.outcome = {Step::Wait, ESRCH};
-      collect_dead(tracee, __WNOTHREAD);
+      collect_if_dead(tracee, __WNOTHREAD);
     }
     return true;
   }
@@ -143,9 +184,10 @@ class Tracer {
     if (error != 0 || gone) tracee.outcome = {Step::GetRegset, error != 0 ? error : ESRCH};
   }
 
+  int proc_;
   std::span<Tracee> tracees_;
   std::vector<Flight> in_flight_;
-  std::uint64_t progress_ns_ = 0;
+  sdk::TextFile file_;
   unsigned idle_passes_ = 0;
   std::uint64_t longest_stop_ns_ = 0;
 };
@@ -159,14 +201,14 @@ void block_signals() {
 
 }  // namespace
 
-std::uint64_t read_thread_pointers(std::span<Tracee> tracees) {
+std::uint64_t read_thread_pointers(int proc, std::span<Tracee> tracees) {
   if (tracees.empty()) return 0;
-  auto longest_stop = std::async(std::launch::async, [tracees] {
+  auto longest_stop = std::async(std::launch::async, [proc, tracees] {
     block_signals();
-    return Tracer(tracees).run();
+    return Tracer(proc, tracees).run();
   });
   while (longest_stop.wait_for(kLookAfter) != std::future_status::ready)
-    for (const Tracee& tracee : tracees) collect_dead(tracee, 0);
+    for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
   return longest_stop.get();
 }
 

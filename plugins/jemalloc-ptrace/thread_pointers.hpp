@@ -37,7 +37,7 @@ struct Tracee {
 };
 
 // Fills in pointers or outcomes. Returns the longest that a thread was held up, in nanoseconds. None of the threads may be our own
-// process's. ETIMEDOUT: it did not stop in time; ESRCH: it ended.
-std::uint64_t read_thread_pointers(std::span<Tracee> tracees);
+// process's. ETIMEDOUT: it did not stop in time; ESRCH: it ended. `proc` is the open directory /proc.
+std::uint64_t read_thread_pointers(int proc, std::span<Tracee> tracees);
 
 }  // namespace ctprof::jemalloc
