@@ -1,0 +1,268 @@
+// Reading thread pointers harms nobody: killed in the middle, met by signals, stops, other tracers and exits.
+//
+// What is here:   thread_pointers.hpp against real threads.
+// What is not:    programs that are replaced (exec_test.cc), whole captures (left_alone_test.py).
+
+#define BOOST_TEST_MODULE jemalloc_harm
+#include <sys/ptrace.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <chrono>
+#include <random>
+
+#include "plugins/jemalloc-ptrace/refusal.hpp"
+#include "tests/jemalloc/target.hpp"
+#include "tests/unit/source_driver.hpp"
+
+using ctprof::Gap;
+using ctprof::jemalloc::read_thread_pointers;
+using ctprof::jemalloc::why_refused;
+
+namespace {
+
+constexpr int kRounds = 1000;
+
+long random_us(long most) {
+  static std::mt19937 numbers(1);
+  return std::uniform_int_distribution<long>(0, most)(numbers);
+}
+
+std::uint64_t seconds_of(const std::function<void()>& deed) {
+  const auto start = std::chrono::steady_clock::now();
+  deed();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start).count());
+}
+
+// Probes the target until it is killed.
+void probe_for_ever(Target& target) {
+  for (;;) {
+    auto tracees = tracees_of(target.pid());
+    ++target.page().calls;
+    read_thread_pointers(open_proc(), tracees);
+    ++target.page().calls;
+  }
+}
+
+void send_signals(Target& target, int count) {
+  for (int i = 0; i < count; ++i)
+    ::syscall(SYS_tgkill, target.pid(), target.page().tids[static_cast<std::size_t>(random_us(kThreads - 1))].load(), SIGRTMIN);
+}
+
+std::uint64_t done(const std::vector<Tracee>& tracees) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; }));
+}
+
+// What may be said of a thread that ended meanwhile; EPERM is a zombie's.
+bool is_gone(const Tracee& tracee) {
+  const auto [failed, error] = tracee.outcome;
+  return failed == Step::Done || error == ESRCH || (failed == Step::Seize && error == EPERM);
+}
+
+// Holds the target's first thread as a debugger does, while it lives.
+class Debugger {
+ public:
+  explicit Debugger(pid_t pid) : child_(start_child([pid] {
+                                   ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr);
+                                   ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
+                                   for (;;) ::pause();
+                                 })) {
+    soon([pid] { return status_of(pid, "State").starts_with('t'); });
+  }
+  ~Debugger() { end_child(child_, SIGKILL); }
+  Debugger(const Debugger&) = delete;
+  Debugger& operator=(const Debugger&) = delete;
+  pid_t pid() const { return child_; }
+
+ private:
+  pid_t child_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(pointers_are_those_that_threads_see) {
+  Target target;
+  auto tracees = tracees_of(target.pid());
+  BOOST_TEST(tracees.size() == kThreads + 1);
+  const std::uint64_t longest = read_thread_pointers(open_proc(), tracees);
+  BOOST_TEST(longest > 0u);
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    const auto it = std::ranges::find(tracees, target.page().tids[i].load(), &Tracee::tid);
+    BOOST_REQUIRE((it != tracees.end() && it->outcome.failed == Step::Done));
+    BOOST_TEST(it->pointer == target.page().pointers[i].load());
+  }
+  BOOST_TEST(target.all_tick());
+}
+
+BOOST_AUTO_TEST_CASE(killed_in_the_middle_every_thread_runs_on_and_no_signal_is_lost) {
+  Target target;
+  std::uint64_t sent = 0;
+  int in_the_middle = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t before = target.page().calls & ~std::uint64_t{1};
+    target.page().calls = before;
+    const pid_t prober = start_child([&] { probe_for_ever(target); });
+    soon([&] { return target.page().calls > before; });
+    sleep_us(random_us(1500));
+    send_signals(target, 3), sent += 3;
+    end_child(prober, SIGKILL);
+    in_the_middle += target.page().calls % 2 == 1;
+    BOOST_REQUIRE(target.all_tick());
+    BOOST_REQUIRE(nobody_traces(target.pid()));
+  }
+  BOOST_TEST(in_the_middle > kRounds / 2);
+  BOOST_TEST(soon([&] { return target.page().signals == sent; }));
+  BOOST_TEST(target.page().signals == sent);
+}
+
+BOOST_AUTO_TEST_CASE(signals_arrive_while_threads_are_read) {
+  Target target;
+  const pid_t prober = start_child([&] { probe_for_ever(target); });
+  constexpr std::uint64_t kSignals = 20'000;
+  for (std::uint64_t sent = 0; sent < kSignals; sent += 20) {
+    send_signals(target, 20);
+    soon([&] { return target.page().signals == sent + 20; });
+  }
+  BOOST_TEST(target.page().signals == kSignals);
+  BOOST_TEST(target.page().calls > 100u);
+  end_child(prober, SIGKILL);
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_target_stays_stopped) {
+  Target target;
+  ::kill(target.pid(), SIGSTOP);
+  int status = 0;
+  BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED) == target.pid());
+  auto tracees = tracees_of(target.pid());
+  read_thread_pointers(open_proc(), tracees);
+  BOOST_TEST(done(tracees) == kThreads + 1);
+  BOOST_TEST(soon([&] { return all_in_state(target.pid(), 'T'); }));
+  const std::uint64_t ticks = target.page().ticks[0];
+  sleep_us(20'000);
+  BOOST_TEST(target.page().ticks[0] == ticks);
+  BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED | WCONTINUED | WNOHANG) == 0);  // its parent hears nothing
+  ::kill(target.pid(), SIGCONT);
+  BOOST_TEST(target.all_tick());
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_in_the_middle_is_a_stop) {
+  Target target;
+  const pid_t prober = start_child([&] { probe_for_ever(target); });
+  for (int round = 0; round < kRounds; ++round) {
+    ::kill(target.pid(), SIGSTOP);
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(target.pid(), &status, WUNTRACED) == target.pid());
+    BOOST_REQUIRE((WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP));
+    const std::uint64_t ticks = target.page().ticks[3];
+    sleep_us(1000);
+    BOOST_REQUIRE(target.page().ticks[3] == ticks);
+    ::kill(target.pid(), SIGCONT);
+    BOOST_REQUIRE(target.all_tick());
+  }
+  end_child(prober, SIGKILL);
+  BOOST_TEST(target.all_tick());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_a_debugger_holds_is_busy_and_stays_the_debuggers) {
+  Target target;
+  const Debugger debugger(target.pid());
+  auto tracees = tracees_of(target.pid());
+  read_thread_pointers(open_proc(), tracees);
+  BOOST_TEST(done(tracees) == kThreads);
+  BOOST_TEST((tracees.front().outcome.failed == Step::Seize));
+  BOOST_TEST(tracees.front().outcome.error == EPERM);
+  const auto pid = static_cast<std::uint64_t>(target.pid());
+  const TestHost host("", {pid, pid}, 0);
+  BOOST_TEST((why_refused(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) == Gap::Busy));
+  BOOST_TEST(status_of(target.pid(), "TracerPid") == std::to_string(debugger.pid()));
+  BOOST_TEST(status_of(target.pid(), "State").starts_with('t'));
+}
+
+BOOST_AUTO_TEST_CASE(without_privileges_it_is_denied, *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+                       return boost::test_tools::assertion_result(::getuid() == 0);
+                     })) {
+  Target target;
+  const pid_t nobody = start_child([&] {
+    auto tracees = tracees_of(target.pid());
+    const auto pid = static_cast<std::uint64_t>(target.pid());
+    const TestHost host("", {pid, pid}, 0);
+    if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(1);
+    read_thread_pointers(open_proc(), tracees);
+    const bool denied = std::ranges::all_of(tracees, [](const Tracee& tracee) { return tracee.outcome.error == EPERM; });
+    ::_exit(denied && why_refused(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) == Gap::Denied ? 7 : 1);
+  });
+  BOOST_TEST(WEXITSTATUS(end_child(nobody, 0)) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_nothing_behind) {
+  // A parent sleeps uninterruptibly until its vfork child ends.
+  Page* page = shared_page();
+  const pid_t parent = start_child([page] {
+    if (::vfork() == 0) {
+      sleep_us(1'500'000);
+      ::_exit(0);
+    }
+    for (;; sleep_us(500)) ++page->ticks[0];
+  });
+  BOOST_TEST(soon([&] { return status_of(parent, "State").starts_with('D'); }));
+  auto tracees = tracees_of(parent);
+  BOOST_TEST(seconds_of([&] { read_thread_pointers(open_proc(), tracees); }) < 1u);
+  BOOST_REQUIRE(tracees.size() == 1u);
+  BOOST_TEST((tracees[0].outcome.failed == Step::Wait));
+  BOOST_TEST(tracees[0].outcome.error == ETIMEDOUT);
+  BOOST_TEST(page->ticks[0] == 0u);  // it still slept
+  BOOST_TEST(soon([&] { return nobody_traces(parent); }));
+  BOOST_TEST(soon([&] { return page->ticks[0] > 100; }));
+  end_child(parent, SIGKILL);
+  ::munmap(page, sizeof(Page));
+}
+
+BOOST_AUTO_TEST_CASE(threads_may_vanish) {
+  Page* page = shared_page();
+  const pid_t churn = start_child([page] {
+    const auto live = [](void*) -> void* {
+      sleep_us(random_us(800));
+      return nullptr;
+    };
+    for (;; ++page->ticks[0]) {
+      std::array<pthread_t, kThreads> threads;
+      for (pthread_t& thread : threads)
+        if (::pthread_create(&thread, nullptr, live, nullptr) != 0) ::_exit(1);
+      for (pthread_t& thread : threads) ::pthread_join(thread, nullptr);
+    }
+  });
+  soon([&] { return page->ticks[0] > 0; });
+  std::uint64_t read = 0, gone = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    auto tracees = tracees_of(churn);
+    read_thread_pointers(open_proc(), tracees);
+    BOOST_REQUIRE(std::ranges::all_of(tracees, is_gone));
+    read += done(tracees), gone += tracees.size() - done(tracees);
+  }
+  BOOST_TEST(read > 1000u);
+  BOOST_TEST(gone > 100u);
+  const std::uint64_t ticks = page->ticks[0];
+  BOOST_TEST(soon([&] { return page->ticks[0] > ticks + 5; }));
+  end_child(churn, SIGKILL);
+  ::munmap(page, sizeof(Page));
+}
+
+BOOST_AUTO_TEST_CASE(how_a_child_of_ours_ended_is_for_us_to_hear) {
+  for (int round = 0; round < kRounds; ++round) {
+    const long delay = random_us(1500);
+    const pid_t child = start_child([delay] {
+      pthread_t thread;
+      for (int i = 0; i < 3; ++i) ::pthread_create(&thread, nullptr, [](void*) -> void* { return ::pause(), nullptr; }, nullptr);
+      sleep_us(delay);
+      ::_exit(7);
+    });
+    sleep_us(random_us(1000));
+    for (int i = 0; i < 3; ++i) {
+      auto tracees = tracees_of(child);
+      read_thread_pointers(open_proc(), tracees);
+    }
+    const int status = end_child(child, 0);
+    BOOST_REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+  }
+}

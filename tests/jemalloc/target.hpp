@@ -1,0 +1,193 @@
+// A process to be probed: some threads that tick, and a page shared with us where they say so.
+//
+// What is here:   the target, and what /proc says about it.
+// What is not:    what is done to it.
+
+#pragma once
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plugins/jemalloc-ptrace/thread_pointers.hpp"
+
+using ctprof::jemalloc::Step;
+using ctprof::jemalloc::Tracee;
+
+inline constexpr std::size_t kThreads = 16;
+
+struct Page {
+  std::array<std::atomic<std::uint64_t>, kThreads> ticks;
+  std::array<std::atomic<pid_t>, kThreads> tids;
+  std::array<std::atomic<std::uint64_t>, kThreads> pointers;
+  std::atomic<std::uint64_t> signals;
+  std::atomic<std::uint64_t> calls;  // of whoever probes: begun and ended
+};
+
+inline Page* shared_page() {
+  void* page = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return page == MAP_FAILED ? nullptr : new (page) Page{};
+}
+
+inline void sleep_us(long microseconds) {
+  const timespec time{.tv_sec = microseconds / 1'000'000, .tv_nsec = microseconds % 1'000'000 * 1000};
+  ::nanosleep(&time, nullptr);
+}
+
+// Whether `holds` within some seconds.
+inline bool soon(const std::function<bool()>& holds) {
+  for (int i = 0; i < 50'000; ++i) {
+    if (holds()) return true;
+    sleep_us(100);
+  }
+  return false;
+}
+
+inline int open_proc() {
+  static const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return proc;
+}
+
+inline std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> found;
+  std::error_code gone;
+  for (std::filesystem::directory_iterator it("/proc/" + std::to_string(pid) + "/task", gone), end; !gone && it != end;
+       it.increment(gone))
+    found.push_back(std::stoi(it->path().filename().string()));
+  return found;
+}
+
+inline std::vector<Tracee> tracees_of(pid_t pid) {
+  std::vector<Tracee> tracees;
+  for (const pid_t tid : threads_of(pid)) tracees.push_back({.tgid = pid, .tid = tid, .outcome = {}});
+  return tracees;
+}
+
+// What stands behind `key` in the thread's status: "S (sleeping)".
+inline std::string status_of(pid_t tid, const std::string& key) {
+  std::ifstream status("/proc/" + std::to_string(tid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key + ":")) return line.substr(key.size() + 2);
+  return {};
+}
+
+inline bool all_in_state(pid_t pid, char state) {
+  for (const pid_t tid : threads_of(pid))
+    if (!status_of(tid, "State").starts_with(state)) return false;
+  return true;
+}
+
+inline bool nobody_traces(pid_t pid) {
+  for (const pid_t tid : threads_of(pid))
+    if (status_of(tid, "TracerPid") != "0") return false;
+  return true;
+}
+
+// A child that does `deed`, and dies with us.
+inline pid_t start_child(const std::function<void()>& deed) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  deed();
+  ::_exit(0);
+}
+
+inline int end_child(pid_t child, int signal) {
+  if (signal != 0) ::kill(child, signal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+class Target {
+ public:
+  Target() : page_(shared_page()), pid_(start_child([this] { run(); })) {
+    soon([this] { return ready(); });
+  }
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+  ~Target() {
+    end_child(pid_, SIGKILL);
+    ::munmap(page_, sizeof(Page));
+  }
+
+  pid_t pid() const { return pid_; }
+  Page& page() { return *page_; }
+
+  // Whether every thread gets on from here.
+  bool all_tick() {
+    std::array<std::uint64_t, kThreads> before;
+    for (std::size_t i = 0; i < kThreads; ++i) before[i] = page_->ticks[i];
+    return soon([&] {
+      for (std::size_t i = 0; i < kThreads; ++i)
+        if (page_->ticks[i] == before[i]) return false;
+      return true;
+    });
+  }
+
+ private:
+  struct Start {
+    Page* page;
+    std::size_t number;
+  };
+
+  bool ready() const {
+    for (const auto& ticks : page_->ticks)
+      if (ticks == 0) return false;
+    return true;
+  }
+
+  static std::uint64_t own_pointer() {
+    std::uint64_t pointer;
+#if defined(__x86_64__)
+    asm("mov %%fs:0, %0" : "=r"(pointer));
+#else
+    asm("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+    return pointer;
+  }
+
+  static void* tick(void* argument) {
+    const Start& start = *static_cast<Start*>(argument);
+    start.page->tids[start.number] = ::gettid();
+    start.page->pointers[start.number] = own_pointer();
+    for (;;) {
+      ++start.page->ticks[start.number];
+      sleep_us(500);
+    }
+    return nullptr;
+  }
+
+  void run() {
+    static Page* counting = page_;
+    struct sigaction action {};
+    action.sa_handler = [](int) { ++counting->signals; };
+    ::sigaction(SIGRTMIN, &action, nullptr);
+    static std::array<Start, kThreads> starts;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      starts[i] = {page_, i};
+      pthread_t thread;
+      if (::pthread_create(&thread, nullptr, &tick, &starts[i]) != 0) ::_exit(1);
+    }
+    for (;;) ::pause();
+  }
+
+  Page* page_;
+  pid_t pid_;
+};
