@@ -1,0 +1,89 @@
+#include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace ctprof::jemalloc {
+namespace {
+
+constexpr std::uint64_t kMaxSegments = 128;
+constexpr std::uint64_t kMaxSections = 65536;
+constexpr std::uint64_t kMaxDynamic = 1024;
+
+const Elf64_Phdr* segment_of(const std::vector<Elf64_Phdr>& segments, std::uint32_t type) {
+  const auto found = std::find_if(segments.begin(), segments.end(), [=](const Elf64_Phdr& s) { return s.p_type == type; });
+  return found == segments.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+ElfFile::ElfFile(int fd) : fd_(fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+  read_header();
+  if (kind_ != ElfKind::Elf64) return;
+  segments_ = table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, kMaxSegments);
+  if (const auto* dynamic = segment_of(segments_, PT_DYNAMIC))
+    dynamic_ = table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMaxDynamic);
+}
+
+void ElfFile::read_header() {
+  if (!read(0, &header_, sizeof header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return;
+  const bool ours = header_.e_ident[EI_CLASS] == ELFCLASS64 && header_.e_ident[EI_DATA] == ELFDATA2LSB;
+  if (!ours) kind_ = ElfKind::OtherClass;
+  if (ours && header_.e_phentsize == sizeof(Elf64_Phdr)) kind_ = ElfKind::Elf64;
+}
+
+const Elf64_Phdr* ElfFile::tls() const { return segment_of(segments_, PT_TLS); }
+const Elf64_Phdr* ElfFile::first_load() const { return segment_of(segments_, PT_LOAD); }
+
+// A position-independent program says so in DT_FLAGS_1; linkers that were made before that flag leave it the debugger's entry.
+bool ElfFile::is_program() const {
+  const bool flagged = (dynamic(DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
+  return header_.e_type == ET_EXEC || flagged || dynamic(DT_DEBUG).has_value();
+}
+
+std::optional<std::uint64_t> ElfFile::dynamic(std::int64_t tag) const {
+  for (const Elf64_Dyn& entry : dynamic_) {
+    if (entry.d_tag == DT_NULL) break;
+    if (entry.d_tag == tag) return entry.d_un.d_val;
+  }
+  return std::nullopt;
+}
+
+std::vector<Elf64_Shdr> ElfFile::sections() const {
+  if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shoff == 0) return {};
+  return table<Elf64_Shdr>(header_.e_shoff, header_.e_shnum, kMaxSections);
+}
+
+std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {
+  for (const Elf64_Phdr& segment : segments_)
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+      return segment.p_offset + (address - segment.p_vaddr);
+  return std::nullopt;
+}
+
+bool ElfFile::read(std::uint64_t offset, void* to, std::size_t size) const {
+  if (offset > size_ || size > size_ - offset) return false;
+  auto* at = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t got = ::pread(fd_, at, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    offset += static_cast<std::uint64_t>(got);
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+std::size_t ElfFile::fitting(std::uint64_t offset, std::uint64_t count, std::size_t size) const {
+  if (offset >= size_) return 0;
+  return static_cast<std::size_t>(std::min(count, (size_ - offset) / size));
+}
+
+}  // namespace ctprof::jemalloc

@@ -1,0 +1,163 @@
+#include "plugins/jemalloc-ptrace/finder/finder.hpp"
+
+#include <sys/uio.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/mappings.hpp"
+#include "plugins/jemalloc-ptrace/finder/target_file.hpp"
+
+namespace ctprof::jemalloc {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint16_t kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint16_t kMachine = EM_AARCH64;
+#else
+constexpr std::uint16_t kMachine = EM_NONE;
+#endif
+
+// A library's thread-local segment stands this close to the thread pointer: before it (x86_64), or after it.
+constexpr std::int64_t kFarthest = 1 << 30;
+
+Found without(Attach attach, int error = 0) { return {attach, {}, error}; }
+
+// One file's verdict, made once however many processes and threads ask for it.
+struct Entry {
+  std::once_flag once;
+  FileVerdict verdict;
+};
+
+class Verdicts {
+ public:
+  std::shared_ptr<Entry> known(const FileId& id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(id);
+    return found == entries_.end() ? nullptr : found->second;
+  }
+
+  std::shared_ptr<Entry> entry(const FileId& id) {
+    const std::lock_guard lock(mutex_);
+    auto& slot = entries_[id];
+    if (!slot) slot = std::make_shared<Entry>();
+    return slot;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<FileId, std::shared_ptr<Entry>> entries_;
+};
+
+FileVerdict judge_file(int fd) {
+  const ElfFile file(fd);
+  FileVerdict verdict = judge(file, {});
+  const bool foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
+  if (foreign && verdict.attach != Attach::NotJemalloc) verdict = {.attach = Attach::ArchMismatch};
+  return verdict;
+}
+
+// Memory that is no file, whatever its name: it cannot be opened by its path, and no loader put it there.
+bool is_bare_memory(const MappedFile& file) {
+  return file.path.starts_with("/memfd:") || file.path.starts_with("/SYSV") || file.path.starts_with("/dev/");
+}
+
+// Where the loader put the file's address 0. Unsigned: it may be below.
+std::uint64_t bias(const MappedFile& file, const FileVerdict& verdict) {
+  return file.lowest.start - file.lowest.offset - (verdict.load_address - verdict.load_offset);
+}
+
+Found read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) {
+  iovec local{&value, sizeof value};
+  iovec remote{reinterpret_cast<void*>(address), sizeof value};
+  const ssize_t got = ::process_vm_readv(static_cast<pid_t>(tgid), &local, 1, &remote, 1, 0);
+  if (got == static_cast<ssize_t>(sizeof value)) return without(Attach::Found);
+  const int error = got < 0 ? errno : EFAULT;
+  return without(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
+}
+
+Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict) {
+  const Counters& counters = verdict.layout.counters;
+  if (!verdict.layout.slot) return {Attach::Found, counters, 0};
+  std::int64_t start = 0;
+  Found found = read_slot(tgid, bias(file, verdict) + *verdict.layout.slot, start);
+  if (found.attach != Attach::Found) return found;
+  // The loader has not been here yet, or it is no distance: then it will not do as one.
+  const bool plausible = kMachine == EM_X86_64 ? start < 0 && start > -kFarthest : start > 0 && start < kFarthest;
+  if (!plausible) return without(Attach::Unreadable, EAGAIN);
+  found.counters = {start + counters.allocated, start + counters.deallocated};
+  return found;
+}
+
+}  // namespace
+
+struct Finder::Impl {
+  sdk::Host host;
+  Verdicts verdicts;
+
+  Found find(std::uint64_t tgid);
+  std::shared_ptr<Entry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
+};
+
+// The name in maps is enough for a file that was seen before: then it is not even opened.
+std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const MappedFile& file, int& error) {
+  auto entry = verdicts.known(file.file);
+  OpenedFile opened;
+  if (!entry) {
+    opened = open_mapped(host.proc(), tgid, file);
+    error = opened.error;
+    if (!opened.fd) return nullptr;
+    entry = verdicts.entry(opened.id);
+  }
+  std::call_once(entry->once, [&] {
+    if (!opened.fd) opened = open_mapped(host.proc(), tgid, file);
+    if (opened.fd) entry->verdict = judge_file(opened.fd.get());
+  });
+  return entry;
+}
+
+Found Finder::Impl::find(std::uint64_t tgid) {
+  sdk::TextFile reader;
+  const auto maps = reader.read(host.proc(), (std::to_string(tgid) + "/maps").c_str());
+  if (!maps) return without(maps.gap == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure, reader.last_errno());
+  if (maps.value.empty()) return without(Attach::ReadlinkFailure, ENOENT);
+  Found result = without(Attach::NotJemalloc);
+  for (const MappedFile& file : code_files(maps.value)) {
+    if (is_bare_memory(file)) continue;
+    int error = 0;
+    const auto entry = verdict_of(tgid, file, error);
+    if (!entry) {
+      result = without(Attach::Unreadable, error);
+      continue;
+    }
+    if (entry->verdict.attach == Attach::Found) return in_process(tgid, file, entry->verdict);
+    if (entry->verdict.attach != Attach::NotJemalloc) result = without(entry->verdict.attach);
+  }
+  return result;
+}
+
+Finder::Finder(const sdk::Host& host) : impl_(new Impl{host, {}}) {}
+Finder::~Finder() = default;
+
+Found Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }
+
+const char* tag(Attach attach) {
+  switch (attach) {
+    case Attach::Found: return "found";
+    case Attach::NotJemalloc: return "jemalloc-not-found";
+    case Attach::PidMissing: return "pid-missing";
+    case Attach::ReadlinkFailure: return "readlink-failure";
+    case Attach::MapsReadFailure: return "maps-read-failure";
+    case Attach::ArchMismatch: return "arch-mismatch";
+    case Attach::DwarfParseFailure: return "dwarf-parse-failure";
+    case Attach::DynamicTls: return "dynamic-tls";
+    case Attach::Unreadable: return "unreadable";
+  }
+  return "unknown";
+}
+
+}  // namespace ctprof::jemalloc

@@ -1,0 +1,70 @@
+#include "plugins/jemalloc-ptrace/finder/target_file.hpp"
+
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include <string>
+
+namespace ctprof::jemalloc {
+namespace {
+
+constexpr unsigned kAnonymousMajor = 0;
+
+OpenedFile failed() { return {sdk::Fd(), {}, errno}; }
+
+// From a descriptor that only names the file to one that reads it, once it is known to be harmless.
+OpenedFile opened(const sdk::Fd& named) {
+  if (!named) return failed();
+  struct stat status {};
+  if (::fstat(named.get(), &status) != 0) return failed();
+  if (!S_ISREG(status.st_mode)) return {sdk::Fd(), {}, ENOENT};
+  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
+  sdk::Fd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) return failed();
+  return {std::move(fd), {status.st_dev, status.st_ino}, 0};
+}
+
+sdk::Fd name(int directory, const std::string& path) { return sdk::Fd(::openat(directory, path.c_str(), O_PATH | O_CLOEXEC)); }
+
+// Whether the opened file is that of the mapping. File systems without a device of their own show one device to stat and another in maps.
+bool same(const OpenedFile& opened, const FileId& mapped) {
+  const bool anonymous = major(mapped.device) == kAnonymousMajor;
+  return opened.fd && opened.id.inode == mapped.inode && (opened.id.device == mapped.device || anonymous);
+}
+
+// maps pads small addresses with zeros, the names in map_files do not have them.
+std::string unpadded(std::string_view range) {
+  const auto strip = [](std::string_view number) {
+    return number.substr(std::min(number.find_first_not_of('0'), number.size() - 1));
+  };
+  const auto dash = range.find('-');
+  return std::string(strip(range.substr(0, dash))) + '-' + std::string(strip(range.substr(dash + 1)));
+}
+
+}  // namespace
+
+sdk::Fd root_of(int proc, std::uint64_t tgid) {
+  return sdk::Fd(::openat(proc, (std::to_string(tgid) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+OpenedFile open_under(int root, const char* path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return opened(sdk::Fd(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how))));
+}
+
+OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file) {
+  const std::string process = std::to_string(tgid);
+  if (auto mapped = opened(name(proc, process + "/map_files/" + unpadded(file.range))); mapped.fd) return mapped;
+  if (auto program = opened(name(proc, process + "/exe")); same(program, file.file)) return program;
+  const auto root = root_of(proc, tgid);
+  if (!root) return failed();
+  auto named = open_under(root.get(), file.path.c_str());
+  if (named.fd && !same(named, file.file)) return {sdk::Fd(), {}, ENOENT};
+  return named;
+}
+
+}  // namespace ctprof::jemalloc

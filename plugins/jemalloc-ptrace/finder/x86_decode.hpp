@@ -1,0 +1,47 @@
+// One x86_64 instruction: how long it is, and what it works on.
+//
+// Knows the shape of all instructions that compilers put into ordinary code; what it does not know ends the reading. It says nothing about
+// what an instruction does: that is tsd_code_x86_64.cc's job, for the few that matter there.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace ctprof::jemalloc {
+
+struct X86Memory {
+  static constexpr unsigned kNone = 255;
+  unsigned base = kNone;
+  unsigned index = kNone;
+  unsigned scale = 1;
+  bool rip = false;  // relative to the next instruction
+  std::int64_t displacement = 0;
+};
+
+struct X86Instruction {
+  enum class Map : std::uint8_t {
+    One,
+    Two,
+    ThreeA,
+    ThreeB,
+    Vector
+  };  // the opcode is alone, after 0F, 0F 38, 0F 3A, or VEX-coded
+  std::size_t length = 0;
+  Map map = Map::One;
+  std::uint8_t opcode = 0;
+  bool wide = false;    // REX.W
+  bool narrow = false;  // 66
+  bool fs = false;
+  bool has_modrm = false;
+  unsigned reg = 0;  // ModRM.reg, or the register in the opcode
+  unsigned rm = 0;   // the register of ModRM.rm, when `memory` is absent
+  std::optional<X86Memory> memory;
+  std::int64_t immediate = 0;
+};
+
+std::optional<X86Instruction> decode_x86_64(std::span<const std::uint8_t> bytes);
+
+}  // namespace ctprof::jemalloc
