@@ -31,7 +31,8 @@ long random_us(long most) {
 std::uint64_t seconds_of(const std::function<void()>& deed) {
   const auto start = std::chrono::steady_clock::now();
   deed();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start).count());
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start).count());
 }
 
 // Probes the target until it is killed.
@@ -63,11 +64,12 @@ bool is_gone(const Tracee& tracee) {
 // Holds the target's first thread as a debugger does, while it lives.
 class Debugger {
  public:
-  explicit Debugger(pid_t pid) : child_(start_child([pid] {
-                                   ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr);
-                                   ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
-                                   for (;;) ::pause();
-                                 })) {
+  explicit Debugger(pid_t pid)
+      : child_(start_child([pid] {
+          ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr);
+          ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
+          for (;;) ::pause();
+        })) {
     soon([pid] { return status_of(pid, "State").starts_with('t'); });
   }
   ~Debugger() { end_child(child_, SIGKILL); }
@@ -253,7 +255,9 @@ BOOST_AUTO_TEST_CASE(how_a_child_of_ours_ended_is_for_us_to_hear) {
     const long delay = random_us(1500);
     const pid_t child = start_child([delay] {
       pthread_t thread;
-      for (int i = 0; i < 3; ++i) ::pthread_create(&thread, nullptr, [](void*) -> void* { return ::pause(), nullptr; }, nullptr);
+      for (int i = 0; i < 3; ++i)
+        ::pthread_create(
+            &thread, nullptr, [](void*) -> void* { return ::pause(), nullptr; }, nullptr);
       sleep_us(delay);
       ::_exit(7);
     });

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   if (write(STDOUT_FILENO, "ready\n", 6) != 6) return 2;
   for (char byte; read(STDIN_FILENO, &byte, 1) > 0;) continue;
   for (int i = 0; i <= count; ++i)
-    printf("%d %llu %llu\n", figures[i].tid, (unsigned long long)figures[i].allocated, (unsigned long long)figures[i].deallocated);
+    printf("%d %llu %llu\n", figures[i].tid, (unsigned long long)figures[i].allocated,
+           (unsigned long long)figures[i].deallocated);
   return 0;
 }

@@ -1,0 +1,67 @@
+/* exec_again: a program that replaces itself for ever, by and by from each of its threads.
+ *
+ *   exec_again LIBRARY    every other time with LIBRARY (jemalloc) preloaded; LIBRARY may be ""
+ *
+ * Each time it starts kThreads threads, which under jemalloc allocate exactly kBytes each; then one of the threads, or the first one, calls
+ * execv. Writes a byte to standard output each time, and ends when it cannot.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { kThreads = 8, kBytes = 20480 };
+
+static pthread_barrier_t all_have_allocated;
+static char** arguments;
+static int replacer; /* number of the thread that calls execv; 0: the first one */
+
+static void replace(void) {
+  usleep(300);
+  execv("/proc/self/exe", arguments);
+  perror("exec_again");
+  _exit(2);
+}
+
+static void* live(void* argument) {
+  void* volatile block = malloc(kBytes);
+  memset(block, 1, kBytes);
+  pthread_barrier_wait(&all_have_allocated);
+  if ((intptr_t)argument == replacer) replace();
+  for (;;) pause();
+  return NULL;
+}
+
+static void choose_next(void) {
+  const char* const before = getenv("EXEC_AGAIN");
+  const int round = before ? atoi(before) : 0;
+  char next[16];
+  snprintf(next, sizeof next, "%d", (round + 1) % 1000);
+  setenv("EXEC_AGAIN", next, 1);
+  replacer = round % (kThreads + 1);
+  if (round % 2 == 0 && arguments[1][0])
+    setenv("LD_PRELOAD", arguments[1], 1);
+  else
+    unsetenv("LD_PRELOAD");
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return fprintf(stderr, "usage: exec_again LIBRARY\n"), 2;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  arguments = argv;
+  choose_next();
+  if (pthread_barrier_init(&all_have_allocated, NULL, kThreads + 1) != 0) return 2;
+  for (int i = 1; i <= kThreads; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, live, (void*)(intptr_t)i) != 0) return perror("exec_again"), 2;
+  }
+  if (write(STDOUT_FILENO, "x", 1) != 1) return 2;
+  pthread_barrier_wait(&all_have_allocated);
+  if (replacer == 0) replace();
+  for (;;) pause();
+}

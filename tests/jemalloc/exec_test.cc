@@ -1,0 +1,116 @@
+// A program that replaces itself while it is probed: it is not held up, and no figure is made of another program's memory.
+//
+// What is here:   thread_pointers.hpp and the whole plugin against a target that calls execv all the time, from any of its threads.
+// What is not:    targets that stay what they are (harm_test.cc).
+
+#define BOOST_TEST_MODULE jemalloc_exec
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <map>
+
+#include "tests/jemalloc/target.hpp"
+#include "tests/unit/loaded_plugin.hpp"
+#include "tests/unit/source_driver.hpp"
+
+namespace {
+
+constexpr std::uint64_t kStarts = 1000;
+constexpr std::uint64_t kBytes =
+    20480;  // that each thread but the first allocates: a size class of jemalloc, so that none is added
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// Counts the starts of the target, byte by byte.
+class ExecAgain {
+ public:
+  ExecAgain() {
+    if (::pipe2(pipe_.data(), O_CLOEXEC | O_NONBLOCK) != 0) std::abort();
+    pid_ = start_child([this] {
+      ::dup2(pipe_[1], STDOUT_FILENO);
+      ::execl(from_environment("EXEC_AGAIN_PROGRAM").c_str(), "exec_again", from_environment("LIBJEMALLOC").c_str(), nullptr);
+      ::_exit(1);
+    });
+  }
+  ExecAgain(const ExecAgain&) = delete;
+  ExecAgain& operator=(const ExecAgain&) = delete;
+  ~ExecAgain() {
+    end_child(pid_, SIGKILL);
+    ::close(pipe_[0]), ::close(pipe_[1]);
+  }
+
+  pid_t pid() const { return pid_; }
+
+  // A full pipe would end it: to be called now and then.
+  std::uint64_t starts() {
+    std::array<char, 4096> bytes;
+    for (ssize_t got; (got = ::read(pipe_[0], bytes.data(), bytes.size())) > 0;) starts_ += static_cast<std::uint64_t>(got);
+    return starts_;
+  }
+
+  bool goes_on() {
+    const std::uint64_t before = starts();
+    return soon([&] { return starts() > before + 3; });
+  }
+
+ private:
+  std::array<int, 2> pipe_{};
+  pid_t pid_ = 0;
+  std::uint64_t starts_ = 0;
+};
+
+bool is_number(const std::string& cell) { return !cell.empty() && cell.find_first_not_of("0123456789") == cell.npos; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(it_goes_on_while_its_threads_are_read) {
+  ExecAgain target;
+  BOOST_REQUIRE(target.goes_on());
+  std::map<Step, int> outcomes;
+  while (target.starts() < kStarts) {
+    auto tracees = tracees_of(target.pid());
+    ctprof::jemalloc::read_thread_pointers(open_proc(), tracees);
+    for (const Tracee& tracee : tracees) ++outcomes[tracee.outcome.failed];
+  }
+  BOOST_TEST(outcomes[Step::Done] > 1000);
+  BOOST_TEST(outcomes.size() > 1u);  // some were gone: it was replaced in the middle
+  BOOST_TEST(target.goes_on());
+  BOOST_TEST(soon([&] { return nobody_traces(target.pid()); }));
+}
+
+BOOST_AUTO_TEST_CASE(no_figure_is_made_of_another_programs_memory,
+                     *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+                       return boost::test_tools::assertion_result(!from_environment("LIBJEMALLOC").empty());
+                     })) {
+  ExecAgain target;
+  BOOST_REQUIRE(target.goes_on());
+  const auto pid = static_cast<std::uint64_t>(target.pid());
+  const TestHost host("", {pid, pid}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
+  const LoadedPlugin plugin("jemalloc-ptrace");
+  SourceDriver source(*plugin, 0, host);
+  std::map<std::string, int> cells;
+  while (target.starts() < kStarts) {
+    std::vector<Ids> ids;
+    for (const pid_t tid : threads_of(target.pid())) ids.push_back({pid, static_cast<std::uint64_t>(tid)});
+    source.collect(ids);
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+      const bool first = ids[row].tid == pid;
+      const std::string allocated = source.cell("allocated_bytes", row), freed = source.cell("deallocated_bytes", row);
+      BOOST_TEST(is_number(allocated) == is_number(freed));
+      if (first && is_number(allocated)) BOOST_TEST(std::stoull(freed) <= std::stoull(allocated));
+      if (!first && is_number(freed)) BOOST_TEST(freed == "0");
+      if (!first) ++cells[allocated];
+    }
+  }
+  BOOST_TEST(cells[std::to_string(kBytes)] > 100);
+  BOOST_TEST(cells["NotApplicable"] > 100);
+  for (const auto& [cell, count] : cells) {
+    BOOST_TEST_MESSAGE(cell << ": " << count);
+    const bool known =
+        cell == "0" || cell == std::to_string(kBytes) || cell == "NotApplicable" || cell == "ThreadGone" || cell == "Busy";
+    BOOST_TEST(known, cell);
+  }
+  BOOST_TEST(target.goes_on());
+}
