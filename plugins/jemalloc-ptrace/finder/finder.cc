@@ -93,6 +93,22 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
   return found;
 }
 
+// The list of mappings, whole: the kernel hands it out a page at a time, in pieces that end with a line, which sdk::TextFile takes for the end.
+// 0, or an errno.
+int read_maps(int proc, std::uint64_t tgid, std::string& maps) {
+  constexpr std::size_t kPiece = 16384;
+  const sdk::Fd file(::openat(proc, (std::to_string(tgid) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return errno;
+  for (;;) {
+    const std::size_t size = maps.size();
+    maps.resize(size + kPiece);
+    const ssize_t got = ::read(file.get(), maps.data() + size, kPiece);
+    maps.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got < 0 && errno != EINTR) return errno;
+    if (got == 0) return 0;
+  }
+}
+
 }  // namespace
 
 struct Finder::Impl {
@@ -121,12 +137,12 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
 }
 
 Found Finder::Impl::find(std::uint64_t tgid) {
-  sdk::TextFile reader;
-  const auto maps = reader.read(host.proc(), (std::to_string(tgid) + "/maps").c_str());
-  if (!maps) return without(maps.gap == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure, reader.last_errno());
-  if (maps.value.empty()) return without(Attach::ReadlinkFailure, ENOENT);
+  std::string maps;
+  const int failed = read_maps(host.proc(), tgid, maps);
+  if (failed != 0) return without(gap_of_errno(failed) == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure, failed);
+  if (maps.empty()) return without(Attach::ReadlinkFailure, ENOENT);
   Found result = without(Attach::NotJemalloc);
-  for (const MappedFile& file : code_files(maps.value)) {
+  for (const MappedFile& file : code_files(maps)) {
     if (is_bare_memory(file)) continue;
     int error = 0;
     const auto entry = verdict_of(tgid, file, error);
