@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMaxSegments = 128;
 constexpr std::uint64_t kMaxSections = 65536;
+constexpr std::uint64_t kMaxSectionNames = 1 << 20;
 constexpr std::uint64_t kMaxDynamic = 1024;
 
 const Elf64_Phdr* segment_of(const std::vector<Elf64_Phdr>& segments, std::uint32_t type) {
@@ -58,6 +59,18 @@ std::optional<std::uint64_t> ElfFile::dynamic(std::int64_t tag) const {
 std::vector<Elf64_Shdr> ElfFile::sections() const {
   if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shoff == 0) return {};
   return table<Elf64_Shdr>(header_.e_shoff, header_.e_shnum, kMaxSections);
+}
+
+std::vector<NamedSection> ElfFile::named_sections() const {
+  const auto headers = sections();
+  if (header_.e_shstrndx >= headers.size()) return {};
+  const auto names = table<char>(headers[header_.e_shstrndx].sh_offset, headers[header_.e_shstrndx].sh_size, kMaxSectionNames);
+  std::vector<NamedSection> named;
+  for (const Elf64_Shdr& header : headers) {
+    const auto from = names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(header.sh_name, names.size()));
+    named.push_back({std::string(from, std::find(from, names.end(), '\0')), header});
+  }
+  return named;
 }
 
 std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {

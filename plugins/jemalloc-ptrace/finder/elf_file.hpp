@@ -13,10 +13,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 namespace ctprof::jemalloc {
+
+struct NamedSection {
+  std::string name;
+  Elf64_Shdr header;
+};
 
 enum class ElfKind : std::uint8_t { None, OtherClass, Elf64 };
 
@@ -29,6 +35,7 @@ class ElfFile {
   ElfKind kind() const { return kind_; }
   std::uint16_t machine() const { return header_.e_machine; }
   int fd() const { return fd_; }
+  std::uint64_t size() const { return size_; }
 
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   // The thread-local segment, or null.
@@ -43,6 +50,7 @@ class ElfFile {
 
   // Empty when the file has none, or broken ones.
   std::vector<Elf64_Shdr> sections() const;
+  std::vector<NamedSection> named_sections() const;
 
   std::optional<std::uint64_t> offset_of(std::uint64_t address) const;
   bool read(std::uint64_t offset, void* to, std::size_t size) const;

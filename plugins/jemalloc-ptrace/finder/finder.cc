@@ -8,6 +8,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/debug_files.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 
@@ -53,9 +54,14 @@ class Verdicts {
   std::map<FileId, std::shared_ptr<Entry>> entries_;
 };
 
-FileVerdict judge_file(int fd) {
+// What debug information says is asked for under the root of the process that had the file first, then under ours.
+FileVerdict judge_file(int fd, int proc, std::uint64_t tgid, const std::string& path) {
   const ElfFile file(fd);
-  FileVerdict verdict = judge(file, {});
+  FileVerdict verdict = judge(file, [&](const ElfFile& suspect) {
+    const sdk::Fd theirs = root_of(proc, tgid);
+    const sdk::Fd ours(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return debug_facts(suspect, path, {theirs.get(), ours.get()});
+  });
   const bool foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
   if (foreign && verdict.attach != Attach::NotJemalloc) verdict = {.attach = Attach::ArchMismatch};
   return verdict;
@@ -131,7 +137,7 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
   }
   std::call_once(entry->once, [&] {
     if (!opened.fd) opened = open_mapped(host.proc(), tgid, file);
-    if (opened.fd) entry->verdict = judge_file(opened.fd.get());
+    if (opened.fd) entry->verdict = judge_file(opened.fd.get(), host.proc(), tgid, file.path);
   });
   return entry;
 }

@@ -1,0 +1,144 @@
+#include "plugins/jemalloc-ptrace/finder/debug_files.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
+#include "plugins/jemalloc-ptrace/finder/target_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/tsd_dwarf.hpp"
+
+namespace ctprof::jemalloc {
+namespace {
+
+constexpr std::uint64_t kMaxNotes = 64 << 10;
+constexpr std::uint64_t kMaxLink = 4096;
+constexpr std::uint64_t kMaxChecked = 1ULL << 30;
+constexpr std::size_t kPiece = 1 << 20;
+
+constexpr const char* kDebugDirectory = "/usr/lib/debug";
+
+std::size_t padded(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
+
+// Notes: head, name, content, each padded to four bytes.
+std::string build_id_in(std::string_view notes) {
+  Elf64_Nhdr head{};
+  while (notes.size() >= sizeof head) {
+    std::memcpy(&head, notes.data(), sizeof head);
+    notes.remove_prefix(sizeof head);
+    const std::size_t name = padded(head.n_namesz);
+    if (name > notes.size() || head.n_descsz > notes.size() - name) break;
+    const bool gnu = notes.substr(0, std::min<std::size_t>(head.n_namesz, 3)) == "GNU";
+    if (gnu && head.n_type == NT_GNU_BUILD_ID) return std::string(notes.substr(name, head.n_descsz));
+    notes.remove_prefix(std::min(notes.size(), name + padded(head.n_descsz)));
+  }
+  return {};
+}
+
+std::string build_id_of(const ElfFile& file) {
+  for (const NamedSection& section : file.named_sections()) {
+    if (section.header.sh_type != SHT_NOTE) continue;
+    const auto notes = file.table<char>(section.header.sh_offset, section.header.sh_size, kMaxNotes);
+    if (auto id = build_id_in({notes.data(), notes.size()}); !id.empty()) return id;
+  }
+  return {};
+}
+
+// A name, padded to four bytes, and the checksum of the file of that name.
+void read_link(const ElfFile& file, const Elf64_Shdr& header, DebugHints& hints) {
+  const auto bytes = file.table<char>(header.sh_offset, header.sh_size, kMaxLink);
+  const auto end = std::find(bytes.begin(), bytes.end(), '\0');
+  const std::size_t at = padded(static_cast<std::size_t>(end - bytes.begin()) + 1);
+  if (end == bytes.end() || at + sizeof hints.checksum > bytes.size()) return;
+  const std::string name(bytes.begin(), end);
+  if (name.empty() || name.find('/') != name.npos) return;
+  hints.link = name;
+  std::memcpy(&hints.checksum, bytes.data() + at, sizeof hints.checksum);
+}
+
+std::optional<std::uint32_t> checksum_of(const ElfFile& file, std::uint64_t size) {
+  if (size > kMaxChecked) return std::nullopt;
+  uLong sum = ::crc32(0, nullptr, 0);
+  for (std::uint64_t at = 0; at < size; at += kPiece) {
+    const auto piece = file.table<Bytef>(at, size - at, kPiece);
+    if (piece.empty()) return std::nullopt;
+    sum = ::crc32(sum, piece.data(), static_cast<uInt>(piece.size()));
+  }
+  return static_cast<std::uint32_t>(sum);
+}
+
+enum class Proof : std::uint8_t { None, BuildId, Checksum };
+
+struct Candidate {
+  std::string path;
+  Proof proof;
+};
+
+std::string hex(std::string_view bytes) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+std::vector<Candidate> candidates(const std::string& path, const DebugHints& hints) {
+  // A package carries no build id: its name is all that ties it to the file.
+  std::vector<Candidate> found{
+      {path + ".dwp", Proof::None}, {path + ".debuginfo", Proof::BuildId}, {path + ".debug", Proof::BuildId}};
+  if (const std::string id = hex(hints.build_id); id.size() > 2)
+    found.push_back(
+        {std::string(kDebugDirectory) + "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2) + ".debug", Proof::BuildId});
+  if (hints.link.empty()) return found;
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  for (const std::string& place : {directory, directory + ".debug/", kDebugDirectory + directory})
+    found.push_back({place + hints.link, Proof::Checksum});
+  return found;
+}
+
+bool belongs(const ElfFile& file, const DebugHints& hints, Proof proof, std::uint64_t size) {
+  switch (proof) {
+    case Proof::None: return true;
+    case Proof::BuildId: return build_id_of(file) == hints.build_id;
+    case Proof::Checksum: return checksum_of(file, size) == hints.checksum;
+  }
+  return false;
+}
+
+std::optional<DebugFacts> facts_in(const ElfFile& file) {
+  const auto fields = tsd_fields_in(file);
+  return fields ? std::optional(DebugFacts{*fields, static_symbols(file).tsd_offset}) : std::nullopt;
+}
+
+std::optional<DebugFacts> ask(int root, const Candidate& candidate, const DebugHints& hints) {
+  const OpenedFile opened = open_under(root, candidate.path.c_str());
+  if (!opened.fd) return std::nullopt;
+  const ElfFile file(opened.fd.get());
+  if (file.kind() != ElfKind::Elf64 || !belongs(file, hints, candidate.proof, file.size())) return std::nullopt;
+  return facts_in(file);
+}
+
+}  // namespace
+
+DebugHints debug_hints(const ElfFile& file) {
+  DebugHints hints;
+  hints.build_id = build_id_of(file);
+  for (const NamedSection& section : file.named_sections())
+    if (section.name == ".gnu_debuglink") read_link(file, section.header, hints);
+  return hints;
+}
+
+std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path, const std::vector<int>& roots) {
+  if (auto facts = facts_in(file)) return facts;
+  const DebugHints hints = debug_hints(file);
+  for (const Candidate& candidate : candidates(path, hints))
+    for (const int root : roots)
+      if (auto facts = ask(root, candidate, hints)) return facts;
+  return std::nullopt;
+}
+
+}  // namespace ctprof::jemalloc
