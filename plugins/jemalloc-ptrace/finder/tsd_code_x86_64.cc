@@ -97,7 +97,8 @@ class Reader {
     if (i.opcode == 0xFF && extension == kIndirectCall) return call();
     if (i.opcode == 0x98) return registers_.forget(kRax);
     if (i.opcode == 0x99) return registers_.forget(kRdx);
-    if (i.opcode >= 0xA4 && i.opcode <= 0xAF && !i.has_modrm) return call();  // on strings: fewer registers than a call
+    if (i.opcode == 0xA8 || i.opcode == 0xA9) return;         // TEST
+    if (i.opcode >= 0xA4 && i.opcode <= 0xAF) return call();  // on strings: fewer registers than a call
     if (i.opcode == 0xF6 || i.opcode == 0xF7) return multiply_or_test(i, extension);
     if (!i.has_modrm) return;
     const bool only_rm = (i.opcode & 0xFE) == 0xC0 || (i.opcode & 0xFC) == 0xD0 || (i.opcode & 0xFE) == 0xFE || i.opcode == 0x8F;

@@ -1,0 +1,138 @@
+// Files that may carry jemalloc: programs, libraries, broken ones, and where thread-local storage stands.
+
+#define BOOST_TEST_MODULE jemalloc_elf
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
+#include "plugins/jemalloc-ptrace/finder/tls_slots.hpp"
+
+using namespace ctprof::jemalloc;
+using ctprof::sdk::Fd;
+
+extern "C" {
+// This program has what a program with jemalloc has, under a prefix of its own, so that its symbols can be looked for.
+__thread std::uint64_t unit_tsd_tls[64] = {1};
+void* unit_malloc(std::size_t);
+void unit_free(void*);
+int unit_mallctl();
+void* unit_malloc(std::size_t size) { return reinterpret_cast<void*>(size); }
+void unit_free(void*) { unit_tsd_tls[1] = 1; }
+int unit_mallctl() { return static_cast<int>(unit_tsd_tls[0]); }
+}
+
+namespace {
+
+Fd file_of(const void* bytes, std::size_t size) {
+  Fd fd(::memfd_create("elf", MFD_CLOEXEC));
+  if (::write(fd.get(), bytes, size) != static_cast<ssize_t>(size)) BOOST_FAIL("no room for a copy");
+  return fd;
+}
+
+std::string own_bytes() {
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  std::string bytes(1 << 24, '\0');
+  bytes.resize(static_cast<std::size_t>(::read(self.get(), bytes.data(), bytes.size())));
+  return bytes;
+}
+
+Elf64_Phdr tls(std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
+  Elf64_Phdr header{};
+  header.p_vaddr = address;
+  header.p_memsz = size;
+  header.p_align = alignment;
+  return header;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(our_own_program) {
+  BOOST_TEST(unit_mallctl() == 1);
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  const ElfFile file(self.get());
+  BOOST_REQUIRE((file.kind() == ElfKind::Elf64));
+  BOOST_TEST(file.is_program());
+  const Symbols symbols = static_symbols(file);
+  BOOST_TEST(symbols.mallctl);
+  BOOST_REQUIRE(symbols.tsd_offset.has_value());
+  // The variable is where the symbol and the formula say.
+  const auto start = program_tls_start(file.machine(), *file.tls());
+  const auto pointer = reinterpret_cast<std::int64_t>(__builtin_thread_pointer());
+  BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
+             reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
+  BOOST_REQUIRE(!symbols.pairs.empty());
+  BOOST_TEST(symbols.pairs.front().prefix == "unit_");
+}
+
+// It says that it is jemalloc, and nothing tells the fields: an answer of its own, not silence.
+BOOST_AUTO_TEST_CASE(jemalloc_without_a_source) {
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  BOOST_TEST((judge(ElfFile(self.get()), {}).attach == Attach::DwarfParseFailure));
+}
+
+BOOST_AUTO_TEST_CASE(debug_information_is_asked_last) {
+  const Fd self(::open("/proc/self/exe", O_RDONLY));
+  const ElfFile file(self.get());
+  const auto verdict = judge(file, [](const ElfFile&) { return DebugFacts{{16, 32}, std::nullopt}; });
+  BOOST_REQUIRE((verdict.attach == Attach::Found));
+  BOOST_TEST(verdict.layout.counters.deallocated - verdict.layout.counters.allocated == 16);
+  const auto outside = judge(file, [](const ElfFile&) { return DebugFacts{{16, 1 << 20}, std::nullopt}; });
+  BOOST_TEST((outside.attach == Attach::DwarfParseFailure));
+}
+
+// Cut short at any place, the file is something else or nothing; it never makes us fall.
+BOOST_AUTO_TEST_CASE(cut_files) {
+  const std::string bytes = own_bytes();
+  for (std::size_t size = 0; size < bytes.size(); size += size < 4096 ? 61 : bytes.size() / 40) {
+    const Fd part = file_of(bytes.data(), size);
+    judge(ElfFile(part.get()), {});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_file_of_ours) {
+  std::string bytes = own_bytes();
+  const auto kind = [&](std::size_t at, char value) {
+    std::string changed = bytes;
+    changed[at] = value;
+    const Fd fd = file_of(changed.data(), changed.size());
+    return judge(ElfFile(fd.get()), {}).attach;
+  };
+  BOOST_TEST((kind(EI_CLASS, ELFCLASS32) == Attach::ArchMismatch));
+  BOOST_TEST((kind(EI_DATA, ELFDATA2MSB) == Attach::ArchMismatch));
+  BOOST_TEST((kind(0, 'x') == Attach::NotJemalloc));
+  const Fd null(::open("/dev/null", O_RDONLY));
+  BOOST_TEST((judge(ElfFile(null.get()), {}).attach == Attach::NotJemalloc));
+  BOOST_TEST((judge(ElfFile(-1), {}).attach == Attach::NotJemalloc));
+}
+
+BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
+  const Fd libc(::open("/proc/self/root/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY));
+  if (!libc) {
+    BOOST_TEST_MESSAGE("skipped: no libc.so.6 at its usual place");
+    return;
+  }
+  BOOST_TEST(!ElfFile(libc.get()).is_program());
+  BOOST_TEST((judge(ElfFile(libc.get()), {}).attach == Attach::NotJemalloc));
+}
+
+// x86_64 puts the segment before the thread pointer, aarch64 behind two words; the alignment of both is that of the file's addresses.
+BOOST_AUTO_TEST_CASE(where_a_program_has_its_segment) {
+  const auto x86 = [](const Elf64_Phdr& header) { return program_tls_start(EM_X86_64, header).value_or(0); };
+  const auto arm = [](const Elf64_Phdr& header) { return program_tls_start(EM_AARCH64, header).value_or(0); };
+  BOOST_TEST(x86(tls(0xc4560, 2632, 8)) == -2632);
+  BOOST_TEST(x86(tls(0x40, 100, 64)) == -128);
+  BOOST_TEST(x86(tls(0x1010, 48, 64)) == -48);  // begins 16 behind a multiple of 64, so ends at one
+  BOOST_TEST(arm(tls(0x1000, 100, 8)) == 16);
+  BOOST_TEST(arm(tls(0x1000, 100, 64)) == 64);
+  BOOST_TEST(arm(tls(0x1010, 100, 64)) == 16);
+  BOOST_TEST(!program_tls_start(EM_RISCV, tls(0, 0, 1)).has_value());
+}
