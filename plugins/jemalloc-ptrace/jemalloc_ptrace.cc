@@ -123,12 +123,21 @@ class Threads : public sdk::ThreadSource {
     if (ours || alive == rows.end() || alive->image.kernel_thread) return leave(batch, rows, Gap::NotApplicable);
     const Found& found = find(*alive);
     if (found.attach != Attach::Found) {
-      const Gap gap = gap_of(found);
+      const Gap gap = why_not(found, *alive);
       if (with_leader) count_failure(batch, found.attach, gap);
       return leave(batch, rows, gap);
     }
     if (with_leader) count(batch, Tally::Detected);
     enlist(batch, rows, *alive);
+  }
+
+  // A program that is replaced while its files are looked at fails in ways that are nobody's fault.
+  Gap why_not(const Found& found, const Row& row) {
+    const Gap gap = gap_of(found);
+    if (gap == Gap::NotApplicable || gap == Gap::Denied) return gap;
+    const ThreadImage now = image_now(row.thread);
+    if (has_ended(now)) return Gap::ThreadGone;
+    return same_program(now, row.image) ? gap : Gap::Busy;
   }
 
   static void leave(const sdk::Batch& batch, std::span<const Row> rows, Gap gap) {
@@ -143,6 +152,8 @@ class Threads : public sdk::ThreadSource {
     last_tgid_ = row.thread.tgid;
     last_image_ = row.image;
     last_found_ = finder_->find(row.thread.tid);
+    // A program that is being started moves its mappings about: a second look sees them settled.
+    if (last_found_.attach == Attach::Unreadable) last_found_ = finder_->find(row.thread.tid);
     return last_found_;
   }
 

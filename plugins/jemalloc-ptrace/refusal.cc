@@ -6,20 +6,32 @@
 
 namespace ctprof::jemalloc {
 
+namespace {
+
+// Memory that is not where the files say: the process is being started, or replaced. A file that cannot be found is in nobody's reach.
+Gap why_unreadable(int error) {
+  switch (error) {
+    case EFAULT: return Gap::Busy;
+    case ENOENT: return Gap::Unsupported;
+    default: return gap_of_errno(error);
+  }
+}
+
+}  // namespace
+
 Gap gap_of(const Found& found) {
-  const Gap by_errno = found.error != 0 ? gap_of_errno(found.error) : Gap::Malformed;
   switch (found.attach) {
+    case Attach::Found: return Gap::None;
     case Attach::NotJemalloc: return Gap::NotApplicable;
     case Attach::PidMissing: return Gap::ThreadGone;
-    case Attach::ReadlinkFailure: return by_errno == Gap::Denied ? Gap::Denied : Gap::ThreadGone;
+    case Attach::ReadlinkFailure: return gap_of_errno(found.error) == Gap::Denied ? Gap::Denied : Gap::ThreadGone;
+    case Attach::MapsReadFailure: return gap_of_errno(found.error);
     case Attach::ArchMismatch:
     case Attach::DwarfParseFailure:
     case Attach::DynamicTls: return Gap::Unsupported;
-    case Attach::Found:
-    case Attach::MapsReadFailure:
     case Attach::Unreadable: break;
   }
-  return by_errno;
+  return why_unreadable(found.error);
 }
 
 Gap why_refused(const sdk::Host& host, const sdk::Thread& thread, int error) {

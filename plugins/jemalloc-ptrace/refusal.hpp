@@ -8,7 +8,7 @@
 
 namespace ctprof::jemalloc {
 
-// For anything but Attach::Found.
+// None for Attach::Found.
 Gap gap_of(const Found& found);
 
 // What it means that PTRACE_SEIZE failed. The kernel says EPERM for too little privilege, and also for a thread that another

@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+"""Whole captures leave targets as they were: stopped, traced, or running although ctprof was killed in the middle."""
+
+import ctypes
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
+import file_json
+import harness
+from harness import Helper
+
+THREADS = 60
+KILLS = 200
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+BUSY = file_json.Gap("Busy")
+
+
+def ptrace(request, tid):
+    if LIBC.ptrace(request, tid, None, None) != 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def status(pid, key):
+    """{tid: what stands behind the key} of all threads."""
+    found = {}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8", errors="replace") as text:
+            found[int(tid)] = next(line.split()[1] for line in text if line.startswith(key + ":"))
+    return found
+
+
+@unittest.skipUnless("HEAP_LINKED" in os.environ, "no HEAP_LINKED: the development files of jemalloc are missing")
+class LeftAlone(unittest.TestCase):
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+        self.path = os.path.join(self.scratch.name, "x.ctprof.zst")
+
+    def allocated(self, pid):
+        harness.capture(self.path, "--pid", str(pid), before=("--plugins=jemalloc-ptrace",))
+        file = file_json.load(self.path)
+        self.assertEqual(file.faults(), [])
+        return {tid: row["allocated_bytes"] for (_, tid), row in file.threads.items()}
+
+    def assert_figures_follow(self, pid):
+        self.assertTrue(all(isinstance(value, int) for value in self.allocated(pid).values()))
+
+    def test_a_stopped_process_is_busy_and_stays_stopped(self):
+        with Helper("HEAP_LINKED", str(THREADS)) as heap:
+            os.kill(heap.pid, signal.SIGSTOP)
+            os.waitpid(heap.pid, os.WUNTRACED)
+            start = time.monotonic()
+            self.assertEqual(set(self.allocated(heap.pid).values()), {BUSY})
+            self.assertLess(time.monotonic() - start, 5)
+            self.assertEqual(set(status(heap.pid, "State").values()), {"T"})
+            os.kill(heap.pid, signal.SIGCONT)
+            self.assert_figures_follow(heap.pid)
+
+    def test_a_traced_thread_is_busy_and_stays_its_tracers(self):
+        with Helper("HEAP_LINKED", str(THREADS)) as heap:
+            ptrace(PTRACE_SEIZE, heap.pid)
+            found = self.allocated(heap.pid)
+            self.assertEqual([tid for tid, value in found.items() if value == BUSY], [heap.pid])
+            self.assertEqual(len([value for value in found.values() if isinstance(value, int)]), THREADS)
+            self.assertEqual(status(heap.pid, "TracerPid")[heap.pid], str(os.getpid()))
+            ptrace(PTRACE_INTERRUPT, heap.pid)
+            os.waitpid(heap.pid, 0)
+            ptrace(PTRACE_DETACH, heap.pid)
+            self.assert_figures_follow(heap.pid)
+
+    def test_a_traced_thread_is_no_matter_of_privileges(self):
+        with Helper("HEAP_LINKED", str(THREADS)) as heap:
+            ptrace(PTRACE_SEIZE, heap.pid)
+            self.allocated(heap.pid)
+            said = file_json.load(self.path).document["probe_summary"]
+            self.assertEqual((said["failed"], said["dominant_failure"], said["privilege_dominant"]), (1, "ptrace-seize", False))
+
+    def test_ctprof_killed_in_the_middle(self):
+        with Helper("HEAP_LINKED", str(THREADS)) as heap:
+            words = [harness.CTPROF, "--plugins=jemalloc-ptrace", "capture", "--no-sync", "--pid", str(heap.pid), "-o", self.path]
+            start = time.monotonic()
+            subprocess.run(words, capture_output=True, check=True)
+            whole = time.monotonic() - start
+            numbers, killed = random.Random(1), 0
+            for _ in range(KILLS):
+                ctprof = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(numbers.uniform(0, whole))
+                ctprof.kill()
+                killed += ctprof.wait() == -signal.SIGKILL
+                self.assertEqual(set(status(heap.pid, "TracerPid").values()), {"0"})
+                self.assertNotIn("t", status(heap.pid, "State").values())
+            self.assertGreater(killed, KILLS // 4)
+            self.assert_figures_follow(heap.pid)
+
+    def test_without_privileges_it_says_what_would_help(self):
+        if not harness.can_become_user():
+            self.skipTest("not root")
+        with Helper("HEAP_LINKED", "1") as heap:
+            done = harness.capture(self.path, before=("--plugins=jemalloc-ptrace",), prefix=harness.USER)
+            file = file_json.load(self.path)
+            self.assertEqual({row["allocated_bytes"] for (tgid, _), row in file.threads.items() if tgid == heap.pid},
+                             {file_json.Gap("Denied")})
+            self.assertEqual(done.stderr.count("CAP_SYS_PTRACE"), 1)
+            self.assertLessEqual(len(done.stderr.splitlines()), 6)
+            self.assertEqual(file.document["probe_summary"]["jemalloc_detected"], 0)
+
+
+if __name__ == "__main__":
+    harness.main()
