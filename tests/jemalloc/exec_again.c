@@ -1,7 +1,8 @@
-/* exec_again: a program that replaces itself for ever, by and by from each of its threads.
+/* exec_again: a program that is replaced for ever, by and by from each of its threads.
  *
- *   exec_again LIBRARY    every other time with LIBRARY (jemalloc) preloaded; LIBRARY may be ""
+ *   exec_again LIBRARY OTHER    becomes OTHER without, and then itself with LIBRARY (jemalloc) preloaded, in turns; LIBRARY may be ""
  *
+ * OTHER is this program built with JUNK: where the first one has jemalloc's counters, it has bytes that look like nothing it counts.
  * Each time it starts kThreads threads, which under jemalloc allocate exactly kBytes each; then one of the threads, or the first one, calls
  * execv. Writes a byte to standard output each time, and ends when it cannot.
  */
@@ -17,20 +18,29 @@
 
 enum { kThreads = 8, kBytes = 20480 };
 
+#ifdef JUNK
+#define FOUR(byte) byte, byte, byte, byte
+#define MANY(byte) FOUR(FOUR(FOUR(FOUR(FOUR(FOUR(byte))))))
+static __thread volatile unsigned char junk[] = {MANY(0x5a)}; /* 4 KiB, right before the thread pointer */
+#else
+static __thread volatile unsigned char junk[1];
+#endif
+
 static pthread_barrier_t all_have_allocated;
 static char** arguments;
-static int replacer; /* number of the thread that calls execv; 0: the first one */
+static const char* next; /* program */
+static int replacer;     /* number of the thread that calls execv; 0: the first one */
 
 static void replace(void) {
   usleep(300);
-  execv("/proc/self/exe", arguments);
+  execv(next, arguments);
   perror("exec_again");
   _exit(2);
 }
 
 static void* live(void* argument) {
   void* volatile block = malloc(kBytes);
-  memset(block, 1, kBytes);
+  memset(block, junk[0], kBytes);
   pthread_barrier_wait(&all_have_allocated);
   if ((intptr_t)argument == replacer) replace();
   for (;;) pause();
@@ -40,18 +50,19 @@ static void* live(void* argument) {
 static void choose_next(void) {
   const char* const before = getenv("EXEC_AGAIN");
   const int round = before ? atoi(before) : 0;
-  char next[16];
-  snprintf(next, sizeof next, "%d", (round + 1) % 1000);
-  setenv("EXEC_AGAIN", next, 1);
-  replacer = round % (kThreads + 1);
-  if (round % 2 == 0 && arguments[1][0])
+  char number[16];
+  snprintf(number, sizeof number, "%d", (round + 1) % 1000);
+  setenv("EXEC_AGAIN", number, 1);
+  replacer = round / 2 % (kThreads + 1);
+  next = round % 2 == 0 ? arguments[2] : arguments[0];
+  if (round % 2 == 1 && arguments[1][0])
     setenv("LD_PRELOAD", arguments[1], 1);
   else
     unsetenv("LD_PRELOAD");
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) return fprintf(stderr, "usage: exec_again LIBRARY\n"), 2;
+  if (argc != 3) return fprintf(stderr, "usage: exec_again LIBRARY OTHER\n"), 2;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   arguments = argv;
   choose_next();

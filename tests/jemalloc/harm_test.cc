@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(signals_arrive_while_threads_are_read) {
   constexpr std::uint64_t kSignals = 20'000;
   for (std::uint64_t sent = 0; sent < kSignals; sent += 20) {
     send_signals(target, 20);
-    soon([&] { return target.page().signals == sent + 20; });
+    BOOST_REQUIRE(soon([&] { return target.page().signals == sent + 20; }));
   }
   BOOST_TEST(target.page().signals == kSignals);
   BOOST_TEST(target.page().calls > 100u);
