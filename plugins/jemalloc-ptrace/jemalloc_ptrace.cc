@@ -55,7 +55,7 @@ class Threads : public sdk::ThreadSource {
   static constexpr const char* kSummaryKey = "probe_summary";
 
   explicit Threads(const sdk::Host& host)
-      : host_(host), finder_(shared_finder(host)), self_(static_cast<std::uint64_t>(::getpid())) {}
+      : host_(host), pointers_(host.proc()), finder_(shared_finder(host)), self_(static_cast<std::uint64_t>(::getpid())) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
   static void summarise(const sdk::Summary& summary) { put_probe_summary(summary); }
 
@@ -68,7 +68,7 @@ class Threads : public sdk::ThreadSource {
       while (last < rows_.size() && rows_[last].thread.tgid == rows_[first].thread.tgid) ++last;
       choose(batch, std::span(rows_).subspan(first, last - first));
     }
-    batch.stopped(read_thread_pointers(host_.proc(), tracees_));
+    batch.stopped(pointers_.read(tracees_));
     for (const Process& process : processes_) fill(batch, process);
   }
 
@@ -198,6 +198,7 @@ class Threads : public sdk::ThreadSource {
   }
 
   sdk::Host host_;
+  ThreadPointers pointers_;
   std::shared_ptr<Finder> finder_;
   std::uint64_t self_;
   sdk::TextFile file_;

@@ -2,8 +2,8 @@
 
 #include <elf.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <future>
 #include <vector>
 
 #include "ctprof/files.hpp"
@@ -23,17 +22,13 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// So many threads are on their way at once: enough to hide their wake-ups, few enough that none is held up for the others' sake.
-constexpr std::size_t kWindow = 16;
-// After this a thread is late, and another may start in its stead.
-constexpr std::uint64_t kSoonNs = 2'000'000;
 // When none has stopped for so long, those in uninterruptible sleep are given up; the others only wait for a processor, or for their
 // share of one, and are given more time.
 constexpr std::uint64_t kPatienceNs = 20'000'000;
 constexpr std::uint64_t kMostPatienceNs = 250'000'000;
-// Looking again costs less than a sleep, which takes 50 us at least; but a target may need our processor.
-constexpr unsigned kPassesBeforeSleep = 20;
+// Between two looks at threads that do not stand yet. Sleeping, not yielding: a sleeper is soon back on a busy processor.
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000};
+constexpr unsigned long kPauseSlackNs = 1'000;
 // How often the caller looks after a tracer that takes long.
 constexpr auto kLookAfter = std::chrono::milliseconds(5);
 
@@ -81,32 +76,28 @@ void collect_if_dead(const Tracee& tracee, int flags) {
   ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, WEXITED | WNOHANG | __WALL | flags);
 }
 
-// Takes threads through the steps. Lives on a thread that ends when all is done.
+// Takes threads through the steps, on the tracer's thread.
 class Tracer {
  public:
   Tracer(int proc, std::span<Tracee> tracees) : proc_(proc), tracees_(tracees) { in_flight_.reserve(tracees.size()); }
 
   std::uint64_t run() {
     for (Tracee& tracee : tracees_) {
-      while (fresh() >= kWindow) poll();
       start(tracee);
+      land_first();
     }
     await();
     return longest_stop_ns_;
   }
+
+  // Whether it still holds a thread.
+  bool gave_up() const { return gave_up_; }
 
  private:
   struct Flight {
     Tracee* tracee;
     std::uint64_t since_ns;
   };
-
-  std::size_t fresh() const {
-    if (in_flight_.size() < kWindow) return in_flight_.size();
-    const std::uint64_t soon = now_ns() - kSoonNs;
-    return static_cast<std::size_t>(
-        std::ranges::count_if(in_flight_, [&](const Flight& flight) { return flight.since_ns > soon; }));
-  }
 
   void start(Tracee& tracee) {
     if (::ptrace(PTRACE_SEIZE, tracee.tid, nullptr, nullptr) != 0) {
@@ -119,6 +110,12 @@ class Tracer {
       return collect_if_dead(tracee, __WNOTHREAD);
     }
     in_flight_.push_back({&tracee, since});
+  }
+
+  // Those that stopped while others were started need not stand any longer.
+  void land_first() {
+    const auto stays = std::ranges::find_if_not(in_flight_, [this](const Flight& flight) { return has_landed(flight); });
+    in_flight_.erase(in_flight_.begin(), stays);
   }
 
   // The time is taken before looking: if we were kept from the processor ourselves, they get another look.
@@ -134,11 +131,8 @@ class Tracer {
 
   // Whether any has landed.
   bool poll() {
-    if (std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); }) > 0) {
-      idle_passes_ = 0;
-      return true;
-    }
-    ++idle_passes_ < kPassesBeforeSleep ? ::sched_yield() : ::nanosleep(&kPause, nullptr);
+    if (std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); }) > 0) return true;
+    ::nanosleep(&kPause, nullptr);
     return false;
   }
 
@@ -147,7 +141,7 @@ class Tracer {
     std::erase_if(in_flight_, [&](const Flight& flight) {
       if (!is_hopeless(*flight.tracee)) return false;
       flight.tracee->outcome = {Step::Wait, ETIMEDOUT};
-      return true;
+      return gave_up_ = true;
     });
   }
 
@@ -188,12 +182,13 @@ class Tracer {
   std::span<Tracee> tracees_;
   std::vector<Flight> in_flight_;
   sdk::TextFile file_;
-  unsigned idle_passes_ = 0;
   std::uint64_t longest_stop_ns_ = 0;
+  bool gave_up_ = false;
 };
 
-// Signals that are meant for the process are for others to handle.
-void block_signals() {
+// Signals that are meant for the process are for others to handle, and pauses are to be as short as they are meant.
+void prepare_thread() {
+  ::prctl(PR_SET_TIMERSLACK, kPauseSlackNs);
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
@@ -201,15 +196,46 @@ void block_signals() {
 
 }  // namespace
 
-std::uint64_t read_thread_pointers(int proc, std::span<Tracee> tracees) {
+void ThreadPointers::trace() {
+  prepare_thread();
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    turned_.wait(lock, [this] { return turn_ != Turn::Caller; });
+    if (turn_ == Turn::End) return;
+    lock.unlock();
+    Tracer tracer(proc_, tracees_);
+    longest_stop_ns_ = tracer.run();
+    holds_some_ = tracer.gave_up();
+    hand_over(Turn::Caller);
+    if (holds_some_) return;
+  }
+}
+
+void ThreadPointers::hand_over(Turn turn) {
+  {
+    const std::lock_guard lock(mutex_);
+    turn_ = turn;
+  }
+  turned_.notify_all();
+}
+
+std::uint64_t ThreadPointers::read(std::span<Tracee> tracees) {
   if (tracees.empty()) return 0;
-  auto longest_stop = std::async(std::launch::async, [proc, tracees] {
-    block_signals();
-    return Tracer(proc, tracees).run();
-  });
-  while (longest_stop.wait_for(kLookAfter) != std::future_status::ready)
+  tracees_ = tracees;
+  if (!tracer_.joinable()) tracer_ = std::thread(&ThreadPointers::trace, this);
+  hand_over(Turn::Tracer);
+  std::unique_lock lock(mutex_);
+  while (!turned_.wait_for(lock, kLookAfter, [this] { return turn_ == Turn::Caller; }))
     for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
-  return longest_stop.get();
+  lock.unlock();
+  if (holds_some_) tracer_.join();
+  return longest_stop_ns_;
+}
+
+ThreadPointers::~ThreadPointers() {
+  if (!tracer_.joinable()) return;
+  hand_over(Turn::End);
+  tracer_.join();
 }
 
 }  // namespace ctprof::jemalloc

@@ -1,12 +1,12 @@
 // The thread pointers of running threads, by ptrace(2), so that none of them is harmed.
 //
-// PTRACE_SEIZE, INTERRUPT, wait, GETREGSET, DETACH; a window of several threads is on its way at a time, since most of the time goes into
-// waiting for them to stop. A thread is let go as soon as its registers are read.
+// PTRACE_SEIZE, INTERRUPT, wait, GETREGSET, DETACH. All threads are on their way at a time, since most of the time goes into waiting for
+// them to stop; each is let go as soon as its registers are read, while later ones are still being interrupted.
 //
 // Why no target is harmed, whatever happens:
-//   - The tracer is a thread of its own that ends with the call. The kernel releases what a tracer still holds when it ends, drops an
-//     interruption that did not take effect yet, and lets stopped threads run; so it is with ours when ctprof is killed. That is also how
-//     a thread gets free that does not stop in time (in uninterruptible sleep, say), for it cannot be detached.
+//   - The kernel releases what a tracer still holds when the tracer ends, drops an interruption that did not take effect yet, and lets
+//     stopped threads run. So it is when ctprof is killed; and so a thread gets free that does not stop in time (in uninterruptible sleep,
+//     say), for it cannot be detached: the tracer is a thread of its own, and ends when it holds any at the end of a call.
 //   - A signal that arrives meanwhile is handed back when the thread is detached; it is looked at without being taken (WNOWAIT), so
 //     that the kernel still delivers it if we are killed in between.
 //   - A thread in a group stop stays in it: the kernel stops it again when it is detached.
@@ -22,8 +22,11 @@
 
 #include <sys/types.h>
 
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <span>
+#include <thread>
 
 #include "plugins/jemalloc-ptrace/step.hpp"
 
@@ -36,8 +39,34 @@ struct Tracee {
   Outcome outcome;
 };
 
-// Fills in pointers or outcomes. Returns the longest that a thread was held up, in nanoseconds. None of the threads may be our own
-// process's. ETIMEDOUT: it did not stop in time; ESRCH: it ended. `proc` is the open directory /proc.
-std::uint64_t read_thread_pointers(int proc, std::span<Tracee> tracees);
+// Keeps its tracer between calls. One per worker.
+class ThreadPointers {
+ public:
+  // `proc` is the open directory /proc.
+  explicit ThreadPointers(int proc) : proc_(proc) {}
+  ThreadPointers(const ThreadPointers&) = delete;
+  ThreadPointers& operator=(const ThreadPointers&) = delete;
+  ~ThreadPointers();
+
+  // Fills in pointers or outcomes. Returns the longest that a thread was held up, in nanoseconds. None of the threads may be our own
+  // process's. ETIMEDOUT: it did not stop in time; ESRCH: it ended.
+  std::uint64_t read(std::span<Tracee> tracees);
+
+ private:
+  enum class Turn { Caller, Tracer, End };
+
+  void trace();
+  void hand_over(Turn turn);
+
+  int proc_;
+  std::thread tracer_;
+  std::mutex mutex_;
+  std::condition_variable turned_;
+  Turn turn_ = Turn::Caller;
+  // Of the call that is on.
+  std::span<Tracee> tracees_;
+  std::uint64_t longest_stop_ns_ = 0;
+  bool holds_some_ = false;
+};
 
 }  // namespace ctprof::jemalloc

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(it_goes_on_while_its_threads_are_read) {
   std::map<Step, int> outcomes;
   while (target.starts() < kStarts) {
     auto tracees = tracees_of(target.pid());
-    ctprof::jemalloc::read_thread_pointers(open_proc(), tracees);
+    ctprof::jemalloc::ThreadPointers(open_proc()).read(tracees);
     for (const Tracee& tracee : tracees) ++outcomes[tracee.outcome.failed];
   }
   BOOST_TEST(outcomes[Step::Done] > 1000);

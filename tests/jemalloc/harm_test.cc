@@ -16,7 +16,7 @@
 #include "tests/unit/source_driver.hpp"
 
 using ctprof::Gap;
-using ctprof::jemalloc::read_thread_pointers;
+using ctprof::jemalloc::ThreadPointers;
 using ctprof::jemalloc::why_refused;
 
 namespace {
@@ -37,10 +37,11 @@ std::uint64_t seconds_of(const std::function<void()>& deed) {
 
 // Probes the target until it is killed.
 void probe_for_ever(Target& target) {
+  ThreadPointers pointers(open_proc());
   for (;;) {
     auto tracees = tracees_of(target.pid());
     ++target.page().calls;
-    read_thread_pointers(open_proc(), tracees);
+    pointers.read(tracees);
     ++target.page().calls;
   }
 }
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(pointers_are_those_that_threads_see) {
   Target target;
   auto tracees = tracees_of(target.pid());
   BOOST_TEST(tracees.size() == kThreads + 1);
-  const std::uint64_t longest = read_thread_pointers(open_proc(), tracees);
+  const std::uint64_t longest = ThreadPointers(open_proc()).read(tracees);
   BOOST_TEST(longest > 0u);
   for (std::size_t i = 0; i < kThreads; ++i) {
     const auto it = std::ranges::find(tracees, target.page().tids[i].load(), &Tracee::tid);
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_target_stays_stopped) {
   int status = 0;
   BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED) == target.pid());
   auto tracees = tracees_of(target.pid());
-  read_thread_pointers(open_proc(), tracees);
+  ThreadPointers(open_proc()).read(tracees);
   BOOST_TEST(done(tracees) == kThreads + 1);
   BOOST_TEST(soon([&] { return all_in_state(target.pid(), 'T'); }));
   const std::uint64_t ticks = target.page().ticks[0];
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(one_that_a_debugger_holds_is_busy_and_stays_the_debuggers) 
   Target target;
   const Debugger debugger(target.pid());
   auto tracees = tracees_of(target.pid());
-  read_thread_pointers(open_proc(), tracees);
+  ThreadPointers(open_proc()).read(tracees);
   BOOST_TEST(done(tracees) == kThreads);
   BOOST_TEST((tracees.front().outcome.failed == Step::Seize));
   BOOST_TEST(tracees.front().outcome.error == EPERM);
@@ -190,7 +191,7 @@ BOOST_AUTO_TEST_CASE(without_privileges_it_is_denied, *boost::unit_test::precond
     const auto pid = static_cast<std::uint64_t>(target.pid());
     const TestHost host("", {pid, pid}, 0);
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(1);
-    read_thread_pointers(open_proc(), tracees);
+    ThreadPointers(open_proc()).read(tracees);
     const bool denied = std::ranges::all_of(tracees, [](const Tracee& tracee) { return tracee.outcome.error == EPERM; });
     ::_exit(denied && why_refused(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) == Gap::Denied ? 7 : 1);
   });
@@ -209,7 +210,7 @@ BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_nothi
   });
   BOOST_TEST(soon([&] { return status_of(parent, "State").starts_with('D'); }));
   auto tracees = tracees_of(parent);
-  BOOST_TEST(seconds_of([&] { read_thread_pointers(open_proc(), tracees); }) < 1u);
+  BOOST_TEST(seconds_of([&] { ThreadPointers(open_proc()).read(tracees); }) < 1u);
   BOOST_REQUIRE(tracees.size() == 1u);
   BOOST_TEST((tracees[0].outcome.failed == Step::Wait));
   BOOST_TEST(tracees[0].outcome.error == ETIMEDOUT);
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(threads_may_vanish) {
   std::uint64_t read = 0, gone = 0;
   for (int round = 0; round < kRounds; ++round) {
     auto tracees = tracees_of(churn);
-    read_thread_pointers(open_proc(), tracees);
+    ThreadPointers(open_proc()).read(tracees);
     BOOST_REQUIRE(std::ranges::all_of(tracees, is_gone));
     read += done(tracees), gone += tracees.size() - done(tracees);
   }
@@ -264,7 +265,7 @@ BOOST_AUTO_TEST_CASE(how_a_child_of_ours_ended_is_for_us_to_hear) {
     sleep_us(random_us(1000));
     for (int i = 0; i < 3; ++i) {
       auto tracees = tracees_of(child);
-      read_thread_pointers(open_proc(), tracees);
+      ThreadPointers(open_proc()).read(tracees);
     }
     const int status = end_child(child, 0);
     BOOST_REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 7));

@@ -1,0 +1,50 @@
+"""What jemalloc-ptrace spends on one process of many threads, beside the same ptrace by hand."""
+
+import contextlib
+import json
+import subprocess
+
+from measure import alternate, ms, ratio, run, show
+
+# From the thread pointer to the counters of libjemalloc.so.2 5.3.0 in a program without thread-local data of its own. The floor only
+# needs memory that can be read there.
+OFFSET = -1808
+
+
+@contextlib.contextmanager
+def heap(tools, count):
+    """A process of `count` threads under jemalloc."""
+    child = subprocess.Popen([tools.heap, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        if child.stdout.readline() != b"ready\n":
+            raise SystemExit(f"bench: could not start {count} threads under jemalloc")
+        yield child.pid
+    finally:
+        child.communicate()
+
+
+def floor(tools, pid):
+    return {"ns": run([tools.ptrace_floor, str(pid), str(OFFSET)]).json()["floor_ns"], "stop_ns": 0}
+
+
+def source(tools, pid, path):
+    """The source's own time, with detection from a cold cache, and the longest stop."""
+    run([tools.ctprof, "--plugins=jemalloc-ptrace", "capture", "--no-sync", "--jobs", "1", "--pid", str(pid), "-o", path])
+    [cost] = json.loads(subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout)["ctprof"]["sources"]
+    return {"ns": cost["busy_ns"], "stop_ns": cost["longest_stop_ns"]}
+
+
+def bench(tools, repeat, count, room):
+    """Measures one process of `count` threads; `tools.heap` is a program of tests/jemalloc."""
+    path = f"{room}/jemalloc.ctprof.zst"
+    with heap(tools, count) as pid:
+        figures = alternate(repeat, {"floor": lambda: floor(tools, pid), "source": lambda: source(tools, pid, path)})
+
+    def row(name, deed, beside="", target=""):
+        ns, least = figures[deed]["ns"], figures[deed]["ns min"]
+        return (name, ms(ns), ms(least), f"{ns / count / 1e3:.1f} us", beside, target)
+
+    rows = [("", "median", "least", "a thread", "ratio", "target"), row("ptrace by hand", "floor"),
+            row("jemalloc-ptrace", "source", f"{ratio(figures['source']['ns'], figures['floor']['ns'])} of the floor", "at most 1.3"),
+            ("its longest stop", ms(figures["source"]["stop_ns"]), ms(figures["source"]["stop_ns min"]), "", "", "")]
+    show(f"Heaps of one process of {count:,} threads, {repeat} rounds", rows)
