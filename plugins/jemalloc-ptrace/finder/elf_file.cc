@@ -26,7 +26,7 @@ ElfFile::ElfFile(int fd) : fd_(fd) {
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
   read_header();
-  if (kind_ != ElfKind::Elf64) return;
+  if (kind_ != ElfKind::Elf64 || header_.e_phentsize != sizeof(Elf64_Phdr)) return;  // a package has no segments
   segments_ = table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, kMaxSegments);
   if (const auto* dynamic = segment_of(segments_, PT_DYNAMIC))
     dynamic_ = table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMaxDynamic);
@@ -35,8 +35,7 @@ ElfFile::ElfFile(int fd) : fd_(fd) {
 void ElfFile::read_header() {
   if (!read(0, &header_, sizeof header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return;
   const bool ours = header_.e_ident[EI_CLASS] == ELFCLASS64 && header_.e_ident[EI_DATA] == ELFDATA2LSB;
-  if (!ours) kind_ = ElfKind::OtherClass;
-  if (ours && header_.e_phentsize == sizeof(Elf64_Phdr)) kind_ = ElfKind::Elf64;
+  kind_ = ours ? ElfKind::Elf64 : ElfKind::OtherClass;
 }
 
 const Elf64_Phdr* ElfFile::tls() const { return segment_of(segments_, PT_TLS); }

@@ -1,0 +1,239 @@
+"""Where jemalloc's counters are, in real processes: what the finder says is what the process says of itself.
+
+TELL is the finder's program, SOURCES this directory, CC the compiler; programs are built as the cases need them.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TELL, SOURCES, CC = os.environ["TELL"], os.environ["SOURCES"], os.environ.get("CC", "cc")
+ARCHIVE = ["-Wl,-Bstatic", "-ljemalloc", "-Wl,-Bdynamic", "-lstdc++", "-lm"]
+WHOLE = ["-static", "-ljemalloc", "-lstdc++", "-lm"]
+PUBLIC = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "malloc_usable_size", "mallctl"]
+
+
+def run(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def library(name):
+    """The file that the linker would take for -l<name>, or None."""
+    path = subprocess.run([CC, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    return path if os.path.isabs(path) else None
+
+
+def tell(*pids):
+    out = subprocess.run([TELL, *map(str, pids)], capture_output=True, text=True, check=True).stdout
+    return [line.split() for line in out.splitlines()]
+
+
+class Running:
+    """A process that has told its own distances and sleeps."""
+
+    def __init__(self, *command, **environment):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+        self.own = self.process.stdout.readline().split()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.dir = directory.name
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def build(self, source, *options, name="program"):
+        run(CC, "-O1", os.path.join(SOURCES, source), "-o", self.path(name), *options)
+        return self.path(name)
+
+    def check(self, *command, **environment):
+        with Running(*command, **environment) as running:
+            self.assertNotIn("0", running.own)
+            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+
+
+class Jemalloc(Case):
+    def setUp(self):
+        super().setUp()
+        if not library("libjemalloc.a"):
+            self.skipTest("needs libjemalloc-dev")
+
+    def both(self, program):
+        self.check(program)
+        run("strip", program)
+        self.check(program)
+
+    def test_preloaded(self):
+        self.check(self.build("where.c", "-DPRELOADED"), LD_PRELOAD="libjemalloc.so.2")
+
+    def test_linked(self):
+        self.both(self.build("where.c", "-ljemalloc"))
+
+    def test_archive(self):
+        self.both(self.build("where.c", *ARCHIVE))
+
+    def test_archive_at_a_fixed_address(self):
+        self.both(self.build("where.c", "-no-pie", *ARCHIVE))
+
+    def test_static(self):
+        self.both(self.build("where.c", *WHOLE))
+
+    def test_static_pie(self):
+        self.both(self.build("where.c", "-static-pie", "-ljemalloc_pic", "-lstdc++", "-lm"))
+
+    def test_other_thread_local_data_around_it(self):
+        with open(self.path("more.c"), "w") as more:
+            more.write("_Thread_local long a[100] = {1}; _Thread_local char b[300] __attribute__((aligned(64)));\n")
+        self.both(self.build("where.c", self.path("more.c"), *ARCHIVE))
+
+    def test_prefixes(self):
+        for prefix in ("je_", "_rjem_"):
+            names = [option for name in PUBLIC for option in ("--redefine-sym", f"{name}={prefix}{name}")]
+            run("objcopy", *names, library("libjemalloc.a"), self.path("prefixed.a"))
+            self.both(self.build("where.c", f"-DMALLCTL={prefix}mallctl", self.path("prefixed.a"), "-lstdc++", "-lm"))
+
+    def test_a_copy_without_a_name(self):
+        copy = shutil.copy(library("libjemalloc.so.2"), self.path("a b\nc.so"))
+        with Running(self.build("where.c", "-DPRELOADED"), copy, GLIBC_TUNABLES="glibc.rtld.optional_static_tls=8192") as running:
+            os.unlink(copy)
+            self.assertNotIn("0", running.own)
+            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+
+    def test_several_processes_at_once(self):
+        program = self.build("where.c", "-ljemalloc")
+        with Running(program) as one, Running(program) as other, Running("sh", "-c", "echo; exec sleep 60") as none:
+            answers = tell(one.process.pid, other.process.pid, none.process.pid)
+        self.assertEqual(answers, [["found", *one.own, "0"], ["found", *other.own, "0"], ["jemalloc-not-found", "0", "0", "0"]])
+
+    def test_another_root(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        program = self.build("where.c", *WHOLE)
+        with Running("unshare", "-r", "chroot", self.dir, "/program") as running:
+            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+
+
+class Described(Case):
+    """Only debug information knows."""
+
+    def stripped(self, program, *options):
+        run("objcopy", "--strip-debug", *options, program)
+
+    def test_inside(self):
+        for options in (["-g"], ["-g", "-gdwarf-4"], ["-g", "-gz"], ["-g", "-no-pie"], ["-g", "-static"]):
+            with self.subTest(options):
+                self.check(self.build("described.c", *options))
+
+    def test_nowhere(self):
+        with Running(self.build("described.c")) as running:
+            self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
+
+    def test_beside(self):
+        for ending in (".debug", ".debuginfo"):
+            with self.subTest(ending):
+                program = self.build("described.c", "-g", "-Wl,--build-id")
+                run("objcopy", "--only-keep-debug", program, program + ending)
+                self.stripped(program)
+                self.check(program)
+                os.unlink(program + ending)
+
+    def test_beside_but_of_another(self):
+        program = self.build("described.c", "-g", "-Wl,--build-id")
+        shutil.copy(self.build("described.c", "-g", "-Wl,--build-id=0x0123", name="another"), program + ".debug")
+        self.stripped(program)
+        with Running(program) as running:
+            self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
+
+    def linked(self, directory):
+        program = self.build("described.c", "-g")
+        os.makedirs(self.path(directory), exist_ok=True)
+        debug = os.path.join(self.path(directory), "facts")
+        run("objcopy", "--only-keep-debug", program, debug)
+        self.stripped(program, f"--add-gnu-debuglink={debug}")
+        return program, debug
+
+    def test_by_link(self):
+        for directory in (".", ".debug"):
+            with self.subTest(directory):
+                program, debug = self.linked(directory)
+                self.check(program)
+                with open(debug, "ab") as changed:
+                    changed.write(b"x")
+                with Running(program) as running:  # the checksum is another now
+                    self.assertEqual(tell(running.process.pid)[0][0], "dwarf-parse-failure")
+                os.unlink(debug)
+
+    def test_by_build_id_under_the_root_of_the_process(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        program = self.build("described.c", "-g", "-static", "-Wl,--build-id=0xabcdef0123456789")
+        os.makedirs(self.path("usr/lib/debug/.build-id/ab"))
+        run("objcopy", "--only-keep-debug", program, self.path("usr/lib/debug/.build-id/ab/cdef0123456789.debug"))
+        self.stripped(program)
+        with Running("unshare", "-r", "chroot", self.dir, "/program") as running:
+            self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
+
+    def test_in_a_package_of_two_units(self):
+        source = os.path.join(SOURCES, "described.c")
+        for version, packer in (("-gdwarf-4", "dwp"), ("-gdwarf-5", "llvm-dwp")):  # GNU's dwp 2.40 falls over version 5
+            with self.subTest(version):
+                if not shutil.which(packer):
+                    self.skipTest(f"needs {packer}")
+                for part in ("MAIN", "LIBRARY"):
+                    run(CC, "-O1", "-g", version, "-gsplit-dwarf", "-c", f"-D{part}", source, "-o", self.path(part + ".o"))
+                program = self.path("program")
+                run(CC, self.path("MAIN.o"), self.path("LIBRARY.o"), "-o", program)
+                run(packer, "-e", program, "-o", program + ".dwp")
+                for name in os.listdir(self.dir):
+                    if name.endswith(".dwo"):
+                        os.unlink(self.path(name))
+                self.check(program)
+                os.unlink(program + ".dwp")
+
+    def test_in_a_library(self):
+        for model, expected in (("initial-exec", "found"), ("global-dynamic", "dynamic-tls")):
+            with self.subTest(model):
+                run(CC, "-g", "-DLIBRARY", "-shared", "-fPIC", f"-ftls-model={model}", os.path.join(SOURCES, "described.c"), "-o", self.path("libd.so"))
+                with Running(self.build("described.c", "-DMAIN", f"-L{self.dir}", "-ld", f"-Wl,-rpath,{self.dir}")) as running:
+                    answer = tell(running.process.pid)[0]
+                self.assertEqual(answer[0], expected)
+                if expected == "found":
+                    self.assertEqual(answer[1:3], running.own)
+
+
+class Others(unittest.TestCase):
+    def test_who_has_no_program(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        ended = subprocess.Popen(["true"])
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        self.assertEqual([answer[0] for answer in tell(gone.pid, ended.pid, 2)], ["pid-missing", "readlink-failure", "readlink-failure"])
+        ended.wait()
+
+    def test_who_may_not_look(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o755)
+            stranger = shutil.copy(TELL, directory)
+            command = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", stranger, str(os.getpid())]
+            out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(out, "maps-read-failure 0 0 13\n")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])

@@ -1,0 +1,20 @@
+// tell PID...: what the finder says of each process: its tag, both distances, the errno. For the tests beside it.
+
+#include <fcntl.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "plugins/jemalloc-ptrace/finder/finder.hpp"
+
+int main(int count, char** words) {
+  ctprof_host host{};
+  host.proc = "/proc";
+  host.proc_fd = ::open("/proc", O_RDONLY | O_DIRECTORY);
+  ctprof::jemalloc::Finder finder{ctprof::sdk::Host(host)};
+  for (int i = 1; i < count; ++i) {
+    const auto found = finder.find(std::strtoull(words[i], nullptr, 10));
+    std::printf("%s %ld %ld %d\n", tag(found.attach), static_cast<long>(found.counters.allocated),
+                static_cast<long>(found.counters.deallocated), found.error);
+  }
+}

@@ -1,0 +1,44 @@
+/* where: jemalloc itself tells where this thread's two counters are, counted from the thread pointer; then the program sleeps.
+ *
+ * MALLCTL is its entry point's name in this build; with PRELOADED it is looked for when the program runs, OPENED names a library to open.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef int Ask(const char*, void*, size_t*, void*, size_t);
+
+#ifdef PRELOADED
+static Ask* entry(const char* library) {
+  void* const handle = library != NULL ? dlopen(library, RTLD_NOW) : RTLD_DEFAULT;
+  void* const found = dlsym(handle, "mallctl");
+  Ask* ask = NULL;
+  memcpy(&ask, &found, sizeof ask); /* ISO C has no conversion */
+  return ask;
+}
+#else
+#ifndef MALLCTL
+#define MALLCTL mallctl
+#endif
+int MALLCTL(const char*, void*, size_t*, void*, size_t);
+static Ask* entry(const char* library) { return library == NULL ? MALLCTL : NULL; }
+#endif
+
+static long distance(Ask* ask, const char* name) {
+  uint64_t* place = NULL;
+  size_t size = sizeof place;
+  if (ask == NULL || ask(name, &place, &size, NULL, 0) != 0) return 0;
+  return (long)((intptr_t)place - (intptr_t)__builtin_thread_pointer());
+}
+
+int main(int count, char** words) {
+  Ask* const ask = entry(count > 1 ? words[1] : NULL);
+  printf("%ld %ld\n", distance(ask, "thread.allocatedp"), distance(ask, "thread.deallocatedp"));
+  fflush(stdout);
+  pause();
+  return 0;
+}
