@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 import captures
+import detect
 import files
 import taskstats
 
@@ -25,6 +26,9 @@ class Tools:
         self.idle, self.floor = programs / "idle", programs / "floor"
         self.taskstats_floor = programs / "taskstats_floor"
         self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
+        self.detect = programs / "detect"
+        kinds = {"none": "idle", "libjemalloc.so": "idle_linked", "archive": "idle_archive", "static": "idle_static"}
+        self.jemalloc_idle = {how: programs / name for how, name in kinds.items() if (programs / name).is_file()}
         self.micro = sorted(path for path in programs.glob("*_bench") if path.is_file())
 
 
@@ -32,8 +36,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,files,micro",
-                        help="which of captures, taskstats, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,detect,files,micro",
+                        help="which of captures, taskstats, detect, files, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -65,6 +69,8 @@ def main():
             taskstats.bench(tools, given.repeat, count, room)
         if "files" in parts:
             bench_files(tools, given.repeat, room, captured)
+    if "detect" in parts and tools.detect.is_file():
+        detect.bench(tools, given.repeat)
     for program in tools.micro if "micro" in parts else []:
         print(f"\n{program.name}", flush=True)
         subprocess.run([program, "--benchmark_min_time=0.2"], check=True)

@@ -1,0 +1,43 @@
+// detect PID...: how long it takes to find jemalloc's counters in these processes, each asked once by a finder that has seen nothing yet, and
+// once more by the same. Prints a JSON object.
+
+#include <fcntl.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "plugins/jemalloc-ptrace/finder/finder.hpp"
+
+namespace {
+
+using ctprof::jemalloc::Attach;
+using ctprof::jemalloc::Finder;
+
+struct Pass {
+  long long ns = 0;
+  int found = 0;
+};
+
+Pass pass(Finder& finder, const std::vector<std::uint64_t>& processes) {
+  Pass result;
+  const auto start = std::chrono::steady_clock::now();
+  for (const std::uint64_t process : processes) result.found += finder.find(process).attach == Attach::Found ? 1 : 0;
+  result.ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::vector<std::uint64_t> processes;
+  for (int i = 1; i < count; ++i) processes.push_back(std::strtoull(words[i], nullptr, 10));
+  ctprof_host host{};
+  host.proc = "/proc";
+  host.proc_fd = ::open("/proc", O_RDONLY | O_DIRECTORY);
+  Finder finder{ctprof::sdk::Host(host)};
+  const Pass cold = pass(finder, processes);
+  const Pass warm = pass(finder, processes);
+  std::printf("{\"cold_ns\": %lld, \"warm_ns\": %lld, \"found\": %d}\n", cold.ns, warm.ns, cold.found);
+}

@@ -1,0 +1,48 @@
+"""Detection: finding jemalloc's counters in processes of many distinct executables, with a cache of files that is empty at first."""
+
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from measure import alternate, ms, run, show
+
+EXECUTABLES, EACH = 100, 3
+TARGET = "at most 0.30"
+
+
+@contextlib.contextmanager
+def processes(program):
+    """EACH processes of each of EXECUTABLES copies of `program`, which are distinct files."""
+    with tempfile.TemporaryDirectory(prefix="detect-") as room:
+        copies = [shutil.copy(program, pathlib.Path(room) / str(number)) for number in range(EXECUTABLES)]
+        children = [
+            subprocess.Popen([copy, "threads", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for copy in copies for _ in range(EACH)
+        ]
+        try:
+            if any(child.stdout.readline() != b"ready\n" for child in children):
+                raise SystemExit(f"bench: could not start {program}")
+            yield [str(child.pid) for child in children]
+        finally:
+            for child in children:
+                child.stdin.close()
+                child.wait()
+                child.stdout.close()
+
+
+def row(name, figures):
+    cold, warm = figures["cold_ns"], figures["warm_ns"]
+    found = f"{figures['found']:.0f} of {EXECUTABLES * EACH}"
+    least = f"{figures['cold_ns min'] / EXECUTABLES / 1e6:.3f} ms"
+    return (name, ms(cold), f"{cold / EXECUTABLES / 1e6:.3f} ms", least, ms(warm), found, TARGET)
+
+
+def bench(tools, repeat):
+    """`tools.detect` on copies of each of `tools.jemalloc_idle`: {how it has jemalloc: program}."""
+    rows = [("", "files not seen", "an executable", "least", "seen", "found", "target, ms")]
+    for name, program in tools.jemalloc_idle.items():
+        with processes(program) as pids:
+            figures = alternate(repeat, {name: lambda pids=pids: run([tools.detect, *pids]).json()})
+        rows.append(row(name, figures[name]))
+    show(f"jemalloc in {EXECUTABLES * EACH} processes of {EXECUTABLES} executables, {repeat} rounds", rows)
