@@ -9,7 +9,7 @@ namespace {
 
 // jemalloc's variable has more than twice this in every version; most programs' own thread-local data has less.
 constexpr std::uint64_t kSmallestTls = 256;
-constexpr std::int64_t kLargestTls = 1 << 30;
+constexpr std::int64_t kLargestTls = 1LL << 30;
 
 // A function's code that we follow, at most, and where its symbol tells no size.
 constexpr std::uint64_t kLongestFunction = 8192;
@@ -80,10 +80,16 @@ class Suspect {
 
   // Where the thread-local segment starts, counted from what a slot says, or from the thread pointer.
   std::optional<std::int64_t> start_of(std::uint64_t slot) const {
-    if (slot == 0) return program_ ? program_tls_start(file_.machine(), *file_.tls()) : std::nullopt;
+    if (slot == 0) return program_ ? start_of_program() : std::nullopt;
     for (const TlsSlot& known : slots_.slots)
       if (known.address == slot && known.offset >= 0 && known.offset < kLargestTls) return -known.offset;
     return std::nullopt;
+  }
+
+  // An alignment that the file made up may lead anywhere.
+  std::optional<std::int64_t> start_of_program() const {
+    const auto start = program_tls_start(file_.machine(), *file_.tls());
+    return start && *start > -2 * kLargestTls && *start < 2 * kLargestTls ? start : std::nullopt;
   }
 
   // Whether two counters may be at these places of the segment.
@@ -121,6 +127,7 @@ class Suspect {
     const bool plausible = variable >= 0 && variable < kLargestTls && fields.allocated >= 0 && fields.deallocated >= 0 &&
                            fields.deallocated < kLargestTls;
     if (!plausible || !fit(variable + fields.allocated, variable + fields.deallocated)) return std::nullopt;
+    if (!program_ && slots_.slots.empty()) return std::nullopt;
     const std::uint64_t slot = program_ ? 0 : slots_.slots.front().address;
     const auto start = start_of(slot);
     if (!start) return std::nullopt;

@@ -30,7 +30,8 @@ bool is_thread_local(const Elf64_Sym& symbol) { return defined(symbol) && ELF64_
 class Gathered {
  public:
   void add(const Elf64_Sym& symbol, std::string_view name) {
-    if (is_thread_local(symbol) && (name == "tsd_tls" || name.ends_with("_tsd_tls"))) result_.tsd_offset = symbol.st_value;
+    if (is_thread_local(symbol) && (name == "tsd_tls" || name.ends_with("_tsd_tls")))
+      result_.tsd_offset = result_.tsd_offset.value_or(symbol.st_value);
     if (!is_function(symbol)) return;
     if (name.ends_with("mallctl")) result_.mallctl = true;
     add_function(symbol, name, "malloc", &MallocAndFree::malloc);
@@ -50,7 +51,8 @@ class Gathered {
     name.remove_suffix(end.size());
     const bool full = pairs_.size() >= kMaxPairs && !name.empty();
     if (full && !pairs_.contains(std::string(name))) return;
-    pairs_[std::string(name)].*which = {symbol.st_value, symbol.st_size};
+    Function& function = pairs_[std::string(name)].*which;
+    if (function.address == 0) function = {symbol.st_value, symbol.st_size};
   }
 
   Symbols result_;
@@ -67,7 +69,7 @@ Symbols gather(const Table& table) {
 }  // namespace
 
 // Nothing in the dynamic section tells how many symbols there are. All linkers put the names behind the symbols; what stands between the two
-// is read as symbols too, and has no names that we look for.
+// is read as symbols too: behind the real ones, of which the first of a name counts.
 Symbols dynamic_symbols(const ElfFile& file) {
   const auto symbols = file.dynamic(DT_SYMTAB);
   const auto names = file.dynamic(DT_STRTAB);

@@ -113,6 +113,17 @@ class Jemalloc(Case):
             self.assertNotIn("0", running.own)
             self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
 
+    def test_without_privileges_on_processes_of_our_own(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to become somebody else")
+        os.chmod(self.dir, 0o755)
+        someone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
+        stranger = shutil.copy(TELL, self.dir)
+        for options in (["-ljemalloc"], WHOLE):
+            with self.subTest(options), Running(*someone, self.build("where.c", *options)) as running:
+                out = subprocess.run([*someone, stranger, str(running.process.pid)], capture_output=True, text=True, check=True).stdout
+                self.assertEqual(out.split(), ["found", *running.own, "0"])
+
     def test_several_processes_at_once(self):
         program = self.build("where.c", "-ljemalloc")
         with Running(program) as one, Running(program) as other, Running("sh", "-c", "echo; exec sleep 60") as none:

@@ -1,0 +1,19 @@
+// Any bytes as a file with debug information, or a package of it: libdw and what is put before it come to an end.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/tsd_dwarf.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const ctprof::sdk::Fd fd(::memfd_create("fuzz", MFD_CLOEXEC));
+  if (::write(fd.get(), data, size) != static_cast<ssize_t>(size)) return 0;
+  const auto fields = ctprof::jemalloc::tsd_fields_in(ctprof::jemalloc::ElfFile(fd.get()));
+  if (fields && fields->allocated >= fields->deallocated) std::abort();
+  return 0;
+}
