@@ -8,12 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <atomic>
+#include <cstdlib>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
+#include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/tls_slots.hpp"
 
 using namespace ctprof::jemalloc;
@@ -122,6 +126,43 @@ BOOST_AUTO_TEST_CASE(a_library_without_jemalloc) {
   }
   BOOST_TEST(!ElfFile(libc.get()).is_program());
   BOOST_TEST((judge(ElfFile(libc.get()), {}).attach == Attach::NotJemalloc));
+}
+
+// Nothing but regular files, and nothing outside of the root.
+BOOST_AUTO_TEST_CASE(what_is_not_opened) {
+  char room[] = "/tmp/jemalloc_elf.XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(room) != nullptr);
+  const std::string root(room);
+  const auto path = [&](const char* name) { return root + '/' + name; };
+  BOOST_REQUIRE(::mkfifo(path("pipe").c_str(), 0600) == 0);
+  BOOST_REQUIRE(::symlink("/etc/passwd", path("absolute").c_str()) == 0);
+  BOOST_REQUIRE(::symlink("../../../../../../etc/passwd", path("upwards").c_str()) == 0);
+  BOOST_REQUIRE(::symlink("/file", path("inside").c_str()) == 0);
+  Fd(::open(path("file").c_str(), O_WRONLY | O_CREAT, 0600));
+  const Fd directory(::open(room, O_PATH | O_DIRECTORY));
+  for (const char* name : {"pipe", "absolute", "upwards", "missing", "."})
+    BOOST_TEST(!open_under(directory.get(), name).fd, name << " was opened");
+  BOOST_TEST(static_cast<bool>(open_under(directory.get(), "inside").fd));
+  for (const char* name : {"pipe", "absolute", "upwards", "inside", "file"}) ::unlink(path(name).c_str());
+  ::rmdir(room);
+}
+
+// One answer, whoever asks first.
+BOOST_AUTO_TEST_CASE(many_ask_at_once) {
+  ctprof_host host{};
+  host.proc = "/proc";
+  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
+  host.proc_fd = proc.get();
+  for (int round = 0; round < 20; ++round) {
+    Finder finder{ctprof::sdk::Host(host)};
+    std::atomic<int> right = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back(
+          [&] { right += finder.find(static_cast<std::uint64_t>(::getpid())).attach == Attach::DwarfParseFailure; });
+    for (std::thread& thread : threads) thread.join();
+    BOOST_TEST(right == 8);
+  }
 }
 
 // x86_64 puts the segment before the thread pointer, aarch64 behind two words; the alignment of both is that of the file's addresses.

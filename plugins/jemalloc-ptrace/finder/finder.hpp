@@ -34,7 +34,7 @@ enum class Attach : std::uint8_t {
   MapsReadFailure,    // its list of mappings could not be read
   ArchMismatch,       // another machine's code, or a 32-bit program
   DwarfParseFailure,  // it is jemalloc, and no source told where the counters are
-  DynamicTls,         // jemalloc came by dlopen: each thread's counters are elsewhere
+  DynamicTls,         // jemalloc is reached by module number, as what dlopen loads: each thread's counters may be anywhere
   Unreadable,         // a file or the memory of the process could not be read
 };
 
