@@ -66,9 +66,10 @@ class File:
         return list(dict.fromkeys(row["tgid"] for row in self.document["threads"]))
 
     def _json_rows(self):
-        """What stands in the file for each row of each table. A process stands in its leader's row."""
-        leaders = {row["tgid"]: row for row in self.document["threads"] if row["tid"] == row["tgid"]}
-        return {"thread": self.document["threads"], "process": [leaders.get(tgid, {}) for tgid in self._tgids()],
+        """What stands in the file for each row of each table. A process stands in its leader's row, without one in its first."""
+        rows = {row["tgid"]: row for row in reversed(self.document["threads"])}
+        rows |= {row["tgid"]: row for row in self.document["threads"] if row["tid"] == row["tgid"]}
+        return {"thread": self.document["threads"], "process": [rows[tgid] for tgid in self._tgids()],
                 "cgroup": list(self.document["cgroup_stats"].values()), "host": [self.document]}
 
     def _codes(self):
