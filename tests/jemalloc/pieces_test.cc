@@ -1,0 +1,138 @@
+// Pieces of jemalloc-ptrace by themselves: the stat file, addresses, what a failure means, the summary.
+//
+// What is here:   functions without processes, and the plugin's answers to hosts that have none.
+// What is not:    live targets (harm_test.cc, values_test.py), the finder.
+
+#define BOOST_TEST_MODULE jemalloc_pieces
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <limits>
+
+#include "plugins/jemalloc-ptrace/counters_read.hpp"
+#include "plugins/jemalloc-ptrace/refusal.hpp"
+#include "plugins/jemalloc-ptrace/thread_image.hpp"
+#include "tests/unit/loaded_plugin.hpp"
+#include "tests/unit/source_driver.hpp"
+
+using namespace ctprof::jemalloc;
+using ctprof::Gap;
+
+namespace {
+
+constexpr std::string_view kStat =
+    "12880 (a) S (b) R 12879 12880 12879 34816 12880 4194304 133 0 0 0 1 2 0 0 20 0 9 0 1580339 78426112 1120 "
+    "18446744073709551615 "
+    "94044413612032 94044413613229 140722195388816 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 94044413623696 94044413624352 94044921126912 "
+    "140722195391171 140722195391270 140722195391270 140722195394522 0\n";
+
+std::uint64_t self() { return static_cast<std::uint64_t>(::getpid()); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_stat_file) {
+  const ThreadImage image = parse_thread_image(kStat);
+  BOOST_TEST(image.state == 'R');
+  BOOST_TEST(image.start_time == 1580339u);
+  BOOST_TEST(image.code_start == 94044413612032u);
+  BOOST_TEST(image.code_end == 94044413613229u);
+  BOOST_TEST(image.stack == 140722195388816u);
+  BOOST_TEST(!image.kernel_thread);
+  BOOST_TEST(parse_thread_image("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0\n").kernel_thread);
+}
+
+BOOST_AUTO_TEST_CASE(a_stat_file_that_is_none) {
+  for (const char* text : {"", "1", "1 (a", "1 (a)", ") ) )", "1 (a) Sleeping 1 2 3"})
+    BOOST_TEST(parse_thread_image(text).state == '?');
+}
+
+BOOST_AUTO_TEST_CASE(another_program) {
+  const ThreadImage image = parse_thread_image(kStat);
+  ThreadImage other = image;
+  other.start_time += 1;  // another thread
+  BOOST_TEST(same_program(image, other));
+  other.stack += 16;
+  BOOST_TEST(!same_program(image, other));
+}
+
+BOOST_AUTO_TEST_CASE(where_counters_are) {
+  const auto before = extent_of(0x7f0000001000, {-1808, -1792});
+  BOOST_REQUIRE(before.has_value());
+  BOOST_TEST(before->address == 0x7f0000001000 - 1808u);
+  BOOST_TEST(before->size == 24u);
+  BOOST_TEST(extent_of(0x7f0000001000, {32, 16})->address == 0x7f0000001010u);
+  BOOST_TEST(extent_of(0x7f0000001000, {32, 16})->size == 24u);
+}
+
+BOOST_AUTO_TEST_CASE(where_counters_cannot_be) {
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  BOOST_TEST(!extent_of(0, {-1808, -1792}));
+  BOOST_TEST(!extent_of(~std::uint64_t{0}, {16, 32}));
+  BOOST_TEST(!extent_of(0x1000, {kLeast, kMost}));
+  BOOST_TEST(!extent_of(0x1000, {kLeast, kLeast}));
+  BOOST_TEST(!extent_of(0x1000, {kMost, kMost}));
+  BOOST_TEST(!extent_of(0x7f0000001000, {0, 1 << 20}));
+}
+
+BOOST_AUTO_TEST_CASE(what_failures_mean) {
+  BOOST_TEST((gap_of(Outcome{Step::Wait, ETIMEDOUT}) == Gap::Busy));
+  BOOST_TEST((gap_of(Outcome{Step::GetRegset, ESRCH}) == Gap::ThreadGone));
+  BOOST_TEST((gap_of(Outcome{Step::ReadMemory, EPERM}) == Gap::Denied));
+  BOOST_TEST((gap_of(Outcome{Step::ReadMemory, EFAULT}) == Gap::Malformed));
+  BOOST_TEST((gap_of(Outcome{Step::TlsArithmetic, EFAULT}) == Gap::NotApplicable));
+  BOOST_TEST((gap_of(Found{Attach::NotJemalloc, {}, 0}) == Gap::NotApplicable));
+  BOOST_TEST((gap_of(Found{Attach::ReadlinkFailure, {}, EACCES}) == Gap::Denied));
+  BOOST_TEST((gap_of(Found{Attach::ReadlinkFailure, {}, ENOENT}) == Gap::ThreadGone));
+  BOOST_TEST((gap_of(Found{Attach::MapsReadFailure, {}, EACCES}) == Gap::Denied));
+  BOOST_TEST((gap_of(Found{Attach::DwarfParseFailure, {}, 0}) == Gap::Unsupported));
+  BOOST_TEST((gap_of(Found{Attach::Unreadable, {}, EFAULT}) == Gap::Busy));
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_ours_is_read_as_far_as_it_is_there) {
+  // Three "threads" of our own process, whose pointers we make up; the second one's memory is not there.
+  const std::array<std::uint64_t, 3> first{11, 0, 22}, last{33, 0, 44};
+  const auto pointer = [](const auto& words) {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(words.data()));
+  };
+  const pid_t pid = ::getpid();
+  std::vector<Tracee> tracees{
+      {pid, pid, pointer(first), {}}, {pid, pid, 0x1000, {}}, {pid, pid, 0, {Step::Wait, ESRCH}}, {pid, pid, pointer(last), {}}};
+  CountersRead memory;
+  const auto readings = memory.read(tracees, {0, 16});
+  BOOST_REQUIRE(readings.size() == 4u);
+  BOOST_TEST(readings[0].allocated == 11u);
+  BOOST_TEST(readings[0].deallocated == 22u);
+  BOOST_TEST((tracees[1].outcome.failed == Step::ReadMemory));
+  BOOST_TEST(tracees[1].outcome.error == EFAULT);
+  BOOST_TEST((tracees[2].outcome.failed == Step::Wait));
+  BOOST_TEST((tracees[3].outcome.failed == Step::Done));
+  BOOST_TEST(readings[3].allocated == 33u);
+  BOOST_TEST(readings[3].deallocated == 44u);
+}
+
+BOOST_AUTO_TEST_CASE(hosts_without_threads_are_refused) {
+  const LoadedPlugin plugin("jemalloc-ptrace");
+  const TestHost recorded("", {1, 1}, 0), foreign("", {1, 1}, CTPROF_HOST_LIVE),
+      live("", {self(), self()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
+  BOOST_TEST(SourceDriver(*plugin, 0, recorded).probe().at("allocated_bytes").starts_with("Unsupported: a recorded tree"));
+  BOOST_TEST(
+      SourceDriver(*plugin, 0, foreign).probe().at("deallocated_bytes").starts_with("Unsupported: the tree is another PID"));
+  BOOST_TEST(SourceDriver(*plugin, 0, live).probe().empty());
+}
+
+BOOST_AUTO_TEST_CASE(we_do_not_probe_ourselves) {
+  const LoadedPlugin plugin("jemalloc-ptrace");
+  const TestHost live("", {self(), self()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
+  SourceDriver source(*plugin, 0, live);
+  source.collect({{self(), self()}, {0x7ffffffe, 0x7ffffffe}});
+  BOOST_TEST(source.cell("allocated_bytes", 0) == "NotApplicable");
+  BOOST_TEST(source.cell("deallocated_bytes", 1) == "ThreadGone");
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"tgids_walked", "1"},        {"jemalloc_detected", "0"},      {"probed_ok", "0"}, {"failed", "0"},
+      {"dominant_failure", "null"}, {"privilege_dominant", "false"}, {"denied", "0"}};
+  const auto said = source.summary(2);
+  BOOST_TEST((said.fields == expected));
+  BOOST_TEST(said.notes.empty());
+}
