@@ -21,6 +21,7 @@ LARGEST = 2**64 - 1
 AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
 
 # A question that has no meaning for any row of a group has no line.
+NO_FIGURE = (None, None)  # of a derived metric: it need not be shown, for its inputs may apply to nobody
 NOTHING_APPLIES = {"values": 0, "rows": 0}
 
 DELAYS = ["cpu", "blkio", "swapin", "freepages", "thrashing", "compact", "wpcopy", "irq"]
@@ -208,8 +209,9 @@ class Reduced(unittest.TestCase):
         rows = said("show", path, "--group-by", axis)["rows"]
         seen = {(group_of(row), row["metric"]) for row in rows}
         for group, metrics in groups.groups.items():
-            yield from (f"{group}: {metric} is not shown" for metric, (_, coverage) in metrics.items()
-                        if (group, metric) not in seen and coverage != NOTHING_APPLIES)
+            yield from (f"{group}: {metric} is not shown" for metric, (value, coverage) in metrics.items()
+                        if (group, metric) not in seen and coverage != NOTHING_APPLIES
+                        and (value, coverage) != NO_FIGURE)
         for row in rows:
             yield from self.wrong_in_row(row, groups)
 
