@@ -11,10 +11,12 @@ import tempfile
 import captures
 import detect
 import files
+import jemalloc
 import taskstats
 
 KINDS = ("processes", "threads")
 COUNTS = (1_000, 10_000)
+JEMALLOC_COUNTS = (100, 1_000, 5_000)
 
 
 class Tools:
@@ -26,6 +28,8 @@ class Tools:
         self.idle, self.floor = programs / "idle", programs / "floor"
         self.taskstats_floor = programs / "taskstats_floor"
         self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
+        self.ptrace_floor = programs / "ptrace_floor"
+        self.heap = pathlib.Path(build) / "tests" / "jemalloc" / "heap_linked"
         self.detect = programs / "detect"
         kinds = {"none": "idle", "libjemalloc.so": "idle_linked", "archive": "idle_archive", "static": "idle_static"}
         self.jemalloc_idle = {how: programs / name for how, name in kinds.items() if (programs / name).is_file()}
@@ -36,8 +40,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,detect,files,micro",
-                        help="which of captures, taskstats, detect, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,jemalloc,detect,files,micro",
+                        help="which of captures, taskstats, jemalloc, detect, files, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -67,6 +71,9 @@ def main():
         captured = bench_captures(tools, given.repeat, given.counts or COUNTS, room) if "captures" in parts else None
         for count in (given.counts or COUNTS) if "taskstats" in parts else []:
             taskstats.bench(tools, given.repeat, count, room)
+        if "jemalloc" in parts and tools.heap.is_file():
+            for count in JEMALLOC_COUNTS:
+                jemalloc.bench(tools, given.repeat, count, room)
         if "files" in parts:
             bench_files(tools, given.repeat, room, captured)
     if "detect" in parts and tools.detect.is_file():
