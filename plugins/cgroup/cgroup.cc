@@ -10,6 +10,7 @@
 #include "plugins/cgroup/files.hpp"
 #include "plugins/cgroup/probe.hpp"
 #include "plugins/cgroupfs/directory.hpp"
+#include "plugins/cgroupfs/rows.hpp"
 
 namespace ctprof::cgroup {
 namespace {
@@ -23,14 +24,7 @@ class Cgroups : public sdk::CgroupSource {
 
   void collect(const sdk::Batch& batch) {
     AllFiles files(batch);
-    const auto paths = batch.input<ctprof_text>(0);
-    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-      const auto path = paths.at(row);
-      const Gap gap = path ? directory_.open({path.value.data, path.value.size}) : path.gap;
-      files.for_each([&](auto& file) {
-        if (file) gap == Gap::None ? fill(file, row) : file.fail(row, gap);
-      });
-    }
+    cgroupfs::fill_rows(batch, directory_, files, [this](auto& file, std::uint32_t row) { fill(file, row); });
   }
 
  private:

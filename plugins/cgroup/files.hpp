@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "ctprof/files.hpp"
@@ -18,6 +17,7 @@
 #include "plugins/cgroup/limit.hpp"
 #include "plugins/cgroupfs/directory.hpp"
 #include "plugins/shared/fields.hpp"
+#include "plugins/shared/file_table.hpp"
 #include "plugins/shared/flat_keyed.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
@@ -112,28 +112,6 @@ struct IoStatFile : Fields<vocabulary::cgroup_io_stat_rbytes, vocabulary::cgroup
 
  private:
   IoStat io_;
-};
-
-// Several file types as one: made of a batch, and gone through one by one.
-template <class... Files>
-class FileTable {
- public:
-  static constexpr auto kOffers = joined(Files::kOffers...);
-
-  explicit FileTable(const sdk::Batch& batch) : files_(Files(batch)...) {}
-
-  template <class Deed>
-  void for_each(Deed deed) {
-    std::apply([&](auto&... files) { (deed(files), ...); }, files_);
-  }
-  // Calls a deed's operator() for each type, as its template argument.
-  template <class Deed>
-  static void for_each_type(Deed deed) {
-    (deed.template operator()<Files>(), ...);
-  }
-
- private:
-  std::tuple<Files...> files_;
 };
 
 using AllFiles =

@@ -7,10 +7,10 @@
 
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 
 #include "plugins/psi/pressure.hpp"
 #include "plugins/shared/fields.hpp"
+#include "plugins/shared/file_table.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::psi {
@@ -60,36 +60,14 @@ class PressureFile {
   Full full_;
 };
 
-template <class... Files>
-class PressureFiles {
- public:
-  static constexpr auto kOffers = joined(Files::kOffers...);
-  explicit PressureFiles(const sdk::Batch& batch) : files_(Files(batch)...) {}
-
-  explicit operator bool() const {
-    return std::apply([](const auto&... files) { return (static_cast<bool>(files) || ...); }, files_);
-  }
-  template <class Deed>
-  void for_each(Deed deed) {
-    std::apply([&](auto&... files) { (deed(files), ...); }, files_);
-  }
-  template <class Deed>
-  static void for_each_type(Deed deed) {
-    (deed.template operator()<Files>(), ...);
-  }
-
- private:
-  std::tuple<Files...> files_;
-};
-
 #define CTPROF_PSI_LINE(which) \
   LineFields<vocabulary::which##_avg10, vocabulary::which##_avg60, vocabulary::which##_avg300, vocabulary::which##_total_usec>
 #define CTPROF_PSI_FILE(entity, resource, ...)                                                                \
   PressureFile<#resource ".pressure", "pressure/" #resource, CTPROF_PSI_LINE(entity##_psi_##resource##_some), \
                CTPROF_PSI_LINE(entity##_psi_##resource##_full) __VA_OPT__(, ) __VA_ARGS__>
-#define CTPROF_PSI_FILES(entity)                                                                            \
-  PressureFiles<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), CTPROF_PSI_FILE(entity, io), \
-                CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
+#define CTPROF_PSI_FILES(entity)                                                                        \
+  FileTable<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), CTPROF_PSI_FILE(entity, io), \
+            CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
 
 using CgroupFiles = CTPROF_PSI_FILES(cgroup);
 using HostFiles = CTPROF_PSI_FILES(host);

@@ -8,6 +8,7 @@
 
 #include "ctprof/plugin.hpp"
 #include "plugins/cgroupfs/directory.hpp"
+#include "plugins/cgroupfs/rows.hpp"
 #include "plugins/psi/files.hpp"
 #include "plugins/psi/probe.hpp"
 
@@ -57,14 +58,7 @@ class OfCgroups : public sdk::CgroupSource {
 
   void collect(const sdk::Batch& batch) {
     CgroupFiles files(batch);
-    const auto paths = batch.input<ctprof_text>(0);
-    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-      const auto path = paths.at(row);
-      const Gap gap = path ? directory_.open({path.value.data, path.value.size}) : path.gap;
-      files.for_each([&](auto& file) {
-        if (file) gap == Gap::None ? fill(file, row) : file.fail(row, gap);
-      });
-    }
+    cgroupfs::fill_rows(batch, directory_, files, [this](auto& file, std::uint32_t row) { fill(file, row); });
   }
 
  private:
