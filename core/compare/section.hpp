@@ -1,27 +1,17 @@
-// Sections: the parts in which show and compare tell what they found, in this order. A third party's come after, by name.
+// Sections, as show and compare use them: those of the table in ctprof/sections.hpp, in its order, then a third party's by name.
 
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "core/compare/spec.hpp"
+#include "ctprof/sections.hpp"
 
 namespace ctprof {
-
-struct SectionInfo {
-  std::string_view name;
-  bool needs_cgroups;  // its metrics are cgroups' own, which have groups under --group-by cgroup alone
-};
-
-// To add a section, add a line here.
-inline constexpr SectionInfo kSections[] = {
-    {"primary", false},       {"taskstats-delay", false}, {"derived", false},      {"cgroup-stats", true},
-    {"cgroup-limits", true},  {"memory-stat", true},      {"memory-events", true}, {"pressure", true},
-    {"host-pressure", false}, {"smaps-rollup", false},    {"sched-ext", false},
-};
 
 // The one of that name, or null.
 const SectionInfo* find_section(std::string_view name);
