@@ -1,6 +1,7 @@
 // Extremes: the largest reading stands for the group, where a sum would be no moment of anyone's.
 
 #include <algorithm>
+#include <string>
 
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
@@ -41,6 +42,40 @@ void merge(void* into, const void* from) {
 ctprof_number number(const void* state) {
   const auto& largest = *static_cast<const Largest<std::uint64_t>*>(state);
   return largest.readings ? number_of(largest.value) : no_number();
+}
+
+// A peak also keeps the smallest that is not zero: of moments that are each the shortest of a thread, zero often says that there was none.
+struct Peak {
+  std::uint64_t value;
+  std::uint64_t least;  // above zero; 0: none
+  std::uint64_t readings;
+};
+
+void take_peak(Peak& peak, std::uint64_t value) {
+  peak.value = std::max(peak.value, value);
+  if (value > 0 && (peak.least == 0 || value < peak.least)) peak.least = value;
+  ++peak.readings;
+}
+
+void add_peak(void* states, const ctprof_rows* rows) { for_each_reading<Peak, std::uint64_t>(states, *rows, take_peak); }
+
+void merge_peak(void* into, const void* from) {
+  auto& peak = *static_cast<Peak*>(into);
+  const auto& other = *static_cast<const Peak*>(from);
+  const std::uint64_t readings = peak.readings + other.readings;
+  take_peak(peak, other.value);
+  if (other.least > 0) take_peak(peak, other.least);
+  peak.readings = readings;
+}
+
+ctprof_number peak_number(const void* state) {
+  const auto& peak = *static_cast<const Peak*>(state);
+  return peak.readings ? number_of(peak.value) : no_number();
+}
+
+void peak_extras(const void* state, const ctprof_sink* out) {
+  const auto& peak = *static_cast<const Peak*>(state);
+  put(*out, "\"min_nonzero\":" + (peak.least > 0 ? std::to_string(peak.least) : "null"));
 }
 
 // A share is kept in hundredths of a percent.
@@ -124,6 +159,16 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .parts = nullptr};
 }
 
+constexpr ctprof_rule peak() {
+  ctprof_rule made = rule("MaxPeak", "PeakNs", "the longest moment of any");
+  made.state_size = sizeof(Peak);
+  made.add = add_peak;
+  made.merge = merge_peak;
+  made.number = peak_number;
+  made.extras = peak_extras;
+  return made;
+}
+
 constexpr ctprof_rule ratio() {
   ctprof_rule made = rule("MaxRatio", "GaugeRatio100", "the largest share, in percent");
   made.number = ratio_number;
@@ -151,7 +196,7 @@ constexpr ctprof_rule any_flag() {
 }
 
 constexpr ctprof_rule kExtremes[] = {
-    rule("MaxPeak", "PeakNs", "the longest moment of any"),
+    peak(),
     rule("MaxPeakBytes", "PeakBytes", "the largest peak of any"),
     rule("MaxPeakCount", "PeakCount", "the highest peak of any"),
     rule("MaxGaugeNs", "GaugeNs", "the largest duration set now"),

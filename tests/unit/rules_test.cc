@@ -203,6 +203,15 @@ BOOST_AUTO_TEST_CASE(map_keys_name_gauges_and_units) {
   BOOST_TEST(rules::kind_of_key("", "other").unit.empty());
 }
 
+// What a rule says beside the value.
+std::string extras(const ctprof_rule& rule, const States& states) {
+  std::string out;
+  const ctprof_sink sink{sizeof sink, 0, &out,
+                         [](void* to, const char* data, std::size_t size) { static_cast<std::string*>(to)->append(data, size); }};
+  if (rule.extras) rule.extras(states[0], &sink);
+  return out;
+}
+
 // Merging two halves must say the same as adding the whole, whichever half comes first.
 BOOST_AUTO_TEST_CASE(merging_equals_adding) {
   const std::vector<std::uint64_t> values{7, 3, kMost, 0, 7, 12};
@@ -230,6 +239,7 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
       const States untouched = added(0, 0);
       rule->merge(const_cast<void*>(into[0]), untouched[0]);
       BOOST_TEST(as_double(rule->number(into[0])) == as_double(rule->number(whole[0])), rule->name);
+      BOOST_TEST(extras(*rule, into) == extras(*rule, whole), rule->name);
     }
   }
 }
