@@ -9,6 +9,7 @@
 #include "core/base/nearest.hpp"
 #include "core/compare/section.hpp"
 #include "core/registry/identity.hpp"
+#include "core/rules/builtin.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {
@@ -47,6 +48,10 @@ bool reads_storage(const ctprof_rule& rule, Storage storage) {
   });
 }
 
+bool is_among(std::span<const ctprof_rule> rules, const ctprof_rule* rule) {
+  return std::any_of(rules.begin(), rules.end(), [&](const ctprof_rule& other) { return &other == rule; });
+}
+
 class Planner {
  public:
   Planner(std::span<const Snapshot* const> sides, GroupBy by, const Knowledge& knowledge)
@@ -83,7 +88,7 @@ class Planner {
   void take_thread_count() {
     const MetricDef& def = identity_metric(kThreadCount);
     PlannedMetric metric = started(def);
-    metric.rule = knowledge_->rules->find(def.rule);
+    set_rule(metric, knowledge_->rules->find(def.rule));
     metric.counts_rows = true;
     placed_.push_back({{def.entity, false, 0}, std::move(metric)});
   }
@@ -117,7 +122,7 @@ class Planner {
                  std::string(ctprof::name(def.storage)));
     if (stands_in) fallbacks_[{def.rule, rule->name}] += (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
     PlannedMetric metric = started(def);
-    metric.rule = rule;
+    set_rule(metric, rule);
     metric.columns = columns.of;
     placed_.push_back({columns.place, std::move(metric)});
   }
@@ -130,6 +135,12 @@ class Planner {
     metric.section = def.section;
     metric.adds_up = def.family == kCumulative;
     return metric;
+  }
+
+  static void set_rule(PlannedMetric& metric, const ctprof_rule* rule) {
+    metric.rule = rule;
+    metric.is_sum = is_among(rules::sums(), rule);
+    metric.is_maximum = is_among(rules::extremes(), rule);
   }
 
   void take_derived(std::span<const DerivedDef> defs) {

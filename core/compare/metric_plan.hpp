@@ -31,6 +31,8 @@ struct PlannedMetric {
   std::string section;
   bool adds_up = false;                             // cumulative, so that a group's part of the whole has a meaning
   const ctprof_rule* rule = nullptr;                // null: derived
+  bool is_sum = false;                              // by the rule, so that a part of the rows has a meaning
+  bool is_maximum = false;                          // or one of the rows is the group's value
   std::array<const Column*, kMostSides> columns{};  // null: this side's file does not hold it
   bool counts_rows = false;                         // thread_count, which has no column
   std::optional<Expression> expression;             // of a derived metric

@@ -13,6 +13,13 @@ std::vector<SortKey> keys_or_default(const Spec& spec, std::size_t sides) {
   return {sides == 2 ? SortKey{SortKey::By::Movers, {}, false} : SortKey{SortKey::By::Name, {}, true}};
 }
 
+std::vector<Members> members_of(const Grouping& grouping) {
+  std::vector<Members> members;
+  for (const SideGroups& side : grouping.sides)
+    members.emplace_back(side.of_row[static_cast<std::size_t>(Entity::Thread)], grouping.names.size());
+  return members;
+}
+
 bool is_zero(const ctprof_number& number) { return has_value(number) && as_double(number) == 0; }
 
 }  // namespace
@@ -24,7 +31,14 @@ Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted,
       plan(std::move(metrics)),
       rollup(sides, grouping, plan),
       changes(rollup, plan),
-      order(rollup, grouping, plan, keys_or_default(spec, sides.size())) {}
+      order(rollup, grouping, plan, keys_or_default(spec, sides.size())),
+      members(members_of(grouping)),
+      lives(sides, grouping),
+      origins(plan, lives, members),
+      rates(sides, plan, grouping, members) {
+  if (!spec.rate) return;
+  for (std::string& sentence : rates.why_not()) plan.notes.push_back(std::move(sentence));
+}
 
 Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
   auto plan = plan_metrics(sides, spec, knowledge);
@@ -121,6 +135,12 @@ void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& tak
     if (is_zero(reading.number)) return void(++section.still);
   }
   taken.push_back(whole_->order.ranked(row, nullptr));
+}
+
+std::optional<Busiest> Report::busiest(CellAt at) const {
+  const PlannedMetric& metric = metrics()[at.metric];
+  if (metric.entity != Entity::Thread) return {};
+  return busiest_thread(*sides()[at.side], whole_->members[at.side], metric, at);
 }
 
 std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t group) const {

@@ -12,15 +12,21 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/compare/busiest.hpp"
 #include "core/compare/change.hpp"
 #include "core/compare/grouping.hpp"
+#include "core/compare/lives.hpp"
+#include "core/compare/members.hpp"
 #include "core/compare/metric_plan.hpp"
 #include "core/compare/order.hpp"
+#include "core/compare/origin.hpp"
+#include "core/compare/rates.hpp"
 #include "core/compare/rollup.hpp"
 #include "core/compare/spec.hpp"
 
@@ -58,6 +64,11 @@ class Report {
   const Rollup& rollup() const { return whole_->rollup; }
   // REQUIRES: two sides.
   const Changes& changes() const { return whole_->changes; }
+  // Which threads both sides have; known of two sides of one boot.
+  const Lives& lives() const { return whole_->lives; }
+  const Origins& origins() const { return whole_->origins; }
+  const Rates& rates() const { return whole_->rates; }
+  std::optional<Busiest> busiest(CellAt at) const;
   const std::vector<std::string>& notes() const { return whole_->plan.notes; }
 
   const std::vector<Section>& sections() const { return sections_; }
@@ -78,6 +89,10 @@ class Report {
     Rollup rollup;
     Changes changes;
     Order order;
+    std::vector<Members> members;  // of the threads, by side
+    Lives lives;
+    Origins origins;
+    Rates rates;
   };
 
   explicit Report(std::unique_ptr<Whole> whole);

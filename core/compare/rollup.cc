@@ -172,6 +172,16 @@ void Rollup::append_json(std::string& out, CellAt at) const {
   metric.rule->json(reading.state, &sink);
 }
 
+void Rollup::append_extras(std::string& out, CellAt at) const {
+  const ctprof_rule* rule = plan_->metrics[at.metric].rule;
+  const Reading reading = read(at);
+  if (!rule || !rule->extras || !reading.state) return void(out += "null");
+  const ctprof_sink sink = sink_into(out);
+  out += '{';
+  rule->extras(reading.state, &sink);
+  out += '}';
+}
+
 bool Rollup::has_parts(std::size_t metric) const {
   const ctprof_rule* rule = plan_->metrics[metric].rule;
   return rule && rule->parts;

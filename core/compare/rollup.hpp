@@ -63,6 +63,8 @@ class Rollup {
   std::string text(CellAt at) const;
   // "null" where nothing was read.
   void append_json(std::string& out, CellAt at) const;
+  // What the rule says beside the value, as an object; "null" where nothing was read or it says no more.
+  void append_extras(std::string& out, CellAt at) const;
   // The keys of a map's value, in order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
   bool has_parts(std::size_t metric) const;

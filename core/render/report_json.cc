@@ -128,6 +128,7 @@ class Writer {
     report_->rollup().append_json(out_, {0, row.group, row.metric});
     number_member("threads", threads(0, row));
     write_coverage("coverage", {0, row.group, row.metric});
+    write_beside("", {0, row.group, row.metric});
     close('}');
   }
 
@@ -142,6 +143,8 @@ class Writer {
     for (std::size_t side = 0; side < 2; ++side) number_member("threads_" + std::string(kSides[side]), threads(side, row));
     for (std::size_t side = 0; side < 2; ++side)
       write_coverage("coverage_" + std::string(kSides[side]), {side, row.group, row.metric});
+    write_turnover(row);
+    for (std::size_t side = 0; side < 2; ++side) write_beside("_" + std::string(kSides[side]), {side, row.group, row.metric});
     close('}');
   }
 
@@ -156,6 +159,50 @@ class Writer {
       append_json(out_, change.difference);
     key("pct");
     append_json(out_, change.pct);
+    write_origin(row);
+    if (!report_->spec().rate) return;
+    key("rate");
+    append_json(out_, report_->rates().of(row.group, row.metric, change.difference));
+  }
+
+  // How much of the delta came from threads of both sides, and of one.
+  void write_origin(RowAt row) {
+    const auto origin = report_->origins().of(row.group, row.metric);
+    const auto member = [&](std::string_view name, Difference Origin::*part) {
+      key(name);
+      append_json(out_, origin ? (*origin).*part : Difference{});
+    };
+    member("delta_alive", &Origin::alive);
+    member("delta_new", &Origin::fresh);
+    member("delta_gone", &Origin::gone);
+  }
+
+  void write_turnover(RowAt row) {
+    const bool is_host = report_->metrics()[row.metric].entity == Entity::Host;
+    const auto turnover = is_host ? report_->lives().in_all() : report_->lives().in_group(row.group);
+    const auto member = [&](std::string_view name, std::uint64_t Turnover::*count) {
+      key(name);
+      append_json(out_, turnover ? number_of((*turnover).*count) : no_number());
+    };
+    member("threads_alive", &Turnover::alive);
+    member("threads_new", &Turnover::fresh);
+    member("threads_gone", &Turnover::gone);
+  }
+
+  // What there is to say beside a value: whose reading is the largest, and what the rule adds.
+  void write_beside(const std::string& side, CellAt at) {
+    const auto busiest = report_->busiest(at);
+    key("busiest" + side);
+    if (busiest) {
+      open('{');
+      number_member("tid", busiest->tid);
+      text_member("comm", busiest->comm);
+      close('}');
+    } else {
+      raw("null");
+    }
+    key("extras" + side);
+    report_->rollup().append_extras(out_, at);
   }
 
   // Keys that both sides have.

@@ -1,12 +1,15 @@
 // A report as JSON for programs: one object, handed on in pieces, so that a long one never stands in memory.
 //
-// compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline, candidate, delta, pct, threads_baseline,
-// threads_candidate, coverage_baseline, coverage_candidate}], only_baseline and only_candidate [{group, threads, values}], host_diff
+// compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline, candidate, delta, pct, delta_alive,
+// delta_new, delta_gone, rate, threads_baseline, threads_candidate, coverage_baseline, coverage_candidate, threads_alive, threads_new,
+// threads_gone, busiest_baseline, extras_baseline, busiest_candidate, extras_candidate}], only_baseline and only_candidate [{group, threads, values}], host_diff
 // (null where a file has no context), cut {section: rows beyond the limit}, notes.
-// show: schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage}], cut, notes.
+// show: schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage, busiest, extras}], cut, notes.
 //
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges, modes, maps and affinities are small
-// objects, and a map's `delta` is one by key.
+// objects, and a map's `delta` is one by key. Of sums over threads of one boot `delta_alive`, `delta_new` and `delta_gone` add up to
+// `delta` (compare/origin.hpp); `rate` is there where rates are asked for (compare/rates.hpp). `busiest` is {tid, comm} of the thread
+// with the largest reading, `extras` what the rule says beside the value, such as {min_nonzero}.
 
 #pragma once
 

@@ -42,7 +42,7 @@ std::string group_text(std::string_view name) {
 
 // One line of a table before it is laid out.
 struct Line {
-  std::string group, threads, metric, baseline, value, delta, pct, readings;
+  std::string group, threads, metric, baseline, value, delta, pct, rate, turned, readings;
   Tint tint = Tint::Plain;
 };
 
@@ -58,6 +58,7 @@ class Lines {
   }
 
   void append_to(std::string& out, const TextLayout& layout) {
+    const Shown shown{has(&Line::rate), has(&Line::turned), has(&Line::readings)};
     std::vector<TextColumn> columns{
         {"group", Align::Left, 12, false}, {"threads", Align::Right, 0, true}, {"metric", Align::Left, 22, false}};
     if (compares_) {
@@ -65,27 +66,38 @@ class Lines {
       columns.push_back({"value", Align::Left, kLeastValue, false});
       columns.push_back({"delta", Align::Right, 0, true});
       columns.push_back({"%", Align::Right, 0, false});
+      if (shown.rate) columns.push_back({"rate", Align::Right, 0, true});
+      if (shown.turned) columns.push_back({"of which", Align::Left, 0, true});
     } else {
       columns.push_back({"value", Align::Right, kLeastValue, false});
     }
-    const bool partial = std::any_of(lines_.begin(), lines_.end(), [](const Line& line) { return !line.readings.empty(); });
-    if (partial) columns.push_back({"readings", Align::Right, 0, true});
+    if (shown.readings) columns.push_back({"readings", Align::Right, 0, true});
     TextTable table(std::move(columns));
-    for (Line& line : lines_) table.add(cells(line, partial));
+    for (const Line& line : lines_) table.add(cells(line, shown));
     table.append_to(out, layout);
   }
 
  private:
-  std::vector<TextCell> cells(const Line& line, bool partial) const {
+  // Columns that are there only where some line has something to say in them.
+  struct Shown {
+    bool rate, turned, readings;
+  };
+  bool has(std::string Line::*column) const {
+    return std::any_of(lines_.begin(), lines_.end(), [&](const Line& line) { return !(line.*column).empty(); });
+  }
+
+  std::vector<TextCell> cells(const Line& line, const Shown& shown) const {
     std::vector<TextCell> row{{line.group}, {line.threads}, {line.metric}};
     if (compares_) {
       row.push_back({line.baseline + " → " + line.value});
       row.push_back({line.delta, line.tint});
       row.push_back({line.pct, line.tint});
+      if (shown.rate) row.push_back({line.rate, line.tint});
+      if (shown.turned) row.push_back({line.turned});
     } else {
       row.push_back({line.value});
     }
-    if (partial) row.push_back({line.readings});
+    if (shown.readings) row.push_back({line.readings});
     return row;
   }
 
@@ -125,7 +137,27 @@ class Lines {
                                                   : scaled(change.difference, report_->metrics()[row.metric].unit);
     line.pct = in_words ? "-" : percent(change.pct);
     line.tint = tint_of(change.difference, change.pct);
+    line.rate = rate(row, change.difference);
+    line.turned = turned(row);
     return line;
+  }
+
+  std::string rate(RowAt row, const Difference& difference) const {
+    if (!report_->spec().rate) return "";
+    const ctprof_number per_second = number_of(report_->rates().of(row.group, row.metric, difference));
+    const std::string text = scaled(as_difference(per_second), report_->metrics()[row.metric].unit);
+    return text == "-" ? "" : text + "/s";
+  }
+
+  // Said only where threads that one side alone has made a part of the difference.
+  std::string turned(RowAt row) const {
+    const auto origin = report_->origins().of(row.group, row.metric);
+    if (!origin) return "";
+    const std::string_view unit = report_->metrics()[row.metric].unit;
+    std::string text;
+    if (!origin->fresh.zero()) text += scaled(origin->fresh, unit) + " new";
+    if (!origin->gone.zero()) text += (text.empty() ? "" : ", ") + scaled(origin->gone, unit) + " gone";
+    return text;
   }
 
   std::string part_name(RowAt row, std::string_view key) const {

@@ -40,6 +40,7 @@ constexpr std::array kOptions{
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare",
                "take cgroups that it matches as one; ** crosses slashes; may be repeated"},
     OptionInfo{"sort-by", "KEY,...", "show,compare", "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
+    OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
     OptionInfo{"limit", "N", "show,compare", "rows per section, 500 in text unless said; 0: all"},
     OptionInfo{"format", "text|json", kEvery, "for people or for programs"},
     OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
@@ -129,6 +130,7 @@ class Reader {
     if (has("rootfs")) options_.rootfs = last("rootfs");
     if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");
+    options_.rate = has("rate");
     options_.literal_names = has("no-thread-normalize");
     options_.literal_cgroups = has("no-cg-normalize");
     if (has("cgroup-flatten")) options_.cgroup_flatten = all("cgroup-flatten");

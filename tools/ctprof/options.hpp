@@ -45,6 +45,7 @@ struct Options {
   bool literal_cgroups = false;
   std::vector<std::string> cgroup_flatten;
   std::string sort_by;
+  bool rate = false;
   std::optional<std::uint64_t> limit;  // 0: none
 };
 

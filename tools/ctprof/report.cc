@@ -52,6 +52,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
     spec.sections = std::move(*sections);
   }
   if (options.plugins) spec.plugins = *options.plugins;
+  spec.rate = options.rate;
   const bool text = options.format == Format::Text;
   spec.limit = options.limit.value_or(text ? kTextLimit : 0);
   spec.moved_only = text;
