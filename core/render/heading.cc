@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "core/base/ladder.hpp"
+#include "core/render/host_text.hpp"
 #include "core/render/printable.hpp"
 
 namespace ctprof {
@@ -15,8 +16,6 @@ namespace {
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 std::string who(std::size_t side, std::size_t sides) { return sides == 1 ? "snapshot" : side == 0 ? "baseline" : "candidate"; }
-
-bool same_boot(const Meta& a, const Meta& b) { return !a.boot_id.empty() && a.boot_id == b.boot_id; }
 
 // How far apart two captures of one boot began, by the clock that no one sets.
 std::string apart(const Meta& a, const Meta& b) {
@@ -28,7 +27,7 @@ std::string relation(const Meta& a, const Meta& b) {
   std::string text;
   if (a.boot_id.empty() || b.boot_id.empty())
     text = "whether both are of one boot is not known";
-  else if (same_boot(a, b))
+  else if (of_one_boot(a, b))
     text = "same boot, " + apart(a, b);
   else
     text = a.hostname && b.hostname && a.hostname == b.hostname ? "same host, different boots" : "different boots";
@@ -73,7 +72,7 @@ std::string heading(const Report& report, std::span<const std::string> files, co
   }
   std::string out;
   table.append_to(out, layout);
-  if (sides.size() == 2) out += relation(sides[0]->meta, sides[1]->meta) + "\n";
+  if (sides.size() == 2) out += relation(sides[0]->meta, sides[1]->meta) + "\n" + host_text(report, layout);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Reports as text: the tables that a user sees, whole, and what they keep from a terminal.
 
 #define BOOST_TEST_MODULE report_text
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <string>
 
@@ -54,6 +55,7 @@ BOOST_AUTO_TEST_CASE(compare_tells_what_moved) {
              "baseline   before.zst  box   2026-07-31 12:00:00Z        3          2\n"
              "candidate  after.zst   box   2026-07-31 12:01:00Z        5          3\n"
              "same boot, 60.000s apart\n"
+             "host context unavailable\n"
              "\n"
              "## primary\n"
              "group  threads  metric        value                    delta        %  readings\n"
@@ -129,6 +131,45 @@ BOOST_AUTO_TEST_CASE(headings_say_how_the_files_stand_to_each_other) {
   BOOST_TEST(relation([](Meta& m) { m.boot_id = ""; }) == "whether both are of one boot is not known");
   BOOST_TEST(relation([](Meta& m) { m.user_hz = 250; }) ==
              "same boot, 60.000s apart, different clock ticks (100 and 250 a second)");
+}
+
+// What stands below the line on boots.
+std::string hosts(std::string before, std::string after, const std::string& boot = "b") {
+  Pair pair;
+  if (!before.empty()) pair.a.objects["host"] = std::move(before);
+  if (!after.empty()) pair.b.objects["host"] = std::move(after);
+  pair.b.meta.boot_id = boot;
+  const std::string text = text_of({&pair.a, &pair.b}, {}, {});
+  const auto from = text.find('\n', text.find("boot")) + 1;
+  return text.substr(from, text.find("\n\n") + 1 - from);
+}
+
+BOOST_AUTO_TEST_CASE(headings_say_how_the_hosts_differ) {
+  BOOST_TEST(hosts("{}", "") == "host context unavailable\n");
+  BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})") == "");
+  BOOST_TEST(hosts(R"({"arch":"x"})", R"({"arch":"x"})", "other") == "host contexts are alike\n");
+  BOOST_TEST(
+      hosts(
+          R"({"arch":"x","cpu_model":"A","kernel_cmdline":"ro quiet a=1","sched_tunables":{"sched_rr_timeslice_ms":"100"}})",
+          R"({"arch":"x","cpu_model":"A","kernel_cmdline":"ro a=2","online_cpus":4,"sched_tunables":{"sched_rr_timeslice_ms":"50"}})") ==
+      "host                                  baseline   candidate\n"
+      "kernel_cmdline                        quiet a=1  a=2\n"
+      "sched_tunables.sched_rr_timeslice_ms  100        50\n"
+      "online_cpus                           -          4\n");
+  BOOST_TEST(hosts(R"({"kernel_cmdline":"a b"})", R"({"kernel_cmdline":"b a"})") ==
+             "host            baseline     candidate\n"
+             "kernel_cmdline  (reordered)  (reordered)\n");
+}
+
+BOOST_AUTO_TEST_CASE(many_differences_of_hosts_are_counted) {
+  std::string before = "{", after = "{";
+  for (int i = 0; i < 12; ++i) {
+    before += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":1";
+    after += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":2";
+  }
+  const std::string text = hosts(before + "}", after + "}");
+  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 11);  // header, nine, how many more
+  BOOST_TEST(text.ends_with("3 more differences in --format json\n"));
 }
 
 BOOST_AUTO_TEST_CASE(small_words) {
