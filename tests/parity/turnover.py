@@ -1,0 +1,61 @@
+"""A process whose threads come and go on request, named on its command line.
+
+It starts with two threads that stay and two that leave, says "ready", and on each line of standard input "turn" the leavers end, the
+stayers burn some time, and three new ones start, burn some and wait; then it says "turned". It ends when its input does.
+"""
+
+import sys
+import threading
+import time
+
+BURN = 0.03  # seconds of CPU, each
+
+
+def burn():
+    end = time.thread_time() + BURN
+    while time.thread_time() < end:
+        pass
+
+
+class Worker:
+    """Burns, then waits to be told to burn again or to end."""
+
+    def __init__(self):
+        self.told, self.idle = threading.Semaphore(0), threading.Semaphore(0)
+        self.stop = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+        self.idle.acquire()
+
+    def run(self):
+        while not self.stop:
+            burn()
+            self.idle.release()
+            self.told.acquire()
+
+    def again(self):
+        self.told.release()
+        self.idle.acquire()
+
+    def end(self):
+        self.stop = True
+        self.told.release()
+        self.thread.join()
+
+
+def main():
+    with open("/proc/self/comm", "w", encoding="utf-8") as comm:
+        comm.write(sys.argv[1])
+    stayers, leavers = [Worker(), Worker()], [Worker(), Worker()]
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        for worker in leavers:
+            worker.end()
+        for worker in stayers:
+            worker.again()
+        leavers = [Worker() for _ in range(3)]
+        print("turned", flush=True)
+
+
+if __name__ == "__main__":
+    main()
