@@ -15,13 +15,19 @@ constexpr const char* kHostKey = "host";
 
 using Members = std::map<std::string, std::string>;
 
+// A file may spell a size "..._kb" and again "..._kib", for readers of either; it is one figure, and told once.
+std::string one_spelling(std::string key) {
+  if (key.ends_with("_kb")) key.replace(key.size() - 1, 1, "ib");
+  return key;
+}
+
 void flatten(const json::object& object, const std::string& prefix, Members& members) {
   for (const auto& member : object) {
     const std::string key = prefix + std::string(member.key());
     if (member.value().is_object())
       flatten(member.value().get_object(), key + ".", members);
     else
-      members.emplace(key, json::serialize(member.value()));
+      members.emplace(one_spelling(key), json::serialize(member.value()));
   }
 }
 

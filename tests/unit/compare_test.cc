@@ -319,10 +319,11 @@ BOOST_AUTO_TEST_CASE(the_host_is_told_once) {
 BOOST_AUTO_TEST_CASE(hosts_are_told_apart) {
   Snapshot a = before(), b = after();
   BOOST_TEST(as_json(compared(a, b)).at("host_diff").is_null());
-  a.objects["host"] = R"({"kernel_release":"6.1.0","online_cpus":4,"sched_tunables":{"x":"1"}})";
-  b.objects["host"] = R"({"kernel_release":"6.18.5","online_cpus":4,"sched_tunables":{"x":"2"}})";
+  a.objects["host"] = R"({"kernel_release":"6.1.0","memory_kb":7,"memory_kib":7,"online_cpus":4,"sched_tunables":{"x":"1"}})";
+  b.objects["host"] = R"({"kernel_release":"6.18.5","memory_kb":8,"memory_kib":8,"online_cpus":4,"sched_tunables":{"x":"2"}})";
   BOOST_TEST(json::serialize(as_json(compared(a, b)).at("host_diff")) ==
              R"([{"key":"kernel_release","baseline":"6.1.0","candidate":"6.18.5"},)"
+             R"({"key":"memory_kib","baseline":7,"candidate":8},)"
              R"({"key":"sched_tunables.x","baseline":"1","candidate":"2"}])");
 }
 
