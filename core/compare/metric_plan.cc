@@ -9,6 +9,7 @@
 #include "core/base/nearest.hpp"
 #include "core/compare/section.hpp"
 #include "core/registry/identity.hpp"
+#include "core/registry/tags.hpp"
 #include "core/rules/builtin.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -133,6 +134,7 @@ class Planner {
     metric.entity = def.entity;
     metric.unit = def.unit;
     metric.section = def.section;
+    metric.tags = tags_of(def);
     metric.adds_up = def.family == kCumulative;
     return metric;
   }
@@ -165,6 +167,7 @@ class Planner {
     metric.entity = found.def->entity;
     metric.unit = found.def->unit;
     metric.section = found.def->section;
+    metric.tags = tags_of(*found.def);
     metric.adds_up = found.def->family == kCumulative;
     metric.expression = std::move(*expression);
     Place place = found.place;

@@ -29,6 +29,7 @@ struct PlannedMetric {
   Entity entity = Entity::Thread;
   std::string unit;
   std::string section;
+  std::vector<std::string> tags;                    // registry/tags.hpp
   bool adds_up = false;                             // cumulative, so that a group's part of the whole has a meaning
   const ctprof_rule* rule = nullptr;                // null: derived
   bool is_sum = false;                              // by the rule, so that a part of the rows has a meaning

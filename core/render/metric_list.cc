@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/json_text.hpp"
+#include "core/registry/tags.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
 #include "core/render/report_json.hpp"
@@ -17,37 +18,17 @@ struct Entry {
   std::string name, entity, newtype, rule, unit, family, section, plugin, description, caveat;
   std::vector<std::string> tags;
   std::string expression;  // of a derived one
+  std::string source;      // of another: what file of the kernel's, and what in it
 };
 
-// Class first, then dead, then what the kernel must be built with.
-std::vector<std::string> tags_of(const std::string& sched_class, bool dead, std::string_view gates) {
-  constexpr std::string_view kConfig = "CONFIG_";
-  std::vector<std::string> tags;
-  if (!sched_class.empty()) tags.push_back(sched_class);
-  if (dead) tags.emplace_back("dead");
-  while (!gates.empty()) {
-    const auto comma = std::min(gates.find(','), gates.size());
-    std::string_view gate = gates.substr(0, comma);
-    if (gate.starts_with(kConfig)) gate.remove_prefix(kConfig.size());
-    if (!gate.empty()) tags.emplace_back(gate);
-    gates.remove_prefix(std::min(comma + 1, gates.size()));
-  }
-  return tags;
-}
-
 Entry entry_of(const MetricDef& def) {
-  return {def.name,
-          std::string(name(def.entity)),
-          def.newtype,
-          def.rule,
-          def.unit,
-          def.family,
-          def.section,
-          def.plugin,
-          def.description,
-          def.caveat,
-          tags_of(def.sched_class, def.rule == "Dead", def.config_gates),
-          {}};
+  return {def.name,        std::string(name(def.entity)),
+          def.newtype,     def.rule,
+          def.unit,        def.family,
+          def.section,     def.plugin,
+          def.description, def.caveat,
+          tags_of(def),    {},
+          def.source};
 }
 
 Entry entry_of(const DerivedDef& def) {
@@ -61,8 +42,9 @@ Entry entry_of(const DerivedDef& def) {
           def.plugin,
           def.description,
           def.caveat,
-          tags_of(def.sched_class, false, def.config_gates),
-          def.expression};
+          tags_of(def),
+          def.expression,
+          {}};
 }
 
 std::vector<Entry> entries_of(const MetricList& list) {
@@ -99,6 +81,7 @@ void append_section(std::string& out, const std::vector<Entry>& entries, const s
     if (entry.section != section) continue;
     out += printable(entry.name) + "  " + facts(entry) + "\n";
     out += indented(printable(entry.description), layout.width);
+    if (!entry.source.empty()) out += indented("from " + printable(entry.source), layout.width);
   }
 }
 
