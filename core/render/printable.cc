@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "core/base/utf8.hpp"
@@ -76,6 +77,20 @@ std::vector<Glyph> glyphs_of(std::string_view text) {
   return glyphs;
 }
 
+using Glyphs = std::vector<Glyph>::const_iterator;
+
+std::size_t display_width_of(Glyphs first, Glyphs last) {
+  return std::accumulate(first, last, std::size_t{}, [](std::size_t sum, const Glyph& glyph) { return sum + glyph.width; });
+}
+
+bool breaks_behind(const Glyph& glyph) { return glyph.bytes == " " || glyph.bytes == "/"; }
+
+std::string joined(Glyphs first, Glyphs last) {
+  std::string text;
+  std::for_each(first, last, [&](const Glyph& glyph) { text += glyph.bytes; });
+  return text;
+}
+
 // As many glyphs, one after the other, as fit.
 template <class Iterator>
 std::vector<Glyph> fitting(Iterator first, Iterator last, std::size_t width) {
@@ -125,6 +140,22 @@ std::string shortened(std::string_view text, std::size_t width) {
   out += "…";
   std::for_each(tail.rbegin(), tail.rend(), [&](const Glyph& glyph) { out += glyph.bytes; });
   return out;
+}
+
+std::vector<std::string> folded(std::string_view text, std::size_t width) {
+  std::vector<std::string> pieces;
+  const auto glyphs = glyphs_of(text);
+  auto at = glyphs.begin();
+  while (display_width_of(at, glyphs.end()) > width) {
+    const auto fits = at + std::max<std::ptrdiff_t>(1, std::ssize(fitting(at, glyphs.end(), width)));
+    auto end = fits;
+    while (end != at && !breaks_behind(*(end - 1))) --end;
+    if (end == at) end = fits;
+    pieces.push_back(joined(at, end));
+    at = end;
+  }
+  if (pieces.empty() || at != glyphs.end()) pieces.push_back(joined(at, glyphs.end()));
+  return pieces;
 }
 
 }  // namespace ctprof

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ctprof {
 
@@ -18,5 +19,9 @@ std::size_t display_width(std::string_view text);
 
 // The text in at most `width` columns; what is too long loses its middle to an ellipsis. REQUIRES: printable text.
 std::string shortened(std::string_view text, std::size_t width);
+
+// The text in pieces of at most `width` columns, broken behind a blank or a slash where there is one; at least one piece, and no letter
+// lost. REQUIRES: printable text.
+std::vector<std::string> folded(std::string_view text, std::size_t width);
 
 }  // namespace ctprof

@@ -12,9 +12,6 @@ namespace {
 constexpr std::size_t kFlushAt = 64 * 1024;
 constexpr std::array<std::string_view, 2> kSides{"baseline", "candidate"};
 
-// Shares are kept in hundredths of a percent and told in percent.
-std::string_view unit_told(std::string_view unit) { return unit == "centipercent" ? "percent" : unit; }
-
 class Writer {
  public:
   Writer(const Report& report, std::span<const std::string> files, const Sink& sink)
@@ -311,6 +308,8 @@ class Writer {
 };
 
 }  // namespace
+
+std::string_view unit_told(std::string_view unit) { return unit == "centipercent" ? "percent" : unit; }
 
 void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink) {
   Writer(report, files, sink).write();

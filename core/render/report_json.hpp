@@ -26,6 +26,9 @@ inline constexpr int kReportSchema = 1;
 
 using Sink = std::function<void(std::string_view)>;
 
+// Shares are kept in hundredths of a percent and told to programs in percent.
+std::string_view unit_told(std::string_view unit);
+
 // `files` names the sides as the user did.
 void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink);
 

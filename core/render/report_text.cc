@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/ladder.hpp"
+#include "core/compare/uptime.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
@@ -16,8 +17,6 @@ namespace {
 constexpr double kMuch = 0.5;
 // Baselines are padded up to this, so that arrows stand below each other; longer texts go their own way.
 constexpr std::size_t kMostPadding = 10;
-// What an arrow column needs so that no number in it is cut.
-constexpr std::size_t kLeastValue = 24;
 
 Tint tint_of(const Difference& difference, double pct) {
   if (!difference.known() || difference.zero()) return Tint::Plain;
@@ -42,13 +41,26 @@ std::string group_text(std::string_view name) {
 
 // One line of a table before it is laid out.
 struct Line {
-  std::string group, threads, metric, baseline, value, delta, pct, rate, turned, readings;
+  std::string group, threads, metric, tags, baseline, value, delta, pct, rate, turned, uptime, readings;
   Tint tint = Tint::Plain;
+  TextCell sorted_by;
 };
+
+// Each in its brackets, as metric-list has them.
+std::string bracketed(const std::vector<std::string>& tags) {
+  std::string text;
+  for (const std::string& tag : tags) text += "[" + printable(tag) + "]";
+  return text;
+}
 
 class Lines {
  public:
-  explicit Lines(const Report& report) : report_(&report), compares_(report.sides().size() == 2) {}
+  Lines(const Report& report, const ColumnChoice& choice)
+      : report_(&report), choice_(choice), compares_(report.sides().size() == 2) {
+    if (choice_.has(ReportColumn::Uptime)) uptimes_ = uptimes(report.sides(), report.grouping());
+    if (!compares_ || report.spec().sort.empty() || report.spec().sort.front().by != SortKey::By::Metric) return;
+    sort_metric_ = &report.spec().sort.front().metric;
+  }
 
   void add(RowAt row) {
     if (report_->rollup().has_parts(row.metric))
@@ -58,47 +70,62 @@ class Lines {
   }
 
   void append_to(std::string& out, const TextLayout& layout) {
-    const Shown shown{has(&Line::rate), has(&Line::turned), has(&Line::readings)};
-    std::vector<TextColumn> columns{
-        {"group", Align::Left, 12, false}, {"threads", Align::Right, 0, true}, {"metric", Align::Left, 22, false}};
-    if (compares_) {
-      align_arrows();
-      columns.push_back({"value", Align::Left, kLeastValue, false});
-      columns.push_back({"delta", Align::Right, 0, true});
-      columns.push_back({"%", Align::Right, 0, false});
-      if (shown.rate) columns.push_back({"rate", Align::Right, 0, true});
-      if (shown.turned) columns.push_back({"of which", Align::Left, 0, true});
-    } else {
-      columns.push_back({"value", Align::Right, kLeastValue, false});
-    }
-    if (shown.readings) columns.push_back({"readings", Align::Right, 0, true});
+    if (choice_.has(ReportColumn::Arrow)) align_arrows();
+    if (!choice_.exact) add_where_told();
+    if (sort_metric_) choice_.columns.push_back(ReportColumn::SortedBy);
+    std::vector<TextColumn> columns;
+    for (const ReportColumn column : choice_.columns) columns.push_back(text_column_here(column));
     TextTable table(std::move(columns));
-    for (const Line& line : lines_) table.add(cells(line, shown));
+    for (const Line& line : lines_) table.add(cells(line));
     table.append_to(out, layout);
   }
 
  private:
   // Columns that are there only where some line has something to say in them.
-  struct Shown {
-    bool rate, turned, readings;
-  };
-  bool has(std::string Line::*column) const {
-    return std::any_of(lines_.begin(), lines_.end(), [&](const Line& line) { return !(line.*column).empty(); });
+  void add_where_told() {
+    const auto add = [&](ReportColumn column, std::string Line::*text) {
+      const bool told = std::any_of(lines_.begin(), lines_.end(), [&](const Line& line) { return !(line.*text).empty(); });
+      if (told) choice_.columns.push_back(column);
+    };
+    add(ReportColumn::Rate, &Line::rate);
+    add(ReportColumn::OfWhich, &Line::turned);
+    add(ReportColumn::Readings, &Line::readings);
   }
 
-  std::vector<TextCell> cells(const Line& line, const Shown& shown) const {
-    std::vector<TextCell> row{{line.group}, {line.threads}, {line.metric}};
-    if (compares_) {
-      row.push_back({line.baseline + " → " + line.value});
-      row.push_back({line.delta, line.tint});
-      row.push_back({line.pct, line.tint});
-      if (shown.rate) row.push_back({line.rate, line.tint});
-      if (shown.turned) row.push_back({line.turned});
-    } else {
-      row.push_back({line.value});
-    }
-    if (shown.readings) row.push_back({line.readings});
+  TextColumn text_column_here(ReportColumn column) const {
+    TextColumn found = text_column(column);
+    if (column == ReportColumn::SortedBy) found.header = printable(*sort_metric_);
+    // What was asked for stays; so does a difference that nothing else tells.
+    const bool tells_sides = choice_.has(ReportColumn::Arrow) || choice_.has(ReportColumn::Baseline);
+    if (choice_.exact || (column == ReportColumn::Delta && !tells_sides)) found.may_go = false;
+    return found;
+  }
+
+  std::vector<TextCell> cells(const Line& line) const {
+    std::vector<TextCell> row;
+    for (const ReportColumn column : choice_.columns) row.push_back(cell(line, column));
     return row;
+  }
+
+  static TextCell cell(const Line& line, ReportColumn column) {
+    switch (column) {
+      case ReportColumn::Group: return {line.group};
+      case ReportColumn::Threads: return {line.threads};
+      case ReportColumn::Metric: return {line.metric};
+      case ReportColumn::Tags: return {line.tags};
+      case ReportColumn::Baseline: return {line.baseline};
+      case ReportColumn::Candidate:
+      case ReportColumn::Value: return {line.value};
+      case ReportColumn::Arrow: return {line.baseline + " → " + line.value};
+      case ReportColumn::Delta: return {line.delta, line.tint};
+      case ReportColumn::Percent: return {line.pct, line.tint};
+      case ReportColumn::Rate: return {line.rate, line.tint};
+      case ReportColumn::OfWhich: return {line.turned};
+      case ReportColumn::Uptime: return {line.uptime};
+      case ReportColumn::Readings: return {line.readings};
+      case ReportColumn::SortedBy: return line.sorted_by;
+    }
+    return {};
   }
 
   Line started(RowAt row) const {
@@ -108,8 +135,25 @@ class Lines {
     line.metric = printable(metric.name);
     const auto threads = [&](std::size_t side) { return std::to_string(report_->grouping().sides[side].threads(row.group)); };
     if (metric.entity != Entity::Host) line.threads = compares_ ? arrow(threads(0), threads(1)) : threads(0);
+    line.tags = bracketed(metric.tags);
     line.readings = readings(row);
+    if (!uptimes_.empty()) line.uptime = metric.entity == Entity::Host ? "-" : uptime(row.group);
+    if (sort_metric_) line.sorted_by = sorted_by(row);
     return line;
+  }
+
+  std::string uptime(std::uint32_t group) const {
+    const double share = uptimes_[group];
+    return std::isnan(share) ? "-" : scaled(number_of(share * 100), "percent");
+  }
+
+  // What the group's other metric did, by which the rows stand in this order.
+  TextCell sorted_by(RowAt row) const {
+    const auto& metrics = report_->metrics();
+    const auto by = std::find_if(metrics.begin(), metrics.end(), [&](const PlannedMetric& m) { return m.name == *sort_metric_; });
+    if (by->entity == Entity::Host || metrics[row.metric].entity == Entity::Host) return {"-"};
+    const Change change = report_->changes().of(row.group, static_cast<std::size_t>(by - metrics.begin()));
+    return {scaled(change.difference, by->unit), tint_of(change.difference, 0)};
   }
 
   // Said only where a value does not stand on the whole group.
@@ -207,7 +251,10 @@ class Lines {
   }
 
   const Report* report_;
+  ColumnChoice choice_;
   bool compares_;
+  const std::string* sort_metric_ = nullptr;  // the one that rows are sorted by first, if it is a metric
+  std::vector<double> uptimes_;               // by group; empty: not asked for
   std::vector<Line> lines_;
 };
 
@@ -225,10 +272,11 @@ std::string closing(const Report& report, const Section& section) {
   return line.empty() ? "" : line + "\n";
 }
 
-void append_section(std::string& out, const Report& report, const Section& section, const TextLayout& layout) {
+void append_section(std::string& out, const Report& report, const Section& section, const ColumnChoice& columns,
+                    const TextLayout& layout) {
   if (section.rows.empty() && section.still == 0 && section.missing == 0) return;
   out += "\n" + tinted("## " + printable(section.name), Tint::Heading, layout.color) + "\n";
-  Lines lines(report);
+  Lines lines(report, columns);
   for (const RowAt row : section.rows) lines.add(row);
   if (!section.rows.empty()) lines.append_to(out, layout);
   out += closing(report, section);
@@ -275,9 +323,10 @@ void append_one_sided(std::string& out, const Report& report, std::size_t side, 
 
 }  // namespace
 
-std::string report_text(const Report& report, std::span<const std::string> files, const TextLayout& layout) {
+std::string report_text(const Report& report, std::span<const std::string> files, const ColumnChoice& columns,
+                        const TextLayout& layout) {
   std::string out = heading(report, files, layout);
-  for (const Section& section : report.sections()) append_section(out, report, section, layout);
+  for (const Section& section : report.sections()) append_section(out, report, section, columns, layout);
   if (report.sides().size() == 2)
     for (std::size_t side = 0; side < 2; ++side) append_one_sided(out, report, side, layout);
   const std::string left = leftovers(report, layout.width);

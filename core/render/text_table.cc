@@ -9,6 +9,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kBetween = 2;
+// Narrower than this, a wrapped cell cannot be read; a terminal too narrow even for that breaks lines by itself.
+constexpr std::size_t kLeastWrapped = 6;
 
 std::string_view code_of(Tint tint) {
   switch (tint) {
@@ -29,6 +31,19 @@ std::size_t total(const std::vector<std::size_t>& widths, const std::vector<bool
   return sum + (count > 1 ? kBetween * (count - 1) : 0);
 }
 
+// The column that stands furthest above its least gives way, letter by letter.
+void shrink(std::vector<std::size_t>& widths, const std::vector<std::size_t>& least, const std::vector<bool>& shown,
+            std::size_t width) {
+  while (total(widths, shown) > width) {
+    const auto spare = [&](std::size_t i) { return shown[i] ? widths[i] - least[i] : 0; };
+    std::size_t widest = 0;
+    for (std::size_t i = 1; i < least.size(); ++i)
+      if (spare(i) > spare(widest)) widest = i;
+    if (spare(widest) == 0) return;
+    --widths[widest];
+  }
+}
+
 }  // namespace
 
 std::string tinted(std::string_view text, Tint tint, bool color) {
@@ -44,27 +59,39 @@ std::vector<std::size_t> TextTable::natural_widths() const {
   return widths;
 }
 
-TextTable::Fitted TextTable::fit(std::size_t width) const {
+TextTable::Fitted TextTable::fit(const TextLayout& layout) const {
   Fitted fitted{natural_widths(), std::vector<bool>(columns_.size(), true)};
-  if (width == 0) return fitted;
+  if (layout.width == 0) return fitted;
   auto least = fitted.widths;
   for (std::size_t i = 0; i < least.size(); ++i)
     if (columns_[i].least) least[i] = std::min(least[i], columns_[i].least);
-  for (std::size_t i = columns_.size(); i-- > 0 && total(least, fitted.shown) > width;)
+  for (std::size_t i = columns_.size(); i-- > 0 && !layout.wrap && total(least, fitted.shown) > layout.width;)
     if (columns_[i].may_go) fitted.shown[i] = false;
-  // The column that stands furthest above its least gives way, letter by letter.
-  while (total(fitted.widths, fitted.shown) > width) {
-    const auto spare = [&](std::size_t i) { return fitted.shown[i] ? fitted.widths[i] - least[i] : 0; };
-    std::size_t widest = 0;
-    for (std::size_t i = 1; i < least.size(); ++i)
-      if (spare(i) > spare(widest)) widest = i;
-    if (spare(widest) == 0) break;
-    --fitted.widths[widest];
-  }
+  shrink(fitted.widths, least, fitted.shown, layout.width);
+  if (!layout.wrap) return fitted;
+  for (std::size_t& width : least) width = std::min(width, kLeastWrapped);
+  shrink(fitted.widths, least, fitted.shown, layout.width);
   return fitted;
 }
 
-void TextTable::append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, bool color) const {
+// As many lines as its longest cell needs.
+void TextTable::append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted,
+                           const TextLayout& layout) const {
+  if (!layout.wrap) return append_line(out, row, fitted, layout.color);
+  std::vector<std::vector<std::string>> pieces;
+  std::size_t lines = 1;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    pieces.push_back(folded(row[i].text, fitted.widths[i]));
+    lines = std::max(lines, pieces.back().size());
+  }
+  for (std::size_t at = 0; at < lines; ++at) {
+    std::vector<TextCell> line;
+    for (std::size_t i = 0; i < row.size(); ++i) line.push_back({at < pieces[i].size() ? pieces[i][at] : "", row[i].tint});
+    append_line(out, line, fitted, layout.color);
+  }
+}
+
+void TextTable::append_line(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, bool color) const {
   std::string line;
   std::size_t blanks = 0;  // owed before the next cell; none at the end of a line
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -80,11 +107,11 @@ void TextTable::append_row(std::string& out, const std::vector<TextCell>& row, c
 }
 
 void TextTable::append_to(std::string& out, const TextLayout& layout) const {
-  const Fitted fitted = fit(layout.width);
+  const Fitted fitted = fit(layout);
   std::vector<TextCell> header;
   for (const TextColumn& column : columns_) header.push_back({column.header, Tint::Heading});
-  append_row(out, header, fitted, layout.color);
-  for (const auto& row : rows_) append_row(out, row, fitted, layout.color);
+  append_row(out, header, fitted, layout);
+  for (const auto& row : rows_) append_row(out, row, fitted, layout);
 }
 
 }  // namespace ctprof

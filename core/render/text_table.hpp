@@ -1,7 +1,8 @@
 // A table of text: no borders, two blanks between columns, as wide as it needs to be and the terminal allows.
 //
 // When it is too wide, columns that may go leave, one after another, and columns that may shrink lose the middle of their longest
-// cells, until it fits. A column that may do neither is never cut, so that no figure is.
+// cells, until it fits. A column that may do neither is never cut, so that no figure is. Wrapped, a table loses nothing at all: what is
+// too long for its column goes on below.
 
 #pragma once
 
@@ -37,6 +38,7 @@ struct TextCell {
 struct TextLayout {
   std::size_t width = 0;  // of the terminal; 0: any
   bool color = false;
+  bool wrap = false;  // cells that are too long go on in the next line, rather than losing their middle; all columns stay
 };
 
 class TextTable {
@@ -55,8 +57,9 @@ class TextTable {
     std::vector<bool> shown;
   };
   std::vector<std::size_t> natural_widths() const;
-  Fitted fit(std::size_t width) const;
-  void append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, bool color) const;
+  Fitted fit(const TextLayout& layout) const;
+  void append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, const TextLayout& layout) const;
+  void append_line(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, bool color) const;
 
   std::vector<TextColumn> columns_;
   std::vector<std::vector<TextCell>> rows_;

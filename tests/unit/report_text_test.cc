@@ -3,11 +3,13 @@
 #define BOOST_TEST_MODULE report_text
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <optional>
 #include <string>
 
 #include "core/render/heading.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
+#include "core/render/report_csv.hpp"
 #include "core/render/report_text.hpp"
 #include "tests/unit/hand_made.hpp"
 
@@ -26,11 +28,18 @@ Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads) {
   return s;
 }
 
-std::string text_of(std::vector<const Snapshot*> sides, const Spec& spec, const TextLayout& layout) {
-  const auto report = Report::make(sides, spec, {&book, {}});
+Report report_of(const std::vector<const Snapshot*>& sides, const Spec& spec) {
+  auto report = Report::make(sides, spec, {&book, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+std::string text_of(const std::vector<const Snapshot*>& sides, const Spec& spec, const TextLayout& layout,
+                    std::optional<ColumnChoice> columns = {}) {
   const std::string files[] = {"before.zst", "after.zst"};
-  return report_text(*report, std::span(files).first(sides.size()), layout);
+  const auto kind = sides.size() == 2 ? ReportKind::Compare : ReportKind::Show;
+  return report_text(report_of(sides, spec), std::span(files).first(sides.size()), columns.value_or(default_columns(kind)),
+                     layout);
 }
 
 struct Pair {
@@ -86,6 +95,85 @@ BOOST_AUTO_TEST_CASE(show_tells_what_there_is) {
              "2 more rows beyond --limit 4 (--limit 0 shows all)\n"
              "\n"
              "No value of (Unsupported): nr_wakeups\n");
+}
+
+// The first lines of the first section.
+std::string table_of(const Pair& pair, const Spec& spec, const ColumnChoice& columns, std::size_t lines) {
+  const std::string text = text_of({&pair.a, &pair.b}, spec, {}, columns);
+  const auto begin = text.find('\n', text.find("## primary")) + 1;
+  auto end = begin;
+  while (lines-- > 0) end = text.find('\n', end) + 1;
+  return text.substr(begin, end - begin);
+}
+
+BOOST_AUTO_TEST_CASE(display_formats) {
+  const Pair pair;
+  const auto table = [&](const char* format) { return table_of(pair, {.moved_only = true}, *parse_display_format(format), 2); };
+  BOOST_TEST(table("full") ==
+             "group  threads  metric        baseline   candidate     delta        %  readings\n"
+             "web        2→3  run_time_ns    1.500ms     3.500ms  +2.000ms  +133.3%   2/2→2/3\n");
+  BOOST_TEST(table("delta-only") ==
+             "group  threads  metric           delta        %  readings\n"
+             "web        2→3  run_time_ns   +2.000ms  +133.3%   2/2→2/3\n");
+  BOOST_TEST(table("no-pct") ==
+             "group  threads  metric        baseline   candidate     delta  readings\n"
+             "web        2→3  run_time_ns    1.500ms     3.500ms  +2.000ms   2/2→2/3\n");
+  BOOST_TEST(table("pct-only") ==
+             "group  threads  metric              %  readings\n"
+             "web        2→3  run_time_ns   +133.3%   2/2→2/3\n");
+}
+
+BOOST_AUTO_TEST_CASE(columns_as_asked) {
+  Pair pair;
+  add_u64(pair.a, identity_metric(kStartTime), {100, 100, 900});
+  add_u64(pair.b, identity_metric(kStartTime), {100, 100, 400, 600, 1000});
+  const auto columns = *parse_columns("metric,Uptime,delta", ReportKind::Compare);
+  BOOST_TEST(table_of(pair, {.moved_only = true}, columns, 2) ==
+             "metric        %uptime     delta\n"
+             "run_time_ns   100.00%  +2.000ms\n");
+  const Spec sorted{.sort = *parse_sort("thread_count", ReportKind::Compare), .moved_only = true};
+  BOOST_TEST(table_of(pair, sorted, columns, 2) ==
+             "metric        %uptime     delta  thread_count\n"
+             "thread_count  100.00%        +1            +1\n");
+  const Spec all{.metrics = {"thread_count"}, .sort = *parse_sort("name", ReportKind::Compare)};
+  BOOST_TEST(table_of(pair, all, *parse_columns("group,uptime", ReportKind::Compare), 3) ==
+             "group  %uptime\n"
+             "db      50.00%\n"
+             "web    100.00%\n");
+}
+
+BOOST_AUTO_TEST_CASE(column_mistakes) {
+  const auto refusal = [](std::string_view text, ReportKind kind = ReportKind::Compare) {
+    const auto columns = parse_columns(text, kind);
+    return columns ? "" : columns.error().text;
+  };
+  BOOST_TEST(refusal("group, METRIC ,%") == "");
+  BOOST_TEST(refusal("group,,metric") == "reading --columns 'group,,metric': an entry is empty");
+  BOOST_TEST(refusal("") == "reading --columns '': an entry is empty");
+  BOOST_TEST(refusal("delta,delta") == "reading --columns 'delta,delta': 'delta' is there twice");
+  BOOST_TEST(refusal("delat") ==
+             "reading --columns 'delat': 'delat' is none of group, threads, metric, tags, baseline, candidate, arrow, delta, %, "
+             "rate, of-which, "
+             "uptime, readings (did you mean 'delta'?)");
+  BOOST_TEST(refusal("delta", ReportKind::Show) ==
+             "reading --columns 'delta': 'delta' is none of group, threads, metric, tags, value, uptime, readings");
+  BOOST_TEST(refusal("value") != "");
+  BOOST_TEST(refusal("arrow,baseline") ==
+             "reading --columns 'arrow,baseline': 'arrow' is baseline and candidate in one; name it or them");
+  BOOST_TEST(refusal("candidate,arrow") != "");
+  BOOST_TEST(parse_display_format("ful").error().text ==
+             "reading --display-format 'ful': it is none of full, delta-only, no-pct, arrow, pct-only (did you mean 'full'?)");
+}
+
+BOOST_AUTO_TEST_CASE(wrapped_cells_lose_nothing) {
+  const std::string name = "/system.slice/a-service-with-a-long-name.service/and-a-part-of-it";
+  const Snapshot a = taken(0, {{1, 1, name, "w"}});
+  const std::string text = text_of({&a}, {}, {60, false, true});
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    BOOST_TEST(display_width(std::string_view(text).substr(at, text.find('\n', at) - at)) <= 60);
+  BOOST_TEST(text.find("…") == std::string::npos);
+  BOOST_TEST(text.find("/system.slice/ ") != std::string::npos);
+  BOOST_TEST(text_of({&a}, {}, {0, false, true}) == text_of({&a}, {}, {}));
 }
 
 BOOST_AUTO_TEST_CASE(lines_fit_the_terminal) {
@@ -170,6 +258,53 @@ BOOST_AUTO_TEST_CASE(many_differences_of_hosts_are_counted) {
   const std::string text = hosts(before + "}", after + "}");
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 11);  // header, nine, how many more
   BOOST_TEST(text.ends_with("3 more differences in --format json\n"));
+}
+
+std::string csv_of(const std::vector<const Snapshot*>& sides, const Spec& spec) {
+  std::string text;
+  write_report_csv(report_of(sides, spec), [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
+  Pair pair;
+  add_i64(pair.a, metric("nice", "OrdinalI32", "RangeI32"), {0, -5, 0});
+  BOOST_TEST(csv_of({&pair.a, &pair.b}, {.sort = *parse_sort("name", ReportKind::Compare)}) ==
+             "side,section,group,metric,key,unit,baseline,candidate,delta,pct,threads_baseline,threads_candidate,values_baseline,"
+             "rows_baseline,values_candidate,rows_candidate\n"
+             "both,primary,db,thread_count,,count,1,1,0,0,1,1,1,1,1,1\n"
+             "both,primary,db,run_time_ns,,ns,700,700,0,0,1,1,1,1,1,1\n"
+             "both,primary,db,nr_wakeups,,count,,,,,1,1,0,1,0,1\n"
+             "both,primary,db,policy,,none,OTHER,OTHER,same,,1,1,1,1,1,1\n"
+             "both,primary,db,nice,,none,0,,,,1,1,1,1,0,1\n"
+             "both,primary,web,thread_count,,count,2,3,1,0.5,2,3,2,2,3,3\n"
+             "both,primary,web,run_time_ns,,ns,1500000,3500000,2000000,1.3333333333333333,2,3,2,2,2,3\n"
+             "both,primary,web,nr_wakeups,,count,,,,,2,3,0,2,0,3\n"
+             "both,primary,web,policy,,none,OTHER,FIFO (2/3),differs,,2,3,2,2,3,3\n"
+             "both,primary,web,nice,,none,-5..0,,,,2,3,2,2,0,3\n"
+             "candidate,primary,new,run_time_ns,,ns,,2000,,,0,1,0,0,1,1\n"
+             "candidate,primary,new,thread_count,,count,,1,,,0,1,0,0,1,1\n"
+             "candidate,primary,new,policy,,none,,OTHER,,,0,1,0,0,1,1\n");
+}
+
+BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes) {
+  Snapshot a = taken(0, {{1, 1, "a,\"b\"\n\x1b[2J\xff", "w"}});
+  add_map(a, metric("memory", "KibMap", "MapSum"), {MapValue{{"Rss,x", 4}, {"Swap", 0}}});
+  BOOST_TEST(csv_of({&a}, {.metrics = {"memory"}}) ==
+             "section,group,metric,key,unit,value,threads,values,rows\n"
+             "primary,\"a,\"\"b\"\"\\n\\x1b[2J\\xff\",memory,\"Rss,x\",kib,4,1,1,1\n"
+             "primary,\"a,\"\"b\"\"\\n\\x1b[2J\\xff\",memory,Swap,kib,0,1,1,1\n");
+  const std::string all = csv_of({&a}, {.group_by = GroupBy::All, .metrics = {"thread_count"}});
+  BOOST_TEST(all.starts_with("section,cgroup,pcomm,comm,metric,key,"));
+  BOOST_TEST(all.find("primary,,\"a,") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(cells_are_folded_where_they_can_be) {
+  using Pieces = std::vector<std::string>;
+  BOOST_TEST(folded("/a/bcdefgh", 5) == (Pieces{"/a/", "bcdef", "gh"}), boost::test_tools::per_element());
+  BOOST_TEST(folded("漢字漢字", 5) == (Pieces{"漢字", "漢字"}), boost::test_tools::per_element());
+  BOOST_TEST(folded("漢", 1) == Pieces{"漢"}, boost::test_tools::per_element());
+  BOOST_TEST(folded("", 5) == Pieces{""}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(small_words) {

@@ -42,7 +42,12 @@ constexpr std::array kOptions{
     OptionInfo{"sort-by", "KEY,...", "show,compare", "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
     OptionInfo{"limit", "N", "show,compare", "rows per section, 500 in text unless said; 0: all"},
-    OptionInfo{"format", "text|json", kEvery, "for people or for programs"},
+    OptionInfo{"display-format", "FORMAT", "compare", "columns: arrow (default), full, delta-only, no-pct or pct-only"},
+    OptionInfo{"columns", "NAME,...", "show,compare",
+               "exactly these columns: group, threads, metric, tags, uptime, readings; of show value, of compare baseline, "
+               "candidate, arrow, delta, %, rate, of-which"},
+    OptionInfo{"wrap", nullptr, "show,compare", "on a terminal, break long cells into lines rather than shorten them"},
+    OptionInfo{"format", "text|json|csv", kEvery, "for people or for programs; csv of show and compare alone"},
     OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
     OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins",
                "exactly these plugins, or only what they filled"},
@@ -123,6 +128,7 @@ class Reader {
   void read_switches() {
     options_.help = has("help");
     options_.version = has("version");
+    options_.wrap = has("wrap");
     options_.quiet = has("quiet");
     options_.sync = !has("no-sync");
     options_.hostname = !has("no-hostname");
@@ -131,6 +137,8 @@ class Reader {
     if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");
     options_.rate = has("rate");
+    if (has("display-format")) options_.display_format = last("display-format");
+    if (has("columns")) options_.columns = last("columns");
     options_.literal_names = has("no-thread-normalize");
     options_.literal_cgroups = has("no-cg-normalize");
     if (has("cgroup-flatten")) options_.cgroup_flatten = all("cgroup-flatten");
@@ -184,7 +192,7 @@ class Reader {
   }
 
   void read_choices() {
-    read_choice("format", std::array<std::string, 2>{"text", "json"}, options_.format);
+    read_choice("format", std::array<std::string, 3>{"text", "json", "csv"}, options_.format);
     read_choice("color", std::array<std::string, 3>{"auto", "always", "never"}, options_.color);
     if (has("group-by")) options_.group_by = last("group-by");
   }
@@ -208,6 +216,8 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
         !is_listed(option.verbs, options.verb))
       return Error{"'" + options.verb + "' does not take --" + name};
   }
+  if (options.format == Format::Csv && is_listed(kEvery, options.verb) && !is_listed("show,compare", options.verb))
+    return Error{"'" + options.verb + "' has no csv; --format json serves programs"};
   return {};
 }
 

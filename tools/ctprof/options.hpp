@@ -16,7 +16,7 @@
 
 namespace ctprof::cli {
 
-enum class Format { Text, Json };
+enum class Format { Text, Json, Csv };
 enum class Color { Auto, Always, Never };
 
 struct Options {
@@ -46,6 +46,9 @@ struct Options {
   std::vector<std::string> cgroup_flatten;
   std::string sort_by;
   bool rate = false;
+  std::string display_format;          // empty: the default
+  std::optional<std::string> columns;  // instead of a format
+  bool wrap = false;
   std::optional<std::uint64_t> limit;  // 0: none
 };
 

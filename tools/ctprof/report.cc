@@ -7,6 +7,10 @@
 #include "core/compare/report.hpp"
 #include "core/compare/section.hpp"
 #include "core/file/file.hpp"
+#include "core/render/columns.hpp"
+#include "core/render/heading.hpp"
+#include "core/render/printable.hpp"
+#include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -59,6 +63,11 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   return spec;
 }
 
+Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
+  if (options.columns) return parse_columns(*options.columns, kind);
+  return options.display_format.empty() ? default_columns(kind) : parse_display_format(options.display_format);
+}
+
 Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const Vocabulary& vocabulary) {
   std::vector<std::future<Result<Snapshot>>> loading;
   for (const std::string& file : files)
@@ -73,12 +82,29 @@ Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const
   return snapshots;
 }
 
-int print_report(const Report& report, std::span<const std::string> files, const Options& options) {
-  if (options.format == Format::Text) return print(report_text(report, files, {terminal_width(), use_color(options)}));
+// What CSV has no place for.
+void note_leftovers(const Report& report, const Options& options) {
+  for (const std::string& sentence : report.notes()) note(options, printable(sentence));
+  for (const Section& section : report.sections())
+    if (section.cut)
+      note(options, "section '" + printable(section.name) + "': " + counted(section.cut, "more row") + " beyond --limit");
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    if (const std::size_t cut = report.only(side).cut)
+      note(options, "only in the " + std::string(side == 0 ? "baseline" : "candidate") + ": " + counted(cut, "more group") +
+                        " beyond --limit");
+}
+
+int print_report(const Report& report, std::span<const std::string> files, const ColumnChoice& columns, const Options& options) {
+  if (options.format == Format::Text)
+    return print(report_text(report, files, columns, {terminal_width(), use_color(options), options.wrap}));
   int status = kFine;
-  write_report_json(report, files, [&](std::string_view json) {
-    if (status == kFine) status = print(json);
-  });
+  const Sink sink = [&](std::string_view piece) {
+    if (status == kFine) status = print(piece);
+  };
+  if (options.format == Format::Json)
+    write_report_json(report, files, sink);
+  else
+    write_report_csv(report, sink), note_leftovers(report, options);
   return status;
 }
 
@@ -87,6 +113,8 @@ int print_report(const Report& report, std::span<const std::string> files, const
 int report_on(std::span<const std::string> files, ReportKind kind, const Options& options) {
   const auto spec = spec_of(options, kind);
   if (!spec) return fail(spec.error());
+  const auto columns = columns_of(options, kind);
+  if (!columns) return fail(columns.error());
   for (const std::string& sentence : misplaced_sections(*spec)) note(options, sentence);
   // Which plugins filled what is asked of the files; those that are here only know rules.
   Options every_plugin = options;
@@ -99,7 +127,7 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
   for (const Snapshot& snapshot : *snapshots) sides.push_back(&snapshot);
   const auto report = Report::make(sides, *spec, {&registry->rules(), registry->derived()});
   if (!report) return fail(report.error());
-  return print_report(*report, files, options);
+  return print_report(*report, files, *columns, options);
 }
 
 }  // namespace ctprof::cli

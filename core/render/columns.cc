@@ -1,0 +1,127 @@
+#include "core/render/columns.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/base/nearest.hpp"
+
+namespace ctprof {
+namespace {
+
+// What an arrow column needs so that no number in it is cut.
+constexpr std::size_t kLeastValue = 24;
+
+struct ColumnInfo {
+  ReportColumn column;
+  std::string_view word;
+  const char* header;
+  Align align;
+  std::size_t least;
+  bool may_go;
+  bool in_show, in_compare;
+};
+// To add a column, add a line here and what stands in it in report_text.cc.
+constexpr ColumnInfo kColumns[] = {
+    {ReportColumn::Group, "group", "group", Align::Left, 12, false, true, true},
+    {ReportColumn::Threads, "threads", "threads", Align::Right, 0, true, true, true},
+    {ReportColumn::Metric, "metric", "metric", Align::Left, 22, false, true, true},
+    {ReportColumn::Tags, "tags", "tags", Align::Left, 8, true, true, true},
+    {ReportColumn::Baseline, "baseline", "baseline", Align::Right, kLeastValue, false, false, true},
+    {ReportColumn::Candidate, "candidate", "candidate", Align::Right, kLeastValue, false, false, true},
+    {ReportColumn::Arrow, "arrow", "value", Align::Left, kLeastValue, false, false, true},
+    {ReportColumn::Value, "value", "value", Align::Right, kLeastValue, false, true, false},
+    {ReportColumn::Delta, "delta", "delta", Align::Right, 0, true, false, true},
+    {ReportColumn::Percent, "%", "%", Align::Right, 0, false, false, true},
+    {ReportColumn::Rate, "rate", "rate", Align::Right, 0, true, false, true},
+    {ReportColumn::OfWhich, "of-which", "of which", Align::Left, 0, true, false, true},
+    {ReportColumn::Uptime, "uptime", "%uptime", Align::Right, 0, true, true, true},
+    {ReportColumn::Readings, "readings", "readings", Align::Right, 0, true, true, true},
+    {ReportColumn::SortedBy, "", "", Align::Right, 0, true, false, false},
+};
+
+struct FormatWord {
+  std::string_view word;
+  std::vector<ReportColumn> columns;
+};
+
+const std::vector<FormatWord>& formats() {
+  using enum ReportColumn;
+  static const std::vector<FormatWord> words{{"full", {Group, Threads, Metric, Baseline, Candidate, Delta, Percent}},
+                                             {"delta-only", {Group, Threads, Metric, Delta, Percent}},
+                                             {"no-pct", {Group, Threads, Metric, Baseline, Candidate, Delta}},
+                                             {"arrow", {Group, Threads, Metric, Arrow, Delta, Percent}},
+                                             {"pct-only", {Group, Threads, Metric, Percent}}};
+  return words;
+}
+
+const ColumnInfo* find(std::string_view word, ReportKind kind) {
+  const auto it = std::find_if(std::begin(kColumns), std::end(kColumns), [&](const ColumnInfo& info) {
+    return info.word == word && (kind == ReportKind::Show ? info.in_show : info.in_compare);
+  });
+  return it == std::end(kColumns) ? nullptr : it;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+Error refusal(std::string_view option, std::string_view text, const std::string& cause) {
+  return error("reading --" + std::string(option), text, cause);
+}
+
+std::string one_of(const std::vector<std::string>& words, std::string_view given) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return "is none of " + list + nearest_hint(given, words);
+}
+
+Error unknown_column(std::string_view text, const std::string& word, ReportKind kind) {
+  std::vector<std::string> words;
+  for (const ColumnInfo& info : kColumns)
+    if (!info.word.empty() && find(info.word, kind) == &info) words.emplace_back(info.word);
+  return refusal("columns", text, "'" + word + "' " + one_of(words, word));
+}
+
+}  // namespace
+
+bool ColumnChoice::has(ReportColumn column) const { return std::find(columns.begin(), columns.end(), column) != columns.end(); }
+
+ColumnChoice default_columns(ReportKind kind) {
+  if (kind == ReportKind::Compare) return *parse_display_format("arrow");
+  return {{ReportColumn::Group, ReportColumn::Threads, ReportColumn::Metric, ReportColumn::Value}};
+}
+
+Result<ColumnChoice> parse_display_format(std::string_view word) {
+  std::vector<std::string> words;
+  for (const FormatWord& known : formats()) {
+    if (known.word == word) return ColumnChoice{known.columns};
+    words.emplace_back(known.word);
+  }
+  return refusal("display-format", word, "it " + one_of(words, word));
+}
+
+Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind) {
+  const auto words = parse_names(lower(text), "columns");
+  if (!words) return words.error();
+  ColumnChoice choice{{}, true};
+  for (const std::string& word : *words) {
+    const ColumnInfo* info = find(word, kind);
+    if (!info) return unknown_column(text, word, kind);
+    choice.columns.push_back(info->column);
+  }
+  if (choice.has(ReportColumn::Arrow) && (choice.has(ReportColumn::Baseline) || choice.has(ReportColumn::Candidate)))
+    return refusal("columns", text, "'arrow' is baseline and candidate in one; name it or them");
+  return choice;
+}
+
+TextColumn text_column(ReportColumn column) {
+  const auto info =
+      std::find_if(std::begin(kColumns), std::end(kColumns), [&](const ColumnInfo& known) { return known.column == column; });
+  return {info->header, info->align, info->least, info->may_go};
+}
+
+}  // namespace ctprof
