@@ -46,6 +46,7 @@ int run(const Options& options) {
   const std::string& name = asks_help ? options.arguments.front() : options.verb;
   const auto verb = std::find_if(verbs().begin(), verbs().end(), [&](const Verb& known) { return known.name == name; });
   if (verb == verbs().end()) return unknown_verb(name);
+  if (options.json_schema && !asks_help && !options.help) return print_schema(name);
   return asks_help || options.help ? print(help_of(*verb)) : verb->run(options);
 }
 

@@ -48,6 +48,8 @@ constexpr std::array kOptions{
                "candidate, arrow, delta, %, rate, of-which"},
     OptionInfo{"wrap", nullptr, "show,compare", "on a terminal, break long cells into lines rather than shorten them"},
     OptionInfo{"format", "text|json|csv", kEvery, "for people or for programs; csv of show and compare alone"},
+    OptionInfo{"json-schema", nullptr, "capture,show,compare,metric-list,plugins",
+               "print the schema of what --format json prints, and do nothing else"},
     OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
     OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins",
                "exactly these plugins, or only what they filled"},
@@ -128,6 +130,7 @@ class Reader {
   void read_switches() {
     options_.help = has("help");
     options_.version = has("version");
+    options_.json_schema = has("json-schema");
     options_.wrap = has("wrap");
     options_.quiet = has("quiet");
     options_.sync = !has("no-sync");

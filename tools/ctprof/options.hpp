@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::string> arguments;  // files, mostly
   bool help = false;
   bool version = false;
+  bool json_schema = false;
 
   std::optional<std::vector<std::string>> plugins;  // --plugins: exactly these
   std::vector<std::string> plugin_path;

@@ -34,6 +34,9 @@ int run_metric_list(const Options& options);
 int run_plugins(const Options& options);
 int run_version(const Options& options);
 
+// What --json-schema prints for a verb that takes it.
+int print_schema(std::string_view verb);
+
 // Says on standard error, in one line, why nothing came of it; returns kFailed.
 int fail(const Error& error);
 int fail(std::string_view sentence);

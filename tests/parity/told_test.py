@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+"""What is told to programs: the JSON of each verb is what its schema says, and CSV says what JSON says.
+
+The files are those of recorded trees, and one of the live host with hostile names in it.
+"""
+
+import copy
+import csv
+import io
+import json
+import os
+import unittest
+
+import harness
+from json_schema import Validator
+
+AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
+KEYS_OF_ALL = ["cgroup", "pcomm", "comm"]
+
+
+def said(*words):
+    done = harness.run(*words)
+    if done.returncode != 0:
+        raise AssertionError(f"{words}: {done.stderr}")
+    return done.stdout
+
+
+def as_json(*words):
+    return json.loads(said(*words, "--format", "json"))
+
+
+def as_csv(*words):
+    return list(csv.DictReader(io.StringIO(said(*words, "--format", "csv", "--limit", "0"), newline=""), strict=True))
+
+
+def schema_of(verb):
+    return Validator(json.loads(said(verb, "--json-schema")))
+
+
+def group_of_csv(row):
+    return tuple(row[key] for key in KEYS_OF_ALL) if "cgroup" in row else row["group"]
+
+
+def group_of_json(row, axis):
+    """As CSV has it; the host has no thread and no process."""
+    if axis != "all":
+        return row["group"]
+    return tuple(row["group"]) if isinstance(row["group"], list) else (row["group"], "", "")
+
+
+def is_plain(group):
+    """Whether a name stands in CSV as in JSON: others are escaped there."""
+    return all(part.isascii() and part.isprintable() and "\\" not in part for part in ([group] if isinstance(group, str) else group))
+
+
+def is_map(value):
+    return isinstance(value, dict) and not value.keys() & {"min", "total"}
+
+
+def same(text, value):
+    """Whether a field of CSV says what JSON says; of objects, which CSV has as text, only that there is one."""
+    if isinstance(value, dict):
+        return text != ""
+    if isinstance(value, bool) or value is None:
+        return text == {True: "true", False: "false", None: ""}[value]
+    return float(text) == float(value) if isinstance(value, (int, float)) else text == value
+
+
+def figures_of_map(fields, values):
+    """{key: fields}: those columns that have a figure for each key have that of the key; one without key where there is none."""
+    keys = {key for value in values if value for key in value} or {""}
+    split = [name for name in ("value", "baseline", "candidate", "delta") if name in fields]
+    kept = {name: value for name, value in fields.items() if name not in ("unit", "pct")}  # JSON has these of the whole alone
+    return {key: kept | {name: (fields[name] or {}).get(key) for name in split} for key in keys}
+
+
+def lines_of(row, fields, maps):
+    """[(key, fields)]: what CSV has to say of one row of JSON."""
+    sides = [fields.get(name) for name in ("value", "baseline", "candidate")]
+    return figures_of_map(fields, sides).items() if row["metric"] in maps else [("", fields)]
+
+
+def coverage_fields(row, suffix=""):
+    coverage = row["coverage" + suffix]
+    return {"values" + suffix: coverage["values"], "rows" + suffix: coverage["rows"]}
+
+
+def expected_of_show(report):
+    for row in report["rows"]:
+        yield row, {"unit": row["unit"], "value": row["value"], "threads": row["threads"]} | coverage_fields(row)
+
+
+def expected_of_compare(report):
+    for row in report["rows"]:
+        names = ("unit", "baseline", "candidate", "delta", "pct", "threads_baseline", "threads_candidate")
+        fields = {"side": "both"} | {name: row[name] for name in names}
+        yield row, fields | coverage_fields(row, "_baseline") | coverage_fields(row, "_candidate")
+    for side in ("baseline", "candidate"):
+        for group in report[f"only_{side}"]:
+            for value in group["values"]:
+                fields = {"side": side, "unit": value["unit"], side: value["value"], f"threads_{side}": group["threads"]}
+                yield value | {"group": group["group"]}, fields
+
+
+def by_place(rows, axis):
+    """{(section, group, metric, key): fields}"""
+    maps = {row["metric"] for row, fields in rows for name in ("value", "baseline", "candidate") if is_map(fields.get(name))}
+    return {(row["section"], group_of_json(row, axis), row["metric"], key): fields
+            for row, its in rows for key, fields in lines_of(row, its, maps)}
+
+
+class Told(unittest.TestCase):
+    longMessage = False
+
+    @classmethod
+    def setUpClass(cls):
+        """Two recorded kernels, and this host with hostile names."""
+        scratch = harness.scratch()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.directory = scratch.name
+        harness.capture_tree("6.12", cls.path("a"))
+        harness.capture_tree("6.18", cls.path("b"))
+        with harness.Helper("SLEEPERS", cwd=cls.directory):
+            harness.capture(cls.path("live"))
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.directory, f"{name}.ctprof.zst")
+
+    def assert_none(self, wrong):
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
+
+    # ---- schemas
+
+    def test_the_validator_can_refuse(self):
+        validator = schema_of("show")
+        report = as_json("show", self.path("a"), "--limit", "5")
+        self.assert_none(validator.problems(report))
+
+        def spoilt(spoil):
+            other = copy.deepcopy(report)
+            spoil(other)
+            return validator.problems(other)
+
+        self.assertTrue(spoilt(lambda r: r.pop("rows")))
+        self.assertTrue(spoilt(lambda r: r["rows"][0].pop("unit")))
+        self.assertTrue(spoilt(lambda r: r["rows"][0].update(extra=1)))
+        self.assertTrue(spoilt(lambda r: r["rows"][0].update(threads=-1)))
+        self.assertTrue(spoilt(lambda r: r["rows"][0].update(group=["a", "b"])))
+        self.assertTrue(spoilt(lambda r: r["rows"][0].update(value=[1])))
+        self.assertTrue(spoilt(lambda r: r.update(schema="1")))
+
+    def test_show_and_compare(self):
+        show, compare = schema_of("show"), schema_of("compare")
+        for axis in AXES:
+            for name in ("a", "live"):
+                self.assert_none(show.problems(as_json("show", self.path(name), "--group-by", axis)))
+            for other in ("b", "live"):
+                pair = (self.path("a"), self.path(other), "--group-by", axis)
+                self.assert_none(compare.problems(as_json("compare", *pair)))
+                self.assert_none(compare.problems(as_json("compare", *pair, "--limit", "3")))
+
+    def test_other_verbs(self):
+        capture = harness.run("--rootfs", harness.fixture("6.12"), "capture", "-o", self.path("c"), "--format", "json")
+        self.assert_none(schema_of("capture").problems(json.loads(capture.stdout)))
+        self.assert_none(schema_of("metric-list").problems(as_json("metric-list")))
+        self.assert_none(schema_of("plugins").problems(as_json("plugins")))
+        self.assert_none(schema_of("plugins").problems(as_json("--rootfs", harness.fixture("6.12"), "plugins")))
+
+    # ---- CSV
+
+    def wrong_in_csv(self, axis, expected, *words):
+        report = as_json(*words, "--group-by", axis)
+        lines = as_csv(*words, "--group-by", axis)
+        places = by_place(list(expected(report)), axis)
+        found = {(line["section"], group_of_csv(line), line["metric"], line["key"]): line for line in lines}
+        if len(found) != len(lines):
+            yield f"{len(lines) - len(found)} lines are there twice"
+        for place in {p for p in places if is_plain(p[1])} ^ {p for p in found if is_plain(p[1])}:
+            yield f"{place} is in one of them alone"
+        for place in places.keys() & found.keys():
+            yield from (f"{place}: {name} is {found[place][name]!r}, not {value!r}" for name, value in places[place].items()
+                        if not same(found[place][name], value))
+
+    def test_csv_of_show(self):
+        for name in ("a", "live"):
+            for axis in AXES:
+                with self.subTest(file=name, axis=axis):
+                    self.assert_none(list(self.wrong_in_csv(axis, expected_of_show, "show", self.path(name))))
+
+    def test_csv_of_compare(self):
+        for other in ("b", "live"):
+            for axis in AXES:
+                with self.subTest(other=other, axis=axis):
+                    self.assert_none(list(self.wrong_in_csv(axis, expected_of_compare, "compare", self.path("a"), self.path(other))))
+
+    def test_csv_is_safe(self):
+        """Whatever names hold: UTF-8, one line each, and nothing that a terminal would obey."""
+        text = said("show", self.path("live"), "--group-by", "comm-exact", "--format", "csv")
+        text.encode()
+        self.assertTrue(all(c == "\n" or c.isprintable() for c in text), [c for c in text if not c.isprintable()][:5])
+        self.assertIn("\\x1b", text)
+
+
+if __name__ == "__main__":
+    harness.main()
