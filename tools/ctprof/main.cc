@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/nearest.hpp"
+#include "core/render/metric_help.hpp"
 #include "tools/ctprof/options.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -21,7 +22,7 @@ std::string overview() {
     name.resize(16, ' ');
     text += name + std::string(verb.summary) + "\n";
   }
-  return text + "\n`ctprof VERB --help` shows a verb's options.\n";
+  return text + "\n`ctprof VERB --help` shows a verb's options, `ctprof help METRIC` all that is known of a metric.\n";
 }
 
 std::string help_of(const Verb& verb) {
@@ -37,6 +38,18 @@ int unknown_verb(const std::string& given) {
   return fail("there is no verb '" + given + "'" + nearest_hint(given, names) + "; `ctprof --help` lists them");
 }
 
+// What is neither a verb nor a metric is answered with the nearest of both.
+int help_on_metric(const std::string& name, const Options& options) {
+  const auto registry = load_registry(options);
+  if (!registry) return fail(registry.error());
+  const std::string page = metric_help(*registry, name, {terminal_width() > 0 ? terminal_width() : 100, use_color(options)});
+  if (!page.empty()) return print(page);
+  auto names = known_metrics(*registry);
+  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+  return fail("there is no verb or metric '" + name + "'" + nearest_hint(name, names) +
+              "; `ctprof --help` lists verbs, `ctprof metric-list` metrics");
+}
+
 int run(const Options& options) {
   if (options.verb.empty() && options.help) return print(overview());
   if (options.verb.empty() && options.version) return run_version(options);
@@ -45,7 +58,7 @@ int run(const Options& options) {
   if (asks_help && options.arguments.empty()) return print(overview());
   const std::string& name = asks_help ? options.arguments.front() : options.verb;
   const auto verb = std::find_if(verbs().begin(), verbs().end(), [&](const Verb& known) { return known.name == name; });
-  if (verb == verbs().end()) return unknown_verb(name);
+  if (verb == verbs().end()) return asks_help ? help_on_metric(name, options) : unknown_verb(name);
   if (options.json_schema && !asks_help && !options.help) return print_schema(name);
   return asks_help || options.help ? print(help_of(*verb)) : verb->run(options);
 }
