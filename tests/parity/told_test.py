@@ -158,7 +158,7 @@ class Told(unittest.TestCase):
             for other in ("b", "live"):
                 pair = (self.path("a"), self.path(other), "--group-by", axis)
                 self.assert_none(compare.problems(as_json("compare", *pair)))
-                self.assert_none(compare.problems(as_json("compare", *pair, "--limit", "3")))
+                self.assert_none(compare.problems(as_json("compare", *pair, "--limit", "3", "--rate")))
 
     def test_other_verbs(self):
         capture = harness.run("--rootfs", harness.fixture("6.12"), "capture", "-o", self.path("c"), "--format", "json")
