@@ -9,20 +9,7 @@
 namespace ctprof {
 namespace {
 
-using Op = Expression::Op;
-
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-double calculate(Op op, double a, double b) {
-  switch (op) {
-    case Op::Add: return a + b;
-    case Op::Subtract: return a - b;
-    case Op::Multiply: return a * b;
-    case Op::Divide: return b == 0 ? kNone : a / b;
-    case Op::Max: return std::isnan(a) || std::isnan(b) ? kNone : std::max(a, b);
-    default: return kNone;
-  }
-}
 
 // What is taken off the top of a stack.
 template <class T>
@@ -47,19 +34,34 @@ const std::string* joined(Op op, const std::string& a, const std::string& b) {
 
 }  // namespace
 
-Result<Expression> Expression::parse(std::string_view text) { return ExpressionParser(text).parse(); }
+double calculate(Op op, double a, double b) {
+  switch (op) {
+    case Op::Add: return a + b;
+    case Op::Subtract: return a - b;
+    case Op::Multiply: return a * b;
+    case Op::Divide: return b == 0 ? kNone : a / b;
+    case Op::Max: return std::isnan(a) || std::isnan(b) ? kNone : std::max(a, b);
+    default: return kNone;
+  }
+}
+
+Result<Expression> Expression::parse(std::string_view text) {
+  auto program = ExpressionParser(text, Grammar::Formula).parse("reading expression");
+  if (!program) return program.error();
+  return Expression(std::move(*program));
+}
 
 double Expression::evaluate(std::span<const double> values) const {
   const bool nothing = !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
   if (nothing) return kNone;
   std::vector<double> stack;
-  stack.reserve(steps_.size());
-  for (const Step& step : steps_) {
+  stack.reserve(program_.steps.size());
+  for (const Program::Step& step : program_.steps) {
     if (step.op == Op::Number) {
       stack.push_back(step.number);
     } else if (step.op == Op::Input) {
-      const double value = values[step.input];
-      stack.push_back(std::isnan(value) && inputs_[step.input].optional ? 0 : value);
+      const double value = values[step.index];
+      stack.push_back(std::isnan(value) && inputs()[step.index].optional ? 0 : value);
     } else if (step.op == Op::Negate) {
       stack.back() = -stack.back();
     } else {
@@ -72,15 +74,15 @@ double Expression::evaluate(std::span<const double> values) const {
 
 Result<std::string> Expression::unit(std::span<const std::string> units) const {
   std::vector<std::string> stack;
-  for (const Step& step : steps_) {
+  for (const Program::Step& step : program_.steps) {
     if (step.op == Op::Number) {
       stack.emplace_back(kAny);
     } else if (step.op == Op::Input) {
-      stack.push_back(units[step.input]);
+      stack.push_back(units[step.index]);
     } else if (step.op != Op::Negate) {
       const std::string right = pop(stack), left = pop(stack);
       const std::string* both = joined(step.op, left, right);
-      if (!both) return error("checking units of", text_, "'" + left + "' and '" + right + "' do not go together");
+      if (!both) return error("checking units of", program_.text, "'" + left + "' and '" + right + "' do not go together");
       stack.push_back(*both);
     }
   }

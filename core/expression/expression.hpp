@@ -7,32 +7,30 @@
 // and depth, and evaluating it cannot fail.
 //
 // What is here:   reading, evaluating, the unit that comes out.
-// What is not:    where inputs come from (compare/derived.hpp).
+// What is not:    where inputs come from (compare/rollup.hpp); what holds or does not (condition.hpp).
 
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/expression/program.hpp"
 
 namespace ctprof {
 
 class Expression {
  public:
-  struct Input {
-    std::string name;
-    bool optional = false;
-  };
+  using Input = Program::Input;
 
   // The error quotes the expression and says where it stops making sense.
   static Result<Expression> parse(std::string_view text);
 
   // What it reads, each name once, in order of appearance.
-  std::span<const Input> inputs() const { return inputs_; }
+  std::span<const Input> inputs() const { return program_.inputs; }
 
   // One value for each input, NaN where it is missing; NaN for no value. REQUIRES: as many as there are inputs.
   double evaluate(std::span<const double> values) const;
@@ -41,20 +39,13 @@ class Expression {
   // bare numbers multiply and divide another unit. REQUIRES: as many as there are inputs.
   Result<std::string> unit(std::span<const std::string> units) const;
 
-  // The steps of evaluation, operands before their operator.
-  enum class Op : std::uint8_t { Number, Input, Negate, Add, Subtract, Multiply, Divide, Max };
-  struct Step {
-    Op op;
-    std::uint32_t input = 0;
-    double number = 0;
-  };
-
  private:
-  friend class ExpressionParser;
-  std::string text_;
-  std::vector<Input> inputs_;
-  std::vector<Step> steps_;
+  explicit Expression(Program program) : program_(std::move(program)) {}
+  Program program_;
 };
+
+// What an operator between two numbers makes of them: NaN where one is missing, or a zero would divide.
+double calculate(Op op, double a, double b);
 
 // The names that an expression reads; none for one that makes no sense.
 std::vector<std::string> inputs_of(std::string_view expression);

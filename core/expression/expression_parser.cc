@@ -6,26 +6,9 @@
 namespace ctprof {
 namespace {
 
-using Op = Expression::Op;
-
 // Longer or deeper than anyone writes; short of what would hurt.
 constexpr std::size_t kMostText = 4096;
 constexpr int kMostDepth = 64;
-
-struct Operator {
-  char sign;
-  int precedence;
-  Op op;
-};
-// The two-sided operators. To add one, add a line.
-constexpr Operator kOperators[] = {{'+', 1, Op::Add}, {'-', 1, Op::Subtract}, {'*', 2, Op::Multiply}, {'/', 2, Op::Divide}};
-
-const Operator* find_operator(std::string_view text) {
-  if (text.empty()) return nullptr;
-  const auto it =
-      std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& o) { return o.sign == text.front(); });
-  return it == std::end(kOperators) ? nullptr : it;
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -33,13 +16,23 @@ bool goes_on(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
 
 }  // namespace
 
-Result<Expression> ExpressionParser::parse() {
+Result<Program> ExpressionParser::parse(std::string_view deed) {
   const std::string_view whole = rest_;
   if (whole.size() > kMostText) fail("it is too long");
   if (why_.empty() && sum(1) && !rest_.empty()) fail("an operator was expected");
   if (why_.empty()) return std::move(made_);
   const std::size_t at = whole.size() - rest_.size() + 1;
-  return error("reading expression", whole.substr(0, kMostText), why_ + " at character " + std::to_string(at));
+  return error(deed, whole.substr(0, kMostText), why_ + " at character " + std::to_string(at));
+}
+
+const Operator* ExpressionParser::find_operator() const {
+  const auto it = std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& known) {
+    if (grammar_ == Grammar::Formula && known.operands != Operands::Numbers) return false;
+    const std::size_t size = known.sign.size();
+    const bool is_word = begins_name(known.sign.front());
+    return rest_.starts_with(known.sign) && !(is_word && rest_.size() > size && goes_on(rest_[size]));
+  });
+  return it == std::end(kOperators) ? nullptr : it;
 }
 
 // Operands joined by operators that bind at least so tightly.
@@ -47,12 +40,19 @@ bool ExpressionParser::sum(int least_precedence) {
   if (!operand()) return false;
   while (true) {
     skip_blanks();
-    const Operator* found = find_operator(rest_);
+    const Operator* found = find_operator();
     if (!found || found->precedence < least_precedence) return true;
-    rest_.remove_prefix(1);
-    if (!sum(found->precedence + 1)) return false;
-    push(found->op);
+    rest_.remove_prefix(found->sign.size());
+    if (!right_side(*found)) return false;
   }
+}
+
+bool ExpressionParser::right_side(const Operator& found) {
+  if (found.operands == Operands::Pattern) return pattern();
+  if (found.operands == Operands::Path) return path();
+  if (!sum(found.precedence + 1)) return false;
+  push(found.op);
+  return true;
 }
 
 bool ExpressionParser::operand() {
@@ -64,6 +64,12 @@ bool ExpressionParser::operand() {
   } else if (take('-')) {
     read = operand();
     push(Op::Negate);
+  } else if (grammar_ == Grammar::Condition && take('!')) {
+    read = operand();
+    push(Op::Not);
+  } else if (std::string text; grammar_ == Grammar::Condition && take_text(false, text)) {
+    read = why_.empty();
+    push(Op::Text, add_text(std::move(text)));
   } else if (!rest_.empty() && begins_name(rest_.front())) {
     read = name();
   } else {
@@ -80,7 +86,7 @@ bool ExpressionParser::name() {
   if (word == "max" && take('(')) return max();
   const bool optional = !rest_.empty() && rest_.front() == '?';
   if (optional) rest_.remove_prefix(1);
-  made_.steps_.push_back({Op::Input, input(word, optional)});
+  push(Op::Input, input(word, optional));
   return true;
 }
 
@@ -96,15 +102,72 @@ bool ExpressionParser::max() {
 bool ExpressionParser::number() {
   double value = 0;
   const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value, std::chars_format::fixed);
-  if (problem != std::errc{} || !is_digit(rest_.front())) return fail("a name, a number or '(' was expected");
+  if (problem != std::errc{} || !is_digit(rest_.front()))
+    return fail(grammar_ == Grammar::Formula ? "a name, a number or '(' was expected"
+                                             : "a name, a number, a text or '(' was expected");
   rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-  made_.steps_.push_back({Op::Number, 0, value});
+  made_.steps.push_back({Op::Number, 0, value});
   return true;
+}
+
+// The right side of =~, which is always written out.
+bool ExpressionParser::pattern() {
+  skip_blanks();
+  std::string text;
+  const std::string_view before = rest_;
+  if (!take_text(true, text)) return fail("a pattern in double quotes was expected");
+  if (!why_.empty()) return false;
+  auto parsed = Pattern::parse(text);
+  if (!parsed) {
+    rest_ = before;
+    return fail("a pattern in which " + parsed.error().text);
+  }
+  push(Op::Matches, static_cast<std::uint32_t>(made_.patterns.size()));
+  made_.patterns.push_back(std::move(*parsed));
+  return true;
+}
+
+// The right side of `under`; a slash at its end says nothing.
+bool ExpressionParser::path() {
+  skip_blanks();
+  std::string text;
+  const std::string_view before = rest_;
+  if (!take_text(false, text) || !text.starts_with('/')) {
+    rest_ = before;
+    return fail("a path in double quotes that begins with / was expected");
+  }
+  while (text.ends_with('/')) text.pop_back();
+  push(Op::Under, add_text(std::move(text)));
+  return why_.empty();
+}
+
+// What stands in double quotes, of which a backslash takes one in. Other backslashes are the pattern's business where it is one. False,
+// and nothing is read, where no quote opens.
+bool ExpressionParser::take_text(bool is_pattern, std::string& out) {
+  if (rest_.empty() || rest_.front() != '"') return false;
+  std::size_t at = 1;
+  for (; at < rest_.size() && rest_[at] != '"'; ++at) {
+    if (rest_[at] == '\\' && at + 1 < rest_.size()) {
+      const char next = rest_[at + 1];
+      if (is_pattern && next != '"') out += '\\';
+      if (!is_pattern && next != '"' && next != '\\') out += '\\';
+      ++at;
+    }
+    out += rest_[at];
+  }
+  if (at >= rest_.size()) return fail("the text that begins here has no end"), true;
+  rest_.remove_prefix(at + 1);
+  return true;
+}
+
+std::uint32_t ExpressionParser::add_text(std::string text) {
+  made_.texts.push_back(std::move(text));
+  return static_cast<std::uint32_t>(made_.texts.size() - 1);
 }
 
 // A name that is asked for in both ways is needed.
 std::uint32_t ExpressionParser::input(std::string_view name, bool optional) {
-  auto& inputs = made_.inputs_;
+  auto& inputs = made_.inputs;
   const auto known = std::find_if(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; });
   const auto index = static_cast<std::uint32_t>(known - inputs.begin());
   if (known == inputs.end()) inputs.push_back({std::string(name), optional});

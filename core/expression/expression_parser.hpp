@@ -1,35 +1,48 @@
 // Reading an expression: precedence climbing over a handful of operators.
+//
+// One grammar for all; formulas have no more of it than makes a number. Whether operands go together is condition.cc's business.
 
 #pragma once
 
 #include <string_view>
 
-#include "core/expression/expression.hpp"
+#include "core/expression/operators.hpp"
+#include "core/expression/program.hpp"
 
 namespace ctprof {
 
+enum class Grammar : std::uint8_t { Formula, Condition };
+
 class ExpressionParser {
  public:
-  explicit ExpressionParser(std::string_view text) : rest_(text) { made_.text_ = text; }
+  ExpressionParser(std::string_view text, Grammar grammar) : rest_(text), grammar_(grammar) { made_.text = text; }
 
-  Result<Expression> parse();
+  // The error begins with the deed.
+  Result<Program> parse(std::string_view deed);
 
  private:
   // Each of these reads one piece, appends its steps, and is false once anything went wrong.
   bool sum(int least_precedence);
+  bool right_side(const Operator& found);
   bool operand();
   bool name();
   bool number();
   bool max();
+  bool pattern();
+  bool path();
 
   bool fail(std::string_view why);
   bool take(char c);
+  bool take_text(bool is_pattern, std::string& out);
   void skip_blanks();
+  const Operator* find_operator() const;
   std::uint32_t input(std::string_view name, bool optional);
-  void push(Expression::Op op) { made_.steps_.push_back({op}); }
+  std::uint32_t add_text(std::string text);
+  void push(Op op, std::uint32_t index = 0) { made_.steps.push_back({op, index}); }
 
   std::string_view rest_;
-  Expression made_;
+  Grammar grammar_;
+  Program made_;
   std::string why_;
   int depth_ = 0;
 };

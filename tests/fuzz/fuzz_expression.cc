@@ -1,0 +1,51 @@
+// Any bytes as a formula and as a condition: no crash, and what was accepted can be decided, with values and without.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "core/expression/condition.hpp"
+#include "core/expression/expression.hpp"
+
+namespace {
+
+using ctprof::Condition;
+
+// Texts where the name begins with a letter of the first half, numbers elsewhere.
+Condition::Value value_of(std::string_view name) {
+  if (name.front() < 'm') return {Condition::Kind::Text, 0, "nginx: worker/0"};
+  return {Condition::Kind::Number, static_cast<double>(name.size())};
+}
+
+void decide(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading");
+  if (!condition) return;
+  std::vector<Condition::Value> values;
+  std::vector<Condition::Kind> kinds;
+  for (const auto& input : condition->inputs()) {
+    values.push_back(value_of(input.name));
+    kinds.push_back(values.back().kind);
+  }
+  if (condition->check(kinds)) condition->holds(values);
+}
+
+void compute(std::string_view text) {
+  const auto expression = ctprof::Expression::parse(text);
+  if (!expression) return;
+  const std::size_t inputs = expression->inputs().size();
+  expression->evaluate(std::vector<double>(inputs, 2.5));
+  expression->evaluate(std::vector<double>(inputs, std::numeric_limits<double>::quiet_NaN()));
+  if (const auto unit = expression->unit(std::vector<std::string>(inputs, "ns")); unit && unit->empty()) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  compute(text);
+  decide(text);
+  return 0;
+}

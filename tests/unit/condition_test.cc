@@ -1,0 +1,149 @@
+// Conditions: what holds, what is missing, which operands go together, and what is refused.
+
+#define BOOST_TEST_MODULE condition
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "core/expression/condition.hpp"
+#include "core/expression/expression.hpp"
+
+namespace ctprof {
+namespace {
+
+using Kind = Condition::Kind;
+using Value = Condition::Value;
+
+const std::map<std::string, Value> kKnown{{"one", {Kind::Number, 1}},
+                                          {"two", {Kind::Number, 2}},
+                                          {"nice", {Kind::Number, -5}},
+                                          {"comm", {Kind::Text, 0, "nginx: worker"}},
+                                          {"nothing", {Kind::Text, 0, ""}},
+                                          {"quoted", {Kind::Text, 0, "a\"b\\c"}},
+                                          {"cgroup", {Kind::Text, 0, "/system.slice/a.service"}}};
+
+bool holds(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading");
+  BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
+  std::vector<Value> values;
+  for (const auto& input : condition->inputs()) values.push_back(kKnown.contains(input.name) ? kKnown.at(input.name) : Value{});
+  return condition->holds(values);
+}
+
+std::string refusal(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading --where");
+  if (!condition) return condition.error().text;
+  std::vector<Kind> kinds;
+  for (const auto& input : condition->inputs()) kinds.push_back(kKnown.at(input.name).kind);
+  const auto sound = condition->check(kinds);
+  return sound ? "" : sound.error().text;
+}
+
+BOOST_AUTO_TEST_CASE(numbers) {
+  for (const char* text : {"one < 2", "one <= 1", "two > one", "two>=2", "nice == -5", "one != two", "-nice == 5", "1 == 1",
+                           "one + two * 2 == 5", "max(one, two) / 2 == 1", "(one + two) * 2 == 6", "two - one - one == 0"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {"one < 1", "one <= 0", "one > two", "nice == 5", "one != 1", "one / (two - 2) == 0"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(texts) {
+  for (const char* text : {R"(comm == "nginx: worker")", R"(comm != "nginx")", R"(nothing == "")", R"(quoted == "a\"b\\c")",
+                           R"("nginx: worker" == comm)"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {R"(comm == "nginx")", R"(comm != "nginx: worker")", R"(quoted == "ab")"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(patterns) {
+  for (const char* text :
+       {R"(comm =~ "^nginx")", R"(comm =~ "work")", R"(comm =~ "r$")", R"(comm =~ "^(apache|nginx): \w+$")", R"(comm =~ "")",
+        R"(nothing =~ "^$")", R"(quoted =~ "\"")", R"(quoted =~ "\\c$")", R"(cgroup =~ "\.slice/")"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {R"(comm =~ "^worker")", R"(comm =~ "nginx$")", R"(cgroup =~ "systemX.slice")", R"(nothing =~ ".")"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(paths) {
+  for (const char* text : {R"(cgroup under "/system.slice")", R"(cgroup under "/system.slice/")", R"(cgroup under "/")",
+                           R"(cgroup under "/system.slice/a.service")"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {R"(cgroup under "/system")", R"(cgroup under "/system.slice/a.service/b")", R"(nothing under "/")"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(logic) {
+  for (const char* text : {"one == 1 && two == 2", "one == 2 || two == 2", "!(one == 2)", "!!(one == 1)",
+                           "one == 1 || one == 2 && two == 3", "!(one == 1) || two == 2", "one==1&&!(two==1)"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {"one == 1 && two == 3", "(one == 1 || one == 2) && two == 3", "!(one == 1)"})
+    BOOST_TEST(!holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing_makes_a_comparison_false) {
+  for (const char* text : {"gone == 1", "gone != 1", "gone < 1", "gone == gone", "gone + one > 0", "gone =~ \"\"", "gone == \"\"",
+                           "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1"})
+    BOOST_TEST(!holds(text), text);
+  for (const char* text : {"gone? == 0", "gone? + one == 1", "!(gone == 1)", "gone == 1 || one == 1"})
+    BOOST_TEST(holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {
+  BOOST_TEST(refusal("one") == "reading --where 'one': it says a value, not what should hold of it");
+  BOOST_TEST(refusal("one + 1") == "reading --where 'one + 1': it says a value, not what should hold of it");
+  BOOST_TEST(refusal("comm == 1") == "reading --where 'comm == 1': '==' needs two numbers or two texts");
+  BOOST_TEST(refusal("comm < \"x\"") == "reading --where 'comm < \"x\"': '<' needs a number on either side");
+  BOOST_TEST(refusal("comm + 1 == 2").ends_with("'+' needs a number on either side"));
+  BOOST_TEST(refusal("one =~ \"1\"").ends_with("'=~' needs a text on its left"));
+  BOOST_TEST(refusal("one under \"/\"").ends_with("'under' needs a text on its left"));
+  BOOST_TEST(refusal("one && two").ends_with("'&&' needs a condition on either side"));
+  BOOST_TEST(refusal("one < two < 3").ends_with("'<' needs a number on either side"));
+  BOOST_TEST(refusal("!one == 1").ends_with("'!' needs a condition after it, in parentheses"));
+  BOOST_TEST(refusal("-comm == 1").ends_with("'-' needs a number after it"));
+  BOOST_TEST(refusal("max(comm, 1) == 1").ends_with("'max' needs numbers"));
+  BOOST_TEST(refusal("comm? == \"x\"").ends_with("'comm' is a text, and none counts as zero"));
+  BOOST_TEST(refusal("one == 1") == "");
+}
+
+BOOST_AUTO_TEST_CASE(refusals_say_where) {
+  BOOST_TEST(refusal("") == "reading --where '': a name, a number, a text or '(' was expected at character 1");
+  BOOST_TEST(refusal("one = 1") == "reading --where 'one = 1': an operator was expected at character 5");
+  BOOST_TEST(refusal("comm == \"x") == "reading --where 'comm == \"x': the text that begins here has no end at character 9");
+  BOOST_TEST(refusal("comm == \"x\\\"") != "");
+  BOOST_TEST(refusal("comm =~ x").ends_with("a pattern in double quotes was expected at character 9"));
+  BOOST_TEST(refusal("comm =~ \"[x\"").ends_with("a pattern in which a '[' has no ']' at character 9"));
+  BOOST_TEST(refusal("comm =~ \"a)(b\"").find("a parenthesis has no other") != std::string::npos);
+  BOOST_TEST(refusal("cgroup under \"x\"").ends_with("a path in double quotes that begins with / was expected at character 14"));
+  BOOST_TEST(refusal("comm undertaker \"x\"").ends_with("an operator was expected at character 6"));
+  BOOST_TEST(refusal("(one == 1") != "");
+  BOOST_TEST(refusal("one == 1 &&") != "");
+  BOOST_TEST(refusal("comm == 'x'") != "");
+  BOOST_TEST(refusal(std::string(1000, '!') + "(one == 1)").find("too deeply") != std::string::npos);
+}
+
+// What files carry stays what it was.
+BOOST_AUTO_TEST_CASE(formulas_have_nothing_of_this) {
+  for (const char* text : {"a < b", "a == b", "a && b", "!a", "\"x\"", "a =~ \"x\"", "a under \"/\"", "max(a, b) > 1"})
+    BOOST_TEST(!Expression::parse(text), text);
+  BOOST_TEST(inputs_of("under + underworld").size() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(no_pattern_hangs) {
+  const std::string name = std::string(4096, 'a') + "b";
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* pattern : {"(a+)+$", "(a|aa)+$", "(a|a)*c$", "(.*a){20}c", "((a*)*)*c"}) {
+    const auto parsed = Pattern::parse(pattern);
+    BOOST_REQUIRE_MESSAGE(parsed, pattern);
+    BOOST_TEST(!parsed->matches(name), pattern);
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(20)));
+  BOOST_TEST(Pattern::parse("(a)\\1").error().text == "back-references are not supported");
+  BOOST_TEST(Pattern::parse("(?=.*a)b").error().text == "lookahead is not supported");
+  BOOST_TEST(Pattern::parse("((a{100}){100}){100}").error().text == "it is too large");
+  BOOST_TEST(Pattern::parse(std::string(5000, '(')).error().text == "it is too long");
+  BOOST_TEST(Pattern::parse("\\(?=[(?=]")->matches("=("));
+}
+
+}  // namespace
+}  // namespace ctprof
