@@ -46,13 +46,16 @@ std::vector<std::string> in_order(const Known& known) {
 // The distinct names in some columns of all sides, and which of them each cell has. A cell without a name has the empty one.
 class Names {
  public:
-  std::vector<std::uint32_t> take(const Snapshot& snapshot, const Table& table, std::string_view name) {
+  // Rows that are not kept have none, and no say in what names have in common.
+  std::vector<std::uint32_t> take(const Snapshot& snapshot, const Table& table, std::string_view name, const Kept& kept) {
     const Column* column = table.find(name);
-    if (!column || column->def().storage != Storage::String) return std::vector<std::uint32_t>(table.rows, index_of(known_, {}));
-    std::vector<std::uint32_t> of_row(table.rows), of_id(snapshot.pools->texts.size(), kNoGroup);
-    const auto ids = column->ids();
-    for (std::size_t row = 0; row < of_row.size(); ++row)
-      of_row[row] = column->has_value(row) ? of_text(of_id, ids[row], *snapshot.pools) : index_of(known_, {});
+    if (column && column->def().storage != Storage::String) column = nullptr;
+    std::vector<std::uint32_t> of_row(table.rows, kNoGroup), of_id(snapshot.pools->texts.size(), kNoGroup);
+    for (std::size_t row = 0; row < of_row.size(); ++row) {
+      if (!kept.empty() && !kept[row]) continue;
+      const bool has_name = column && column->has_value(row);
+      of_row[row] = has_name ? of_text(of_id, column->ids()[row], *snapshot.pools) : index_of(known_, {});
+    }
     return of_row;
   }
 
@@ -99,14 +102,15 @@ void unite(Keyed& keyed) {
   keyed.keys = in_order(known);
 }
 
-Keyed key_column(std::span<const Snapshot* const> sides, std::string_view column, const Spec& spec) {
+Keyed key_column(std::span<const Snapshot* const> sides, std::string_view column, const Spec& spec, std::span<const Kept> kept) {
   Keyed keyed;
   Names names;
-  for (const Snapshot* side : sides) {
-    keyed.threads.push_back(names.take(*side, side->threads(), column));
-    const Table& cgroups = side->table(Entity::Cgroup);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const Snapshot& side = *sides[i];
+    keyed.threads.push_back(names.take(side, side.threads(), column, kept.empty() ? Kept{} : kept[i]));
+    const Table& cgroups = side.table(Entity::Cgroup);
     const bool has_room = spec.group_by == GroupBy::Cgroup;
-    keyed.cgroups.push_back(has_room ? names.take(*side, cgroups, kCgroupPath) : Rows(cgroups.rows, kNoGroup));
+    keyed.cgroups.push_back(has_room ? names.take(side, cgroups, kCgroupPath, {}) : Rows(cgroups.rows, kNoGroup));
   }
   keyed.keys = keys_of(names.all(), column, spec);
   unite(keyed);
@@ -121,6 +125,7 @@ void combine(Keyed& keyed, const Keyed& other) {
     for (std::size_t row = 0; row < keyed.threads[side].size(); ++row) {
       std::uint32_t& own = keyed.threads[side][row];
       const std::uint32_t its = other.threads[side][row];
+      if (own == kNoGroup) continue;
       const auto [place, is_new] = known.try_emplace(std::uint64_t{own} << 32 | its, static_cast<std::uint32_t>(keys.size()));
       if (is_new) keys.push_back(keyed.keys[own] + kBetweenParts + other.keys[its]);
       own = place->second;
@@ -191,6 +196,24 @@ SideGroups finish(const Snapshot& snapshot, std::vector<std::uint32_t> of_thread
   return side;
 }
 
+// Empties the groups that --where leaves out; of the host there is nothing to leave out.
+void drop_groups(Grouping& grouping, const Where& where) {
+  std::vector<bool> stays;
+  for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
+    std::vector<std::uint64_t> threads;
+    for (std::size_t side = 0; side < grouping.sides.size(); ++side)
+      if (grouping.has(side, group)) threads.push_back(grouping.sides[side].threads(group));
+    stays.push_back(keeps_group(where, readable_key(grouping.names[group]), threads));
+  }
+  for (SideGroups& side : grouping.sides)
+    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup}) {
+      auto& of_row = side.of_row[static_cast<std::size_t>(entity)];
+      for (std::uint32_t& group : of_row)
+        if (group != kNoGroup && !stays[group]) group = kNoGroup;
+      side.rows_of[static_cast<std::size_t>(entity)] = count_rows(of_row, grouping.names.size());
+    }
+}
+
 }  // namespace
 
 const std::string& Grouping::name(Entity entity, std::uint32_t group) const {
@@ -208,14 +231,24 @@ std::vector<std::string_view> key_parts(std::string_view name) {
   }
 }
 
-Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec) {
+std::string readable_key(std::string_view name) {
+  std::string text;
+  for (const std::string_view part : key_parts(name)) {
+    if (part.data() != name.data()) text += " > ";
+    text += part;
+  }
+  return text;
+}
+
+Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec, std::span<const Kept> kept) {
   const Axis& axis = axis_of(spec.group_by);
-  Keyed keyed = key_column(sides, axis.columns.front(), spec);
-  for (std::size_t i = 1; i < axis.columns.size(); ++i) combine(keyed, key_column(sides, axis.columns[i], spec));
+  Keyed keyed = key_column(sides, axis.columns.front(), spec, kept);
+  for (std::size_t i = 1; i < axis.columns.size(); ++i) combine(keyed, key_column(sides, axis.columns[i], spec, kept));
   sort_keys(keyed);
   Grouping grouping{std::move(keyed.keys), {}};
   for (std::size_t side = 0; side < sides.size(); ++side)
     grouping.sides.push_back(finish(*sides[side], std::move(keyed.threads[side]), std::move(keyed.cgroups[side]), grouping));
+  if (!spec.where.groups.empty()) drop_groups(grouping, spec.where);
   return grouping;
 }
 

@@ -50,7 +50,10 @@ struct Grouping {
 
 // The parts of a group's name: one, or under `all` its cgroup, process and thread.
 std::vector<std::string_view> key_parts(std::string_view name);
+// A name of several parts in one line: "cgroup > process > thread".
+std::string readable_key(std::string_view name);
 
-Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec);
+// Threads that are not kept are in no group, and neither are processes whose leader is not. REQUIRES: `kept` is of all sides or of none.
+Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec, std::span<const Kept> kept = {});
 
 }  // namespace ctprof

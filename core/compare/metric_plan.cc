@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "core/base/nearest.hpp"
+#include "core/compare/derive.hpp"
+#include "core/compare/fail_on.hpp"
 #include "core/compare/section.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/tags.hpp"
@@ -261,8 +263,6 @@ Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides,
   return {};
 }
 
-bool has_number(const PlannedMetric& metric) { return metric.expression || (metric.rule && metric.rule->number); }
-
 Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys) {
   for (const SortKey& key : keys) {
     if (key.by != SortKey::By::Metric) continue;
@@ -271,7 +271,7 @@ Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys
       Error error = unknown_metric(plan, key.metric);
       return Error{"sorting: " + error.text};
     }
-    if (!has_number(*metric)) return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
+    if (!metric->has_number()) return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
   }
   return {};
 }
@@ -285,8 +285,10 @@ const PlannedMetric* MetricPlan::find(std::string_view name) const {
 
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
+  if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();
   if (auto sortable = check_sort(plan, spec.sort); !sortable) return sortable.error();
+  if (auto sound = check_fail_on(spec.fail_on, plan); !sound) return sound.error();
   return plan;
 }
 

@@ -39,6 +39,9 @@ struct PlannedMetric {
   std::optional<Expression> expression;             // of a derived metric
   std::vector<std::optional<std::size_t>> inputs;   // of the expression: which metric, or none here
   bool shown = true;                                // or is it only the input of one that is
+
+  // Whether a group's value is one number.
+  bool has_number() const { return expression || (rule && rule->number); }
 };
 
 struct MetricPlan {

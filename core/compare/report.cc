@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/compare/fail_on.hpp"
 #include "core/compare/section.hpp"
 
 namespace ctprof {
@@ -24,10 +25,10 @@ bool is_zero(const ctprof_number& number) { return has_value(number) && as_doubl
 
 }  // namespace
 
-Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics)
+Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, std::span<const Kept> kept)
     : sides(given.begin(), given.end()),
       spec(wanted),
-      grouping(group_rows(sides, spec)),
+      grouping(group_rows(sides, spec, kept)),
       plan(std::move(metrics)),
       rollup(sides, grouping, plan),
       changes(rollup, plan),
@@ -43,11 +44,17 @@ Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted,
 Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
   auto plan = plan_metrics(sides, spec, knowledge);
   if (!plan) return plan.error();
-  return Report(std::make_unique<Whole>(sides, spec, std::move(*plan)));
+  const auto kept = kept_threads(sides, spec.where);
+  if (!kept) return kept.error();
+  if (std::string words = kept_in_words(*kept); !words.empty()) plan->notes.push_back(std::move(words));
+  return Report(std::make_unique<Whole>(sides, spec, std::move(*plan), *kept));
 }
 
 Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {
-  if (sides().size() == 2) find_one_sided();
+  if (sides().size() == 2) {
+    find_one_sided();
+    find_failed();
+  }
   find_absent();
   for (const PlannedMetric& metric : metrics()) {
     const bool known =
@@ -95,6 +102,16 @@ void Report::find_one_sided() {
       if (only_[side].groups.size() < limit) only_[side].groups.push_back(group);
     only_[side].cut = found[side].size() - only_[side].groups.size();
   }
+}
+
+void Report::find_failed() {
+  failed_.name = "failed";
+  std::vector<RankedRow> found;
+  for (const RowAt row : failed_rows(spec().fail_on, whole_->plan, grouping(), changes(), rollup()))
+    found.push_back(whole_->order.ranked(row, nullptr));
+  const std::size_t all = found.size();
+  failed_.rows = whole_->order.sorted(std::move(found), spec().limit);
+  failed_.cut = all - failed_.rows.size();
 }
 
 void Report::fill_section(Section& section) const {

@@ -74,6 +74,8 @@ class Report {
   const std::vector<Section>& sections() const { return sections_; }
   const OneSided& only(std::size_t side) const { return only_[side]; }
   const std::vector<Absent>& absent() const { return absent_; }
+  // The rows that --fail-on picks out, whatever else is shown; of all sections together.
+  const Section& failed() const { return failed_; }
 
   // The metrics of one group on one side that have a value, by their share of the metric's total, the largest first.
   std::vector<std::uint32_t> weightiest(std::size_t side, std::uint32_t group) const;
@@ -81,7 +83,7 @@ class Report {
  private:
   // What rows refer to, at an address that stays.
   struct Whole {
-    Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics);
+    Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, std::span<const Kept> kept);
     std::vector<const Snapshot*> sides;
     Spec spec;
     Grouping grouping;
@@ -98,6 +100,7 @@ class Report {
   explicit Report(std::unique_ptr<Whole> whole);
   void find_absent();
   void find_one_sided();
+  void find_failed();
   void fill_section(Section& section) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
@@ -107,6 +110,7 @@ class Report {
   std::array<OneSided, kMostSides> only_;
   std::vector<Absent> absent_;
   std::vector<bool> is_absent_;  // by metric
+  Section failed_;
 };
 
 }  // namespace ctprof

@@ -13,6 +13,9 @@
 
 #include "core/base/result.hpp"
 #include "core/compare/cgroup_key.hpp"
+#include "core/compare/where.hpp"
+#include "core/expression/condition.hpp"
+#include "core/registry/metric_def.hpp"
 
 namespace ctprof {
 
@@ -53,6 +56,9 @@ struct Spec {
   std::size_t limit = 0;                // rows per section; 0: all
   bool rate = false;                    // also differences per second
   bool moved_only = false;              // leaves out (and counts) rows that did not change, or under show are zero
+  Where where{};                        // which threads and groups alone
+  std::vector<DerivedDef> derive{};     // metrics beside those of the files
+  std::vector<Condition> fail_on{};     // of compare: what rows are to be picked out
 };
 
 }  // namespace ctprof

@@ -24,6 +24,7 @@ class Writer {
     for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
     text_member("group_by", name(report_->spec().group_by));
     write_rows();
+    if (!report_->spec().fail_on.empty()) write_failed();
     if (compares_) {
       write_one_sided(0);
       write_one_sided(1);
@@ -91,15 +92,26 @@ class Writer {
     for (const Section& section : report_->sections())
       for (const RowAt row : section.rows) {
         comma();
-        compares_ ? write_change(section, row) : write_value(section, row);
+        compares_ ? write_change(row) : write_value(row);
         flush();
       }
     close(']');
   }
 
-  void write_row_key(const Section& section, RowAt row) {
+  void write_failed() {
+    key("failed");
+    open('[');
+    for (const RowAt row : report_->failed().rows) {
+      comma();
+      write_change(row);
+      flush();
+    }
+    close(']');
+  }
+
+  void write_row_key(RowAt row) {
     const PlannedMetric& metric = report_->metrics()[row.metric];
-    text_member("section", section.name);
+    text_member("section", metric.section);
     write_group(report_->grouping().name(metric.entity, row.group));
     text_member("metric", metric.name);
     text_member("unit", unit_told(metric.unit));
@@ -118,9 +130,9 @@ class Writer {
     close(']');
   }
 
-  void write_value(const Section& section, RowAt row) {
+  void write_value(RowAt row) {
     open('{');
-    write_row_key(section, row);
+    write_row_key(row);
     key("value");
     report_->rollup().append_json(out_, {0, row.group, row.metric});
     number_member("threads", threads(0, row));
@@ -129,9 +141,9 @@ class Writer {
     close('}');
   }
 
-  void write_change(const Section& section, RowAt row) {
+  void write_change(RowAt row) {
     open('{');
-    write_row_key(section, row);
+    write_row_key(row);
     for (std::size_t side = 0; side < 2; ++side) {
       key(kSides[side]);
       report_->rollup().append_json(out_, {side, row.group, row.metric});
@@ -284,6 +296,7 @@ class Writer {
     open('{');
     for (const Section& section : report_->sections())
       if (section.cut) number_member(section.name, section.cut);
+    if (report_->failed().cut) number_member("failed", report_->failed().cut);
     for (std::size_t side = 0; compares_ && side < 2; ++side)
       if (report_->only(side).cut) number_member("only_" + std::string(kSides[side]), report_->only(side).cut);
     close('}');

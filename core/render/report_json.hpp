@@ -2,8 +2,9 @@
 //
 // compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline, candidate, delta, pct, delta_alive,
 // delta_new, delta_gone, rate, threads_baseline, threads_candidate, coverage_baseline, coverage_candidate, threads_alive, threads_new,
-// threads_gone, busiest_baseline, extras_baseline, busiest_candidate, extras_candidate}], only_baseline and only_candidate [{group, threads, values}], host_diff
-// (null where a file has no context), cut {section: rows beyond the limit}, notes.
+// threads_gone, busiest_baseline, extras_baseline, busiest_candidate, extras_candidate}], only_baseline and only_candidate [{group,
+// threads, values}], host_diff (null where a file has no context), cut {section: rows beyond the limit}, notes; with --fail-on also
+// failed, the rows that it names.
 // show: schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage, busiest, extras}], cut, notes.
 //
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges, modes, maps and affinities are small

@@ -282,6 +282,18 @@ void append_section(std::string& out, const Report& report, const Section& secti
   out += closing(report, section);
 }
 
+// What --fail-on picked out, last, for whoever reads why the exit status is 1.
+void append_failed(std::string& out, const Report& report, const TextLayout& layout) {
+  const Section& failed = report.failed();
+  if (failed.rows.empty()) return;
+  const std::string title = "## failed: " + counted(failed.rows.size() + failed.cut, "row") + " that --fail-on names";
+  out += "\n" + tinted(title, Tint::Heading, layout.color) + "\n";
+  Lines lines(report);
+  for (const RowAt row : failed.rows) lines.add(row);
+  lines.append_to(out, layout);
+  out += closing(report, failed);
+}
+
 bool is_told(const Report& report, CellAt at, bool adds_up) {
   const ctprof_number number = report.rollup().read(at).number;
   return report.metrics()[at.metric].adds_up == adds_up && has_value(number) && as_double(number) != 0;
@@ -330,7 +342,9 @@ std::string report_text(const Report& report, std::span<const std::string> files
   if (report.sides().size() == 2)
     for (std::size_t side = 0; side < 2; ++side) append_one_sided(out, report, side, layout);
   const std::string left = leftovers(report, layout.width);
-  return left.empty() ? out : out + "\n" + left;
+  if (!left.empty()) out += "\n" + left;
+  append_failed(out, report, layout);
+  return out;
 }
 
 }  // namespace ctprof

@@ -142,16 +142,20 @@ def patterns_of(axis, threads, cgroups):
 
 
 class Groups:
-    """A file's rows, grouped: group -> metric -> (value, coverage). `files` are all that are compared, this one among them."""
+    """A file's rows, grouped: group -> metric -> (value, coverage). `files` are all that are compared, this one among them; of their
+    threads those count that `keep` is true of."""
 
-    def __init__(self, path, axis, files=()):
+    def __init__(self, path, axis, files=(), keep=None):
+        keep = keep or (lambda thread: True)
         file = file_json.load(path)
         files = [file_json.load(other) for other in files] or [file]
-        keys = patterns_of(axis, [row for other in files for row in other.threads.values()], [path for other in files for path in other.cgroups])
+        keys = patterns_of(axis, [row for other in files for row in other.threads.values() if keep(row)], [path for other in files for path in other.cgroups])
         self.rules = {name: metric["rule"] for name, metric in file.metrics.items()
                       if metric["family"] != "identity" and metric["entity"] in ("thread", "process")}
         members = {}
         for (tgid, tid), row in file.threads.items():
+            if not keep(row):
+                continue
             rows = [row | (file.processes[tgid] if tid == tgid else {})]
             group = tuple(keys[key] for key in key_of(axis, row))
             members.setdefault(group if axis == "all" else group[0], []).extend(rows)

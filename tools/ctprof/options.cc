@@ -39,6 +39,16 @@ constexpr std::array kOptions{
     OptionInfo{"no-cg-normalize", nullptr, "show,compare", "keep cgroup paths as they are"},
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare",
                "take cgroups that it matches as one; ** crosses slashes; may be repeated"},
+    OptionInfo{
+        "where", "EXPR", "show,compare",
+        "only threads that it holds for: pcomm =~ \"^nginx\" && nice < 0, cgroup under \"/a.slice\"; or groups: threads >= 8; "
+        "may be repeated"},
+    OptionInfo{"derive", "NAME=EXPR", "show,compare",
+               "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; may be repeated"},
+    OptionInfo{
+        "fail-on", "EXPR", "compare",
+        "exit with status 1 and name the rows where it holds: run_time_ns.pct > 10 && group =~ \"web\"; METRIC.pct, .delta, "
+        ".baseline, .candidate, group, threads; may be repeated"},
     OptionInfo{"sort-by", "KEY,...", "show,compare", "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
     OptionInfo{"limit", "N", "show,compare", "rows per section, 500 in text unless said; 0: all"},
@@ -146,6 +156,9 @@ class Reader {
     options_.literal_names = has("no-thread-normalize");
     options_.literal_cgroups = has("no-cg-normalize");
     if (has("cgroup-flatten")) options_.cgroup_flatten = all("cgroup-flatten");
+    if (has("where")) options_.where = all("where");
+    if (has("derive")) options_.derive = all("derive");
+    if (has("fail-on")) options_.fail_on = all("fail-on");
     if (has("plugin-path")) options_.plugin_path = all("plugin-path");
     // An empty entry stands for nothing: an unset variable in somebody's script is not the current directory.
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))

@@ -45,6 +45,9 @@ struct Options {
   bool literal_names = false;
   bool literal_cgroups = false;
   std::vector<std::string> cgroup_flatten;
+  std::vector<std::string> where;
+  std::vector<std::string> derive;
+  std::vector<std::string> fail_on;
   std::string sort_by;
   bool rate = false;
   std::string display_format;          // empty: the default

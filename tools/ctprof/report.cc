@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/compare/derive.hpp"
+#include "core/compare/fail_on.hpp"
 #include "core/compare/report.hpp"
 #include "core/compare/section.hpp"
 #include "core/file/file.hpp"
@@ -25,6 +27,23 @@ std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
   return text;
+}
+
+// What is written in the grammar of expressions.
+Result<void> add_expressions(Spec& spec, const Options& options) {
+  for (const std::string& text : options.where)
+    if (auto added = add_condition(spec.where, text); !added) return added.error();
+  for (const std::string& text : options.derive) {
+    auto derived = parse_derive(text);
+    if (!derived) return derived.error();
+    spec.derive.push_back(std::move(*derived));
+  }
+  for (const std::string& text : options.fail_on) {
+    auto condition = parse_fail_on(text);
+    if (!condition) return condition.error();
+    spec.fail_on.push_back(std::move(*condition));
+  }
+  return {};
 }
 
 // All that can be wrong with the options is found before a file is opened.
@@ -57,6 +76,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   }
   if (options.plugins) spec.plugins = *options.plugins;
   spec.rate = options.rate;
+  if (auto added = add_expressions(spec, options); !added) return added.error();
   const bool text = options.format == Format::Text;
   spec.limit = options.limit.value_or(text ? kTextLimit : 0);
   spec.moved_only = text;
@@ -127,7 +147,8 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
   for (const Snapshot& snapshot : *snapshots) sides.push_back(&snapshot);
   const auto report = Report::make(sides, *spec, {&registry->rules(), registry->derived()});
   if (!report) return fail(report.error());
-  return print_report(*report, files, *columns, options);
+  const int status = print_report(*report, files, *columns, options);
+  return status == kFine && !report->failed().rows.empty() ? kFindings : status;
 }
 
 }  // namespace ctprof::cli

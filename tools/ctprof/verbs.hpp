@@ -16,6 +16,7 @@
 namespace ctprof::cli {
 
 inline constexpr int kFine = 0;
+inline constexpr int kFindings = 1;
 inline constexpr int kFailed = 2;
 
 struct Verb {

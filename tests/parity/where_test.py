@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""What --where, --derive and --fail-on leave of a report is what plain code leaves of the rows in the file."""
+
+import json
+import os
+import re
+import unittest
+from fractions import Fraction
+
+import harness
+from file_json import Gap
+from reduced_test import AXES, Groups, differs, group_of, said, text
+
+
+def value(thread, name):
+    """None where there is a gap."""
+    cell = thread.get(name)
+    return None if isinstance(cell, Gap) else text(cell)
+
+
+def is_under(path, top):
+    return path is not None and (path == top or path.startswith(top + "/"))
+
+
+def compares(test):
+    """A comparison that is false where a cell is missing."""
+    return lambda *cells: None not in cells and test(*cells)
+
+
+# What is asked, and the same in Python.
+CONDITIONS = {
+    'pcomm =~ "^(work|init)"': lambda t: re.search("^(work|init)", value(t, "pcomm")) is not None,
+    'cgroup under "/ctp.slice"': lambda t: is_under(value(t, "cgroup"), "/ctp.slice"),
+    'cgroup under "/ctp"': lambda t: is_under(value(t, "cgroup"), "/ctp"),
+    "tid == tgid": lambda t: t["tid"] == t["tgid"],
+    "nice < 0": lambda t: compares(lambda nice: nice < 0)(value(t, "nice")),
+    '!(state == "S") || voluntary_csw > 10 && nice >= 0':
+        lambda t: value(t, "state") != "S" or compares(lambda n: n > 10)(value(t, "voluntary_csw")) and compares(lambda n: n >= 0)(value(t, "nice")),
+    "run_time_ns / timeslices > 1000000":
+        lambda t: compares(lambda run, slices: slices and Fraction(run, slices) > 1000000)(value(t, "run_time_ns"), value(t, "timeslices")),
+    "core_forceidle_sum? == 0": lambda t: (value(t, "core_forceidle_sum") or 0) == 0,
+}
+
+
+class Where(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.paths = [os.path.join(scratch.name, f"{kernel}.ctprof.zst") for kernel in ("6.12", "6.18")]
+        for kernel, path in zip(("6.12", "6.18"), self.paths):
+            harness.capture_tree(kernel, path)
+
+    def groups(self, side, axis, keep):
+        return Groups(self.paths[side], axis, self.paths, keep)
+
+    def test_threads_that_are_left(self):
+        kept_some = 0
+        for condition, keep in CONDITIONS.items():
+            for axis in AXES:
+                with self.subTest(condition=condition, axis=axis):
+                    expected = [self.groups(side, axis, keep) for side in range(2)]
+                    report = said("compare", *self.paths, "--group-by", axis, "--where", condition)
+                    both = set(expected[0].groups) & set(expected[1].groups)
+                    self.assertEqual({group_of(row) for row in report["rows"]}, both)
+                    for name, mine, other in (("only_baseline", 0, 1), ("only_candidate", 1, 0)):
+                        alone = {group_of(row) for row in report[name] if row["threads"]}
+                        self.assertEqual(alone, set(expected[mine].groups) - set(expected[other].groups))
+                    for row in report["rows"]:
+                        for side, word in enumerate(("baseline", "candidate")):
+                            figure, _ = expected[side].groups[group_of(row)].get(row["metric"], (None, None))
+                            self.assertFalse(differs(figure, row[word]), f"{row}: {word} is not {figure}")
+                            kept_some += 1
+        self.assertGreater(kept_some, 1000)
+
+    def test_groups_that_are_left(self):
+        for axis in AXES:
+            with self.subTest(axis=axis):
+                sides = [self.groups(side, axis, None) for side in range(2)]
+                large = {group for side in sides for group, size in side.sizes.items() if size >= 2}
+                report = said("compare", *self.paths, "--group-by", axis, "--where", "threads >= 2")
+                told = {group_of(row) for row in report["rows"] + report["only_baseline"] + report["only_candidate"]}
+                self.assertEqual(told, large)
+
+    def test_rows_that_fail(self):
+        whole = said("compare", *self.paths)["rows"]
+        for condition, holds in {
+            "run_time_ns.pct > 5": lambda row: row["metric"] == "run_time_ns" and row["pct"] is not None and row["pct"] * 100 > 5,
+            'nr_migrations.delta < 0 && group =~ "^c"':
+                lambda row: row["metric"] == "nr_migrations" and row["delta"] < 0 and row["group"].startswith("c"),
+        }.items():
+            with self.subTest(condition=condition):
+                done = harness.run("compare", *self.paths, "--format", "json", "--fail-on", condition)
+                expected = [row for row in whole if holds(row)]
+                self.assertEqual(done.returncode, 1 if expected else 0)
+                self.assertEqual(json.loads(done.stdout)["failed"], expected)
+                self.assertTrue(expected)
+
+    def test_a_metric_of_ones_own(self):
+        rows = said("show", self.paths[0], "--derive", "mine = run_time_ns / (run_time_ns + wait_time_ns)")["rows"]
+        figures = {(row["group"], row["metric"]): row for row in rows}
+        for (group, metric), row in figures.items():
+            if metric == "mine":
+                registered = figures[group, "cpu_efficiency"]
+                self.assertEqual((row["value"], row["unit"], row["section"]), (registered["value"], registered["unit"], "derived"))
+
+
+if __name__ == "__main__":
+    harness.main()
