@@ -89,9 +89,10 @@ double Order::movement_of_parts(RowAt row) const {
   auto next = totals.begin();
   for (const PartChange& part : changes_.parts(row.group, row.metric)) {
     const auto total = follow(totals, next, part.key);
-    next = std::next(total);
+    const bool counted = total != totals.end();  // what only cgroups without threads have does not
+    if (counted) next = std::next(total);
     if (!part.difference.known()) continue;
-    const double moved = share_of(std::fabs(part.difference.real), total->second);
+    const double moved = share_of(std::fabs(part.difference.real), counted ? total->second : 0);
     most = std::isnan(most) ? moved : std::max(most, moved);
   }
   return most;

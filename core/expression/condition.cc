@@ -94,7 +94,7 @@ Value truth(bool holds) { return {Kind::Truth, holds ? 1.0 : 0.0}; }
 bool is_missing(const Value& value) { return value.kind != Kind::Text && std::isnan(value.number); }
 
 bool is_under(std::string_view path, std::string_view top) {
-  return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
+  return !path.empty() && path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
 }
 
 bool compare(Op op, const Value& a, const Value& b) {

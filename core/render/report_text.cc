@@ -283,12 +283,12 @@ void append_section(std::string& out, const Report& report, const Section& secti
 }
 
 // What --fail-on picked out, last, for whoever reads why the exit status is 1.
-void append_failed(std::string& out, const Report& report, const TextLayout& layout) {
+void append_failed(std::string& out, const Report& report, const ColumnChoice& columns, const TextLayout& layout) {
   const Section& failed = report.failed();
   if (failed.rows.empty()) return;
   const std::string title = "## failed: " + counted(failed.rows.size() + failed.cut, "row") + " that --fail-on names";
   out += "\n" + tinted(title, Tint::Heading, layout.color) + "\n";
-  Lines lines(report);
+  Lines lines(report, columns);
   for (const RowAt row : failed.rows) lines.add(row);
   lines.append_to(out, layout);
   out += closing(report, failed);
@@ -343,7 +343,7 @@ std::string report_text(const Report& report, std::span<const std::string> files
     for (std::size_t side = 0; side < 2; ++side) append_one_sided(out, report, side, layout);
   const std::string left = leftovers(report, layout.width);
   if (!left.empty()) out += "\n" + left;
-  append_failed(out, report, layout);
+  append_failed(out, report, columns, layout);
   return out;
 }
 

@@ -15,6 +15,12 @@ ENOUGH = 2000
 CAPTURES = 8
 
 
+def asleep(tree, pid):
+    """The threads of a process; something else each time while one of them is still on its way to sleep."""
+    rows = {key: plain_reader.read_thread(tree, *key) for key in tree.threads() if key[0] == pid}
+    return rows if all(row["state"] == b"S" for row in rows.values()) else object()
+
+
 class Churn(unittest.TestCase):
     longMessage = False
 
@@ -27,8 +33,7 @@ class Churn(unittest.TestCase):
         paths = [os.path.join(self.scratch.name, f"{i}.ctprof.zst") for i in range(CAPTURES)]
         tree = plain_reader.Tree("/")
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
-            stable = harness.settled(lambda: {key: plain_reader.read_thread(tree, *key)
-                                              for key in tree.threads() if key[0] == sleepers.pid})
+            stable = harness.settled(lambda: asleep(tree, sleepers.pid))
             with harness.Helper("CHURN", str(ASKED)) as churn:
                 for path in paths:
                     harness.capture(path, *words)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -73,8 +74,8 @@ BOOST_AUTO_TEST_CASE(our_own_program) {
   const auto pointer = reinterpret_cast<std::int64_t>(__builtin_thread_pointer());
   BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
              reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
-  BOOST_REQUIRE(!symbols.pairs.empty());
-  BOOST_TEST(symbols.pairs.front().prefix == "unit_");
+  // A sanitizer has pairs of its own.
+  BOOST_TEST(std::any_of(symbols.pairs.begin(), symbols.pairs.end(), [](const auto& pair) { return pair.prefix == "unit_"; }));
 }
 
 // It says that it is jemalloc, and nothing tells the fields: an answer of its own, not silence.

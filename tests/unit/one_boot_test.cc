@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_text_says_what_new_and_gone_threads_made) {
   const auto report = Report::make(sides, {.metrics = {"run_time_ns"}, .rate = true, .moved_only = true}, {&book, {}});
   BOOST_REQUIRE(report);
   const std::string files[] = {"a.zst", "b.zst"};
-  const std::string text = report_text(*report, files, {});
+  const std::string text = report_text(*report, files, default_columns(ReportKind::Compare), {});
   BOOST_TEST(text.substr(text.find("## primary")) ==
              "## primary\n"
              "group  threads  metric       value          delta        %       rate  of which\n"

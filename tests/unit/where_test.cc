@@ -197,7 +197,8 @@ BOOST_AUTO_TEST_CASE(a_missing_figure_is_no_match) {
 
 BOOST_AUTO_TEST_CASE(what_fails_need_not_be_shown) {
   TEST_LINES(failed({.fail_on = {"run_time_ns.pct > 16"}, .metrics = {"nice"}}), "web run_time_ns 600ns 700ns");
-  TEST_LINES(failed({.derive = {"slice = run_time_ns / timeslices"}, .fail_on = {"slice.delta < -80"}}), "web slice 200ns 117ns");
+  TEST_LINES(failed({.derive = {"slice = run_time_ns / timeslices"}, .fail_on = {"slice.delta < -80"}}),
+             "web slice 200.00ns 116.67ns");
 }
 
 BOOST_AUTO_TEST_CASE(fail_on_mistakes) {
@@ -214,9 +215,9 @@ BOOST_AUTO_TEST_CASE(fail_on_mistakes) {
 
 BOOST_AUTO_TEST_CASE(metrics_of_the_users_own) {
   TEST_LINES(rows({.derive = {"slice = run_time_ns / timeslices", "busy=run_time_ns*2"}, .metrics = {"slice", "busy"}}),
-             "db busy 2.000µs 2.000µs", "db slice 100ns 100ns", "web busy 1.200µs 1.400µs", "web slice 200ns 117ns");
-  TEST_LINES(rows({.derive = {"per_thread = process.fds / 2"}, .metrics = {"per_thread"}, .show = true}), "db per_thread 10",
-             "old per_thread 15", "web per_thread 5");
+             "db busy 2.000µs 2.000µs", "db slice 100.00ns 100.00ns", "web busy 1.200µs 1.400µs", "web slice 200.00ns 116.67ns");
+  TEST_LINES(rows({.derive = {"per_thread = process.fds / 2"}, .metrics = {"per_thread"}, .show = true}), "db per_thread 10.00",
+             "old per_thread 15.00", "web per_thread 5.00");
   const auto report = made({.derive = {"share = run_time_ns / (run_time_ns + run_time_ns)"}});
   const PlannedMetric& share = report->metrics().back();
   BOOST_TEST(share.unit == "ratio");
