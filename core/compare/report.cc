@@ -92,7 +92,8 @@ void Report::find_one_sided() {
     const std::size_t side = before ? 0 : 1;
     double most = 0;
     for (std::uint32_t metric = 0; metric < metrics().size(); ++metric)
-      if (metrics()[metric].shown) most = std::max(most, whole_->order.share({side, group, metric}));
+      if (metrics()[metric].shown && metrics()[metric].entity != Entity::Host)
+        most = std::max(most, whole_->order.share({side, group, metric}));
     found[side].emplace_back(-most, group);
   }
   for (std::size_t side = 0; side < kMostSides; ++side) {
