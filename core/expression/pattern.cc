@@ -1,72 +1,53 @@
-// A pattern may not grow beyond so many states, however its counts multiply: each costs time on every character, and stack.
-#define _GLIBCXX_REGEX_STATE_LIMIT 5000
-
 #include "core/expression/pattern.hpp"
+
+#include <re2/re2.h>
+
+#include <string>
 
 namespace ctprof {
 namespace {
 
-// Longer than anyone writes; the library's parser takes stack for each character.
+// Longer than anyone writes.
 constexpr std::size_t kMostPattern = 512;
 
-// No submatches are asked for, and states are followed side by side rather than tried one after the other.
-constexpr auto kHow = std::regex::ECMAScript | std::regex::nosubs | std::regex_constants::__polynomial;
-
-struct Cause {
-  std::regex_constants::error_type code;
-  const char* words;
-};
-const Cause kCauses[] = {{std::regex_constants::error_collate, "no such collating element"},
-                         {std::regex_constants::error_ctype, "no such class of characters"},
-                         {std::regex_constants::error_escape, "a backslash before what needs none"},
-                         {std::regex_constants::error_backref, "back-references are not supported"},
-                         {std::regex_constants::error_brack, "a '[' has no ']'"},
-                         {std::regex_constants::error_paren, "a parenthesis has no other, or a repetition repeats nothing"},
-                         {std::regex_constants::error_brace, "a '{' has no '}'"},
-                         {std::regex_constants::error_badbrace, "a count in braces makes no sense"},
-                         {std::regex_constants::error_range, "a range of characters makes no sense"},
-                         {std::regex_constants::error_space, "it is too large"},
-                         {std::regex_constants::error_badrepeat, "there is nothing to repeat"},
-                         {std::regex_constants::error_complexity, "back-references are not supported"}};
-
-std::string cause_of(const std::regex_error& error) {
-  for (const Cause& cause : kCauses)
-    if (cause.code == error.code()) return cause.words;
-  return "it makes no sense";
+const char* cause_of(re2::RE2::ErrorCode code) {
+  switch (code) {
+    case re2::RE2::ErrorBadEscape: return "a backslash stands before what needs none; back-references are not supported";
+    case re2::RE2::ErrorBadCharClass:
+    case re2::RE2::ErrorBadCharRange: return "a range or class of characters makes no sense";
+    case re2::RE2::ErrorMissingBracket: return "a '[' has no ']'";
+    case re2::RE2::ErrorMissingParen:
+    case re2::RE2::ErrorUnexpectedParen: return "a parenthesis has no other";
+    case re2::RE2::ErrorTrailingBackslash: return "a backslash ends it";
+    case re2::RE2::ErrorRepeatArgument: return "there is nothing to repeat";
+    case re2::RE2::ErrorRepeatSize: return "a count in braces makes no sense, or is too large";
+    case re2::RE2::ErrorRepeatOp: return "a repetition is repeated";
+    case re2::RE2::ErrorBadPerlOp: return "what follows '(?' is not supported; lookahead is not";
+    case re2::RE2::ErrorBadNamedCapture: return "the name of a group makes no sense";
+    case re2::RE2::ErrorPatternTooLarge: return "it is too large";
+    default: return "it makes no sense";
+  }
 }
 
-// Whether "(?=" or "(?!" stands where it is no plain text.
-bool looks_ahead(std::string_view text) {
-  bool in_brackets = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\')
-      ++i;
-    else if (in_brackets || text[i] == '[')
-      in_brackets = text[i] != ']';
-    else if (const auto next = text.substr(i, 3); next == "(?=" || next == "(?!")
-      return true;
-  }
-  return false;
+re2::RE2::Options options() {
+  re2::RE2::Options how(re2::RE2::Latin1);  // names may be no UTF-8
+  how.set_log_errors(false);
+  how.set_never_capture(true);
+  how.set_dot_nl(true);
+  return how;
 }
 
 }  // namespace
 
 Result<Pattern> Pattern::parse(std::string_view text) {
   if (text.size() > kMostPattern) return Error{"it is too long"};
-  if (looks_ahead(text)) return Error{"lookahead is not supported"};
-  try {
-    const std::regex alone(text.begin(), text.end(), kHow);
-    // One walk over the name; to search would start one at each of its characters.
-    return Pattern(std::regex("[\\s\\S]*(?:" + std::string(text) + ")[\\s\\S]*", kHow));
-  } catch (const std::regex_error& error) {
-    return Error{cause_of(error)};
-  }
+  auto compiled = std::make_shared<re2::RE2>(re2::StringPiece(text.data(), text.size()), options());
+  if (!compiled->ok()) return Error{cause_of(compiled->error_code())};
+  return Pattern(std::move(compiled));
 }
 
 bool Pattern::matches(std::string_view name) const {
-  const auto [known, is_new] = known_.try_emplace(std::string(name), false);
-  if (is_new) known->second = std::regex_match(name.begin(), name.end(), whole_);
-  return known->second;
+  return re2::RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), *compiled_);
 }
 
 }  // namespace ctprof

@@ -1,17 +1,18 @@
-// A regular expression, as ECMAScript writes them but without back-references and lookahead: so the time that a name takes is bounded by
-// its length times the pattern's, and no pattern hangs.
+// A regular expression in RE2's syntax: what Perl and Python share, without back-references and lookahead. So the time that a name takes
+// is bounded by its length, and no pattern hangs.
 //
 // It is found anywhere in a name unless ^ and $ say otherwise. Names are bytes.
 
 #pragma once
 
 #include <memory>
-#include <regex>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/base/result.hpp"
+
+namespace re2 {
+class RE2;
+}
 
 namespace ctprof {
 
@@ -20,13 +21,11 @@ class Pattern {
   // The error is the cause alone: "a '[' has no ']'".
   static Result<Pattern> parse(std::string_view text);
 
-  // Remembers what it has been asked, for names repeat. Threads: one at a time.
   bool matches(std::string_view name) const;
 
  private:
-  explicit Pattern(std::regex whole) : whole_(std::move(whole)) {}
-  std::regex whole_;
-  mutable std::unordered_map<std::string, bool> known_;
+  explicit Pattern(std::shared_ptr<const re2::RE2> compiled) : compiled_(std::move(compiled)) {}
+  std::shared_ptr<const re2::RE2> compiled_;
 };
 
 }  // namespace ctprof
