@@ -68,12 +68,12 @@ bool look_at(const Tracee& tracee, int flags, siginfo_t& info) {
   return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kAnything | flags) == 0;
 }
 
-// Collects a thread that died while it was traced. A leader is not for us: where it is our own child, its status would be lost.
-// Looks first, for a wait takes stops of traced threads even when it is told to take only deaths.
-void collect_if_dead(const Tracee& tracee, int flags) {
+// Collects a thread that died while it was traced; false: it was not. A leader is not for us: where it is our own child, its status would
+// be lost. Looks first, for a wait takes stops of traced threads even when it is told to take only deaths.
+bool collect_if_dead(const Tracee& tracee, int flags) {
   siginfo_t info;
-  if (tracee.tid == tracee.tgid || !look_at(tracee, flags, info) || info.si_pid == 0 || is_stop(info)) return;
-  ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, WEXITED | WNOHANG | __WALL | flags);
+  if (tracee.tid == tracee.tgid || !look_at(tracee, flags, info) || info.si_pid == 0 || is_stop(info)) return false;
+  return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, WEXITED | WNOHANG | __WALL | flags) == 0;
 }
 
 // Takes threads through the steps, on the tracer's thread.
@@ -90,8 +90,8 @@ class Tracer {
     return longest_stop_ns_;
   }
 
-  // Whether it still holds a thread.
-  bool gave_up() const { return gave_up_; }
+  // Whether it may still hold a thread: one that was given up, or a dead one, which its parent cannot collect before we let go.
+  bool holds_some() const { return holds_some_; }
 
  private:
   struct Flight {
@@ -107,7 +107,7 @@ class Tracer {
     const std::uint64_t since = now_ns();
     if (::ptrace(PTRACE_INTERRUPT, tracee.tid, nullptr, nullptr) != 0) {
       tracee.outcome = {Step::Interrupt, errno};
-      return collect_if_dead(tracee, __WNOTHREAD);
+      return collect(tracee);
     }
     in_flight_.push_back({&tracee, since});
   }
@@ -141,7 +141,7 @@ class Tracer {
     std::erase_if(in_flight_, [&](const Flight& flight) {
       if (!is_hopeless(*flight.tracee)) return false;
       flight.tracee->outcome = {Step::Wait, ETIMEDOUT};
-      return gave_up_ = true;
+      return holds_some_ = true;
     });
   }
 
@@ -165,17 +165,22 @@ class Tracer {
       longest_stop_ns_ = std::max(longest_stop_ns_, now_ns() - flight.since_ns);
     } else {
       tracee.outcome = {Step::Wait, ESRCH};
-      collect_if_dead(tracee, __WNOTHREAD);
+      collect(tracee);
     }
     return true;
   }
 
+  void collect(const Tracee& dead) {
+    if (!collect_if_dead(dead, __WNOTHREAD)) holds_some_ = true;
+  }
+
   // It stands: read, and let it go. One that cannot be detached was killed.
-  static void take(Tracee& tracee, int status) {
+  void take(Tracee& tracee, int status) {
     const int error = read_pointer(tracee.tid, tracee.pointer);
     const auto signal = static_cast<std::uintptr_t>(signal_to_hand_back(status));
     const bool gone = ::ptrace(PTRACE_DETACH, tracee.tid, nullptr, reinterpret_cast<void*>(signal)) != 0;
     if (error != 0 || gone) tracee.outcome = {Step::GetRegset, error != 0 ? error : ESRCH};
+    if (gone) collect(tracee);
   }
 
   int proc_;
@@ -183,7 +188,7 @@ class Tracer {
   std::vector<Flight> in_flight_;
   sdk::TextFile file_;
   std::uint64_t longest_stop_ns_ = 0;
-  bool gave_up_ = false;
+  bool holds_some_ = false;
 };
 
 // Signals that are meant for the process are for others to handle, and pauses are to be as short as they are meant.
@@ -205,7 +210,7 @@ void ThreadPointers::trace() {
     lock.unlock();
     Tracer tracer(proc_, tracees_);
     longest_stop_ns_ = tracer.run();
-    holds_some_ = tracer.gave_up();
+    holds_some_ = tracer.holds_some();
     hand_over(Turn::Caller);
     if (holds_some_) return;
   }
