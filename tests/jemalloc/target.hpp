@@ -31,7 +31,8 @@ using ctprof::jemalloc::Step;
 using ctprof::jemalloc::Tracee;
 
 inline constexpr std::size_t kThreads = 16;
-inline constexpr int kRounds = ROUNDS;  // of each race: meson.build
+inline constexpr int kRounds = UNDER_TSAN ? 100 : 1000;  // of each race: ThreadSanitizer makes ten of each round
+inline constexpr bool kCountsSignals = !UNDER_TSAN;      // it merges those that arrive together
 
 struct Page {
   std::array<std::atomic<std::uint64_t>, kThreads> ticks;
@@ -115,6 +116,18 @@ inline int end_child(pid_t child, int signal) {
   ::waitpid(child, &status, 0);
   return status;
 }
+
+// A child for as long as this lives.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& deed) : pid_(start_child(deed)) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { end_child(pid_, SIGKILL); }
+
+ private:
+  pid_t pid_;
+};
 
 class Target {
  public:
