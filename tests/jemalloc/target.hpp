@@ -31,8 +31,7 @@ using ctprof::jemalloc::Step;
 using ctprof::jemalloc::Tracee;
 
 inline constexpr std::size_t kThreads = 16;
-inline constexpr int kRounds = UNDER_TSAN ? 100 : 1000;  // of each race: ThreadSanitizer makes ten of each round
-inline constexpr bool kCountsSignals = !UNDER_TSAN;      // it merges those that arrive together
+inline constexpr int kRounds = ROUNDS;  // of each race: meson.build
 
 struct Page {
   std::array<std::atomic<std::uint64_t>, kThreads> ticks;
