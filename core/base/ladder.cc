@@ -80,9 +80,16 @@ std::string bare(double magnitude) {
   return {digits.data(), end};
 }
 
+bool is_bare(std::string_view unit) { return !is_percent(unit) && unit != "ratio" && steps_of(unit).data() == kBare; }
+
 std::string real_text(double magnitude, std::string_view unit) {
-  const bool has_ladder = is_percent(unit) || unit == "ratio" || steps_of(unit).data() != kBare;
-  return has_ladder ? magnitude_text(magnitude, nullptr, unit, 2) : bare(magnitude);
+  return is_bare(unit) ? bare(magnitude) : magnitude_text(magnitude, nullptr, unit, 2);
+}
+
+// Between two middles of ranges: "5", or "0.500".
+std::string real_difference_text(double magnitude, std::string_view unit) {
+  const bool has_fraction = magnitude != std::floor(magnitude);
+  return is_bare(unit) && has_fraction ? fixed(magnitude, kScaledDecimals) : real_text(magnitude, unit);
 }
 
 }  // namespace
@@ -103,7 +110,7 @@ std::string scaled(const ctprof_number& number, std::string_view unit) {
 std::string scaled(const Difference& difference, std::string_view unit) {
   if (!difference.known()) return "-";
   const std::string sign = difference.negative ? "-" : "+";
-  if (difference.kind == Difference::Kind::Real) return sign + real_text(std::fabs(difference.real), unit);
+  if (difference.kind == Difference::Kind::Real) return sign + real_difference_text(std::fabs(difference.real), unit);
   return sign + magnitude_text(static_cast<double>(difference.magnitude), &difference.magnitude, unit, 0);
 }
 

@@ -78,6 +78,8 @@ BOOST_AUTO_TEST_CASE(differences_have_a_sign_and_are_exact) {
   BOOST_TEST(delta(92'457, 0, "count") == "-92.457K");
   BOOST_TEST(delta(7, 7, "count") == "+0");
   BOOST_TEST(scaled(difference(number_of(1.0), number_of(0.5)), "ratio") == "-0.500");
+  BOOST_TEST(scaled(difference(number_of(1.5), number_of(1.0)), "none") == "-0.500");
+  BOOST_TEST(scaled(difference(number_of(1.5), number_of(6.5)), "none") == "+5");
   BOOST_TEST(json(difference(number_of(kMost), number_of(std::uint64_t{0}))) == "-18446744073709551615");
   BOOST_TEST(json(difference(number_of(std::uint64_t{1} << 53), number_of((std::uint64_t{1} << 53) + 1))) == "1");
   BOOST_TEST(json(difference(number_of(std::int64_t{-20}), number_of(std::int64_t{19}))) == "39");
