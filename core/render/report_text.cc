@@ -144,7 +144,7 @@ class Lines {
 
   std::string uptime(std::uint32_t group) const {
     const double share = uptimes_[group];
-    return std::isnan(share) ? "-" : scaled(number_of(share * 100), "percent");
+    return std::isnan(share) ? "-" : std::to_string(std::lround(share * 100)) + "%";
   }
 
   // What the group's other metric did, by which the rows stand in this order.

@@ -130,16 +130,16 @@ BOOST_AUTO_TEST_CASE(columns_as_asked) {
   const auto columns = *parse_columns("metric,Uptime,delta", ReportKind::Compare);
   BOOST_TEST(table_of(pair, {.moved_only = true}, columns, 2) ==
              "metric        %uptime     delta\n"
-             "run_time_ns   100.00%  +2.000ms\n");
+             "run_time_ns      100%  +2.000ms\n");
   const Spec sorted{.sort = *parse_sort("thread_count", ReportKind::Compare), .moved_only = true};
   BOOST_TEST(table_of(pair, sorted, columns, 2) ==
              "metric        %uptime     delta  thread_count\n"
-             "thread_count  100.00%        +1            +1\n");
+             "thread_count     100%        +1            +1\n");
   const Spec all{.metrics = {"thread_count"}, .sort = *parse_sort("name", ReportKind::Compare)};
   BOOST_TEST(table_of(pair, all, *parse_columns("group,uptime", ReportKind::Compare), 3) ==
              "group  %uptime\n"
-             "db      50.00%\n"
-             "web    100.00%\n");
+             "db         50%\n"
+             "web       100%\n");
 }
 
 BOOST_AUTO_TEST_CASE(column_mistakes) {
