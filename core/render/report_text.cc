@@ -152,8 +152,10 @@ class Lines {
     const auto& metrics = report_->metrics();
     const auto by = std::find_if(metrics.begin(), metrics.end(), [&](const PlannedMetric& m) { return m.name == *sort_metric_; });
     if (by->entity == Entity::Host || metrics[row.metric].entity == Entity::Host) return {"-"};
-    const Change change = report_->changes().of(row.group, static_cast<std::size_t>(by - metrics.begin()));
-    return {scaled(change.difference, by->unit), tint_of(change.difference, 0)};
+    const RowAt at{row.group, static_cast<std::uint32_t>(by - metrics.begin())};
+    const Change change = report_->changes().of(at.group, at.metric);
+    const std::string share = std::isnan(change.pct) ? "" : " (" + percent(change.pct) + ")";
+    return {arrow(text(0, at), text(1, at)) + share, tint_of(change.difference, 0)};
   }
 
   // Said only where a value does not stand on the whole group.

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(columns_as_asked) {
   const Spec sorted{.sort = *parse_sort("thread_count", ReportKind::Compare), .moved_only = true};
   BOOST_TEST(table_of(pair, sorted, columns, 2) ==
              "metric        %uptime     delta  thread_count\n"
-             "thread_count     100%        +1            +1\n");
+             "thread_count     100%        +1  2→3 (+50.0%)\n");
   const Spec all{.metrics = {"thread_count"}, .sort = *parse_sort("name", ReportKind::Compare)};
   BOOST_TEST(table_of(pair, all, *parse_columns("group,uptime", ReportKind::Compare), 3) ==
              "group  %uptime\n"
