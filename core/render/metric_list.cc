@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/json_text.hpp"
+#include "core/compare/section.hpp"
 #include "core/registry/tags.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
@@ -92,6 +93,8 @@ std::string metric_list_text(const MetricList& list, const TextLayout& layout) {
   std::vector<std::string> sections;
   for (const Entry& entry : entries)
     if (std::find(sections.begin(), sections.end(), entry.section) == sections.end()) sections.push_back(entry.section);
+  std::sort(sections.begin(), sections.end(),
+            [](const std::string& a, const std::string& b) { return section_place(a) < section_place(b); });
   std::string out;
   for (const std::string& section : sections) append_section(out, entries, section, layout);
   return out;
