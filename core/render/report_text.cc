@@ -267,7 +267,8 @@ std::string closing(const Report& report, const Section& section) {
   if (section.cut)
     said.push_back(counted(section.cut, "more row") + " beyond --limit " + std::to_string(report.spec().limit) +
                    " (--limit 0 shows all)");
-  if (section.still) said.push_back(std::to_string(section.still) + (compares ? " did not change" : " are zero"));
+  const char* still = compares ? " did not change" : section.still == 1 ? " is zero" : " are zero";
+  if (section.still) said.push_back(std::to_string(section.still) + still);
   if (section.missing) said.push_back(std::to_string(section.missing) + " without a value");
   std::string line;
   for (const std::string& part : said) line += (line.empty() ? "" : "; ") + part;
