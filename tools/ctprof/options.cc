@@ -92,11 +92,13 @@ po::options_description describe(std::string_view verb) {
 Result<std::vector<std::string>> list_of(std::string_view option, const std::vector<std::string>& values) {
   std::vector<std::string> items;
   for (std::string_view rest : values) {
-    do {
+    bool more = true;
+    while (more) {
+      more = rest.find(',') != rest.npos;
       const std::string_view item = sdk::trimmed(sdk::take(rest, ','));
       if (item.empty()) return Error{"--" + std::string(option) + ": an empty entry between commas"};
       items.emplace_back(item);
-    } while (!rest.empty());
+    }
   }
   return items;
 }
