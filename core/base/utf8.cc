@@ -1,5 +1,8 @@
 #include "core/base/utf8.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace ctprof {
 namespace {
 
@@ -10,6 +13,13 @@ struct Form {
   char32_t least;
 };
 constexpr Form kForms[] = {{0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
+
+struct Span {
+  char32_t first, last;
+};
+constexpr Span kNotShowable[] = {{0x00, 0x1f},     {0x7f, 0x9f},       {0xad, 0xad},      {0x61c, 0x61c},   {0x180e, 0x180e},
+                                 {0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f},  {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
+                                 {0xfff9, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
 
 bool is_scalar(char32_t value) { return value <= 0x10ffff && (value < 0xd800 || value > 0xdfff); }
 
@@ -30,6 +40,11 @@ CodePoint first_code_point(std::string_view text) {
     return {value, form.bytes, true};
   }
   return {};
+}
+
+bool is_showable(char32_t point) {
+  return std::none_of(std::begin(kNotShowable), std::end(kNotShowable),
+                      [&](Span s) { return point >= s.first && point <= s.last; });
 }
 
 std::size_t bad_part(std::string_view text) {

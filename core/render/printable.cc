@@ -20,11 +20,6 @@ bool is_in(const Span (&spans)[N], char32_t point) {
   return it != std::end(spans);
 }
 
-// Controls, and what turns the direction of writing, joins, separates lines, or cannot be seen at all.
-constexpr Span kUnsafe[] = {{0x00, 0x1f},     {0x7f, 0x9f},       {0xad, 0xad},      {0x61c, 0x61c},   {0x180e, 0x180e},
-                            {0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f},  {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
-                            {0xfff9, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
-
 // Marks that stand on the letter before them: the blocks that hold nothing else.
 constexpr Span kCombining[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},  {0x64b, 0x65f},
                                {0x6d6, 0x6dc},   {0xe31, 0xe31},   {0xe34, 0xe3a},   {0xe47, 0xe4e},  {0x1ab0, 0x1aff},
@@ -110,7 +105,7 @@ std::string printable(std::string_view name) {
     const CodePoint point = first_code_point(name);
     if (!point.valid)
       text += "\\x" + hex(static_cast<unsigned char>(name.front()), 2);
-    else if (is_in(kUnsafe, point.value))
+    else if (!is_showable(point.value))
       text += escape(point.value);
     else
       text += name.substr(0, point.bytes);

@@ -282,9 +282,9 @@ class Writer {
       open('{');
       text_member("key", difference.key);
       key("baseline");
-      raw(difference.baseline.value_or("null"));
+      append_made_json(out_, difference.baseline.value_or("null"));
       key("candidate");
-      raw(difference.candidate.value_or("null"));
+      append_made_json(out_, difference.candidate.value_or("null"));
       close('}');
     }
     close(']');

@@ -100,6 +100,7 @@ BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
   BOOST_TEST(json(std::string_view("bad\xff\xc3")) == "\"bad\xef\xbf\xbd\xef\xbf\xbd\"");
   BOOST_TEST(json(std::string_view("\xed\xa0\x80")) == "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // a surrogate
   BOOST_TEST(json(std::string_view("grün")) == "\"grün\"");
+  BOOST_TEST(json(std::string_view("\u202e\u0085\U000e0001")) == R"("\u202e\u0085\udb40\udc01")");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/file/file.hpp"
 #include "core/file/json_out.hpp"
+#include "core/render/printable.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -45,10 +46,11 @@ std::string line(const Outcome& outcome) {
   return count(snapshot.threads().rows, "thread") + " of " + count(snapshot.table(Entity::Process).rows, "process", "processes") +
          ", " + count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " +
          milliseconds(outcome.collect_ns + outcome.write_ns) + " (" + milliseconds(outcome.collect_ns) + " reading, " +
-         milliseconds(outcome.write_ns) + " writing); " + outcome.file + ", " + size_in_words(outcome.written.file_bytes) + "\n";
+         milliseconds(outcome.write_ns) + " writing); " + printable(outcome.file) + ", " +
+         size_in_words(outcome.written.file_bytes) + "\n";
 }
 
-std::string json_line(const Outcome& outcome) {
+std::string json_of(const Outcome& outcome) {
   JsonOut out;
   const auto member = [&](std::string_view key, std::uint64_t value) { out.key(key), out.number(value), out.put(','); };
   out.put('{');
@@ -73,7 +75,7 @@ std::string json_line(const Outcome& outcome) {
   member("file_bytes", outcome.written.file_bytes);
   member("json_bytes", outcome.written.json_bytes);
   out.close('}');
-  return std::string(out.view()) + "\n";
+  return json_line(out.view());
 }
 
 // The library that a plugin came from, or its name.
@@ -119,7 +121,7 @@ int run_capture(const Options& options) {
                         meta.end.monotonic_ns - meta.start.monotonic_ns,
                         monotonic_ns() - write_start};
   if (options.quiet) return kFine;
-  const std::string text = options.format == Format::Json ? json_line(outcome) : line(outcome);
+  const std::string text = options.format == Format::Json ? json_of(outcome) : line(outcome);
   if (!to_stdout) return print(text);
   std::fputs(text.c_str(), stderr);
   return kFine;

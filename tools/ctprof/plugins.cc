@@ -8,6 +8,7 @@
 
 #include "core/capture/roots.hpp"
 #include "core/file/json_out.hpp"
+#include "core/render/printable.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -42,7 +43,7 @@ std::string wrapped(const std::vector<std::string>& names, std::size_t indent, s
   std::string text, line(indent, ' ');
   for (const std::string& name : names) {
     if (line.size() > indent && line.size() + name.size() + 1 > width) text += line + "\n", line.assign(indent, ' ');
-    line += (line.size() > indent ? " " : "") + name;
+    line += (line.size() > indent ? " " : "") + printable(name);
   }
   return text + line + "\n";
 }
@@ -53,12 +54,13 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
   for (const Verdict& verdict : verdicts)
     verdict.state == "fills" ? filled.push_back(verdict.metric)
                              : not_filled[{verdict.state, verdict.reason}].push_back(verdict.metric);
-  std::string text = plugin.name + " " + plugin.version + " (ABI " + std::to_string(plugin.abi) + ")  " + plugin.path + "\n";
-  if (!plugin.description.empty()) text += "  " + plugin.description + "\n";
+  std::string text =
+      printable(plugin.name + " " + plugin.version + " (ABI " + std::to_string(plugin.abi) + ")  " + plugin.path) + "\n";
+  if (!plugin.description.empty()) text += "  " + printable(plugin.description) + "\n";
   text += "  fills " + std::to_string(filled.size()) + " of " + count(verdicts.size(), "metric") + "\n";
   if (!filled.empty()) text += wrapped(filled, 4, width);
   for (const auto& [why, metrics] : not_filled)
-    text += "  " + why.first + (why.second.empty() ? "" : ": " + why.second) + "\n" + wrapped(metrics, 4, width);
+    text += "  " + printable(why.first + (why.second.empty() ? "" : ": " + why.second)) + "\n" + wrapped(metrics, 4, width);
   return text + "\n";
 }
 
@@ -113,8 +115,8 @@ std::string json_of(const Registry& registry) {
     out.put(',');
   }
   out.close(']');
-  out.raw("}\n");
-  return std::string(out.view());
+  out.put('}');
+  return json_line(out.view());
 }
 
 std::string text_of(const Registry& registry) {
@@ -122,7 +124,7 @@ std::string text_of(const Registry& registry) {
   std::string text;
   for (const Plugin& plugin : registry.plugins())
     if (!plugin.layout) text += text_of(plugin, verdicts_on(plugin, registry), width);
-  for (const Refusal& refusal : registry.refused()) text += "refused: " + refusal.what + ": " + refusal.reason + "\n";
+  for (const Refusal& refusal : registry.refused()) text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
   return text.empty() ? "no plugin is loaded\n" : text;
 }
 

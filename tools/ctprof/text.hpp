@@ -20,4 +20,7 @@ std::string size_in_words(std::uint64_t bytes);
 // CLOCK_MONOTONIC in ns.
 std::uint64_t monotonic_ns();
 
+// JSON as a line to print: what would move a terminal is escaped.
+std::string json_line(std::string_view json);
+
 }  // namespace ctprof::cli

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/base/version.hpp"
+#include "core/render/printable.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -43,7 +44,7 @@ int run_version(const Options& options) {
 int fail(const Error& error) { return fail(error.text); }
 
 int fail(std::string_view sentence) {
-  std::fprintf(stderr, "ctprof: %.*s\n", static_cast<int>(sentence.size()), sentence.data());
+  std::fprintf(stderr, "ctprof: %s\n", printable(sentence).c_str());
   return kFailed;
 }
 
