@@ -1,0 +1,227 @@
+#!/usr/bin/python3
+"""Whatever names the system, a file or the command line hold, what ctprof prints is plain text: valid UTF-8, no control character but the end
+of a line, nothing that turns the direction of writing, separates lines or hides.
+
+The files: a capture of threads and cgroups that carry such names, where cgroups can be made; one of the recorded trees; and two made by
+hand, in which every text that a file can hold is hostile, those that only a plugin's author or the host's administrator chooses too.
+"""
+
+import csv
+import ctypes
+import io
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import harness
+from cgroups_test import cgroup, may_make_cgroups, sleeper
+
+AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
+FORMATS = ["text", "json", "csv"]
+
+CONTROLS = [*range(0x20), *range(0x7f, 0xa0)]
+HIDDEN = [0xad, 0x61c, 0x180e, *range(0x200b, 0x2010), *range(0x2028, 0x202f), *range(0x2060, 0x2070), 0xfeff, *range(0xfff9, 0xfffc), 0xe0001]
+NOT_PLAIN = {chr(point) for point in CONTROLS + HIDDEN} - {"\n"}
+
+# What may stand in a thread's name: any bytes but NUL, fifteen of them. A '/' may not stand in a cgroup's.
+BYTES = [b"\x1b[31mred\x1b[0m", b"\x1b]0;title\x07", b"two\nlines", b"cr\rover", b"tab\there", b"bs\x08\x08\x7f", b"c1\xc2\x9b31m", b"nel\xc2\x85x",
+         "rl\u202eo".encode(), "iso\u2066x\u2069".encode(), "lrm\u200e\u200f".encode(), "alm\u061cx".encode(), "zw\u200bj\u200d".encode(),
+         "ls\u2028ps\u2029".encode(), "bom\ufeff".encode(), b"bad\xff\xfe", b"cut\xe2\x82", b"sur\xed\xa0\x80", b"over\xc0\x80", b'q",\'\\', b"=1+1", b"{N}"]
+WORDS = [text.decode(errors="surrogateescape") for text in BYTES]
+
+
+def wrong_in(output):
+    """What is not plain in bytes that were printed; nothing where all is."""
+    try:
+        text = output.decode()
+    except UnicodeDecodeError as error:
+        return f"{output[max(0, error.start - 40):error.end + 10]!r} is not UTF-8"
+    found = next((at for at, letter in enumerate(text) if letter in NOT_PLAIN), None)
+    return None if found is None else f"U+{ord(text[found]):04x} in {text[max(0, found - 60):found + 20]!r}"
+
+
+def hostile(number):
+    """Every letter that is not plain, in pieces of eight; pieces differ in what is before and behind them."""
+    letters = sorted(NOT_PLAIN | {"\n"})
+    pieces = ["".join(letters[at:at + 8]) for at in range(0, len(letters), 8)]
+    return f"<{pieces[number % len(pieces)]}>"
+
+
+def made_document(side):
+    """All texts of a file in the reference's layout; `side` is 0 or 1, and changes all figures."""
+    count = len(NOT_PLAIN) // 8 + 2
+    long_path = "".join(f"/{hostile(level)}{'x' * 200}" for level in range(19))
+    assert len(long_path.encode()) > 4096
+
+    def cgroup(number):
+        return {"cpu": {"usage_usec": number + side, "weight": 100 + side}, "memory": {"current": 5, "stat": {hostile(number): 7 + side}, "events": {hostile(number): side}}}
+
+    threads = [{"tid": number + 1, "tgid": number + 1, "pcomm": hostile(number) + "p", "comm": hostile(number) + "c", "state": hostile(number)[1],
+                "cgroup": long_path if number == 0 else "/" + hostile(number), "policy": hostile(number + side), "run_time_ns": 5 + side * number,
+                "smaps_rollup_kib": {hostile(number): 3 + side}} for number in range(count)]
+    threads += [threads[0] | {"tid": 1000 + side, "tgid": 1000 + side, "pcomm": f"{hostile(1)}only{side}", "cgroup": f"/{hostile(2)}only{side}"}]
+    paths = {"/" + hostile(number): cgroup(number) for number in range(count)} | {long_path: cgroup(0)}
+    host = {"kernel_cmdline": hostile(3) + str(side), "cpu_model": hostile(4) + str(side), "sched_tunables": {hostile(5): str(side), "a": hostile(side)}}
+    return {"captured_at_unix_ns": 1790000000000000000, "host": host, "threads": threads, "cgroup_stats": paths,
+            "sched_ext": {"state": hostile(6 + side), "switch_all": side, "nr_rejected": 0, "hotplug_seq": 0, "enable_seq": 0}}
+
+
+def with_hostile_registry(document, side):
+    """A file of ours, in which a third party's metric has a hostile name, rule, unit, section and all the rest, and every key of ours does."""
+    metric = next(metric for metric in document["registry"]["metrics"] if metric["name"] == "run_time_ns")
+    texts = {key: hostile(number) for number, key in enumerate(sorted(key for key, value in metric.items() if isinstance(value, str)))}
+    kept = ("storage", "entity", "newtype", "rule", "unit", "family")
+    document["registry"]["metrics"].append(metric | texts | {key: metric[key] for key in kept} | {"name": hostile(7) + "m", "file_path": f"threads[].{hostile(8)}"})
+    document["registry"]["metrics"].append(metric | texts | {"storage": "u64", "entity": "thread", "name": hostile(9) + "r", "file_path": "threads[].own"})
+    for row in document["threads"]:
+        row[hostile(8)], row["own"] = 5 + side * row["tid"], 5 + side
+    document["ctprof"] = {key: hostile(10 + number) if isinstance(value, str) else value for number, (key, value) in enumerate(document["ctprof"].items())}
+    return document
+
+
+def pack(path, document):
+    text = json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass")
+    with open(path, "wb") as file:
+        subprocess.run(["zstd", "-q"], input=text, stdout=file, check=True)
+
+
+def unpack(path):
+    return json.loads(subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout)
+
+
+class NamedThreads:
+    """Threads of this process under the names above, as long as the block lasts."""
+
+    def __enter__(self):
+        self.end, self.named = threading.Event(), threading.Barrier(len(BYTES) + 1)
+        for name in BYTES:
+            threading.Thread(target=self.run, args=(name,), daemon=True).start()
+        self.named.wait()
+
+    def run(self, name):
+        pr_set_name = 15
+        ctypes.CDLL(None).prctl(pr_set_name, ctypes.c_char_p(name))
+        self.named.wait()
+        self.end.wait()
+
+    def __exit__(self, *_):
+        self.end.set()
+
+
+class HostileNames(unittest.TestCase):
+    longMessage = False
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="ctprof-test-")
+        cls.addClassCleanup(cls.scratch.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.scratch.name, name)
+
+    def said(self, *words):
+        """Standard output, when that and standard error are plain."""
+        done = subprocess.run([harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
+        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+        for output in (done.stdout, done.stderr):
+            self.assertIsNone(wrong_in(output), f"{words}: {wrong_in(output)}")
+        return done.stdout.decode()
+
+    def check_format(self, output, words):
+        """Programs can read it: JSON is one value, and every line of CSV has as many fields as its head."""
+        self.assertTrue(output, words)
+        if "json" in words:
+            json.loads(output)
+        elif "csv" in words:
+            self.assertEqual(len({len(row) for row in csv.reader(io.StringIO(output), strict=True)}), 1, words)
+
+    def check_reports(self, a, b):
+        for axis, form, literal in itertools.product(AXES, FORMATS, ([], ["--no-thread-normalize", "--no-cg-normalize"])):
+            options = ["--group-by", axis, "--format", form, "--limit", "0", *literal]
+            with self.subTest(axis=axis, form=form, literal=bool(literal)):
+                self.check_format(self.said("show", a, *options), options)
+                self.check_format(self.said("compare", a, b, *options), options)
+                self.check_format(self.said("compare", a, b, "--fail-on", "thread_count.candidate > 0", *options), options)
+        self.said("compare", a, b, "--display-format", "full", "--rate", "--sort-by", "thread_count", "--limit", "3")
+
+    def test_made_by_hand(self):
+        for side in (0, 1):
+            pack(self.path(f"made{side}"), made_document(side))
+        self.assertIn("\\x1b", self.said("show", self.path("made0"), "--limit", "0"))
+        self.check_reports(self.path("made0"), self.path("made1"))
+
+    def test_what_plugins_and_the_host_say(self):
+        for side, kernel in enumerate(("6.12", "6.18")):
+            harness.capture_tree(kernel, self.path("tree"))
+            pack(self.path(f"ours{side}"), with_hostile_registry(unpack(self.path("tree")), side))
+        self.assertIn("m\"", self.said("show", self.path("ours0"), "--format", "json").replace("\\u0000", ""))
+        self.check_reports(self.path("ours0"), self.path("ours1"))
+
+    def test_capture(self):
+        with NamedThreads():
+            harness.capture(self.path("live0"))
+            harness.capture(self.path("live1"))
+        self.assertIn("\\x1b[31mred", self.said("show", self.path("live0"), "--group-by", "comm", "--limit", "0"))
+        self.check_reports(self.path("live0"), self.path("live1"))
+
+    def test_cgroups(self):
+        if not may_make_cgroups():
+            self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
+        with cgroup() as top:
+            deepest = top
+            for name in [text for text in BYTES if b"\n" not in text]:  # which the kernel refuses
+                deepest += b"/" + name
+            for level in itertools.count():
+                name = f"/\x1b[{level}m\u202e".encode().ljust(220, b"x")
+                if len(deepest + name) >= 4096 - 40:  # room for the names of its files
+                    break
+                deepest += name
+            os.makedirs(deepest)
+            self.assertGreater(len(deepest), 3800)
+            with sleeper(deepest):
+                harness.capture(self.path("cgroups0"))
+                harness.capture(self.path("cgroups1"))
+        self.assertIn("\\x1b[15m\\u202exxx", self.said("show", self.path("cgroups0"), "--group-by", "cgroup", "--limit", "0", "--format", "csv"))
+        self.check_reports(self.path("cgroups0"), self.path("cgroups1"))
+
+    def test_words_of_the_command_line(self):
+        good = self.path("good")
+        harness.capture_tree("6.12", good)
+        for word in WORDS:
+            for option in ("--group-by", "--sort-by", "--metrics", "--sections", "--plugins", "--columns", "--cgroup-flatten", "--where", "--derive", "--format",
+                           "--color", "--limit", "--plugin-path"):
+                self.said("show", good, option, word)
+            for option in ("--display-format", "--fail-on"):
+                self.said("compare", good, good, option, word)
+            self.said("compare", good, good, "--where", f'group =~ "{word}"', "--derive", f"{word} = run_time_ns", "--fail-on", f'group == "{word}"')
+            for words in ([word], ["--" + word], ["show", word], ["help", word], ["capture", "-o", self.path(word.replace("/", "_")), "-p", word],
+                          ["--rootfs", word, "capture", "-o", good + "2"], ["capture", "--jobs", word], ["capture", "-o", f"/nonexistent/{word}"]):
+                self.said(*words)
+
+    def test_names_of_files(self):
+        for word in WORDS:
+            path = self.path(word.replace("/", "_"))
+            harness.capture_tree("6.12", path)
+            for form in FORMATS:
+                self.said("show", path, "--limit", "1", "--format", form)
+                self.said("compare", path, path, "--limit", "1", "--format", form)
+
+    def test_lists(self):
+        for form in ("text", "json"):
+            self.said("metric-list", "--format", form)
+            self.said("plugins", "--format", form)
+
+    def test_the_judge(self):
+        for letter in NOT_PLAIN:
+            self.assertIsNotNone(wrong_in(f"a{letter}b".encode()))
+        for text in (b"a\xffb", b"cut\xe2\x82", b"\xed\xa0\x80", b"\xc0\x80"):
+            self.assertIsNotNone(wrong_in(text))
+        self.assertIsNone(wrong_in("plain, µs → ü\n".encode()))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+"""A file against itself has not moved; two files exchanged say the same the other way round, in the same order.
+
+In JSON and in text, under every grouping, on recorded trees (of one kernel, and of two that lack different things), on files made by hand
+of random rows, and on two captures of the live host between which threads come, go, work and change their names.
+"""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import unittest
+
+import harness
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
+ROUNDS = 6  # of random files; each has a seed of its own
+TREES = [("6.12", "6.18"), ("5.10", "7.2")]
+
+# Keys of a row that come in pairs, or that are lost when sides are exchanged: threads that came are then those that went.
+PAIRS = [("baseline", "candidate"), ("threads_baseline", "threads_candidate"), ("coverage_baseline", "coverage_candidate"),
+         ("busiest_baseline", "busiest_candidate"), ("extras_baseline", "extras_candidate"), ("threads_new", "threads_gone")]
+NEGATED = {"delta": "delta", "delta_alive": "delta_alive", "delta_new": "delta_gone", "delta_gone": "delta_new", "rate": "rate"}
+
+
+def negated(delta):
+    """Of a number, or of each key of a map; a word stays."""
+    if isinstance(delta, dict):
+        return {key: negated(part) for key, part in delta.items()}
+    return delta if delta is None or isinstance(delta, str) else -delta
+
+
+def mirrored(row):
+    """What a row says when the files are exchanged, but for the percentage, whose base is another."""
+    other = {key: value for key, value in row.items() if key not in ("pct", "rate")}
+    for one, two in PAIRS:
+        other[one], other[two] = row[two], row[one]
+    return other | {key: negated(row[other_key]) for key, other_key in NEGATED.items() if other_key in row}
+
+
+def still(delta):
+    return delta in (0, None, "same") or isinstance(delta, dict) and all(part == 0 for part in delta.values())
+
+
+def said(*words):
+    done = harness.run(*words)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
+
+
+def as_json(*words):
+    return json.loads(said(*words, "--format", "json"))
+
+
+def text_rows(text):
+    """Section -> rows of cells, from text whose columns are two blanks apart; what is said beside the tables is left out."""
+    sections = {}
+    for block in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        name, header, *lines = block.split("\n")
+        if not header.startswith("metric"):
+            continue
+        sections[name] = [re.split(r" {2,}", line.strip()) for line in lines if re.match(r"\S+ {2,}", line)]
+    return sections
+
+
+def mirrored_cells(cells):
+    """metric, arrow, delta of a line of text, exchanged."""
+    metric, value, delta = cells
+    before, after = (side.strip() for side in value.split(" → "))
+    return [metric, f"{after} → {before}", delta.translate(str.maketrans("+-", "-+")) if re.match(r"[+-]\d", delta) else delta]
+
+
+def random_document(dice):
+    """Few names and small figures, so that groups share keys, tie, lack values, and stand on one side alone."""
+    names = ["a", "w-1", "w-2", "db", "c0ffee", "deadbee5"]
+    counts = ["run_time_ns", "wait_time_ns", "timeslices", "nr_migrations", "majflt", "wait_max", "fair_slice_ns", "allocated_bytes", "deallocated_bytes",
+              "thrashing_delay_total_ns", "swapin_delay_total_ns"]
+
+    def thread(tid):
+        row = {"tid": tid, "tgid": tid - tid % 3, "pcomm": dice.choice(names), "comm": dice.choice(names), "cgroup": f"/{dice.choice(names)}",
+               "start_time_clock_ticks": dice.randrange(3), "nice": dice.randrange(-2, 3), "policy": dice.choice(["SCHED_OTHER", "SCHED_FIFO"]),
+               "cpu_affinity": dice.sample(range(4), dice.randrange(1, 4)), "smaps_rollup_kib": {key: dice.randrange(3) for key in dice.sample(["Rss", "Pss", "Swap"], 2)}}
+        row["cpu_affinity"].sort()
+        return row | {name: dice.choice([0, 1, 2, 1000, 2**64 - 1]) for name in counts if dice.random() < 0.9}
+
+    def cgroup():
+        return {"cpu": {"usage_usec": dice.randrange(3), "weight": dice.choice([100, 200])},
+                "memory": {"max": dice.choice([None, 5, 2**64 - 1]), "min": dice.choice([0, 2**64 - 1]), "stat": {key: dice.randrange(2) for key in dice.sample(["anon", "file", "pgfault"], 2)}}}
+
+    threads = [thread(tid) for tid in sorted(dice.sample(range(3, 60), 30))]
+    paths = {f"/{name}": cgroup() for name in dice.sample(names, 4)}
+    return {"captured_at_unix_ns": 1790000000000000000, "threads": threads, "cgroup_stats": paths,
+            "sched_ext": {"state": dice.choice(["enabled", "disabled"]), "switch_all": dice.randrange(2), "nr_rejected": dice.randrange(3), "hotplug_seq": 0, "enable_seq": 0}}
+
+
+class Mirror(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.directory = scratch.name
+
+    def path(self, name):
+        return os.path.join(self.directory, f"{name}.ctprof.zst")
+
+    def assert_none(self, wrong):
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
+
+    def check_itself(self, path, axis):
+        report = as_json("compare", path, path, "--group-by", axis)
+        self.assertGreater(len(report["rows"]), 0)
+        names = [name for name in NEGATED if name in report["rows"][0]]
+        self.assert_none([f"{row['group']}: {row['metric']}: {name} is {row[name]}" for row in report["rows"] for name in names if not still(row[name])])
+        self.assert_none([f"{row['group']}: {row['metric']}: {row['pct']}" for row in report["rows"] if row["pct"] not in (0, None)])
+        self.assertEqual((report["only_baseline"], report["only_candidate"], report["host_diff"] or []), ([], [], []))
+        text = said("compare", path, path, "--group-by", axis, "--limit", "0")
+        self.assertNotIn("→", text)
+        self.assertNotIn("only in", text)
+        self.assertEqual(text_rows(text), {}, "no table has a row")
+
+    def check_exchanged(self, a, b, axis, *words):
+        there, back = (as_json("compare", *files, "--group-by", axis, *words) for files in ((a, b), (b, a)))
+        self.assertGreater(len(there["rows"]), 0)
+        self.assertEqual([(row["group"], row["metric"]) for row in there["rows"]], [(row["group"], row["metric"]) for row in back["rows"]], "the order")
+        self.assert_none([f"{row['group']}: {row['metric']}: {mirrored(row)}\nis {other}" for row, other in zip(there["rows"], back["rows"])
+                          if mirrored(row) != {key: value for key, value in other.items() if key != "pct"}])
+        self.assertEqual((there["only_baseline"], there["only_candidate"]), (back["only_candidate"], back["only_baseline"]))
+        self.assertEqual(there["cut"], {only_exchanged(key): count for key, count in back["cut"].items()})
+        self.assertEqual([(row["key"], row["baseline"], row["candidate"]) for row in there["host_diff"] or []],
+                         [(row["key"], row["candidate"], row["baseline"]) for row in back["host_diff"] or []])
+
+    def check_text(self, a, b, axis):
+        words = ("--group-by", axis, "--columns", "metric,arrow,delta", "--limit", "40")
+        there, back = (text_rows(said("compare", *files, *words)) for files in ((a, b), (b, a)))
+        self.assertGreater(sum(map(len, there.values())), 0)
+        self.assertEqual({name: [mirrored_cells(cells) for cells in rows] for name, rows in there.items()}, back)
+
+    def check(self, a, b):
+        for axis in AXES:
+            with self.subTest(axis=axis):
+                self.check_itself(a, axis)
+                self.check_exchanged(a, b, axis)
+                self.check_exchanged(a, b, axis, "--rate", "--limit", "7")
+                self.check_text(a, b, axis)
+        for order in ("delta", "name", "name:desc", "movers:asc"):
+            with self.subTest(order=order):
+                self.check_exchanged(a, b, "comm", "--sort-by", order)
+
+    def test_recorded_trees(self):
+        for pair in TREES:
+            with self.subTest(trees=pair):
+                for kernel in pair:
+                    harness.capture_tree(kernel, self.path(kernel))
+                self.check(*map(self.path, pair))
+
+    def test_random_files(self):
+        for seed in range(ROUNDS):
+            with self.subTest(seed=seed):
+                dice = random.Random(seed)
+                for side in "ab":
+                    with open(self.path(side), "wb") as file:
+                        subprocess.run(["zstd", "-q"], input=json.dumps(random_document(dice)).encode(), stdout=file, check=True)
+                self.check(self.path("a"), self.path("b"))
+
+    def test_the_live_host(self):
+        command = [sys.executable, os.path.join(HERE, "turnover.py"), "ctp-mirror"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            harness.capture(self.path("a"))
+            print("turn", file=process.stdin, flush=True)
+            self.assertEqual(process.stdout.readline(), "turned\n")
+            harness.capture(self.path("b"))
+            process.stdin.close()
+        self.check(self.path("a"), self.path("b"))
+
+
+def only_exchanged(key):
+    return {"only_baseline": "only_candidate", "only_candidate": "only_baseline"}.get(key, key)
+
+
+if __name__ == "__main__":
+    harness.main()
