@@ -10,10 +10,10 @@ A case file holds paragraphs like
     [2]
 
 The command is one of sh. Below it stands what it says on standard output and standard error together, then its exit status in
-brackets unless that is 0. `...` stands for any part of a line, and alone on a line for any lines. `# ...` is a comment. `needs root`,
-`needs mounts` or `needs PROGRAM` skips what follows in the file where that is missing. All commands of a file run in one empty
-directory; ctprof is on their PATH, $FIXTURES is the directory of recorded trees, and `$MEASURE COMMAND...` runs a command and then
-says how it ended and what memory it took.
+brackets unless that is 0. `...` stands for any part of a line, and alone on a line for any lines. `# ...` is a comment, and blank lines at the end
+do not count. `needs root`, `needs mounts` or `needs PROGRAM` skips what follows in the file where that is missing. All commands of a file
+run in one empty directory; ctprof is on their PATH, $FIXTURES is the directory of recorded trees, `$MEASURE COMMAND...` runs a command and
+then says how it ended and what memory it took, and `$SNAPSHOT FILE ROW...` writes a small snapshot made by hand (snapshot.py).
 """
 
 import os
@@ -58,7 +58,7 @@ def parse(path):
                 items.append(Case(f"{os.path.basename(path)}:{number}", line[2:]))
             elif line.startswith("needs "):
                 items.append(line[len("needs "):])
-            elif line.startswith("#") or not items or not isinstance(items[-1], Case):
+            elif line.startswith("# ") or not items or not isinstance(items[-1], Case):
                 continue
             elif re.fullmatch(r"\[\d+\]", line):
                 items[-1].status = int(line[1:-1])
@@ -81,10 +81,8 @@ def pattern(lines):
 def run(case, directory, environment):
     done = subprocess.run(["sh", "-c", case.command], cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
-    said = done.stdout.decode(errors="replace")
-    if said and not said.endswith("\n"):
-        said += "\n"
-    return done.returncode, said
+    said = done.stdout.decode(errors="replace").rstrip("\n")
+    return done.returncode, said + "\n" if said else ""
 
 
 def complaint(case, status, said):
@@ -105,9 +103,10 @@ def environment_in(directory):
     os.mkdir(product)
     programs = os.path.dirname(product_copy(os.environ["CTPROF"], product))
     fixtures = os.path.realpath(os.environ["FIXTURES"])
-    measure = os.path.join(os.path.dirname(os.path.realpath(__file__)), "measure.py")
+    own = os.path.dirname(os.path.realpath(__file__))
+    tools = {"MEASURE": os.path.join(own, "measure.py"), "SNAPSHOT": os.path.join(own, "snapshot.py")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
-    return kept | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "MEASURE": measure, "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
+    return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
 
 
 def run_file(path):
