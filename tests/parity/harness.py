@@ -1,6 +1,6 @@
 """What the parity tests share: running ctprof, the helper programs, and where fixtures are.
 
-The build passes: CTPROF, SLEEPERS, CHURN (programs) and FIXTURES (a directory).
+The build passes: CTPROF, SLEEPERS, CHURN, POOLS (programs) and FIXTURES (a directory).
 """
 
 import functools

@@ -1,0 +1,114 @@
+/* pools: a process of two pools of threads, "io-N" and "cpu-N", that sleep until they are told to work.
+ *
+ * Its name is the first argument. Lines of standard input: "spin cpu 500" lets each thread of a pool compute for so many milliseconds;
+ * "wake io 5000" lets neighbours in it wake each other so often; "grow io 2" starts two more threads there; "only" before `spin` or `wake`
+ * leaves out the threads that were there at the start. Each line is answered with "done". Ends when standard input does.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum { kPools = 2, kAtStart = 4, kMost = 16 };
+
+struct worker {
+  const char* pool;
+  int number;
+  sem_t told, done, turn;
+  struct worker* next; /* whom it wakes */
+  int spin_ms, wakes;
+};
+
+struct pool {
+  const char* name;
+  int count;
+  struct worker workers[kMost];
+};
+
+static struct pool pools[kPools] = {{.name = "io"}, {.name = "cpu"}};
+
+static void spin(int milliseconds) {
+  struct timespec now, end;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+  end.tv_sec += milliseconds / 1000;
+  end.tv_nsec += milliseconds % 1000 * 1000L * 1000L;
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+static void* live(void* argument) {
+  struct worker* self = argument;
+  char name[16];
+  snprintf(name, sizeof name, "%s-%d", self->pool, self->number);
+  prctl(PR_SET_NAME, name);
+  sem_post(&self->done);
+  for (;;) {
+    sem_wait(&self->told);
+    spin(self->spin_ms);
+    for (int i = 0; i < self->wakes; ++i) {
+      sem_post(&self->next->turn);
+      sem_wait(&self->turn);
+    }
+    sem_post(&self->done);
+  }
+  return NULL;
+}
+
+static void grow(struct pool* pool, int more) {
+  for (; more > 0 && pool->count < kMost; --more) {
+    struct worker* worker = &pool->workers[pool->count];
+    *worker = (struct worker){.pool = pool->name, .number = pool->count++};
+    sem_init(&worker->told, 0, 0);
+    sem_init(&worker->done, 0, 0);
+    sem_init(&worker->turn, 0, 0);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, live, worker) != 0) exit(1);
+    sem_wait(&worker->done);
+  }
+}
+
+/* Pairs wake each other; who is left alone wakes itself. */
+static void work(struct pool* pool, int first, int spin_ms, int wakes) {
+  for (int i = first; i < pool->count; ++i) {
+    struct worker* worker = &pool->workers[i];
+    const int other = first + ((i - first) ^ 1);
+    worker->next = other < pool->count ? &pool->workers[other] : worker;
+    worker->spin_ms = spin_ms;
+    worker->wakes = wakes;
+  }
+  for (int i = first; i < pool->count; ++i) sem_post(&pool->workers[i].told);
+  for (int i = first; i < pool->count; ++i) sem_wait(&pool->workers[i].done);
+}
+
+static void obey(const char* line) {
+  char verb[8], name[8];
+  int number;
+  const int first = strncmp(line, "only ", 5) == 0 ? kAtStart : 0;
+  if (sscanf(line + (first ? 5 : 0), "%7s %7s %d", verb, name, &number) != 3) exit(2);
+  struct pool* pool = &pools[strcmp(name, pools[0].name) == 0 ? 0 : 1];
+  if (strcmp(verb, "grow") == 0)
+    grow(pool, number);
+  else
+    work(pool, first, strcmp(verb, "spin") == 0 ? number : 0, strcmp(verb, "wake") == 0 ? number : 0);
+}
+
+int main(int count, char** words) {
+  if (count != 2) return 2;
+  prctl(PR_SET_NAME, words[1]);
+  for (int i = 0; i < kPools; ++i) grow(&pools[i], kAtStart);
+  puts("ready");
+  fflush(stdout);
+  char line[64];
+  while (fgets(line, sizeof line, stdin)) {
+    obey(line);
+    puts("done");
+    fflush(stdout);
+  }
+  return 0;
+}

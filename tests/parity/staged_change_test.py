@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""A change is staged, and a script finds it from what compare says alone: what changed most, in which pool of threads, in which cgroup, and
+whether that was new threads or old ones.
+
+Two processes of the same name stand in two cgroups, each with two pools of threads; between two captures one pool of one of them spins or
+wakes more, by its old threads, by new ones, or by both. All have worked before, and the other process works on a little, so that there is
+something to tell it from. Once, the whole host is asked.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import unittest
+from collections import namedtuple
+
+import harness
+from cgroups_test import cgroup, join, may_make_cgroups
+
+Answer = namedtuple("Answer", "metric cgroup process pool origin")
+
+SPIN_MS, WAKES = 400, 20000
+# What else there is to ask for is noise: how often threads migrate is the business of the host.
+METRICS = ("--metrics", "run_time_ns,voluntary_csw,minflt,write_bytes")
+
+
+# ---- the script: nothing but the JSON of compare --group-by all --rate
+
+
+def counts_up(row):
+    """Only what counts up has a rate."""
+    return row["rate"] is not None
+
+
+def origin(row):
+    """Who made most of the difference, or both where each made a tenth at least."""
+    alive, new = abs(row["delta_alive"]), abs(row["delta_new"])
+    if min(alive, new) * 10 >= alive + new:
+        return "both"
+    return "old threads" if alive > new else "new threads"
+
+
+def answer(report):
+    """Rows come in the order of how much they moved."""
+    row = next(row for row in report["rows"] if isinstance(row["group"], list) and counts_up(row))
+    return Answer(row["metric"], *row["group"], origin(row))
+
+
+# ---- the stage
+
+
+class Process:
+    """One of pools.c, in a cgroup, that does as it is told."""
+
+    def __init__(self, name, directory):
+        self.process = subprocess.Popen([os.environ["POOLS"], name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: join(directory))
+        assert self.process.stdout.readline() == "ready\n"
+
+    def do(self, *lines):
+        for line in lines:
+            print(line, file=self.process.stdin, flush=True)
+            assert self.process.stdout.readline() == "done\n", line
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+class StagedChange(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        if not may_make_cgroups():
+            self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
+        cleanup = contextlib.ExitStack()
+        self.addCleanup(cleanup.close)
+        scratch = cleanup.enter_context(harness.scratch())
+        self.files = [os.path.join(scratch, f"{side}.ctprof.zst") for side in "ab"]
+        self.top = cleanup.enter_context(cgroup())
+        self.name = "/" + os.path.basename(self.top).decode()
+        self.processes = {}
+        for part in ("web", "db"):
+            os.mkdir(self.top + b"/" + part.encode())
+            self.processes[part] = Process("srv", self.top + b"/" + part.encode())
+            cleanup.callback(self.processes[part].end)
+            for pool in ("io", "cpu"):
+                self.processes[part].do(f"spin {pool} {SPIN_MS // 4}", f"wake {pool} {WAKES // 10}")
+
+    def compared(self, *words):
+        done = harness.run("compare", *self.files, "--group-by", "all", "--rate", "--format", "json", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def staged(self, part, *lines):
+        """Two captures, and in between one process works, and another a little."""
+        other = next(process for name, process in self.processes.items() if name != part)
+        harness.capture(self.files[0])
+        self.processes[part].do(*lines)
+        other.do(f"spin io {SPIN_MS // 50}", f"wake cpu {WAKES // 50}")
+        harness.capture(self.files[1])
+
+    def assert_found(self, metric, part, pool, who):
+        found = answer(self.compared(*METRICS, "--where", f'cgroup under "{self.name}"'))
+        self.assertEqual(found, Answer(metric, f"{self.name}/{part}", "srv", pool + "-{N}", who))
+
+    def test_old_threads_spin(self):
+        self.staged("db", f"spin cpu {SPIN_MS}")
+        self.assert_found("run_time_ns", "db", "cpu", "old threads")
+
+    def test_new_threads_spin(self):
+        self.staged("web", "grow cpu 3", f"only spin cpu {SPIN_MS}")
+        self.assert_found("run_time_ns", "web", "cpu", "new threads")
+
+    def test_both_spin(self):
+        self.staged("web", "grow io 4", f"spin io {SPIN_MS}")
+        self.assert_found("run_time_ns", "web", "io", "both")
+
+    def test_old_threads_wake(self):
+        self.staged("web", f"wake io {WAKES}")
+        self.assert_found("voluntary_csw", "web", "io", "old threads")
+
+    def test_new_threads_wake(self):
+        self.staged("db", "grow io 2", f"only wake io {WAKES}")
+        self.assert_found("voluntary_csw", "db", "io", "new threads")
+
+    def test_the_whole_host(self):
+        """Nobody else switches so often in so short a time."""
+        self.staged("db", "grow cpu 2", f"only wake cpu {WAKES * 10}")
+        found = answer(self.compared("--metrics", "voluntary_csw", "--sort-by", "delta"))
+        self.assertEqual(found, Answer("voluntary_csw", f"{self.name}/db", "srv", "cpu-{N}", "new threads"))
+
+
+if __name__ == "__main__":
+    harness.main()
