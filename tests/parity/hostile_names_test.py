@@ -6,14 +6,18 @@ The files: a capture of threads and cgroups that carry such names, where cgroups
 hand, in which every text that a file can hold is hostile, those that only a plugin's author or the host's administrator chooses too.
 """
 
+import contextlib
 import csv
 import ctypes
+import fcntl
 import io
 import itertools
 import json
 import os
+import struct
 import subprocess
 import tempfile
+import termios
 import threading
 import unittest
 
@@ -43,6 +47,21 @@ def wrong_in(output):
         return f"{output[max(0, error.start - 40):error.end + 10]!r} is not UTF-8"
     found = next((at for at, letter in enumerate(text) if letter in NOT_PLAIN), None)
     return None if found is None else f"U+{ord(text[found]):04x} in {text[max(0, found - 60):found + 20]!r}"
+
+
+def on_a_terminal(columns, *words):
+    """What ctprof writes to a terminal of that width."""
+    ours, its = os.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    with subprocess.Popen([harness.CTPROF, *words], stdout=its, stdin=subprocess.DEVNULL) as process:
+        os.close(its)
+        pieces = []
+        with contextlib.suppress(OSError):  # which is how a terminal says that its other end is closed
+            while piece := os.read(ours, 1 << 16):
+                pieces.append(piece)
+        os.close(ours)
+    assert process.returncode in (0, 1), words
+    return b"".join(pieces).replace(b"\r\n", b"\n")
 
 
 def hostile(number):
@@ -153,6 +172,17 @@ class HostileNames(unittest.TestCase):
             pack(self.path(f"made{side}"), made_document(side))
         self.assertIn("\\x1b", self.said("show", self.path("made0"), "--limit", "0"))
         self.check_reports(self.path("made0"), self.path("made1"))
+
+    def test_on_a_terminal(self):
+        """Where cells are shortened or broken into lines, no escape is cut into something else."""
+        for side in (0, 1):
+            pack(self.path(f"made{side}"), made_document(side))
+        files = [self.path("made0"), self.path("made1")]
+        for columns, wrap, axis in itertools.product((40, 133), ([], ["--wrap"]), ("all", "comm")):
+            for words in (["show", files[0]], ["compare", *files]):
+                output = on_a_terminal(columns, *words, *wrap, "--group-by", axis, "--color", "never", "--limit", "40")
+                self.assertTrue(b"## primary" in output, words)
+                self.assertIsNone(wrong_in(output), f"{words} {wrap}: {wrong_in(output)}")
 
     def test_what_plugins_and_the_host_say(self):
         for side, kernel in enumerate(("6.12", "6.18")):
