@@ -43,6 +43,7 @@ CodePoint first_code_point(std::string_view text) {
 }
 
 bool is_showable(char32_t point) {
+  if (point >= ' ' && point <= '~') return true;  // as nearly all are
   return std::none_of(std::begin(kNotShowable), std::end(kNotShowable),
                       [&](Span s) { return point >= s.first && point <= s.last; });
 }
