@@ -133,6 +133,31 @@ void combine(Keyed& keyed, const Keyed& other) {
   keyed.keys = std::move(keys);
 }
 
+// Which sides have threads under each key.
+std::vector<SidedKey> sided_keys(const Keyed& keyed) {
+  std::vector<SidedKey> keys;
+  for (const std::string& key : keyed.keys) {
+    const auto parts = key_parts(key);
+    keys.push_back({parts[0], parts[1], parts[2], {}});
+  }
+  for (std::size_t side = 0; side < keyed.threads.size(); ++side)
+    for (const std::uint32_t row : keyed.threads[side])
+      if (row != kNoGroup) keys[row].on[side] = true;
+  return keys;
+}
+
+// Gives the groups of renamed cgroups one name and place. REQUIRES: keys in order, of cgroups, processes and threads.
+std::vector<CgroupRename> unite_renamed(Keyed& keyed) {
+  CgroupRenames renames = find_cgroup_renames(sided_keys(keyed));
+  if (renames.found.empty()) return {};
+  for (std::string& key : keyed.keys) {
+    const std::string_view cgroup = key_parts(key).front();
+    if (const auto it = renames.name_of.find(cgroup); it != renames.name_of.end()) key.replace(0, cgroup.size(), it->second);
+  }
+  unite(keyed);
+  return std::move(renames.found);
+}
+
 // Puts the keys in the order of their bytes.
 void sort_keys(Keyed& keyed) {
   Rows order(keyed.keys.size()), new_index(keyed.keys.size());
@@ -231,6 +256,16 @@ std::vector<std::string_view> key_parts(std::string_view name) {
   }
 }
 
+std::string_view renamed_to(const Grouping& grouping, std::string_view name) {
+  const std::string_view cgroup = key_parts(name).front();
+  for (const CgroupRename& rename : grouping.renames) {
+    if (rename.baseline == cgroup) return rename.candidate;
+    for (const auto& [before, after] : rename.below)
+      if (before == cgroup) return after;
+  }
+  return {};
+}
+
 std::string readable_key(std::string_view name) {
   std::string text;
   for (const std::string_view part : key_parts(name)) {
@@ -245,7 +280,9 @@ Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec, st
   Keyed keyed = key_column(sides, axis.columns.front(), spec, kept);
   for (std::size_t i = 1; i < axis.columns.size(); ++i) combine(keyed, key_column(sides, axis.columns[i], spec, kept));
   sort_keys(keyed);
-  Grouping grouping{std::move(keyed.keys), {}};
+  const bool may_be_renamed = spec.group_by == GroupBy::All && sides.size() == 2;
+  auto renames = may_be_renamed ? unite_renamed(keyed) : std::vector<CgroupRename>{};
+  Grouping grouping{std::move(keyed.keys), {}, std::move(renames)};
   for (std::size_t side = 0; side < sides.size(); ++side)
     grouping.sides.push_back(finish(*sides[side], std::move(keyed.threads[side]), std::move(keyed.cgroups[side]), grouping));
   if (!spec.where.groups.empty()) drop_groups(grouping, spec.where);

@@ -2,7 +2,8 @@
 //
 // Threads are grouped by an axis; a process follows its leader; a cgroup falls under its path where that is the axis, and nowhere else;
 // the host is one group of its own, whatever the axis. One list of groups serves all sides that are compared, so a group has one
-// index on each, and names have the same pattern on each.
+// index on each, and names have the same pattern on each. Under `all` a cgroup that was renamed in between (cgroup_renames.hpp) has its
+// groups under the baseline's name.
 //
 // What is here:   keys, and the group of each row.
 // What is not:    what becomes of the readings (compare/rollup.hpp).
@@ -16,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compare/cgroup_renames.hpp"
 #include "core/compare/spec.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -36,8 +38,11 @@ struct SideGroups {
 };
 
 struct Grouping {
-  std::vector<std::string> names;  // or their patterns, sorted by their bytes; under `all` three at once, see key_parts
+  // Or their patterns, sorted by their bytes; under `all` three at once, see key_parts. What was renamed stands where the first of its
+  // names has it, so that exchanging the sides changes no order.
+  std::vector<std::string> names;
   std::vector<SideGroups> sides;
+  std::vector<CgroupRename> renames;  // the most alike first
 
   // Groups that metrics of this entity fall into: the host has one, named `host`.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }
@@ -50,6 +55,8 @@ struct Grouping {
 
 // The parts of a group's name: one, or under `all` its cgroup, process and thread.
 std::vector<std::string_view> key_parts(std::string_view name);
+// The candidate's name of a group's cgroup where it was renamed; else none. Of several, that of the most alike.
+std::string_view renamed_to(const Grouping& grouping, std::string_view name);
 // A name of several parts in one line: "cgroup > process > thread".
 std::string readable_key(std::string_view name);
 

@@ -1,5 +1,6 @@
 #include "core/render/report_json.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/json_text.hpp"
@@ -28,6 +29,7 @@ class Writer {
     if (compares_) {
       write_one_sided(0);
       write_one_sided(1);
+      write_renames();
       write_host_diff();
     }
     write_cut();
@@ -272,6 +274,57 @@ class Writer {
     close(']');
   }
 
+  void write_renames() {
+    key("renamed_cgroups");
+    open('[');
+    for (std::size_t i = 0; i < renames_told(); ++i) {
+      const CgroupRename& rename = report_->grouping().renames[i];
+      comma();
+      open('{');
+      text_member("baseline", rename.baseline);
+      text_member("candidate", rename.candidate);
+      text_member("baseline_root", rename.baseline_root);
+      text_member("candidate_root", rename.candidate_root);
+      number_member("kinds_in_common", rename.in_common);
+      number_member("kinds_in_all", rename.in_all);
+      write_kinds("only_baseline", rename.only_baseline);
+      write_kinds("only_candidate", rename.only_candidate);
+      write_below(rename);
+      close('}');
+    }
+    close(']');
+  }
+  std::size_t renames_told() const {
+    const std::size_t all = report_->grouping().renames.size(), limit = report_->spec().limit;
+    return limit ? std::min(limit, all) : all;
+  }
+
+  void write_kinds(std::string_view name, const std::vector<ThreadKind>& kinds) {
+    key(name);
+    open('[');
+    for (const ThreadKind& kind : kinds) {
+      comma();
+      open('{');
+      text_member("pcomm", kind.pcomm);
+      text_member("comm", kind.comm);
+      close('}');
+    }
+    close(']');
+  }
+
+  void write_below(const CgroupRename& rename) {
+    key("below");
+    open('[');
+    for (const auto& [before, after] : rename.below) {
+      comma();
+      open('{');
+      text_member("baseline", before);
+      text_member("candidate", after);
+      close('}');
+    }
+    close(']');
+  }
+
   void write_host_diff() {
     key("host_diff");
     const auto differences = host_differences(*report_->sides()[0], *report_->sides()[1]);
@@ -299,6 +352,7 @@ class Writer {
     if (report_->failed().cut) number_member("failed", report_->failed().cut);
     for (std::size_t side = 0; compares_ && side < 2; ++side)
       if (report_->only(side).cut) number_member("only_" + std::string(kSides[side]), report_->only(side).cut);
+    if (const std::size_t cut = report_->grouping().renames.size() - renames_told()) number_member("renamed_cgroups", cut);
     close('}');
   }
 

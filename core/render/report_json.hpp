@@ -3,7 +3,8 @@
 // compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline, candidate, delta, pct, delta_alive,
 // delta_new, delta_gone, rate, threads_baseline, threads_candidate, coverage_baseline, coverage_candidate, threads_alive, threads_new,
 // threads_gone, busiest_baseline, extras_baseline, busiest_candidate, extras_candidate}], only_baseline and only_candidate [{group,
-// threads, values}], host_diff (null where a file has no context), cut {section: rows beyond the limit}, notes; with --fail-on also
+// threads, values}], renamed_cgroups [{baseline, candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all, only_baseline,
+// only_candidate, below}], host_diff (null where a file has no context), cut {section: rows beyond the limit}, notes; with --fail-on also
 // failed, the rows that it names.
 // show: schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage, busiest, extras}], cut, notes.
 //

@@ -9,6 +9,7 @@
 #include "core/render/heading.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
+#include "core/render/renames_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -29,12 +30,15 @@ std::string ratio_of(Coverage coverage) { return std::to_string(coverage.values)
 
 std::string arrow(const std::string& a, const std::string& b) { return a == b ? a : a + "→" + b; }
 
-// A group as people read it; under `all` "cgroup > process > thread".
-std::string group_text(std::string_view name) {
+// A group as people read it; under `all` "cgroup > process > thread", the cgroup with both its names where it was renamed.
+std::string group_text(const Grouping& grouping, std::string_view name) {
   std::string text;
   for (const std::string_view part : key_parts(name)) {
-    if (part.data() != name.data()) text += " > ";
+    const bool is_first = part.data() == name.data();
+    if (!is_first) text += " > ";
     text += part.empty() ? "(no name)" : printable(part);
+    if (const auto after = is_first ? renamed_to(grouping, name) : std::string_view{}; !after.empty())
+      text += " → " + printable(after);
   }
   return text;
 }
@@ -131,7 +135,7 @@ class Lines {
   Line started(RowAt row) const {
     const PlannedMetric& metric = report_->metrics()[row.metric];
     Line line;
-    line.group = group_text(report_->grouping().name(metric.entity, row.group));
+    line.group = group_text(report_->grouping(), report_->grouping().name(metric.entity, row.group));
     line.metric = printable(metric.name);
     const auto threads = [&](std::size_t side) { return std::to_string(report_->grouping().sides[side].threads(row.group)); };
     if (metric.entity != Entity::Host) line.threads = compares_ ? arrow(threads(0), threads(1)) : threads(0);
@@ -328,7 +332,7 @@ void append_one_sided(std::string& out, const Report& report, std::size_t side, 
   TextTable table(
       {{"group", Align::Left, 12, false}, {"threads", Align::Right, 0, false}, {"where it weighs most", Align::Left, 20, false}});
   for (const std::uint32_t group : only.groups) {
-    table.add({{group_text(report.grouping().names[group])},
+    table.add({{group_text(report.grouping(), report.grouping().names[group])},
                {std::to_string(report.grouping().sides[side].threads(group))},
                {weights(report, side, group)}});
   }
@@ -344,6 +348,7 @@ std::string report_text(const Report& report, std::span<const std::string> files
   for (const Section& section : report.sections()) append_section(out, report, section, columns, layout);
   if (report.sides().size() == 2)
     for (std::size_t side = 0; side < 2; ++side) append_one_sided(out, report, side, layout);
+  out += renames_text(report, layout);
   const std::string left = leftovers(report, layout.width);
   if (!left.empty()) out += "\n" + left;
   append_failed(out, report, columns, layout);

@@ -1,10 +1,14 @@
-"""Names and cgroup paths as patterns, by the rules of core/compare/name_pattern.hpp and cgroup_key.hpp, written down a second time.
+"""Names and cgroup paths as patterns, by the rules of core/compare/name_pattern.hpp, cgroup_key.hpp and cgroup_renames.hpp, written
+down a second time.
 
-    thread_keys(names)   -> {name: key}
-    cgroup_keys(paths)   -> {path: key}
+    thread_keys(names)                 -> {name: key}
+    cgroup_keys(paths)                 -> {path: key}
+    renamed(baseline, candidate)       -> ({cgroup: the name it is told under}, [(baseline, candidate)], [those below])
+                                          of sets of (cgroup, pcomm, comm)
 """
 
 import re
+from fractions import Fraction
 
 SEPARATORS = re.compile(r"[.\-_/:@+\[\]\s]")
 UUID = re.compile(r"([A-Za-z]*?)([0-9a-fA-F]{8}([-_])[0-9a-fA-F]{4}\3[0-9a-fA-F]{4}\3[0-9a-fA-F]{4}\3[0-9a-fA-F]{12})(?![0-9a-fA-F])")
@@ -63,3 +67,53 @@ def cgroup_keys(paths):
     for path, name in plain.items():
         members.setdefault(keys[name], []).append(path)
     return {path: found[0] if len(found) == 1 else key for key, found in members.items() for path in found}
+
+
+def kinds_alone(side, other):
+    """{cgroup: kinds of threads} of those cgroups that only `side` has."""
+    kinds = {}
+    for cgroup, *names in side:
+        if cgroup and cgroup not in {key[0] for key in other}:
+            kinds.setdefault(cgroup, set()).add(tuple(names))
+    return kinds
+
+
+def roots(one, two):
+    one, two = one.split("/"), two.split("/")
+    while len(one) > 1 and len(two) > 1 and one[-1] == two[-1]:
+        one, two = one[:-1], two[:-1]
+    return "/".join(one), "/".join(two)
+
+
+def below(cgroups, root):
+    """{what follows: cgroup}"""
+    return {cgroup[len(root):]: cgroup for cgroup in cgroups if cgroup == root or cgroup.startswith(root.rstrip("/") + "/")}
+
+
+def renamed(baseline, candidate):
+    before, after = kinds_alone(baseline, candidate), kinds_alone(candidate, baseline)
+    alike = []
+    for a, kinds in before.items():
+        for b, others in after.items():
+            share = Fraction(len(kinds & others), len(kinds | others))
+            if len(kinds & others) >= 10 and share >= Fraction(9, 10):
+                alike.append((-share, -len(kinds & others), min(a, b), max(a, b), a, b))
+    names, pairs = {}, []
+    for *_, a, b in sorted(alike):
+        if ("before", a) not in names and ("after", b) not in names:
+            names["before", a] = names["after", b] = a
+            pairs.append((a, b))
+    for *_, a, b in sorted(alike):
+        if (("before", a) in names) != (("after", b) in names):
+            name = names.get(("before", a)) or names["after", b]
+            names["before", a] = names["after", b] = name
+            pairs.append((a, b))
+    children = []
+    for a, b in pairs:
+        root, other = roots(a, b)
+        old, new = below(before, root), below(after, other)
+        for rest in sorted(old.keys() & new.keys()):
+            if ("before", old[rest]) not in names and ("after", new[rest]) not in names:
+                names["before", old[rest]] = names["after", new[rest]] = old[rest]
+                children.append((old[rest], new[rest]))
+    return {cgroup: name for (_, cgroup), name in names.items()}, pairs, children

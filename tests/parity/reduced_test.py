@@ -7,6 +7,7 @@ files are those of the recorded trees, and one of the live host.
 
 import json
 import os
+import subprocess
 import unittest
 from collections import Counter
 from fractions import Fraction
@@ -150,6 +151,8 @@ class Groups:
         file = file_json.load(path)
         files = [file_json.load(other) for other in files] or [file]
         keys = patterns_of(axis, [row for other in files for row in other.threads.values() if keep(row)], [path for other in files for path in other.cgroups])
+        keyed = [{tuple(keys[key] for key in key_of(axis, row)) for row in other.threads.values() if keep(row)} for other in files]
+        self.renames, self.pairs, self.below = patterns.renamed(*keyed) if axis == "all" and len(files) == 2 else ({}, [], [])
         self.rules = {name: metric["rule"] for name, metric in file.metrics.items()
                       if metric["family"] != "identity" and metric["entity"] in ("thread", "process")}
         members = {}
@@ -158,6 +161,7 @@ class Groups:
                 continue
             rows = [row | (file.processes[tgid] if tid == tgid else {})]
             group = tuple(keys[key] for key in key_of(axis, row))
+            group = (self.renames.get(group[0], group[0]), *group[1:])
             members.setdefault(group if axis == "all" else group[0], []).extend(rows)
         self.groups = {key: self._reduce(rows) for key, rows in members.items()}
         self.sizes = {key: len(rows) for key, rows in members.items()}
@@ -261,17 +265,61 @@ class Reduced(unittest.TestCase):
         if differs(share, row["pct"]):
             yield f"{where}: the share is {row['pct']}, not {share} of {before}"
 
+    def compare(self, paths, axis):
+        """Judges a comparison; returns it and what the baseline's groups are."""
+        baseline, candidate = (Groups(path, axis, paths) for path in paths)
+        comparison = said("compare", *paths, "--group-by", axis)
+        self.assertEqual(sorted(map(group_of, comparison["only_baseline"])), sorted(set(baseline.groups) - set(candidate.groups)))
+        self.assertEqual(sorted(map(group_of, comparison["only_candidate"])), sorted(set(candidate.groups) - set(baseline.groups)))
+        self.assertEqual({group_of(row) for row in comparison["rows"]}, set(baseline.groups) & set(candidate.groups))
+        self.assert_none([wrong for row in comparison["rows"] for wrong in self.wrong_in_comparison(row, baseline, candidate)])
+        renames = comparison["renamed_cgroups"]
+        self.assertEqual([(pair["baseline"], pair["candidate"]) for pair in renames], baseline.pairs)
+        self.assertEqual([(pair["baseline"], pair["candidate"]) for rename in renames for pair in rename["below"]], baseline.below)
+        return comparison, baseline
+
     def test_compare(self):
         harness.capture_tree("6.12", self.path("a"))
         harness.capture_tree("6.18", self.path("b"))
         for axis in AXES:
             with self.subTest(axis=axis):
-                baseline, candidate = (Groups(self.path(side), axis, [self.path("a"), self.path("b")]) for side in "ab")
-                comparison = said("compare", self.path("a"), self.path("b"), "--group-by", axis)
-                self.assertEqual(sorted(map(group_of, comparison["only_baseline"])), sorted(set(baseline.groups) - set(candidate.groups)))
-                self.assertEqual(sorted(map(group_of, comparison["only_candidate"])), sorted(set(candidate.groups) - set(baseline.groups)))
-                self.assertEqual({group_of(row) for row in comparison["rows"]}, set(baseline.groups) & set(candidate.groups))
-                self.assert_none([wrong for row in comparison["rows"] for wrong in self.wrong_in_comparison(row, baseline, candidate)])
+                self.compare([self.path("a"), self.path("b")], axis)
+
+    def moved(self, kernel, name, cgroup_of):
+        """A capture of a recorded tree whose threads were in other cgroups."""
+        harness.capture_tree(kernel, self.path(name))
+        document = file_json.load(self.path(name)).document
+        threads = document["threads"]
+        for number, thread in enumerate(threads):
+            thread["cgroup"] = cgroup_of(number, thread["cgroup"])
+        with open(self.path(name), "wb") as out:
+            subprocess.run(["zstd", "-q"], input=json.dumps(document).encode(), stdout=out, check=True)
+        return self.path(name)
+
+    def test_renamed_cgroups(self):
+        """Threads moved to other cgroups: all of them; all but one; so many that too few are left; none."""
+        stay = self.moved("6.12", "stay", lambda _, path: path.replace("/ctp.slice/work", "/a/b/work"))
+        moves = {
+            "slice": (lambda _, path: path.replace("/ctp.slice", "/x.slice"), 1, 0),
+            "service": (lambda _, path: path.replace("/ctp.slice/work", "/c/b/work"), 1, 0),
+            "one less": (lambda number, path: path.replace("/ctp.slice/work", "/c/d") if number != 7 else "/", 1, 0),
+            "five less": (lambda number, path: path.replace("/ctp.slice/work", "/c/d") if number > 7 else "/", 0, 0),
+            "nobody": (lambda _, path: path.replace("/ctp.slice/work", "/a/b/work"), 0, 0),
+        }
+        for name, (cgroup_of, pairs, below) in moves.items():
+            with self.subTest(move=name):
+                paths = [stay, self.moved("6.18", "gone", cgroup_of)]
+                there, groups = self.compare(paths, "all")
+                back, _ = self.compare(paths[::-1], "all")
+                self.assertEqual((len(groups.pairs), len(groups.below)), (pairs, below))
+                self.assertEqual([(row["metric"], row["group"][1:]) for row in there["rows"] if len(row["group"]) == 3],
+                                 [(row["metric"], row["group"][1:]) for row in back["rows"] if len(row["group"]) == 3])
+
+    def test_what_is_below_renamed_cgroups(self):
+        harness.capture_tree("6.12", self.path("a"))
+        _, groups = self.compare([self.path("a"), self.moved("6.18", "b", lambda _, path: path.replace("/ctp", "/ptc"))], "all")
+        self.assertEqual(len(groups.pairs), 1)
+        self.assertEqual([pair[0] for pair in groups.below], ['/ctp.slice/weird name\\x2d"q".scope'])
 
 
 if __name__ == "__main__":

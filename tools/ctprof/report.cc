@@ -12,6 +12,7 @@
 #include "core/render/columns.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"
+#include "core/render/renames_text.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
@@ -105,6 +106,7 @@ Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const
 // What CSV has no place for.
 void note_leftovers(const Report& report, const Options& options) {
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
+  for (const CgroupRename& rename : report.grouping().renames) note(options, rename_in_words(rename));
   for (const Section& section : report.sections())
     if (section.cut)
       note(options, "section '" + printable(section.name) + "': " + counted(section.cut, "more row") + " beyond --limit");

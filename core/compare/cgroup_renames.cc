@@ -1,0 +1,192 @@
+#include "core/compare/cgroup_renames.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kLeastInCommon = 10;
+// Of all kinds that either has: this many in so many.
+constexpr std::size_t kAlike = 9, kOutOf = 10;
+
+using Kinds = std::vector<std::uint32_t>;
+
+// A cgroup that one side alone has.
+struct Candidate {
+  std::string_view key;
+  Kinds kinds;  // ascending
+  bool paired = false;
+};
+
+struct Likeness {
+  std::uint32_t baseline, candidate;  // which
+  std::size_t in_common, in_all;
+};
+
+// Both names, in an order that does not depend on the sides.
+std::pair<std::string_view, std::string_view> names_of(const Likeness& like, const std::array<std::vector<Candidate>, 2>& sides) {
+  const std::string_view a = sides[0][like.baseline].key, b = sides[1][like.candidate].key;
+  return {std::min(a, b), std::max(a, b)};
+}
+
+// Paths without what they end in alike.
+std::pair<std::string_view, std::string_view> roots_of(std::string_view a, std::string_view b) {
+  while (true) {
+    const auto x = a.rfind('/'), y = b.rfind('/');
+    if (x == a.npos || y == b.npos || a.substr(x) != b.substr(y)) break;
+    a = a.substr(0, x);
+    b = b.substr(0, y);
+  }
+  return {a == "/" ? "" : a, b == "/" ? "" : b};
+}
+
+class Finder {
+ public:
+  explicit Finder(std::span<const SidedKey> keys) : keys_(keys) {
+    for (std::size_t begin = 0; begin < keys.size();) {
+      std::size_t end = begin;
+      while (end < keys.size() && keys[end].cgroup == keys[begin].cgroup) ++end;
+      take(begin, end);
+      begin = end;
+    }
+  }
+
+  CgroupRenames find() {
+    const auto likenesses = all_alike();
+    std::vector<const Likeness*> left_over;
+    for (const Likeness& like : likenesses) {
+      Candidate &a = sides_[0][like.baseline], &b = sides_[1][like.candidate];
+      if (a.paired || b.paired)
+        left_over.push_back(&like);
+      else
+        pair(like, std::string(a.key));
+    }
+    for (const Likeness* like : left_over) {
+      const Candidate &a = sides_[0][like->baseline], &b = sides_[1][like->candidate];
+      if (a.paired == b.paired) continue;
+      const std::string_view known = a.paired ? a.key : b.key;
+      pair(*like, renames_.name_of.find(known)->second);
+    }
+    for (CgroupRename& rename : renames_.found) pair_below(rename);
+    return std::move(renames_);
+  }
+
+ private:
+  // One cgroup's keys. One without a name is none.
+  void take(std::size_t begin, std::size_t end) {
+    std::array<Candidate, 2> of{Candidate{keys_[begin].cgroup, {}}, Candidate{keys_[begin].cgroup, {}}};
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto kind =
+          kinds_.try_emplace({keys_[i].pcomm, keys_[i].comm}, static_cast<std::uint32_t>(kinds_.size())).first->second;
+      for (std::size_t side = 0; side < 2; ++side)
+        if (keys_[i].on[side]) of[side].kinds.push_back(kind);
+    }
+    if (keys_[begin].cgroup.empty() || of[0].kinds.empty() == of[1].kinds.empty()) return;
+    const std::size_t side = of[0].kinds.empty() ? 1 : 0;
+    std::sort(of[side].kinds.begin(), of[side].kinds.end());
+    sides_[side].push_back(std::move(of[side]));
+  }
+
+  // The most alike first; what ties, by name.
+  std::vector<Likeness> all_alike() const {
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having;  // kind -> candidates
+    for (std::uint32_t i = 0; i < sides_[1].size(); ++i)
+      for (const std::uint32_t kind : telling(sides_[1][i].kinds)) having[kind].push_back(i);
+    std::vector<Likeness> found;
+    for (std::uint32_t i = 0; i < sides_[0].size(); ++i) {
+      std::set<std::uint32_t> met;
+      for (const std::uint32_t kind : telling(sides_[0][i].kinds))
+        if (const auto it = having.find(kind); it != having.end()) met.insert(it->second.begin(), it->second.end());
+      for (const std::uint32_t other : met) add_if_alike(found, i, other);
+    }
+    std::sort(found.begin(), found.end(), [&](const Likeness& a, const Likeness& b) { return before(a, b); });
+    return found;
+  }
+
+  // Kinds of which two sets that are alike have at least one both: so many that the rest is too few to be alike in.
+  static std::span<const std::uint32_t> telling(const Kinds& kinds) {
+    if (kinds.size() < kLeastInCommon) return {};
+    const std::size_t most_left = (kAlike * kinds.size() + kOutOf - 1) / kOutOf - 1;
+    return std::span(kinds).first(kinds.size() - most_left);
+  }
+
+  void add_if_alike(std::vector<Likeness>& found, std::uint32_t a, std::uint32_t b) const {
+    const Kinds &x = sides_[0][a].kinds, &y = sides_[1][b].kinds;
+    Kinds both;
+    std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
+    const std::size_t in_all = x.size() + y.size() - both.size();
+    if (both.size() >= kLeastInCommon && kOutOf * both.size() >= kAlike * in_all) found.push_back({a, b, both.size(), in_all});
+  }
+
+  bool before(const Likeness& a, const Likeness& b) const {
+    const std::size_t x = a.in_common * b.in_all, y = b.in_common * a.in_all;
+    if (x != y) return x > y;
+    if (a.in_common != b.in_common) return a.in_common > b.in_common;
+    return names_of(a, sides_) < names_of(b, sides_);
+  }
+
+  void pair(const Likeness& like, std::string name) {
+    Candidate &a = sides_[0][like.baseline], &b = sides_[1][like.candidate];
+    a.paired = b.paired = true;
+    renames_.name_of.emplace(a.key, name);
+    renames_.name_of.emplace(b.key, std::move(name));
+    CgroupRename& rename = renames_.found.emplace_back();
+    rename.baseline = a.key;
+    rename.candidate = b.key;
+    std::tie(rename.baseline_root, rename.candidate_root) = roots_of(a.key, b.key);
+    rename.in_common = static_cast<std::uint32_t>(like.in_common);
+    rename.in_all = static_cast<std::uint32_t>(like.in_all);
+    rename.only_baseline = beyond(a.kinds, b.kinds);
+    rename.only_candidate = beyond(b.kinds, a.kinds);
+  }
+
+  // Kinds of the first that the second has not, by name.
+  std::vector<ThreadKind> beyond(const Kinds& kinds, const Kinds& others) const {
+    std::vector<ThreadKind> found;
+    for (const auto& [names, kind] : kinds_)
+      if (std::binary_search(kinds.begin(), kinds.end(), kind) && !std::binary_search(others.begin(), others.end(), kind))
+        found.push_back({std::string(names.first), std::string(names.second)});
+    return found;
+  }
+
+  // Candidates stand in the order of their names.
+  static Candidate* find(std::vector<Candidate>& side, std::string_view key) {
+    const auto it =
+        std::lower_bound(side.begin(), side.end(), key, [](const Candidate& c, std::string_view k) { return c.key < k; });
+    return it != side.end() && it->key == key ? &*it : nullptr;
+  }
+
+  void pair_below(CgroupRename& rename) {
+    const std::string_view root = rename.baseline_root;
+    for (auto it = first_from(root); it != sides_[0].end() && it->key.starts_with(root); ++it) {
+      const std::string_view rest = it->key.substr(root.size());
+      if (it->paired || (!rest.empty() && rest.front() != '/')) continue;
+      Candidate* other = find(sides_[1], rename.candidate_root + std::string(rest));
+      if (!other || other->paired) continue;
+      it->paired = other->paired = true;
+      renames_.name_of.emplace(it->key, it->key);
+      renames_.name_of.emplace(other->key, it->key);
+      rename.below.emplace_back(it->key, other->key);
+    }
+  }
+
+  std::vector<Candidate>::iterator first_from(std::string_view root) {
+    return std::lower_bound(sides_[0].begin(), sides_[0].end(), root,
+                            [](const Candidate& c, std::string_view key) { return c.key < key; });
+  }
+
+  std::span<const SidedKey> keys_;
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> kinds_;
+  std::array<std::vector<Candidate>, 2> sides_;
+  CgroupRenames renames_;
+};
+
+}  // namespace
+
+CgroupRenames find_cgroup_renames(std::span<const SidedKey> keys) { return Finder(keys).find(); }
+
+}  // namespace ctprof
