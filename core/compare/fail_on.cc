@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/nearest.hpp"
+#include "core/compare/group_inputs.hpp"
 
 namespace ctprof {
 namespace {
@@ -16,7 +17,6 @@ using Kind = Condition::Kind;
 using Value = Condition::Value;
 
 constexpr std::string_view kDeed = "reading --fail-on";
-constexpr std::string_view kThreads = "threads", kGroup = "group";
 
 // What a row has to say, and the word for it behind the metric's name.
 enum class Figure : std::uint8_t { Percent, Delta, Baseline, Candidate };
@@ -46,11 +46,11 @@ Result<void> check_words(const Condition& condition) {
   bool any = false;
   for (const auto& input : condition.inputs()) {
     const bool is_figure = figure_of(input.name).has_value();
-    if (!is_figure && input.name != kThreads && input.name != kGroup)
+    if (!is_figure && !is_of_groups(input.name))
       return condition.refusal("'" + input.name +
                                "' is none of METRIC.pct, METRIC.delta, METRIC.baseline, METRIC.candidate, group, threads");
     any = any || is_figure;
-    kinds.push_back(input.name == kGroup ? Kind::Text : Kind::Number);
+    kinds.push_back(input.name == kGroupName ? Kind::Text : Kind::Number);
   }
   if (!any) return condition.refusal("it names no metric, so no row can match; thread_count.candidate is one");
   return condition.check(kinds);
@@ -70,7 +70,7 @@ class Bound {
     for (const auto& input : condition.inputs()) {
       const auto named = figure_of(input.name);
       if (!named) {
-        inputs_.push_back({input.name == kGroup, {}, {}});
+        inputs_.push_back({input.name == kGroupName, {}, {}});
         continue;
       }
       const PlannedMetric* metric = plan.find(named->metric);

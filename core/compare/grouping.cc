@@ -221,29 +221,21 @@ SideGroups finish(const Snapshot& snapshot, std::vector<std::uint32_t> of_thread
   return side;
 }
 
-// Empties the groups that --where leaves out; of the host there is nothing to leave out.
-void drop_groups(Grouping& grouping, const Where& where) {
-  std::vector<bool> stays;
-  for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
-    std::vector<std::uint64_t> threads;
-    for (std::size_t side = 0; side < grouping.sides.size(); ++side)
-      if (grouping.has(side, group)) threads.push_back(grouping.sides[side].threads(group));
-    stays.push_back(keeps_group(where, readable_key(grouping.names[group]), threads));
-  }
-  for (SideGroups& side : grouping.sides)
-    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup}) {
-      auto& of_row = side.of_row[static_cast<std::size_t>(entity)];
-      for (std::uint32_t& group : of_row)
-        if (group != kNoGroup && !stays[group]) group = kNoGroup;
-      side.rows_of[static_cast<std::size_t>(entity)] = count_rows(of_row, grouping.names.size());
-    }
-}
-
 }  // namespace
 
 const std::string& Grouping::name(Entity entity, std::uint32_t group) const {
   static const std::string host = "host";
   return entity == Entity::Host ? host : names[group];
+}
+
+void Grouping::keep(const std::vector<bool>& stays) {
+  for (SideGroups& side : sides)
+    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup}) {
+      auto& of_row = side.of_row[static_cast<std::size_t>(entity)];
+      for (std::uint32_t& group : of_row)
+        if (group != kNoGroup && !stays[group]) group = kNoGroup;
+      side.rows_of[static_cast<std::size_t>(entity)] = count_rows(of_row, names.size());
+    }
 }
 
 std::vector<std::string_view> key_parts(std::string_view name) {
@@ -285,7 +277,6 @@ Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec, st
   Grouping grouping{std::move(keyed.keys), {}, std::move(renames)};
   for (std::size_t side = 0; side < sides.size(); ++side)
     grouping.sides.push_back(finish(*sides[side], std::move(keyed.threads[side]), std::move(keyed.cgroups[side]), grouping));
-  if (!spec.where.groups.empty()) drop_groups(grouping, spec.where);
   return grouping;
 }
 

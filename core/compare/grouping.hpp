@@ -51,6 +51,8 @@ struct Grouping {
   bool has(std::size_t side, std::uint32_t group) const {
     return sides[side].threads(group) > 0 || sides[side].rows(Entity::Cgroup, group) > 0;
   }
+  // Empties the other groups; of the host there is nothing to leave out. REQUIRES: one for each name.
+  void keep(const std::vector<bool>& stays);
 };
 
 // The parts of a group's name: one, or under `all` its cgroup, process and thread.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/compare/fail_on.hpp"
+#include "core/compare/group_choice.hpp"
 #include "core/compare/section.hpp"
 
 namespace ctprof {
@@ -25,10 +26,10 @@ bool is_zero(const ctprof_number& number) { return has_value(number) && as_doubl
 
 }  // namespace
 
-Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, std::span<const Kept> kept)
+Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, Grouping groups)
     : sides(given.begin(), given.end()),
       spec(wanted),
-      grouping(group_rows(sides, spec, kept)),
+      grouping(std::move(groups)),
       plan(std::move(metrics)),
       rollup(sides, grouping, plan),
       changes(rollup, plan),
@@ -44,10 +45,13 @@ Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted,
 Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
   auto plan = plan_metrics(sides, spec, knowledge);
   if (!plan) return plan.error();
-  const auto kept = kept_threads(sides, spec.where);
-  if (!kept) return kept.error();
-  if (std::string words = kept_in_words(*kept); !words.empty()) plan->notes.push_back(std::move(words));
-  return Report(std::make_unique<Whole>(sides, spec, std::move(*plan), *kept));
+  const auto where = sort_out(spec.where, sides, *plan);
+  if (!where) return where.error();
+  const auto kept = kept_threads(sides, where->threads);
+  if (std::string words = kept_in_words(kept); !words.empty()) plan->notes.push_back(std::move(words));
+  Grouping grouping = group_rows(sides, spec, kept);
+  if (!where->groups.empty()) keep_groups(grouping, where->groups, sides, *plan);
+  return Report(std::make_unique<Whole>(sides, spec, std::move(*plan), std::move(grouping)));
 }
 
 Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {

@@ -83,7 +83,7 @@ class Report {
  private:
   // What rows refer to, at an address that stays.
   struct Whole {
-    Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, std::span<const Kept> kept);
+    Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, Grouping groups);
     std::vector<const Snapshot*> sides;
     Spec spec;
     Grouping grouping;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/base/nearest.hpp"
+#include "core/compare/group_inputs.hpp"
+#include "core/compare/metric_plan.hpp"
 
 namespace ctprof {
 namespace {
@@ -11,24 +13,12 @@ using Kind = Condition::Kind;
 using Value = Condition::Value;
 
 constexpr std::string_view kDeed = "reading --where";
-// What groups have.
-constexpr std::string_view kThreads = "threads", kGroup = "group";
 
-bool is_of_groups(std::string_view name) { return name == kThreads || name == kGroup; }
-Kind kind_of_group_input(std::string_view name) { return name == kThreads ? Kind::Number : Kind::Text; }
-
-Result<void> add_group_condition(Where& where, Condition condition) {
-  std::vector<Kind> kinds;
-  for (const auto& input : condition.inputs()) {
-    if (!is_of_groups(input.name))
-      return condition.refusal("'" + input.name +
-                               "' is of threads, 'threads' and 'group' of groups; give each a --where of its own");
-    kinds.push_back(kind_of_group_input(input.name));
-  }
-  if (auto sound = condition.check(kinds); !sound) return sound.error();
-  where.groups.push_back(std::move(condition));
-  return {};
-}
+// What an input is, and of what.
+struct Found {
+  bool of_groups = false;
+  Kind kind = Kind::Unknown;
+};
 
 // What a condition can read of such cells; Unknown for none.
 Kind kind_of(Storage storage) {
@@ -59,23 +49,8 @@ const Column* find_thread_column(const Snapshot& side, std::string_view name) {
   return column && !column->def().hidden && !column->def().is_mark ? column : nullptr;
 }
 
-std::vector<std::string> names_in(std::span<const Snapshot* const> sides) {
-  std::vector<std::string> names{std::string(kThreads), std::string(kGroup)};
-  for (const Snapshot* side : sides)
-    for (const Column& column : side->threads().columns)
-      if (!column.def().hidden && !column.def().is_mark) names.push_back(column.def().name);
-  return names;
-}
-
-Error unknown(const Condition& condition, const std::string& name, std::span<const Snapshot* const> sides) {
-  for (const Snapshot* side : sides)
-    for (const Table& table : side->tables)
-      if (table.find(name)) return condition.refusal("'" + name + "' is not of threads");
-  return condition.refusal("no metric '" + name + "' of threads in what was read" + nearest_hint(name, names_in(sides)));
-}
-
-// What a name is on the sides that have it.
-Result<Kind> kind_in(std::span<const Snapshot* const> sides, const Condition& condition, const std::string& name) {
+// What a name is on the sides whose threads have it; Unknown where none has.
+Result<Kind> kind_of_threads(std::span<const Snapshot* const> sides, const Condition& condition, const std::string& name) {
   Kind found = Kind::Unknown;
   for (const Snapshot* side : sides) {
     const Column* column = find_thread_column(*side, name);
@@ -86,18 +61,56 @@ Result<Kind> kind_in(std::span<const Snapshot* const> sides, const Condition& co
       return condition.refusal("'" + name + "' is a number in one file and a text in the other");
     found = kind;
   }
-  if (found == Kind::Unknown) return unknown(condition, name, sides);
   return found;
 }
 
-Result<void> check_names(std::span<const Snapshot* const> sides, const Condition& condition) {
+std::vector<std::string> names_in(std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+  std::vector<std::string> names{std::string(kGroupThreads), std::string(kGroupName)};
+  for (const Snapshot* side : sides)
+    for (const Column& column : side->threads().columns)
+      if (!column.def().hidden && !column.def().is_mark) names.push_back(column.def().name);
+  for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
+  return names;
+}
+
+Error unknown(const Condition& condition, const std::string& name, std::span<const Snapshot* const> sides,
+              const MetricPlan& plan) {
+  for (const Snapshot* side : sides)
+    for (const Table& table : side->tables)
+      if (table.find(name))
+        return condition.refusal("'" + name + "' is not of threads, and no group has it under this --group-by");
+  return condition.refusal("no metric '" + name + "' in what was read" + nearest_hint(name, names_in(sides, plan)));
+}
+
+Result<Found> found_in(std::span<const Snapshot* const> sides, const MetricPlan& plan, const Condition& condition,
+                       const std::string& name) {
+  if (is_of_groups(name)) return Found{true, name == kGroupName ? Kind::Text : Kind::Number};
+  const auto kind = kind_of_threads(sides, condition, name);
+  if (!kind) return kind.error();
+  if (*kind != Kind::Unknown) return Found{false, *kind};
+  const PlannedMetric* metric = plan.find(name);
+  if (!metric) return unknown(condition, name, sides, plan);
+  if (metric->entity == Entity::Host) return condition.refusal("'" + name + "' is of the host, which is in no group");
+  if (!metric->has_number()) return condition.refusal("'" + name + "' of a group is not a number");
+  return Found{true, Kind::Number};
+}
+
+Result<void> add_sorted(SortedWhere& sorted, const Condition& condition, std::span<const Snapshot* const> sides,
+                        const MetricPlan& plan) {
   std::vector<Kind> kinds;
+  const std::string* of[2] = {nullptr, nullptr};  // an input that is of threads, and one of groups
   for (const auto& input : condition.inputs()) {
-    const auto kind = kind_in(sides, condition, input.name);
-    if (!kind) return kind.error();
-    kinds.push_back(*kind);
+    const auto found = found_in(sides, plan, condition, input.name);
+    if (!found) return found.error();
+    kinds.push_back(found->kind);
+    of[found->of_groups ? 1 : 0] = &input.name;
   }
-  return condition.check(kinds);
+  if (of[0] && of[1])
+    return condition.refusal("'" + *of[0] + "' is of threads, '" + *of[1] +
+                             "' of groups; join them by && alone, or give each a --where of its own");
+  if (auto sound = condition.check(kinds); !sound) return sound.error();
+  (of[1] ? sorted.groups : sorted.threads).push_back(condition);
+  return {};
 }
 
 void keep_only(Kept& kept, const Snapshot& side, const Condition& condition) {
@@ -114,24 +127,27 @@ void keep_only(Kept& kept, const Snapshot& side, const Condition& condition) {
 }  // namespace
 
 Result<void> add_condition(Where& where, std::string_view text) {
-  auto condition = Condition::parse(text, kDeed);
+  const auto condition = Condition::parse(text, kDeed);
   if (!condition) return condition.error();
-  const auto inputs = condition->inputs();
-  if (inputs.empty()) return condition->refusal("it names no metric");
-  if (std::any_of(inputs.begin(), inputs.end(), [](const auto& input) { return is_of_groups(input.name); }))
-    return add_group_condition(where, std::move(*condition));
-  where.threads.push_back(std::move(*condition));
+  for (Condition& part : condition->joined()) {
+    if (part.inputs().empty()) return part.refusal("it names no metric");
+    where.conditions.push_back(std::move(part));
+  }
   return {};
 }
 
-Result<std::vector<Kept>> kept_threads(std::span<const Snapshot* const> sides, const Where& where) {
+Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+  SortedWhere sorted;
+  for (const Condition& condition : where.conditions)
+    if (auto added = add_sorted(sorted, condition, sides, plan); !added) return added.error();
+  return sorted;
+}
+
+std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides, std::span<const Condition> conditions) {
   std::vector<Kept> kept(sides.size());
-  for (const Condition& condition : where.threads)
-    if (auto known = check_names(sides, condition); !known) return known.error();
-  if (where.threads.empty()) return kept;
-  for (std::size_t side = 0; side < sides.size(); ++side) {
+  for (std::size_t side = 0; side < sides.size() && !conditions.empty(); ++side) {
     kept[side].assign(sides[side]->threads().rows, true);
-    for (const Condition& condition : where.threads) keep_only(kept[side], *sides[side], condition);
+    for (const Condition& condition : conditions) keep_only(kept[side], *sides[side], condition);
   }
   return kept;
 }
@@ -145,17 +161,6 @@ std::string kept_in_words(std::span<const Kept> kept) {
     if (kept.size() > 1) words += side ? " of the candidate" : " of the baseline";
   }
   return "--where keeps " + words;
-}
-
-bool keeps_group(const Where& where, std::string_view name, std::span<const std::uint64_t> threads) {
-  return std::all_of(where.groups.begin(), where.groups.end(), [&](const Condition& condition) {
-    return std::any_of(threads.begin(), threads.end(), [&](std::uint64_t count) {
-      std::vector<Value> values;
-      for (const auto& input : condition.inputs())
-        values.push_back(input.name == kThreads ? Value{Kind::Number, static_cast<double>(count)} : Value{Kind::Text, 0, name});
-      return condition.holds(values);
-    });
-  });
 }
 
 }  // namespace ctprof

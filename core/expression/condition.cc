@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/expression/conjunction.hpp"
 #include "core/expression/expression.hpp"
 #include "core/expression/expression_parser.hpp"
 
@@ -149,6 +150,12 @@ Result<void> Condition::check(std::span<const Kind> kinds) const {
   const std::string why = Checker(program_, kinds).complaint();
   if (!why.empty()) return refusal(why);
   return {};
+}
+
+std::vector<Condition> Condition::joined() const {
+  std::vector<Condition> parts;
+  for (Program& part : joined_by_and(program_)) parts.push_back(Condition(std::move(part), deed_));
+  return parts;
 }
 
 bool Condition::holds(std::span<const Value> inputs) const {

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/expression/program.hpp"
 
@@ -44,6 +45,9 @@ class Condition {
 
   // REQUIRES: as many as there are inputs, of the kinds that were checked. Threads: one at a time.
   bool holds(std::span<const Value> inputs) const;
+
+  // What it joins by && at the top, each a condition of its own that still quotes the whole; where it joins nothing, itself.
+  std::vector<Condition> joined() const;
 
   // "<deed> '<condition>': <cause>"
   Error refusal(std::string_view cause) const { return error(deed_, program_.text, cause); }

@@ -12,15 +12,20 @@
 namespace ctprof {
 namespace {
 
+// There are values, of rows that --where left out.
+constexpr const char* kNobodyLeft = "of nothing that is left";
+
 // Why a side has no value of a metric: the gap that most of its cells have.
 std::string reason(const Report& report, std::size_t metric, std::size_t side) {
   const PlannedMetric& planned = report.metrics()[metric];
+  if (planned.counts_rows) return kNobodyLeft;
   if (planned.expression) return "an input is missing";
   const Column* column = planned.columns[side];
   if (!column) return "not in the file";
   std::array<std::size_t, kGapNames.size()> tally{};
   for (const ctprof_gap gap : column->gaps()) ++tally[std::min<std::size_t>(gap, kGapNames.size() - 1)];
   const auto most = std::max_element(tally.begin(), tally.end());
+  if (most == tally.begin() && *most > 0) return kNobodyLeft;
   return *most == 0 ? "no rows" : std::string(kGapNames[static_cast<std::size_t>(most - tally.begin())]);
 }
 

@@ -40,6 +40,31 @@ std::string refusal(std::string_view text) {
   return sound ? "" : sound.error().text;
 }
 
+// The names in each part of a condition, and which parts hold.
+std::string joined(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading");
+  BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
+  std::string out;
+  for (const Condition& part : condition->joined()) {
+    std::vector<Value> values;
+    for (const auto& input : part.inputs()) {
+      values.push_back(kKnown.at(input.name));
+      out += input.name + " ";
+    }
+    out += part.holds(values) ? "+" : "-";
+    BOOST_TEST(part.text() == text);
+  }
+  return out;
+}
+
+BOOST_AUTO_TEST_CASE(what_is_joined) {
+  BOOST_TEST(joined("one < 2") == "one +");
+  BOOST_TEST(joined(R"(one < 2 && comm =~ "^nginx" && !(two < one))") == "one +comm +two one +");
+  BOOST_TEST(joined("two < one && (one == 1 && max(two, nice) == two * 1)") == "two one -one +two nice +");
+  BOOST_TEST(joined(R"(cgroup under "/a" || one == 1 && two == 2)") == "cgroup one two +");
+  BOOST_TEST(joined("one == 1 && (two == 1 || nice == 1)") == "one +two nice -");
+}
+
 BOOST_AUTO_TEST_CASE(numbers) {
   for (const char* text : {"one < 2", "one <= 1", "two > one", "two>=2", "nice == -5", "one != two", "-nice == 5", "1 == 1",
                            "one + two * 2 == 5", "max(one, two) / 2 == 1", "(one + two) * 2 == 6", "two - one - one == 0"})

@@ -150,6 +150,24 @@ BOOST_AUTO_TEST_CASE(groups_are_chosen_after) {
   TEST_LINES(rows({.where = {"threads >= 3", R"(comm =~ "^worker")"}, .metrics = {"thread_count"}, .show = true}));
 }
 
+BOOST_AUTO_TEST_CASE(groups_are_chosen_by_what_they_came_to) {
+  TEST_LINES(rows({.where = {"process.fds > 15"}, .metrics = {"process.fds"}}), "db process.fds 20 20");
+  TEST_LINES(rows({.where = {"process.fds <= 10"}, .metrics = {"process.fds"}}), "web process.fds 10 11");  // on either side
+  TEST_LINES(rows({.where = {"thread_count == 4"}, .metrics = {"thread_count"}}), "web thread_count 3 4");
+  TEST_LINES(rows({.where = {"slice > 150"}, .derive = {"slice = run_time_ns / timeslices"}, .metrics = {"slice"}}),
+             "web slice 200.00ns 116.67ns");
+  // Of the threads that are left.
+  TEST_LINES(rows({.where = {"slice > 150", "tid == 4"}, .derive = {"slice = run_time_ns / timeslices"}, .show = true}));
+}
+
+BOOST_AUTO_TEST_CASE(conditions_on_threads_and_groups_go_together) {
+  TEST_LINES(rows({.where = {R"(comm =~ "^worker" && threads >= 3)"}, .metrics = {"thread_count"}}), "web thread_count 2 3");
+  TEST_LINES(rows({.where = {R"(threads >= 4 && comm =~ "^worker")"}, .metrics = {"thread_count"}}));
+  TEST_LINES(
+      rows({.where = {R"(nice <= 0 && (tgid == 1 || tgid == 5) && threads < 2 && group == "db")"}, .metrics = {"thread_count"}}),
+      "db thread_count 1 1");
+}
+
 BOOST_AUTO_TEST_CASE(groups_left_out_are_on_no_side_alone) {
   const auto all = made({}), some = made({.where = {"threads > 1"}});
   BOOST_TEST(all->only(0).groups.size() == 1);
@@ -166,11 +184,14 @@ BOOST_AUTO_TEST_CASE(what_was_left_out_is_said) {
 
 BOOST_AUTO_TEST_CASE(where_mistakes) {
   BOOST_TEST(refusal({.where = {"nise < 0"}}) ==
-             "reading --where 'nise < 0': no metric 'nise' of threads in what was read (did you mean 'nice'?)");
-  BOOST_TEST(refusal({.where = {"threads > 1 && nice < 0"}}) ==
-             "reading --where 'threads > 1 && nice < 0': 'nice' is of threads, 'threads' and 'group' of groups; give each a "
-             "--where of its own");
-  BOOST_TEST(refusal({.where = {"process.fds > 1"}}) == "reading --where 'process.fds > 1': 'process.fds' is not of threads");
+             "reading --where 'nise < 0': no metric 'nise' in what was read (did you mean 'nice'?)");
+  BOOST_TEST(
+      refusal({.where = {"threads > 1 || nice < 0"}}) ==
+      "reading --where 'threads > 1 || nice < 0': 'nice' is of threads, 'threads' of groups; join them by && alone, or give "
+      "each a --where of its own");
+  BOOST_TEST(refusal({.where = {"process.fds > nice"}}).find("'nice' is of threads, 'process.fds' of groups") !=
+             std::string::npos);
+  BOOST_TEST(refusal({.where = {"tid == 5 && 1 == 1"}}) == "reading --where 'tid == 5 && 1 == 1': it names no metric");
   BOOST_TEST(refusal({.where = {"cpus == 1"}}) == "reading --where 'cpus == 1': 'cpus' is neither a number nor a text");
   BOOST_TEST(refusal({.where = {"nice == \"x\""}}) == "reading --where 'nice == \"x\"': '==' needs two numbers or two texts");
   BOOST_TEST(refusal({.where = {"group > 1"}}) == "reading --where 'group > 1': '>' needs a number on either side");

@@ -41,8 +41,8 @@ constexpr std::array kOptions{
                "take cgroups that it matches as one; ** crosses slashes; may be repeated"},
     OptionInfo{
         "where", "EXPR", "show,compare",
-        "only threads that it holds for: pcomm =~ \"^nginx\" && nice < 0, cgroup under \"/a.slice\"; or groups: threads >= 8; "
-        "may be repeated"},
+        "only threads that it holds for: pcomm =~ \"^nginx\" && nice < 0, cgroup under \"/a.slice\"; or groups, by threads, "
+        "group and what they came to: threads >= 8 && cpu_efficiency < 0.5; && joins both; may be repeated"},
     OptionInfo{"derive", "NAME=EXPR", "show,compare",
                "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; may be repeated"},
     OptionInfo{
