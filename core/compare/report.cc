@@ -111,9 +111,9 @@ void Report::find_one_sided() {
 
 void Report::find_failed() {
   failed_.name = "failed";
+  failing_ = failed_rows(spec().fail_on, whole_->plan, grouping(), changes(), rollup());
   std::vector<RankedRow> found;
-  for (const RowAt row : failed_rows(spec().fail_on, whole_->plan, grouping(), changes(), rollup()))
-    found.push_back(whole_->order.ranked(row, nullptr));
+  for (const RowAt row : failing_) found.push_back(whole_->order.ranked(row, nullptr));
   const std::size_t all = found.size();
   failed_.rows = whole_->order.sorted(std::move(found), spec().limit);
   failed_.cut = all - failed_.rows.size();
@@ -157,6 +157,11 @@ void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& tak
     if (is_zero(reading.number)) return void(++section.still);
   }
   taken.push_back(whole_->order.ranked(row, nullptr));
+}
+
+bool Report::fails(RowAt row) const {
+  return std::binary_search(failing_.begin(), failing_.end(), row,
+                            [](RowAt a, RowAt b) { return std::pair(a.group, a.metric) < std::pair(b.group, b.metric); });
 }
 
 std::optional<Busiest> Report::busiest(CellAt at) const {

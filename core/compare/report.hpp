@@ -76,6 +76,8 @@ class Report {
   const std::vector<Absent>& absent() const { return absent_; }
   // The rows that --fail-on picks out, whatever else is shown; of all sections together.
   const Section& failed() const { return failed_; }
+  // Whether --fail-on picks the row out, also beyond the limit.
+  bool fails(RowAt row) const;
 
   // The metrics of one group on one side that have a value, by their share of the metric's total, the largest first.
   std::vector<std::uint32_t> weightiest(std::size_t side, std::uint32_t group) const;
@@ -111,6 +113,7 @@ class Report {
   std::vector<Absent> absent_;
   std::vector<bool> is_absent_;  // by metric
   Section failed_;
+  std::vector<RowAt> failing_;  // all of them, by group and metric
 };
 
 }  // namespace ctprof

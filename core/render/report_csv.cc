@@ -2,6 +2,8 @@
 
 #include <array>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/render/printable.hpp"
@@ -44,6 +46,8 @@ class Writer {
     for (std::size_t side = 0; compares() && side < sides_; ++side)
       for (const std::uint32_t group : report_->only(side).groups)
         for (const std::uint32_t metric : report_->weightiest(side, group)) write_row({group, metric}, side);
+    for (const RowAt row : report_->failed().rows)
+      if (!told_.contains({row.group, row.metric})) write_row(row, only_side(row));
     (*sink_)(out_);
   }
 
@@ -61,12 +65,30 @@ class Writer {
                                                 "values_candidate", "rows_candidate"}
                                   : std::vector{"value", "threads", "values", "rows"};
     for (const char* name : names) field(name);
+    if (compares()) write_header_of_changes();
     end_line();
+  }
+
+  void write_header_of_changes() {
+    for (const char* name : {"delta_alive", "delta_new", "delta_gone", "threads_alive", "threads_new", "threads_gone"})
+      field(name);
+    if (report_->spec().rate) field("rate");
+    if (tells_failed()) field("failed");
+  }
+
+  bool tells_failed() const { return !report_->spec().fail_on.empty(); }
+
+  // The side that alone has the row's group.
+  std::optional<std::size_t> only_side(RowAt row) const {
+    if (report_->metrics()[row.metric].entity == Entity::Host) return {};
+    const bool before = report_->grouping().has(0, row.group), after = report_->grouping().has(1, row.group);
+    return before == after ? std::nullopt : std::optional<std::size_t>(before ? 0 : 1);
   }
 
   // `only`: the one side that has the group.
   void write_row(RowAt row, std::optional<std::size_t> only) {
     const PlannedMetric& metric = report_->metrics()[row.metric];
+    if (tells_failed() && report_->fails(row)) told_.emplace(row.group, row.metric);
     const auto parts = parts_of(row, metric, only);
     for (const Figures& figures : parts) write_line(row, only, figures);
     if (parts.empty()) write_line(row, only, whole(row, metric));
@@ -132,7 +154,21 @@ class Writer {
       field(std::to_string(coverage.values));
       field(std::to_string(coverage.rows));
     }
+    if (compares()) write_change(row);
     end_line();
+  }
+
+  // What JSON says of the whole row beside its figures.
+  void write_change(RowAt row) {
+    const auto origin = report_->origins().of(row.group, row.metric);
+    for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone}) field(origin ? digits((*origin).*part) : "");
+    const bool is_host = report_->metrics()[row.metric].entity == Entity::Host;
+    const auto turnover = is_host ? report_->lives().in_all() : report_->lives().in_group(row.group);
+    for (const auto count : {&Turnover::alive, &Turnover::fresh, &Turnover::gone})
+      field(turnover ? std::to_string((*turnover).*count) : "");
+    if (report_->spec().rate)
+      field(digits(report_->rates().of(row.group, row.metric, report_->changes().of(row.group, row.metric).difference)));
+    if (tells_failed()) field(report_->fails(row) ? "true" : "false");
   }
 
   void write_group(std::string_view name) {
@@ -163,6 +199,7 @@ class Writer {
   std::size_t sides_;
   bool at_line_begin_ = true;
   std::string out_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // rows that fail, by group and metric
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ KEYS_OF_ALL = ["cgroup", "pcomm", "comm"]
 
 def said(*words):
     done = harness.run(*words)
-    if done.returncode != 0:
+    if done.returncode not in (0, 1):  # 1: what --fail-on found
         raise AssertionError(f"{words}: {done.stderr}")
     return done.stdout
 
@@ -90,10 +90,18 @@ def expected_of_show(report):
         yield row, {"unit": row["unit"], "value": row["value"], "threads": row["threads"]} | coverage_fields(row)
 
 
+def place(row):
+    return row["section"], str(row["group"]), row["metric"]
+
+
 def expected_of_compare(report):
+    failed = {place(row) for row in report.get("failed", [])}
     for row in report["rows"]:
-        names = ("unit", "baseline", "candidate", "delta", "pct", "threads_baseline", "threads_candidate")
-        fields = {"side": "both"} | {name: row[name] for name in names}
+        names = ("unit", "baseline", "candidate", "delta", "pct", "threads_baseline", "threads_candidate", "delta_alive", "delta_new",
+                 "delta_gone", "threads_alive", "threads_new", "threads_gone")
+        fields = {"side": "both"} | {name: row[name] for name in (*names, *(["rate"] if "rate" in row else []))}
+        if "failed" in report:
+            fields["failed"] = place(row) in failed
         yield row, fields | coverage_fields(row, "_baseline") | coverage_fields(row, "_candidate")
     for side in ("baseline", "candidate"):
         for group in report[f"only_{side}"]:
@@ -122,6 +130,7 @@ class Told(unittest.TestCase):
         harness.capture_tree("6.18", cls.path("b"))
         with harness.Helper("SLEEPERS", cwd=cls.directory):
             harness.capture(cls.path("live"))
+            harness.capture(cls.path("later"))
 
     @classmethod
     def path(cls, name):
@@ -193,6 +202,28 @@ class Told(unittest.TestCase):
             for axis in AXES:
                 with self.subTest(other=other, axis=axis):
                     self.assert_none(list(self.wrong_in_csv(axis, expected_of_compare, "compare", self.path("a"), self.path(other))))
+
+    def test_csv_of_one_boot(self):
+        """Threads that came and went, rates, and what --fail-on names."""
+        words = ("compare", self.path("live"), self.path("later"), "--rate", "--fail-on", "run_time_ns.delta > 0", "--fail-on",
+                 "thread_count.candidate > 1")
+        report = harness.run(*words, "--format", "json")
+        self.assertEqual(report.returncode, 1)
+        rows = json.loads(report.stdout)["rows"]
+        self.assertTrue(any(row["delta_alive"] for row in rows) and any(row["rate"] for row in rows))
+        for axis in AXES:
+            with self.subTest(axis=axis):
+                self.assert_none(list(self.wrong_in_csv(axis, expected_of_compare, *words)))
+
+    def test_what_fails_is_in_csv(self):
+        """Also where it is not shown, and of a group that one side alone has."""
+        words = ("compare", self.path("a"), self.path("live"), "--fail-on", "thread_count.candidate > 0", "--fail-on", "nice.baseline <= 0")
+        lines = as_csv(*words, "--metrics", "run_time_ns")
+        failed = json.loads(harness.run(*words, "--metrics", "run_time_ns", "--format", "json").stdout)["failed"]
+        self.assertEqual({line["metric"] for line in lines if line["failed"] == "true"}, {"thread_count", "nice"})
+        self.assertEqual({line["failed"] for line in lines if line["metric"] == "run_time_ns"}, {"false"})
+        self.assertEqual(sum(line["failed"] == "true" for line in lines), len(failed))
+        self.assertEqual({line["side"] for line in lines if line["failed"] == "true"}, {"both", "baseline", "candidate"})
 
     def test_csv_is_safe(self):
         """Whatever names hold: UTF-8, one line each, and nothing that a terminal would obey."""
