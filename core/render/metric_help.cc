@@ -1,12 +1,15 @@
 #include "core/render/metric_help.hpp"
 
 #include <algorithm>
+#include <optional>
 
+#include "core/base/json_text.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/tags.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
+#include "core/render/report_json.hpp"
 
 namespace ctprof {
 namespace {
@@ -29,16 +32,28 @@ const DerivedDef* find_derived(const Registry& registry, std::string_view name) 
   return it == all.end() ? nullptr : &*it;
 }
 
+// All that there is to say; empty where it is unknown or has no meaning.
+struct Facts {
+  std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule, rule_description;
+  std::string source, kernel_writer, since, caveat, file_path;
+  std::vector<std::string> tags, config_gates, goes_into, plugins;
+  bool is_derived = false;
+};
+
 std::string with_commas(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
 }
 
-std::string spaced(std::string_view list) {
-  std::string text;
-  for (const char c : list) text += c == ',' ? std::string(", ") : std::string(1, c);
-  return text;
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> words;
+  while (!list.empty()) {
+    const auto end = list.find(',');
+    words.emplace_back(list.substr(0, end));
+    list.remove_prefix(end == list.npos ? list.size() : end + 1);
+  }
+  return words;
 }
 
 // Derived metrics whose formula reads this one.
@@ -52,17 +67,51 @@ std::vector<std::string> readers_of(const Registry& registry, std::string_view n
 }
 
 // Who can fill it, the best first.
-std::string fillers(const Registry& registry, const MetricDef& def) {
-  const Field* field = registry.find(def.name);
-  if (!field || field->offers.empty()) return def.family == "identity" || def.plugin.empty() ? "" : "no plugin that is loaded";
+std::vector<std::string> fillers(const Registry& registry, const MetricDef& def) {
   std::vector<std::string> names;
-  for (const Offer& offer : field->offers) names.push_back(offer.plugin->name);
-  return with_commas(names);
+  if (const Field* field = registry.find(def.name))
+    for (const Offer& offer : field->offers) names.push_back(offer.plugin->name);
+  return names;
 }
 
-std::string rule_in_words(const Registry& registry, const std::string& name) {
-  const ctprof_rule* rule = registry.rules().find(name);
-  return rule && rule->description ? name + ": " + rule->description : name;
+// What stored and derived metrics have in common.
+template <class Def>
+Facts common_facts(const Def& def, const Registry& registry) {
+  Facts facts;
+  facts.name = def.name;
+  facts.description = def.description;
+  facts.entity = ctprof::name(def.entity);
+  facts.applies_to = def.applies_to;
+  facts.unit = def.unit;
+  facts.family = def.family;
+  facts.section = def.section;
+  facts.tags = tags_of(def);
+  facts.config_gates = split(def.config_gates);
+  facts.caveat = def.caveat;
+  facts.goes_into = readers_of(registry, def.name);
+  return facts;
+}
+
+Facts facts_of(const MetricDef& def, const Registry& registry) {
+  Facts facts = common_facts(def, registry);
+  const ctprof_rule* rule = registry.rules().find(def.rule);
+  facts.newtype = def.newtype;
+  facts.rule = def.rule;
+  facts.rule_description = rule && rule->description ? rule->description : "";
+  facts.source = def.source;
+  facts.kernel_writer = def.kernel_writer;
+  facts.since = def.since;
+  facts.file_path = def.file_path == "none" ? "" : def.file_path;
+  facts.plugins = fillers(registry, def);
+  return facts;
+}
+
+Facts facts_of(const DerivedDef& def, const Registry& registry) {
+  Facts facts = common_facts(def, registry);
+  facts.formula = def.expression;
+  facts.plugins = {def.plugin};
+  facts.is_derived = true;
+  return facts;
 }
 
 // Facts, each under its name; those that do not exist are not told.
@@ -88,16 +137,6 @@ class Page {
     }
   }
 
-  // What stored and derived metrics have in common.
-  template <class Def>
-  void common(const Def& def) {
-    fact("of each", std::string(ctprof::name(def.entity)) + (def.applies_to == "leader" ? " that leads its process" : ""));
-    fact("unit", def.unit);
-    fact("family", def.family);
-    fact("section", def.section);
-    fact("tags", with_commas(tags_of(def)));
-  }
-
   const std::string& text() const { return out_; }
 
  private:
@@ -105,41 +144,105 @@ class Page {
   std::string out_;
 };
 
-std::string page_of(const MetricDef& def, const Registry& registry, const TextLayout& layout) {
-  Page page(def.name, def.description, layout);
-  page.common(def);
-  page.fact("newtype", def.newtype);
-  page.fact("rule", rule_in_words(registry, def.rule));
-  page.fact("read from", def.source);
-  page.fact("written by", def.kernel_writer);
-  page.fact("built with", spaced(def.config_gates));
-  page.fact("since", def.since);
-  page.fact("beware", def.caveat);
-  page.fact("goes into", with_commas(readers_of(registry, def.name)));
-  page.fact("in the file", def.file_path == "none" ? "" : def.file_path);
-  page.fact("filled by", fillers(registry, def));
-  page.fact("declared by", def.plugin);
+std::string rule_in_words(const Facts& facts) {
+  if (facts.is_derived) return "computed from what a group's inputs were reduced to";
+  return facts.rule + (facts.rule_description.empty() ? "" : ": " + facts.rule_description);
+}
+
+std::string fillers_in_words(const Facts& facts) {
+  if (!facts.plugins.empty()) return with_commas(facts.plugins);
+  return facts.family == "identity" ? "the capture itself" : "no plugin that is loaded";
+}
+
+std::string page_of(const Facts& facts, const TextLayout& layout) {
+  Page page(facts.name, facts.description, layout);
+  if (facts.is_derived) page.fact("formula", facts.name + " = " + facts.formula);
+  page.fact("of each", facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));
+  page.fact("unit", facts.unit);
+  page.fact("family", facts.family);
+  page.fact("section", facts.section);
+  page.fact("tags", with_commas(facts.tags));
+  page.fact("newtype", facts.newtype);
+  page.fact("rule", rule_in_words(facts));
+  page.fact("read from", facts.source);
+  page.fact("written by", facts.kernel_writer);
+  page.fact("built with", with_commas(facts.config_gates));
+  page.fact("since", facts.since);
+  page.fact("beware", facts.caveat);
+  page.fact("goes into", with_commas(facts.goes_into));
+  page.fact("in the file", facts.file_path);
+  page.fact(facts.is_derived ? "brought by" : "can fill it", fillers_in_words(facts));
   return page.text();
 }
 
-std::string page_of(const DerivedDef& def, const Registry& registry, const TextLayout& layout) {
-  Page page(def.name, def.description, layout);
-  page.fact("formula", def.name + " = " + def.expression);
-  page.common(def);
-  page.fact("rule", "computed from what a group's inputs were reduced to");
-  page.fact("built with", spaced(def.config_gates));
-  page.fact("beware", def.caveat);
-  page.fact("goes into", with_commas(readers_of(registry, def.name)));
-  page.fact("declared by", def.plugin);
-  return page.text();
+// One object; null stands for what is empty.
+class Members {
+ public:
+  void add(std::string_view key, const std::string& text) {
+    add_key(key);
+    text.empty() ? void(out_ += "null") : append_json(out_, std::string_view(text));
+  }
+  void add(std::string_view key, const std::vector<std::string>& words) {
+    add_key(key);
+    out_ += '[';
+    for (const std::string& word : words) {
+      if (&word != &words.front()) out_ += ',';
+      append_json(out_, std::string_view(word));
+    }
+    out_ += ']';
+  }
+  std::string text() const { return out_ + "}\n"; }
+
+ private:
+  void add_key(std::string_view key) {
+    out_ += ',';
+    append_json(out_, key);
+    out_ += ':';
+  }
+  std::string out_ = "{\"schema\":" + std::to_string(kReportSchema);
+};
+
+std::string json_of(const Facts& facts) {
+  Members members;
+  members.add("name", facts.name);
+  members.add("description", facts.description);
+  members.add("expression", facts.formula);
+  members.add("entity", facts.entity);
+  members.add("applies_to", facts.applies_to);
+  members.add("unit", facts.unit);
+  members.add("family", facts.family);
+  members.add("section", facts.section);
+  members.add("tags", facts.tags);
+  members.add("newtype", facts.newtype);
+  members.add("rule", facts.rule);
+  members.add("rule_description", facts.rule_description);
+  members.add("source", facts.source);
+  members.add("kernel_writer", facts.kernel_writer);
+  members.add("config_gates", facts.config_gates);
+  members.add("since", facts.since);
+  members.add("caveat", facts.caveat);
+  members.add("goes_into", facts.goes_into);
+  members.add("file_path", facts.file_path);
+  members.add("plugins", facts.plugins);
+  return members.text();
+}
+
+std::optional<Facts> find_facts(const Registry& registry, std::string_view name) {
+  if (const DerivedDef* derived = find_derived(registry, name)) return facts_of(*derived, registry);
+  const MetricDef* def = find_metric(registry, name);
+  return def ? std::optional(facts_of(*def, registry)) : std::nullopt;
 }
 
 }  // namespace
 
 std::string metric_help(const Registry& registry, std::string_view name, const TextLayout& layout) {
-  if (const DerivedDef* derived = find_derived(registry, name)) return page_of(*derived, registry, layout);
-  const MetricDef* def = find_metric(registry, name);
-  return def ? page_of(*def, registry, layout) : "";
+  const auto facts = find_facts(registry, name);
+  return facts ? page_of(*facts, layout) : "";
+}
+
+std::string metric_help_json(const Registry& registry, std::string_view name) {
+  const auto facts = find_facts(registry, name);
+  return facts ? json_of(*facts) : "";
 }
 
 std::vector<std::string> known_metrics(const Registry& registry) {

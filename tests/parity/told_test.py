@@ -174,6 +174,8 @@ class Told(unittest.TestCase):
         self.assert_none(schema_of("capture").problems(json.loads(capture.stdout)))
         self.assert_none(schema_of("metric-list").problems(as_json("metric-list")))
         self.assert_none(schema_of("plugins").problems(as_json("plugins")))
+        for metric in ("tid", "nr_wakeups_affine", "nr_threads", "cpu_efficiency", "cgroup.memory.current"):
+            self.assert_none(schema_of("help").problems(as_json("help", metric)))
         self.assert_none(schema_of("plugins").problems(as_json("--rootfs", harness.fixture("6.12"), "plugins")))
 
     # ---- CSV

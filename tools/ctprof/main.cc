@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/nearest.hpp"
@@ -12,6 +13,9 @@
 
 namespace ctprof::cli {
 namespace {
+
+constexpr std::string_view kTextAlone =
+    "help on verbs is text alone; on a metric it is JSON too: ctprof help METRIC --format json";
 
 std::string overview() {
   std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
@@ -42,7 +46,9 @@ int unknown_verb(const std::string& given) {
 int help_on_metric(const std::string& name, const Options& options) {
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  const std::string page = metric_help(*registry, name, {terminal_width() > 0 ? terminal_width() : 100, use_color(options)});
+  const TextLayout layout{terminal_width() > 0 ? terminal_width() : 100, use_color(options)};
+  const bool json = options.format == Format::Json;
+  const std::string page = json ? metric_help_json(*registry, name) : metric_help(*registry, name, layout);
   if (!page.empty()) return print(page);
   auto names = known_metrics(*registry);
   for (const Verb& verb : verbs()) names.emplace_back(verb.name);
@@ -50,16 +56,20 @@ int help_on_metric(const std::string& name, const Options& options) {
               "; `ctprof --help` lists verbs, `ctprof metric-list` metrics");
 }
 
+int help_in_all(const Options& options) { return options.format == Format::Json ? fail(kTextAlone) : print(overview()); }
+
 int run(const Options& options) {
   if (options.verb.empty() && options.help) return print(overview());
   if (options.verb.empty() && options.version) return run_version(options);
   if (options.verb.empty()) return fail("which verb? `ctprof --help` lists them");
   const bool asks_help = options.verb == "help";
-  if (asks_help && options.arguments.empty()) return print(overview());
+  if (asks_help && options.json_schema) return print_schema("help");
+  if (asks_help && options.arguments.empty()) return help_in_all(options);
   const std::string& name = asks_help ? options.arguments.front() : options.verb;
   const auto verb = std::find_if(verbs().begin(), verbs().end(), [&](const Verb& known) { return known.name == name; });
   if (verb == verbs().end()) return asks_help ? help_on_metric(name, options) : unknown_verb(name);
-  if (options.json_schema && !asks_help && !options.help) return print_schema(name);
+  if (asks_help && options.format == Format::Json) return fail(kTextAlone);
+  if (options.json_schema && !options.help) return print_schema(name);
   return asks_help || options.help ? print(help_of(*verb)) : verb->run(options);
 }
 

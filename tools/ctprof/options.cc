@@ -58,7 +58,7 @@ constexpr std::array kOptions{
                "candidate, arrow, delta, %, rate, of-which"},
     OptionInfo{"wrap", nullptr, "show,compare", "on a terminal, break long cells into lines rather than shorten them"},
     OptionInfo{"format", "text|json|csv", kEvery, "for people or for programs; csv of show and compare alone"},
-    OptionInfo{"json-schema", nullptr, "capture,show,compare,metric-list,plugins",
+    OptionInfo{"json-schema", nullptr, "capture,show,compare,metric-list,plugins,help",
                "print the schema of what --format json prints, and do nothing else"},
     OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
     OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins,help",
