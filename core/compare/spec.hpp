@@ -1,6 +1,6 @@
 // What the user asks of show and compare, as words: read and checked before any file is opened.
 //
-// Whether a metric's name is known depends on the files; compare/resolve.hpp says so once they are loaded.
+// Whether a metric's name is known depends on the files; compare/metric_plan.hpp says so once they are loaded.
 
 #pragma once
 
