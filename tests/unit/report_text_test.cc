@@ -271,20 +271,21 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
   add_i64(pair.a, metric("nice", "OrdinalI32", "RangeI32"), {0, -5, 0});
   BOOST_TEST(csv_of({&pair.a, &pair.b}, {.sort = *parse_sort("name", ReportKind::Compare)}) ==
              "side,section,group,metric,key,unit,baseline,candidate,delta,pct,threads_baseline,threads_candidate,values_baseline,"
-             "rows_baseline,values_candidate,rows_candidate\n"
-             "both,primary,db,thread_count,,count,1,1,0,0,1,1,1,1,1,1\n"
-             "both,primary,db,run_time_ns,,ns,700,700,0,0,1,1,1,1,1,1\n"
-             "both,primary,db,nr_wakeups,,count,,,,,1,1,0,1,0,1\n"
-             "both,primary,db,policy,,none,OTHER,OTHER,same,,1,1,1,1,1,1\n"
-             "both,primary,db,nice,,none,0,,,,1,1,1,1,0,1\n"
-             "both,primary,web,thread_count,,count,2,3,1,0.5,2,3,2,2,3,3\n"
-             "both,primary,web,run_time_ns,,ns,1500000,3500000,2000000,1.3333333333333333,2,3,2,2,2,3\n"
-             "both,primary,web,nr_wakeups,,count,,,,,2,3,0,2,0,3\n"
-             "both,primary,web,policy,,none,OTHER,FIFO (2/3),differs,,2,3,2,2,3,3\n"
-             "both,primary,web,nice,,none,-5..0,,,,2,3,2,2,0,3\n"
-             "candidate,primary,new,run_time_ns,,ns,,2000,,,0,1,0,0,1,1\n"
-             "candidate,primary,new,thread_count,,count,,1,,,0,1,0,0,1,1\n"
-             "candidate,primary,new,policy,,none,,OTHER,,,0,1,0,0,1,1\n");
+             "rows_baseline,values_candidate,rows_candidate,delta_alive,delta_new,"
+             "delta_gone,threads_alive,threads_new,threads_gone\n"
+             "both,primary,db,thread_count,,count,1,1,0,0,1,1,1,1,1,1,,,,,,\n"
+             "both,primary,db,run_time_ns,,ns,700,700,0,0,1,1,1,1,1,1,,,,,,\n"
+             "both,primary,db,nr_wakeups,,count,,,,,1,1,0,1,0,1,,,,,,\n"
+             "both,primary,db,policy,,none,OTHER,OTHER,same,,1,1,1,1,1,1,,,,,,\n"
+             "both,primary,db,nice,,none,0,,,,1,1,1,1,0,1,,,,,,\n"
+             "both,primary,web,thread_count,,count,2,3,1,0.5,2,3,2,2,3,3,,,,,,\n"
+             "both,primary,web,run_time_ns,,ns,1500000,3500000,2000000,1.3333333333333333,2,3,2,2,2,3,,,,,,\n"
+             "both,primary,web,nr_wakeups,,count,,,,,2,3,0,2,0,3,,,,,,\n"
+             "both,primary,web,policy,,none,OTHER,FIFO (2/3),differs,,2,3,2,2,3,3,,,,,,\n"
+             "both,primary,web,nice,,none,-5..0,,,,2,3,2,2,0,3,,,,,,\n"
+             "candidate,primary,new,run_time_ns,,ns,,2000,,,0,1,0,0,1,1,,,,,,\n"
+             "candidate,primary,new,thread_count,,count,,1,,,0,1,0,0,1,1,,,,,,\n"
+             "candidate,primary,new,policy,,none,,OTHER,,,0,1,0,0,1,1,,,,,,\n");
 }
 
 BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes) {
