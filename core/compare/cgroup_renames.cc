@@ -56,20 +56,19 @@ class Finder {
   }
 
   CgroupRenames find() {
-    const auto likenesses = all_alike();
-    std::vector<const Likeness*> left_over;
-    for (const Likeness& like : likenesses) {
-      Candidate &a = sides_[0][like.baseline], &b = sides_[1][like.candidate];
+    std::vector<Likeness> left_over;
+    pair_identical(left_over);
+    for (const Likeness& like : all_alike()) {
+      const Candidate &a = sides_[0][like.baseline], &b = sides_[1][like.candidate];
       if (a.paired || b.paired)
-        left_over.push_back(&like);
+        left_over.push_back(like);
       else
         pair(like, std::string(a.key));
     }
-    for (const Likeness* like : left_over) {
-      const Candidate &a = sides_[0][like->baseline], &b = sides_[1][like->candidate];
-      if (a.paired == b.paired) continue;
-      const std::string_view known = a.paired ? a.key : b.key;
-      pair(*like, renames_.name_of.find(known)->second);
+    sort(left_over);
+    for (const Likeness& like : left_over) {
+      const Candidate &a = sides_[0][like.baseline], &b = sides_[1][like.candidate];
+      if (a.paired != b.paired) pair(like, renames_.name_of.find(a.paired ? a.key : b.key)->second);
     }
     for (CgroupRename& rename : renames_.found) pair_below(rename);
     return std::move(renames_);
@@ -91,20 +90,48 @@ class Finder {
     sides_[side].push_back(std::move(of[side]));
   }
 
-  // The most alike first; what ties, by name.
+  // Nothing is more alike than what is identical, and of replicas there can be many: the first of either side, the second and so on
+  // are what going through all their pairs by name would come to. Of those beyond, the pair with the first of the other side is kept.
+  void pair_identical(std::vector<Likeness>& left_over) {
+    std::map<Kinds, std::array<std::vector<std::uint32_t>, 2>> having;
+    for (std::size_t side = 0; side < 2; ++side)
+      for (std::uint32_t i = 0; i < sides_[side].size(); ++i) having[sides_[side][i].kinds][side].push_back(i);
+    std::vector<Likeness> found;
+    for (const auto& [kinds, of] : having) {
+      if (kinds.size() < kLeastInCommon || of[0].empty() || of[1].empty()) continue;
+      const std::size_t both = std::min(of[0].size(), of[1].size());
+      for (std::size_t i = 0; i < std::max(of[0].size(), of[1].size()); ++i) {
+        const std::uint32_t a = i < of[0].size() ? of[0][i] : of[0][0], b = i < of[1].size() ? of[1][i] : of[1][0];
+        (i < both ? found : left_over).push_back({a, b, kinds.size(), kinds.size()});
+      }
+    }
+    sort(found);
+    for (const Likeness& like : found) pair(like, std::string(sides_[0][like.baseline].key));
+  }
+
+  // Pairs that are alike but not identical, and of which one at least is free.
   std::vector<Likeness> all_alike() const {
-    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having;  // kind -> candidates
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having, free;  // kind -> candidates
     for (std::uint32_t i = 0; i < sides_[1].size(); ++i)
-      for (const std::uint32_t kind : telling(sides_[1][i].kinds)) having[kind].push_back(i);
+      for (const std::uint32_t kind : telling(sides_[1][i].kinds)) {
+        having[kind].push_back(i);
+        if (!sides_[1][i].paired) free[kind].push_back(i);
+      }
     std::vector<Likeness> found;
     for (std::uint32_t i = 0; i < sides_[0].size(); ++i) {
+      const auto& others = sides_[0][i].paired ? free : having;
       std::set<std::uint32_t> met;
       for (const std::uint32_t kind : telling(sides_[0][i].kinds))
-        if (const auto it = having.find(kind); it != having.end()) met.insert(it->second.begin(), it->second.end());
+        if (const auto it = others.find(kind); it != others.end()) met.insert(it->second.begin(), it->second.end());
       for (const std::uint32_t other : met) add_if_alike(found, i, other);
     }
-    std::sort(found.begin(), found.end(), [&](const Likeness& a, const Likeness& b) { return before(a, b); });
+    sort(found);
     return found;
+  }
+
+  // The most alike first; what ties, by name.
+  void sort(std::vector<Likeness>& likenesses) const {
+    std::sort(likenesses.begin(), likenesses.end(), [&](const Likeness& a, const Likeness& b) { return before(a, b); });
   }
 
   // Kinds of which two sets that are alike have at least one both: so many that the rest is too few to be alike in.
@@ -119,7 +146,8 @@ class Finder {
     Kinds both;
     std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
     const std::size_t in_all = x.size() + y.size() - both.size();
-    if (both.size() >= kLeastInCommon && kOutOf * both.size() >= kAlike * in_all) found.push_back({a, b, both.size(), in_all});
+    const bool alike = both.size() >= kLeastInCommon && kOutOf * both.size() >= kAlike * in_all;
+    if (alike && both.size() < in_all) found.push_back({a, b, both.size(), in_all});
   }
 
   bool before(const Likeness& a, const Likeness& b) const {

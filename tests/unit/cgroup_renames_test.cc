@@ -89,6 +89,20 @@ BOOST_AUTO_TEST_CASE(replicas_are_paired_by_name_and_what_is_left_joins) {
   TEST_WORDS(pairs(found({{"/a", 0, 1, 12}, {"/b", 0, 1, 12}, {"/m", 1, 1, 12}, {"/n", 1, 1, 12}})), "/a=/m", "/b=/n");
 }
 
+BOOST_AUTO_TEST_CASE(thousands_of_replicas_are_no_trouble) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 6000; ++i) names.push_back("/pod" + std::to_string(10000 + i));
+  std::vector<SidedKey> keys;
+  const std::vector<std::string> comms{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (const std::string& comm : comms) keys.push_back({names[i], "p", comm, {i % 3 == 0, i % 3 != 0}});
+  const auto renames = find_cgroup_renames(keys);
+  BOOST_TEST(renames.found.size() == 4000);
+  BOOST_TEST(renames.found[1].baseline == "/pod10003");
+  BOOST_TEST(renames.found[1].candidate == "/pod10002");
+  BOOST_TEST(renames.found[2000].baseline == "/pod10000");  // those left over
+}
+
 BOOST_AUTO_TEST_CASE(equal_paths_below_a_pair_are_paired) {
   const auto renames = found({{"/old/x", 0, 1, 1},
                               {"/old/x/deep", 0, 2, 2},
