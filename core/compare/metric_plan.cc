@@ -205,8 +205,8 @@ class Planner {
   MetricPlan plan_;
 };
 
-Error unknown_metric(const MetricPlan& plan, const std::string& name) {
-  std::vector<std::string> names;
+// `names` may be meant too.
+Error unknown_metric(const MetricPlan& plan, const std::string& name, std::vector<std::string> names = {}) {
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
   return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
 }
@@ -263,12 +263,12 @@ Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides,
   return {};
 }
 
-Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys) {
+Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys, ReportKind kind) {
   for (const SortKey& key : keys) {
     if (key.by != SortKey::By::Metric) continue;
     const PlannedMetric* metric = plan.find(key.metric);
     if (!metric) {
-      Error error = unknown_metric(plan, key.metric);
+      Error error = unknown_metric(plan, key.metric, sort_words(kind));
       return Error{"sorting: " + error.text};
     }
     if (!metric->has_number()) return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
@@ -287,7 +287,8 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();
-  if (auto sortable = check_sort(plan, spec.sort); !sortable) return sortable.error();
+  const ReportKind kind = sides.size() == 1 ? ReportKind::Show : ReportKind::Compare;
+  if (auto sortable = check_sort(plan, spec.sort, kind); !sortable) return sortable.error();
   if (auto sound = check_fail_on(spec.fail_on, plan); !sound) return sound.error();
   return plan;
 }

@@ -113,6 +113,13 @@ Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) 
   return keys;
 }
 
+std::vector<std::string> sort_words(ReportKind kind) {
+  std::vector<std::string> words;
+  for (const SortWord& known : kSortWords)
+    if (kind == ReportKind::Compare || !known.compares_only) words.emplace_back(known.word);
+  return words;
+}
+
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option) {
   std::vector<std::string> names;
   for (const std::string_view entry : split(text, ',')) {

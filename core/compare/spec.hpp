@@ -39,6 +39,9 @@ enum class ReportKind : std::uint8_t { Show, Compare };
 // and unknown directions are errors, and so is an order by differences where nothing is compared.
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind);
 
+// What there is to sort by beside metrics.
+std::vector<std::string> sort_words(ReportKind kind);
+
 // "a,b,c" as names. Empty and double entries are errors; `option` is what the error quotes.
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option);
 
