@@ -191,12 +191,15 @@ class Tracer {
   bool holds_some_ = false;
 };
 
-// Signals that are meant for the process are for others to handle, and pauses are to be as short as they are meant.
+// Signals that are meant for the process are for others to handle, and pauses are to be as short as they are meant. SIGCHLD is not
+// blocked: the kernel sends one for each stop, drops it where it is ignored, as by default, but wakes another thread for it where the
+// tracer blocks it.
 void prepare_thread() {
   ::prctl(PR_SET_TIMERSLACK, kPauseSlackNs);
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  sigset_t others;
+  ::sigfillset(&others);
+  ::sigdelset(&others, SIGCHLD);
+  ::pthread_sigmask(SIG_SETMASK, &others, nullptr);
 }
 
 }  // namespace
