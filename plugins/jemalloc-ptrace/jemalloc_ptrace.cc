@@ -24,6 +24,7 @@
 #include "plugins/jemalloc-ptrace/counters_read.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 #include "plugins/jemalloc-ptrace/probe.hpp"
+#include "plugins/jemalloc-ptrace/program.hpp"
 #include "plugins/jemalloc-ptrace/refusal.hpp"
 #include "plugins/jemalloc-ptrace/summary.hpp"
 #include "plugins/jemalloc-ptrace/thread_image.hpp"
@@ -83,6 +84,7 @@ class Threads : public sdk::ThreadSource {
   // Those of its threads that are to be read, as far as they are in the batch: rows and tracees side by side.
   struct Process {
     ThreadImage image;
+    std::shared_ptr<const Program> program;
     Counters counters{};
     std::size_t first_tracee = 0;
     std::vector<sdk::Thread> threads{};
@@ -128,7 +130,7 @@ class Threads : public sdk::ThreadSource {
       return leave(batch, rows, gap);
     }
     if (with_leader) count(batch, Tally::Detected);
-    enlist(batch, rows, *alive);
+    enlist(batch, rows);
   }
 
   // A program that is replaced while its files are looked at fails in ways that are nobody's fault.
@@ -148,17 +150,19 @@ class Threads : public sdk::ThreadSource {
   // an executable nor memory.
   const Found& find(const Row& row) {
     const bool known = last_tgid_ == row.thread.tgid && same_program(last_image_, row.image);
-    if (known) return last_found_;
+    if (known && (last_found_.attach != Attach::Found || last_program_->still_runs())) return last_found_;
     last_tgid_ = row.thread.tgid;
     last_image_ = row.image;
+    last_program_ = std::make_shared<const Program>(host_.proc(), row.thread.tid);
     last_found_ = finder_->find(row.thread.tid);
     // A program that is being started moves its mappings about: a second look sees them settled.
     if (last_found_.attach == Attach::Unreadable) last_found_ = finder_->find(row.thread.tid);
     return last_found_;
   }
 
-  void enlist(const sdk::Batch& batch, std::span<const Row> rows, const Row& alive) {
-    Process process{.image = alive.image, .counters = last_found_.counters, .first_tracee = tracees_.size()};
+  void enlist(const sdk::Batch& batch, std::span<const Row> rows) {
+    Process process{
+        .image = last_image_, .program = last_program_, .counters = last_found_.counters, .first_tracee = tracees_.size()};
     for (const Row& row : rows) {
       if (has_ended(row.image) || is_stopped(row.image)) {
         put(batch, row.thread, has_ended(row.image) ? Gap::ThreadGone : Gap::Busy);
@@ -188,11 +192,12 @@ class Threads : public sdk::ThreadSource {
   }
 
   // 0 when the process runs what it ran when the counters' place was looked up: then it did all the time. After an execve(2) in between,
-  // the place and all that was read there would be another program's: EBUSY. ESRCH when none is left to be asked.
+  // the place and all that was read there would be another program's: EBUSY. ESRCH when none of its threads is left to be asked.
   int replaced_by_now(const Process& process) {
     for (const sdk::Thread& thread : process.threads) {
       const ThreadImage now = image_now(thread);
-      if (!has_ended(now)) return same_program(now, process.image) ? 0 : EBUSY;
+      if (has_ended(now)) continue;
+      return process.program->still_runs() && same_program(now, process.image) ? 0 : EBUSY;
     }
     return ESRCH;
   }
@@ -208,6 +213,7 @@ class Threads : public sdk::ThreadSource {
   std::vector<Process> processes_;
   std::uint64_t last_tgid_ = 0;
   ThreadImage last_image_;
+  std::shared_ptr<const Program> last_program_;
   Found last_found_{};
 };
 

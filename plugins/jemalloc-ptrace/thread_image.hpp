@@ -1,8 +1,7 @@
-// Which program a thread runs, as its stat file tells: enough to notice that another one took its place.
+// What a thread does, and which program it runs, as its stat file tells.
 //
 // An execve(2) keeps process id and start time, but lays out memory anew: where code and stack begin differs under address space
-// randomisation, and without it only a start of the very same program looks alike, which keeps its counters at the very same place.
-// The kernel shows the addresses to those who may trace the thread, zeros to others.
+// randomisation; without it, program.hpp tells. The kernel shows the addresses to those who may trace the thread, zeros to others.
 //
 // What is here:   the fields, and a parser of the text.
 // What is not:    reading the file; the many other fields (procfs-sched has a reader for them).
