@@ -99,8 +99,20 @@ class Helper:
             self.finish()
 
 
-def settled(read, tries=50):
-    """What `read()` gives once it gives the same twice in a row."""
+def sleeps(pid):
+    """Whether every thread of the process does."""
+    states = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stat", "rb") as file:
+            states.append(file.read().rpartition(b")")[2].split()[0])
+    return set(states) == {b"S"}
+
+
+def settled(read, tries=50, pid=None):
+    """What `read()` gives once it gives the same twice in a row, and all threads of process `pid` sleep: on a busy machine one of
+    low priority may wait for its turn meanwhile."""
+    while pid and not sleeps(pid):
+        time.sleep(0.02)
     last = read()
     for _ in range(tries):
         time.sleep(0.02)

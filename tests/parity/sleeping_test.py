@@ -34,7 +34,7 @@ class Sleeping(unittest.TestCase):
 
     def compare(self, prefix, *words):
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
-            before = harness.settled(lambda: self.read(sleepers.pid) or object())
+            before = harness.settled(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
             harness.capture(self.file, *words, prefix=prefix)
             self.assertEqual(self.read(sleepers.pid), before, "the sleepers did not sleep")
             rollup = plain_reader.read_smaps_rollup(self.tree, sleepers.pid)
@@ -69,7 +69,7 @@ class Sleeping(unittest.TestCase):
         if not harness.can_become_user():
             self.skipTest("needs root, to become somebody without rights")
         with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
-            before = harness.settled(lambda: self.read(sleepers.pid) or object())
+            before = harness.settled(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
             harness.capture(self.file, prefix=harness.USER)
         for row in before.values():
             row.update({key: plain_reader.missing("Denied") for key in plain_reader.IO_KEYS})

@@ -64,7 +64,7 @@ class Subsets(unittest.TestCase):
 
     def test_subsets(self):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            expected = harness.settled(lambda: self.identities(sleepers.pid))
+            expected = harness.settled(lambda: self.identities(sleepers.pid), pid=sleepers.pid)
             for subset in subsets(plugins()):
                 with self.subTest(plugins=",".join(subset)):
                     self.check(subset, expected, sleepers.pid)

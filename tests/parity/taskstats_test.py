@@ -96,9 +96,12 @@ class Sleeping(OfTaskstats):
     def compare(self, *words, **known):
         """Captures forty sleepers; what it said to the user."""
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            before = harness.settled(lambda: self.ask(sleepers.pid, **known))
+            before = harness.settled(lambda: self.ask(sleepers.pid, **known), pid=sleepers.pid)
             done = harness.capture(self.file, *words, before=ONLY)
-            self.assertEqual(self.ask(sleepers.pid, **known), before, "the sleepers did not sleep")
+            after = self.ask(sleepers.pid, **known)
+            moved = [f"{key} {name}: {value}, then {after[key][name]}" for key, row in before.items() for name, value in row.items()
+                     if after[key][name] != value]
+            self.assertEqual(moved, [], "the sleepers did not sleep: " + "; ".join(moved))
         self.assertEqual(len(before), THREADS)
         captured = file_json.load(self.file)
         self.assert_equal(before, captured)
@@ -141,7 +144,7 @@ class SecondOffers(OfTaskstats):
 
     def test_agree_with_proc(self):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
-            harness.settled(lambda: self.ask(sleepers.pid))
+            harness.settled(lambda: self.ask(sleepers.pid), pid=sleepers.pid)
             self.assertEqual(self.captured_by("taskstats", sleepers.pid), self.captured_by("procfs-sched", sleepers.pid))
 
 
@@ -149,7 +152,7 @@ class Waiting(OfTaskstats):
     def waits(self, *words):
         """Nanoseconds of each kind that a thread waited which did nothing else; as the capture has them, and the reader."""
         with self.switched("1"), harness.Helper("DELAYS", *words) as helper:
-            expected = harness.settled(lambda: self.ask(helper.pid))
+            expected = harness.settled(lambda: self.ask(helper.pid), pid=helper.pid)
             harness.capture(self.file, "-p", str(helper.pid), before=ONLY)
         captured = file_json.load(self.file)
         self.assert_equal(expected, captured)
