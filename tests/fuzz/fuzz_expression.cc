@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,16 +21,26 @@ Condition::Value value_of(std::string_view name) {
   return {Condition::Kind::Number, static_cast<double>(name.size())};
 }
 
-void decide(std::string_view text) {
-  const auto condition = Condition::parse(text, "reading");
-  if (!condition) return;
+// Nothing where the kinds do not fit.
+std::optional<bool> decided(const Condition& condition) {
   std::vector<Condition::Value> values;
   std::vector<Condition::Kind> kinds;
-  for (const auto& input : condition->inputs()) {
+  for (const auto& input : condition.inputs()) {
     values.push_back(value_of(input.name));
     kinds.push_back(values.back().kind);
   }
-  if (condition->check(kinds)) condition->holds(values);
+  if (!condition.check(kinds)) return {};
+  return condition.holds(values);
+}
+
+// What is joined by && holds when all its parts do.
+void decide(std::string_view text) {
+  const auto condition = Condition::parse(text, "reading");
+  const auto whole = condition ? decided(*condition) : std::nullopt;
+  if (!whole) return;
+  bool all = true;
+  for (const Condition& part : condition->joined()) all = decided(part).value() && all;
+  if (all != *whole) std::abort();
 }
 
 void compute(std::string_view text) {
