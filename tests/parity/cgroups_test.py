@@ -189,6 +189,7 @@ class Live(unittest.TestCase):
 
     def in_namespace(self, options, *script):
         """Captures from a namespace whose root is <top>/a/b, which has three cgroups below it."""
+        harness.needs_namespaces(self, options)
         inner = self.make(b"a/b")
         for name in (b"1", b"2", b"3"):
             self.make(b"a/b/" + name)

@@ -99,6 +99,13 @@ class Helper:
             self.finish()
 
 
+def needs_namespaces(test, options):
+    """Skips the test where one may not have them: without root, and in a chroot, whose root cannot be mounted anew."""
+    may = subprocess.run(["unshare", *options, "true"], capture_output=True, check=False).returncode == 0
+    if os.geteuid() != 0 or not may:
+        test.skipTest(f"may not unshare {' '.join(options)}")
+
+
 def sleeps(pid):
     """Whether every thread of the process does."""
     states = []

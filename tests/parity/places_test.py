@@ -48,9 +48,7 @@ class Places(unittest.TestCase):
 
     def in_namespaces(self, options, *script):
         """Runs sh lines in namespaces of their own; skips where we may not."""
-        may = subprocess.run(["unshare", *options, "true"], capture_output=True, check=False).returncode == 0
-        if os.geteuid() != 0 or not may:
-            self.skipTest(f"may not unshare {' '.join(options)}")
+        harness.needs_namespaces(self, options)
         done = subprocess.run(["unshare", *options, "sh", "-ec", "\n".join(script)], capture_output=True, text=True, check=False,
                               timeout=harness.TIMEOUT, cwd=self.directory)
         self.assertEqual(done.returncode, 0, done.stderr)

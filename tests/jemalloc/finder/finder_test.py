@@ -136,7 +136,7 @@ class Jemalloc(Case):
         if os.geteuid() != 0:
             self.skipTest("needs root")
         program = self.build("where.c", *WHOLE)
-        with Running("unshare", "-r", "chroot", self.dir, "/program") as running:
+        with Running("chroot", self.dir, "/program") as running:
             self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
 
 
@@ -197,7 +197,7 @@ class Described(Case):
         os.makedirs(self.path("usr/lib/debug/.build-id/ab"))
         run("objcopy", "--only-keep-debug", program, self.path("usr/lib/debug/.build-id/ab/cdef0123456789.debug"))
         self.stripped(program)
-        with Running("unshare", "-r", "chroot", self.dir, "/program") as running:
+        with Running("chroot", self.dir, "/program") as running:
             self.assertEqual(tell(running.process.pid), [["found", *running.own, "0"]])
 
     def test_in_a_package_of_two_units(self):
