@@ -119,7 +119,8 @@ class Cgroups:
         if not os.path.exists(directory + b"/cgroup.controllers"):
             return missing("ThreadGone") if self.live else missing("Unsupported")
         if file.endswith(".pressure"):
-            return missing("SwitchedOff") if words(directory + b"/cgroup.pressure") == [b"0"] else missing("Unsupported")
+            known = any(os.path.exists(each + b"/" + file.encode()) for each in self.all())
+            return missing("SwitchedOff") if known and words(directory + b"/cgroup.pressure") == [b"0"] else missing("Unsupported")
         if not self.any_has(controller, file, key):
             return missing("Unsupported")
         if not os.path.exists(directory + b"/cgroup.type"):
