@@ -1,0 +1,181 @@
+"""The workload moved what it was made to move: thread by thread, cgroup by cgroup (guest/*.c has the families)."""
+
+from captured import Gap
+
+MS = 1_000_000
+PAGE = 4096
+
+# Thread -> metric -> the least by which it grew between the captures.
+GREW = {
+    "vm-local": {"nr_wakeups": 30, "nr_wakeups_local": 30, "voluntary_csw": 30, "timeslices": 30},
+    "vm-remote": {"nr_wakeups": 30, "nr_wakeups_remote": 30},
+    "vm-sync": {"nr_wakeups_sync": 30},
+    "vm-migrate": {"nr_wakeups_migrate": 20, "nr_migrations": 20},
+    "drives": {"nr_wakeups_affine_attempts": 2, "nr_wakeups_affine": 1},  # it may run anywhere, and each family wakes it
+    "vm-sleep": {"voluntary_sleep_ns": 290 * MS},
+    "vm-fsync": {"block_sum": MS, "iowait_sum": MS, "iowait_count": 5, "blkio_delay_count": 5, "blkio_delay_total_ns": MS,
+                 "write_bytes": 40 * PAGE, "wchar": 40 * PAGE, "syscw": 40},
+    "vm-direct": {"read_bytes": 100 * PAGE, "rchar": 100 * PAGE, "syscr": 100, "iowait_count": 1},
+    "vm-majflt": {"majflt": 40},
+    "vm-cancel": {"cancelled_write_bytes": 16 * PAGE, "wchar": 16 * PAGE},
+    "vm-rivals": {"wait_sum": 50 * MS, "wait_count": 5, "wait_time_ns": 50 * MS, "nonvoluntary_csw": 5, "run_time_ns": 50 * MS,
+                  "utime_clock_ticks": 2, "cpu_delay_count": 5, "cpu_delay_total_ns": 50 * MS},
+    "vm-system": {"stime_clock_ticks": 2},
+    "vm-limit": {"freepages_delay_count": 1, "freepages_delay_total_ns": 1, "minflt": 1000},
+    "vm-swap": {"swapin_delay_count": 100, "swapin_delay_total_ns": MS},
+    "vm-thrash": {"thrashing_delay_count": 10, "thrashing_delay_total_ns": MS},
+    "vm-cow": {"wpcopy_delay_count": 1900, "wpcopy_delay_total_ns": MS, "minflt": 3000},
+    "vm-compact": {"compact_delay_count": 1, "compact_delay_total_ns": 1},
+}
+
+# Of several threads together: the balancer picks one.
+GREW_TOGETHER = {
+    "vm-held": {"nr_failed_migrations_affine": 1},
+    "vm-hot": {"nr_failed_migrations_hot": 1, "nr_failed_migrations_running": 1, "nr_forced_migrations": 1, "nr_migrations": 2},
+}
+
+# Thread -> metric -> the least it is after the work.
+REACHED = {
+    "vm-sleep": {"sleep_max": 290 * MS},
+    "vm-fsync": {"block_max": 1, "blkio_delay_max_ns": 1, "blkio_delay_min_ns": 1},
+    "vm-rivals": {"wait_max": MS, "exec_max": MS, "slice_max": MS, "cpu_delay_max_ns": MS, "cpu_delay_min_ns": 1},
+    "vm-compact": {"hiwater_rss_bytes": 64 << 20, "hiwater_vm_bytes": 64 << 20, "compact_delay_max_ns": 1},
+    "vm-swap": {"swapin_delay_max_ns": 1}, "vm-thrash": {"thrashing_delay_max_ns": 1}, "vm-cow": {"wpcopy_delay_max_ns": 1},
+    "vm-limit": {"freepages_delay_max_ns": 1},
+}
+
+# Thread -> metric -> what it is, before and after.
+IS = {
+    "vm-fifo": {"policy": b"SCHED_FIFO", "rt_priority": 7, "priority": -8},
+    "vm-rr": {"policy": b"SCHED_RR", "rt_priority": 3, "priority": -4},
+    "vm-batch": {"policy": b"SCHED_BATCH", "nice": 5, "priority": 25},
+    "vm-idle": {"policy": b"SCHED_IDLE"},
+    "vm-dl": {"policy": b"SCHED_DEADLINE", "priority": -101},
+    "vm-nice": {"policy": b"SCHED_OTHER", "nice": -7, "priority": 13},
+    "vm-slice": {"policy": b"SCHED_OTHER", "fair_slice_ns": 7 * MS},
+    "vm-pinned": {"cpu_affinity": [1]},
+    "vm-local": {"cpu_affinity": [0], "processor": 0},
+}
+
+CGROUP_GREW = {
+    "throttled": {"cgroup.cpu.nr_periods": 4, "cgroup.cpu.nr_throttled": 3, "cgroup.cpu.throttled_usec": 50_000,
+                  "cgroup.cpu.local.throttled_usec": 50_000, "cgroup.cpu.usage_usec": 20_000},
+    "burst": {"cgroup.cpu.nr_bursts": 1, "cgroup.cpu.burst_usec": 100},
+    "rest": {"cgroup.cpu.usage_usec": 1_000_000, "cgroup.cpu.user_usec": 500_000, "cgroup.cpu.system_usec": 50_000,
+             "cgroup.psi.cpu.some.total_usec": 100_000},
+    "swap": {"cgroup.psi.memory.some.total_usec": 1000}, "io": {"cgroup.psi.io.some.total_usec": 1000},
+}
+CGROUP_REACHED = {"limit": {"cgroup.memory.peak": 7 << 20}, "swap": {"cgroup.memory.swap.current": 1 << 20}, "pids": {"cgroup.pids.peak": 2}}
+CGROUP_IS = {
+    "throttled": {"cgroup.cpu.max_quota_us": 10_000, "cgroup.cpu.max_period_us": 50_000},
+    "io": {"cgroup.cpu.weight": 250, "cgroup.memory.low": 1 << 20, "cgroup.memory.min": 1 << 19},
+    "limit": {"cgroup.memory.max": 8 << 20}, "swap": {"cgroup.memory.high": 7 << 20, "cgroup.memory.swap.max": 40 << 20},
+    "pids": {"cgroup.pids.max": 2, "cgroup.pids.current": 1}, "quiet": {"cgroup.cpu.weight_nice": 3},
+}
+# Cgroup -> map metric -> key (or any) -> the least by which it grew.
+CGROUP_MAP_GREW = {
+    "limit": {"cgroup.memory.events": {"max": 1}}, "swap": {"cgroup.memory.events": {"high": 1}}, "pids": {"cgroup.pids.events": {"max": 1}},
+    "thrash": {"cgroup.memory.stat": {"workingset_refault_file": 1}},
+    "io": {"cgroup.io.stat.wbytes": {None: 40 * PAGE}, "cgroup.io.stat.wios": {None: 40}, "cgroup.io.stat.rbytes": {None: 100 * PAGE},
+           "cgroup.io.stat.rios": {None: 100}, "cgroup.io.stat.dbytes": {None: PAGE}, "cgroup.io.stat.dios": {None: 1}},
+}
+HOST_GREW = {f"host.psi.{kind}.some.total_usec": 1000 for kind in ("cpu", "memory", "io")}
+
+
+def cannot_have(cell):
+    return isinstance(cell, Gap) and cell.name == "Unsupported"  # whether rightly so, checks_values.py tells
+
+
+def grew(who, metric, least, before, after):
+    """A sentence, or nothing."""
+    if cannot_have(after):
+        return []
+    if isinstance(before, Gap) or isinstance(after, Gap):
+        return [f"{who}: {metric} is {before!r}, then {after!r}"]
+    return [] if after - before >= least else [f"{who}: {metric} grew by {after - before}, not by {least}"]
+
+
+def reached(who, metric, least, after):
+    if cannot_have(after):
+        return []
+    return [f"{who}: {metric} is {after!r}, not {least} or more"] if isinstance(after, Gap) or after < least else []
+
+
+def one(left, capture, comm):
+    rows = left.named(capture, comm)
+    return next(iter(rows.values())) if len(rows) == 1 else None
+
+
+def threads_grew(left):
+    wrong = []
+    for comm, wanted in GREW.items():
+        before, after = one(left, "first", comm), one(left, "second", comm)
+        if not before or not after:
+            wrong.append(f"{comm} is not in both captures")
+            continue
+        for metric, least in wanted.items():
+            wrong += grew(comm, metric, least, before[metric], after[metric])
+    return wrong
+
+
+def together(left, capture, comm, metric):
+    rows = [*left.named(capture, comm).values(), *left.named(capture, comm + "+").values()]
+    return sum(row[metric] for row in rows if not isinstance(row[metric], Gap))
+
+
+def balanced(left):
+    return [sentence for comm, wanted in GREW_TOGETHER.items() for metric, least in wanted.items()
+            for sentence in grew(comm, metric, least, together(left, "first", comm, metric), together(left, "second", comm, metric))]
+
+
+def extremes(left):
+    return [sentence for comm, wanted in REACHED.items() for metric, least in wanted.items()
+            for sentence in reached(comm, metric, least, one(left, "second", comm)[metric])]
+
+
+def settings(left):
+    ext = {"vm-ext": {"policy": b"SCHED_EXT" if left.kernel.has("CONFIG_SCHED_CLASS_EXT") else b"SCHED_OTHER"}}
+    found = ((comm, metric, value, one(left, "second", comm)[metric]) for comm, wanted in (IS | ext).items() for metric, value in wanted.items())
+    return [f"{comm}: {metric} is {now!r}, not {value!r}" for comm, metric, value, now in found if now != value and not cannot_have(now)]
+
+
+def heap(left):
+    """What jemalloc itself told at the end, thread by thread."""
+    return [f"{comm} has no heap figures" for comm in ("heap_preloaded",)
+            if not any(isinstance(row["allocated_bytes"], int) and row["allocated_bytes"] > 0 for row in left.named("second", comm).values())]
+
+
+def group(left, capture, name):
+    return left.file(capture).cgroups_by_path()[b"/vm/" + name.encode()]
+
+
+def total(cells, key):
+    if isinstance(cells, Gap):
+        return cells
+    return cells.get(key, 0) if key else sum(cells.values())
+
+
+def cgroups(left):
+    wrong = []
+    for name, wanted in CGROUP_GREW.items():
+        for metric, least in wanted.items():
+            wrong += grew(name, metric, least, group(left, "first", name)[metric], group(left, "second", name)[metric])
+    for name, wanted in CGROUP_REACHED.items():
+        for metric, least in wanted.items():
+            wrong += reached(name, metric, least, group(left, "second", name)[metric])
+    for name, wanted in CGROUP_MAP_GREW.items():
+        for metric, keys in wanted.items():
+            before, after = group(left, "first", name)[metric], group(left, "second", name)[metric]
+            wrong += [sentence for key, least in keys.items() for sentence in grew(name, metric, least, total(before, key), total(after, key))]
+    found = ((name, metric, value, group(left, "second", name)[metric]) for name, wanted in CGROUP_IS.items() for metric, value in wanted.items())
+    return wrong + [f"{name}: {metric} is {now!r}, not {value!r}" for name, metric, value, now in found if now != value]
+
+
+def host(left):
+    return [sentence for metric, least in HOST_GREW.items()
+            for sentence in grew("host", metric, least, left.file("first").host[metric], left.file("second").host[metric])]
+
+
+CHECKS = {"threads: counters move as pushed": threads_grew, "balancer: refusals and force are counted": balanced,
+          "threads: extremes are reached": extremes, "threads: policies and settings": settings, "heaps of jemalloc": heap,
+          "cgroups: use, limits and refusals": cgroups, "host: pressure grows": host}

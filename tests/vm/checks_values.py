@@ -1,0 +1,89 @@
+"""Every metric of the vocabulary, on this kernel: there and moved, or a gap for the right reason. And the table of it.
+
+What is here:   the checks on the capture after the workload, by metric; the cells of the table.
+What is not:    which thread must have moved which metric (checks_moved.py), whether values are right (checks_plain.py).
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import expected
+from captured import Gap
+
+# A cell may be empty although the kernel has the metric: for a thread or cgroup of another kind (what kind, checks_plain.py knows).
+ROW_REASONS = {"thread": {"NotApplicable", "ThreadGone"}, "process": {"NotApplicable", "ThreadGone"},
+               "cgroup": {"NotApplicable", "ThreadGone", "SwitchedOff"}, "host": set()}
+NOTHING = (0, b"", [], {}, False)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A metric on a kernel."""
+
+    metric: dict
+    values: int
+    rows: int
+    largest: object  # None where no value is other than nothing
+    gaps: dict  # name -> cells
+    expected: tuple  # (gap, reason), or None
+
+    @property
+    def is_constructed(self):
+        return expected.is_constructed(self.metric)
+
+    @property
+    def may_be_zero(self):
+        return self.metric["name"] in expected.ALWAYS_ZERO or self.metric["name"] in expected.NOT_PROVOKED
+
+
+def largest(values):
+    some = [value for value in values if value not in NOTHING]
+    try:
+        return max(some, default=None)
+    except TypeError:  # maps: one of them serves
+        return max(some, key=len)
+
+
+def cell(left, metric, capture="second"):
+    rows = left.rows(capture, metric["entity"]).values()
+    found = [row[metric["name"]] for row in rows if metric["name"] in row]
+    values = [value for value in found if not isinstance(value, Gap)]
+    gaps = Counter(value.name for value in found if isinstance(value, Gap))
+    return Cell(metric, len(values), len(found), largest(values), dict(gaps),
+                expected.why_not(metric, left.kernel, left.taskstats_version))
+
+
+def cells(left):
+    return [cell(left, metric) for metric in expected.vocabulary()]
+
+
+def complaint(each):
+    """Why a cell of the table is wrong, or None."""
+    if each.rows == 0:
+        return "is not in the file"
+    if each.expected:
+        gap, reason = each.expected
+        return None if each.gaps == {gap: each.rows} else f"should be {gap} throughout ({reason}), but has {each.values} values and gaps {each.gaps}"
+    if each.values == 0:
+        return f"this kernel has it, but there are only gaps: {each.gaps}"
+    if not set(each.gaps) <= ROW_REASONS[each.metric["entity"]]:
+        return f"has gaps {each.gaps}"
+    return None if each.largest is not None or each.may_be_zero else f"is nothing in all {each.values} rows"
+
+
+def complaints(left):
+    judged = ((each.metric["name"], complaint(each)) for each in cells(left))
+    return [f"{name} {why}" for name, why in judged if why]
+
+
+def file_faults(left):
+    """Each cell a value or one gap, in every capture that was made; and every capture was made."""
+    faults = [f"capture {name} ended with {status}: {left.said(name)}" for name, status in left.statuses.items() if status != 0]
+    for name, status in left.statuses.items():
+        if status == 0:
+            faults += [f"capture {name}: {fault}" for fault in left.file(name).faults()]
+    return faults
+
+
+CHECKS = {"every capture succeeds, each cell a value or one gap": file_faults,
+          "every metric moves, or is a gap for the right reason": complaints}

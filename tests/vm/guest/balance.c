@@ -1,0 +1,40 @@
+/* The load balancer: threads that it may not move, and threads that it would rather leave where they are. suite.sh makes every thread's
+ * cache count as warm, for the balancer then refuses first and moves by force after it failed a few times. */
+#include <semaphore.h>
+
+#include "drives.h"
+
+enum { kHelpers = 3, kSpinMs = 1500 };
+
+static sem_t go, done;
+static unsigned later_mask;
+
+static void burn(void) {
+  pin(0, later_mask);
+  spin_ms(kSpinMs);
+}
+
+static void helper(void) {
+  check(sem_wait(&go) == 0, "sem_wait");
+  burn();
+  check(sem_post(&done) == 0, "sem_post");
+}
+
+/* All begin on CPU 0. */
+static void prepare(const char* name, unsigned mask) {
+  later_mask = mask;
+  check(sem_init(&go, 0, 0) == 0 && sem_init(&done, 0, 0) == 0, "sem_init");
+  pin(0, 1);
+  for (int i = 0; i < kHelpers; ++i) start_thread(name, helper);
+}
+
+static void prepare_held(void) { prepare("vm-held+", 1); }
+static void prepare_hot(void) { prepare("vm-hot+", kBothCpus); }
+
+static void work(void) {
+  for (int i = 0; i < kHelpers; ++i) check(sem_post(&go) == 0, "sem_post");
+  burn();
+  for (int i = 0; i < kHelpers; ++i) check(sem_wait(&done) == 0, "sem_wait");
+}
+
+const struct Family kBalance[] = {{"vm-held", "vm/rest", prepare_held, work}, {"vm-hot", "vm/rest", prepare_hot, work}, {0}};

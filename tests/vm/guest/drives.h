@@ -1,0 +1,33 @@
+/* drives: what its families of work share. One story a file: wakeups.c, balance.c, waits.c, memory.c, policies.c, groups.c. */
+#ifndef TESTS_VM_GUEST_DRIVES_H_
+#define TESTS_VM_GUEST_DRIVES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One process. Its main thread has the family's name; other threads, if any, are made by prepare() and stay. */
+struct Family {
+  const char* name;
+  const char* cgroup;    /* below /sys/fs/cgroup, where workload.sh has made it; "" is the root */
+  void (*prepare)(void); /* before the first capture; may be NULL */
+  void (*work)(void);    /* between the captures */
+};
+
+/* Each ends with a name that is NULL. */
+extern const struct Family kWakeups[], kBalance[], kWaits[], kMemory[], kPolicies[], kGroups[];
+
+enum { kPage = 4096, kBothCpus = 3 };
+
+void fail(const char* what);
+void check(int well, const char* what);
+void pin(int tid, unsigned mask); /* bit 0 is CPU 0; tid 0 is the caller */
+void spin_ms(int milliseconds);
+void sleep_ms(int milliseconds);
+void start_thread(const char* name, void (*body)(void));
+char* anonymous(size_t pages); /* small pages, untouched */
+void touch(char* memory, size_t pages, char byte);
+void fill_file(const char* path, size_t pages); /* on disk, and not in memory */
+void forget_cached_files(void);
+void forever_asleep(void);
+
+#endif /* TESTS_VM_GUEST_DRIVES_H_ */

@@ -1,0 +1,41 @@
+/* Limits of cgroups, as suite.sh has set them: a quota of CPU time, one that may be saved up, and a number of processes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "drives.h"
+
+enum { kSpinMs = 400, kSaveMs = 150, kBurstMs = 30, kTries = 4 };
+
+static void be_throttled(void) { spin_ms(kSpinMs); }
+
+static void burst(void) {
+  for (int i = 0; i < 3; ++i) {
+    sleep_ms(kSaveMs);
+    spin_ms(kBurstMs);
+  }
+}
+
+/* The cgroup may hold two: ourselves, and one more. */
+static void fork_too_often(void) {
+  pid_t children[kTries];
+  int count = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const pid_t child = fork();
+    if (child == 0) forever_asleep();
+    check(child > 0 || errno == EAGAIN, "fork");
+    if (child > 0) children[count++] = child;
+  }
+  check(count < kTries, "pids.max");
+  for (int i = 0; i < count; ++i) {
+    kill(children[i], SIGKILL);
+    waitpid(children[i], NULL, 0);
+  }
+}
+
+const struct Family kGroups[] = {{"vm-throttled", "vm/throttled", NULL, be_throttled},
+                                 {"vm-burst", "vm/burst", NULL, burst},
+                                 {"vm-pids", "vm/pids", NULL, fork_too_often},
+                                 {0}};

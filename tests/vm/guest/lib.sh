@@ -1,0 +1,36 @@
+# shellcheck shell=dash disable=SC2154  # suite.sh sets $options and $processes
+# What the steps of the suite share. /suite has the programs, /out is what the host gets: captures, their messages and exit statuses,
+# plain copies of kernel files, and notes as `name value` lines.
+
+step() { echo "step: $(cut -d' ' -f1 /proc/uptime) $*" >/dev/console; }
+
+capture() { # capture NAME [WORD...]: the words stand before ctprof; its options are in $options
+  local name=$1
+  shift
+  step "capture $name"
+  # shellcheck disable=SC2086  # several options
+  "$@" /suite/tools/ctprof/ctprof capture --jobs 2 -o "/out/captures/$name.ctprof.zst" $options >"/out/captures/$name.log" 2>&1
+  echo "$name $?" >>/out/statuses
+}
+
+# Copies of what a capture reads of our processes, and of all that is not a thread's.
+record() { # record NAME
+  step "record $1"
+  # shellcheck disable=SC2086  # several pids
+  /suite/record "/out/plain/$1" $processes
+}
+
+note() { echo "$*" >>/out/notes; }
+
+set_switch() { # set_switch FILE VALUE: quietly where the kernel has no such switch
+  if [ -e "$1" ]; then echo "$2" >"$1"; fi
+}
+
+as_user() { # as_user CAPABILITIES COMMAND...: as uid 1000, with "+net_admin,+bpf" or none, ""
+  local capabilities=$1
+  shift
+  if [ -n "$capabilities" ]; then
+    set -- "--inh-caps=$capabilities" "--ambient-caps=$capabilities" "$@"
+  fi
+  /usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
+}

@@ -1,0 +1,93 @@
+/* Memory that is not enough: reclaim at a limit, pages out to swap and back, a working set that does not fit, copies on write, and free
+ * memory in pieces too small for what is asked. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "drives.h"
+
+enum { kMegabyte = 256, kSwapped = 12 * kMegabyte, kLimited = 12 * kMegabyte, kHalf = 5 * kMegabyte, kTurns = 6, kCopied = 2000 };
+enum { kSpareKib = 24 * 1024, kHugePages = 24, kHuge = 512 };
+
+static char* memory;
+
+/* suite.sh limits these cgroups to 8 MiB. */
+static void prepare_limit(void) { memory = anonymous(kLimited); }
+static void reach_the_limit(void) { touch(memory, kLimited, 1); }
+
+static void prepare_swap(void) {
+  memory = anonymous(kSwapped);
+  madvise(memory, (size_t)kSwapped * kPage, MADV_RANDOM); /* page by page, no reading ahead */
+}
+
+static void swap_out_and_in(void) {
+  for (char byte = 1; byte <= 2; ++byte) touch(memory, kSwapped, byte);
+}
+
+/* Two halves of a file, of which the cgroup holds one and a half. Each is read twice, which makes it the working set; then the other pushes
+ * it out, and waiting for such a page to come back is thrashing. */
+static void prepare_thrash(void) { fill_file("/work/set", 2 * kHalf); }
+
+static void read_half(int file, int half) {
+  char page[kPage];
+  for (int i = 0; i < 2 * kHalf; ++i) {
+    const off_t number = half * kHalf + i % kHalf;
+    check(pread(file, page, sizeof page, number * kPage) == sizeof page, "pread");
+  }
+}
+
+static void thrash(void) {
+  const int file = open("/work/set", O_RDONLY);
+  check(file >= 0 && posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM) == 0, "/work/set");
+  for (int i = 0; i < kTurns; ++i) read_half(file, i % 2);
+  close(file);
+}
+
+static void copy_on_write(void) {
+  memory = anonymous(kCopied);
+  touch(memory, kCopied, 1);
+  const pid_t child = fork();
+  check(child >= 0, "fork");
+  if (child == 0) forever_asleep();
+  touch(memory, kCopied, 2);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+}
+
+static long free_kib(void) {
+  char text[512] = {0};
+  const int file = open("/proc/meminfo", O_RDONLY);
+  check(file >= 0 && read(file, text, sizeof text - 1) > 0, "meminfo");
+  close(file);
+  const char* const line = strstr(text, "MemFree:");
+  return line ? strtol(line + strlen("MemFree:"), NULL, 10) : 0;
+}
+
+/* All free memory in single pages with used ones between them; then pages of 2 MiB are asked for, which the kernel must make by moving. */
+static void compact(void) {
+  forget_cached_files();
+  const size_t pages = (size_t)(free_kib() - kSpareKib) * 1024 / kPage;
+  memory = anonymous(pages);
+  touch(memory, pages, 1);
+  for (size_t i = 0; i < pages; i += 2) madvise(memory + i * kPage, kPage, MADV_DONTNEED);
+  char* const huge = anonymous((size_t)kHugePages * kHuge);
+  check(madvise(huge, (size_t)kHugePages * kHuge * kPage, MADV_HUGEPAGE) == 0, "MADV_HUGEPAGE");
+  touch(huge, (size_t)kHugePages * kHuge, 1);
+  munmap(huge, (size_t)kHugePages * kHuge * kPage);
+  munmap(memory, pages * kPage);
+}
+
+const struct Family kMemory[] = {
+    {"vm-limit", "vm/limit", prepare_limit, reach_the_limit},
+    {"vm-swap", "vm/swap", prepare_swap, swap_out_and_in},
+    {"vm-thrash", "vm/thrash", prepare_thrash, thrash},
+    {"vm-cow", "vm/rest", NULL, copy_on_write},
+    {"vm-compact", "vm/rest", NULL, compact},
+    {0},
+};

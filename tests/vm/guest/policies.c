@@ -1,0 +1,56 @@
+/* A thread of every policy, and of what can be set beside it. Each computes a little, so that its class has something to count. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "drives.h"
+
+enum { kPolicyDeadline = 6, kPolicyExt = 7, kSpinMs = 20, kTimes = 3 };
+
+/* What sched_setattr(2) takes; the C library has neither call nor struct. */
+struct attributes {
+  uint32_t size, policy;
+  uint64_t flags;
+  int32_t nice;
+  uint32_t priority;
+  uint64_t runtime, deadline, period;
+};
+
+static int set(struct attributes wanted) {
+  wanted.size = sizeof wanted;
+  return (int)syscall(SYS_sched_setattr, 0, &wanted, 0);
+}
+
+static void be(struct attributes wanted) { check(set(wanted) == 0, "sched_setattr"); }
+
+static void fifo(void) { be((struct attributes){.policy = SCHED_FIFO, .priority = 7}); }
+static void round_robin(void) { be((struct attributes){.policy = SCHED_RR, .priority = 3}); }
+static void batch(void) { be((struct attributes){.policy = SCHED_BATCH, .nice = 5}); }
+static void idle(void) { be((struct attributes){.policy = SCHED_IDLE}); }
+static void deadline(void) {
+  be((struct attributes){.policy = kPolicyDeadline, .runtime = 10000000, .deadline = 50000000, .period = 100000000});
+}
+static void nice_one(void) { be((struct attributes){.nice = -7}); }
+static void sliced(void) { be((struct attributes){.runtime = 7000000}); } /* taken as a slice from Linux 6.12 on */
+static void pinned(void) { pin(0, 2); }
+
+/* A kernel without sched_ext knows no such policy; the thread stays as it is. */
+static void ext(void) { check(set((struct attributes){.policy = kPolicyExt}) == 0 || errno == EINVAL, "SCHED_EXT"); }
+
+static void compute(void) {
+  for (int i = 0; i < kTimes; ++i) {
+    spin_ms(kSpinMs);
+    sleep_ms(1);
+  }
+}
+
+const struct Family kPolicies[] = {
+    {"vm-fifo", "vm/rest", fifo, compute},    {"vm-rr", "vm/rest", round_robin, compute},
+    {"vm-batch", "vm/rest", batch, compute},  {"vm-idle", "vm/rest", idle, compute},
+    {"vm-dl", "vm/rest", deadline, compute},  {"vm-nice", "vm/rest", nice_one, compute},
+    {"vm-slice", "vm/rest", sliced, compute}, {"vm-pinned", "vm/rest", pinned, compute},
+    {"vm-ext", "vm/rest", ext, compute},      {0},
+};

@@ -1,0 +1,177 @@
+/* record: takes plain copies of what the kernel tells, for a host to compare a capture with.
+ *
+ *   record DIRECTORY PID...
+ *
+ * Below DIRECTORY, files stand under the path that they have: of each thread of the PIDs what a capture reads in /proc, every cgroup,
+ * pressure, sched_ext and two switches. taskstats/<tid> holds the struct that the kernel sent, as it came. What cannot be read is left out.
+ * It knows nothing of formats: bytes are copied.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <linux/taskstats.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { kLongestFile = 1 << 16, kLongestPath = 512, kMostOpen = 16 };
+
+static const char* target;
+
+static void fail(const char* what) {
+  fprintf(stderr, "record: %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+static void make_directories(char* path) {
+  for (char* slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    mkdir(path, 0755);
+    *slash = '/';
+  }
+}
+
+/* `name` begins with a slash. */
+static void keep(const char* name, const char* bytes, size_t size) {
+  char path[kLongestPath];
+  snprintf(path, sizeof path, "%s%s", target, name);
+  make_directories(path);
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file < 0 || write(file, bytes, size) != (ssize_t)size) fail(path);
+  close(file);
+}
+
+static void copy(const char* path) {
+  static char bytes[kLongestFile];
+  const int file = open(path, O_RDONLY | O_NONBLOCK);
+  if (file < 0) return;
+  ssize_t size = 0, got = 0;
+  while ((got = read(file, bytes + size, sizeof bytes - (size_t)size)) > 0) size += got;
+  close(file);
+  if (got == 0) keep(path, bytes, (size_t)size);
+}
+
+static int copy_found(const char* path, const struct stat* status, int kind, struct FTW* place) {
+  (void)status, (void)place;
+  if (kind == FTW_F) copy(path);
+  return 0;
+}
+
+static void copy_all_below(const char* directory) { nftw(directory, copy_found, kMostOpen, FTW_PHYS); }
+
+/* ---- taskstats ------------------------------------------------------------------------------------------------------------------- */
+
+struct Request {
+  struct nlmsghdr header;
+  struct genlmsghdr generic;
+  struct nlattr attribute;
+  char value[16];
+};
+
+static int netlink;
+
+/* One attribute out, all attributes back; their size, or 0. */
+static size_t ask(int family, int command, int type, const void* value, size_t size, char* answer, size_t room) {
+  struct Request request = {.generic = {.cmd = (unsigned char)command, .version = 1}};
+  request.attribute = (struct nlattr){(unsigned short)(NLA_HDRLEN + size), (unsigned short)type};
+  memcpy(request.value, value, size);
+  const size_t whole = NLMSG_LENGTH(GENL_HDRLEN + NLA_HDRLEN) + NLA_ALIGN(size);
+  request.header = (struct nlmsghdr){(unsigned)whole, (unsigned short)family, NLM_F_REQUEST, 1, 0};
+  static char message[kLongestFile];
+  if (send(netlink, &request, whole, 0) < 0) fail("netlink");
+  const ssize_t got = recv(netlink, message, sizeof message, 0);
+  const size_t before = NLMSG_HDRLEN + GENL_HDRLEN;
+  if (got <= (ssize_t)before || ((struct nlmsghdr*)message)->nlmsg_type == NLMSG_ERROR || (size_t)got - before > room) return 0;
+  memcpy(answer, message + before, (size_t)got - before);
+  return (size_t)got - before;
+}
+
+/* The attribute of this type among those in `bytes`, without its header. */
+static const char* find(const char* bytes, size_t size, int type, size_t* length) {
+  for (size_t at = 0; at + NLA_HDRLEN <= size;) {
+    struct nlattr attribute;
+    memcpy(&attribute, bytes + at, sizeof attribute);
+    *length = attribute.nla_len - NLA_HDRLEN;
+    if ((attribute.nla_type & NLA_TYPE_MASK) == type) return bytes + at + NLA_HDRLEN;
+    at += NLA_ALIGN(attribute.nla_len);
+  }
+  return NULL;
+}
+
+static int family_of_taskstats(void) {
+  char answer[4096];
+  size_t length = 0;
+  const size_t size = ask(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME,
+                          sizeof TASKSTATS_GENL_NAME, answer, sizeof answer);
+  const char* const found = find(answer, size, CTRL_ATTR_FAMILY_ID, &length);
+  unsigned short id = 0;
+  if (found) memcpy(&id, found, sizeof id);
+  return id;
+}
+
+static void take_taskstats(int family, unsigned tid) {
+  char answer[4096], name[64];
+  size_t length = 0;
+  const size_t size = ask(family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_PID, &tid, sizeof tid, answer, sizeof answer);
+  const char* const both = find(answer, size, TASKSTATS_TYPE_AGGR_PID, &length);
+  const char* const stats = both ? find(both, length, TASKSTATS_TYPE_STATS, &length) : NULL;
+  snprintf(name, sizeof name, "/taskstats/%u", tid);
+  if (stats) keep(name, stats, length);
+}
+
+static int open_taskstats(void) {
+  const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+  netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+  if (netlink < 0 || bind(netlink, (const struct sockaddr*)&kernel, sizeof kernel) != 0) fail("netlink");
+  return family_of_taskstats();
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------------------------- */
+
+static const char* const kThreadFiles[] = {"stat", "status", "schedstat", "io", "sched", "comm", "cgroup"};
+static const char* const kProcessFiles[] = {"comm", "stat", "status", "cgroup", "smaps_rollup"};
+
+static void take(const char* pid, const char* below, const char* const* files, size_t count) {
+  char path[kLongestPath];
+  for (size_t i = 0; i < count; ++i) {
+    snprintf(path, sizeof path, "/proc/%s%s/%s", pid, below, files[i]);
+    copy(path);
+  }
+}
+
+static void take_process(const char* pid, int family) {
+  char path[kLongestPath], below[64];
+  take(pid, "", kProcessFiles, sizeof kProcessFiles / sizeof kProcessFiles[0]);
+  snprintf(path, sizeof path, "/proc/%s/task", pid);
+  DIR* const tasks = opendir(path);
+  if (!tasks) return;
+  for (struct dirent* entry = readdir(tasks); entry; entry = readdir(tasks)) {
+    if (entry->d_name[0] == '.') continue;
+    snprintf(below, sizeof below, "/task/%.20s", entry->d_name);
+    take(pid, below, kThreadFiles, sizeof kThreadFiles / sizeof kThreadFiles[0]);
+    take_taskstats(family, (unsigned)strtoul(entry->d_name, NULL, 10));
+  }
+  closedir(tasks);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) return fprintf(stderr, "usage: record DIRECTORY PID...\n"), 2;
+  target = argv[1];
+  const int family = open_taskstats();
+  for (int i = 2; i < argc; ++i) take_process(argv[i], family);
+  copy_all_below("/sys/fs/cgroup");
+  copy_all_below("/proc/pressure");
+  copy_all_below("/sys/kernel/sched_ext");
+  copy("/proc/sys/kernel/sched_schedstats");
+  copy("/proc/sys/kernel/task_delayacct");
+  copy("/proc/cmdline");
+  copy("/proc/version");
+  return 0;
+}

@@ -1,0 +1,14 @@
+#!/bin/busybox sh
+# shellcheck shell=dash disable=SC2034  # what is set here serves the files that are read
+# What is done in a guest, in one boot. The host has put the programs into /suite and judges what it finds in /out.
+set -u
+cd /suite || exit 1
+for part in lib workload; do
+  # shellcheck source=/dev/null
+  . "./$part.sh"
+done
+processes='' options=''
+jemalloc=$(cat /suite/jemalloc)
+mkdir -p /out/captures /out/plain
+chmod 777 /out/captures
+run_workload || { note "failed workload"; exit 1; }

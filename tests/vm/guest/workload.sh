@@ -1,0 +1,95 @@
+# shellcheck shell=dash disable=SC2154  # suite.sh sets $jemalloc
+# Two captures with all kinds of work between them, and one of threads that sleep beside plain copies of the same files.
+
+prepare_host() {
+  set_switch /proc/sys/kernel/sched_schedstats 1
+  set_switch /proc/sys/kernel/task_delayacct 1
+  set_switch /sys/module/zswap/parameters/enabled Y
+  set_switch /sys/kernel/mm/lru_gen/enabled 0 # the older reclaim tells a working set from other pages
+  # The balancer takes every cache for warm: it refuses, and then moves by force.
+  set_switch /proc/sys/kernel/sched_migration_cost_ns -1
+  set_switch /sys/kernel/debug/sched/migration_cost_ns 4294967295
+  set_switch /sys/kernel/mm/transparent_hugepage/enabled madvise
+  set_switch /sys/kernel/mm/transparent_hugepage/defrag madvise
+  dd if=/dev/zero of=/work/swap bs=1M count=48 2>/dev/null
+  mkswap /work/swap >/dev/null && swapon /work/swap
+}
+
+make_cgroup() { # make_cgroup NAME [FILE VALUE]...
+  local name=/sys/fs/cgroup/vm/$1
+  shift
+  mkdir "$name"
+  while [ $# -gt 1 ]; do
+    set_switch "$name/$1" "$2"
+    shift 2
+  done
+}
+
+prepare_cgroups() {
+  local all="+cpu +memory +io +pids +cpuset"
+  echo "$all" >/sys/fs/cgroup/cgroup.subtree_control
+  mkdir /sys/fs/cgroup/vm
+  echo "$all" >/sys/fs/cgroup/vm/cgroup.subtree_control
+  make_cgroup rest
+  make_cgroup io cpu.weight 250 memory.low 1048576 memory.min 524288
+  make_cgroup limit memory.max 8M
+  make_cgroup swap memory.max 8M memory.high 7M memory.swap.max 40M
+  make_cgroup thrash memory.max 8M
+  make_cgroup throttled cpu.max "10000 50000"
+  make_cgroup burst cpu.max "10000 50000" cpu.max.burst 10000
+  make_cgroup pids pids.max 2
+  make_cgroup quiet cpu.weight.nice 3
+  make_cgroup silent cgroup.pressure 0
+}
+
+into() { echo 0 >"/sys/fs/cgroup/vm/$1/cgroup.procs"; } # into CGROUP: the calling shell
+
+# start NAME CGROUP COMMAND...: in the background, and waits until it says that it is ready. Ends when file descriptor $held is closed.
+start() {
+  local name=$1 group=$2
+  shift 2
+  mkfifo "/run/$name.in" "/run/$name.out"
+  (
+    into "$group"
+    cd /work && exec "$@" <"/run/$name.in" >"/run/$name.out" 2>"/out/$name.log"
+  ) &
+  processes="$processes $!"
+}
+
+start_all() {
+  local word
+  start drives rest /suite/drives
+  exec 5>/run/drives.in 6</run/drives.out
+  read -r word <&6 && [ "$word" = ready ] || return 1
+  processes="$processes $(cat "/proc/$!/task/$!/children")"
+  start sleepers quiet /suite/sleepers
+  exec 7>/run/sleepers.in 8</run/sleepers.out
+  read -r word <&8
+  start heap silent /usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups /bin/busybox env LD_PRELOAD="$jemalloc" /suite/heap_preloaded 3
+  exec 9>/run/heap.in 3</run/heap.out
+  read -r word <&3
+  note "drives $(echo "$processes" | cut -d' ' -f2)"
+  note "processes $processes"
+}
+
+work() {
+  local word
+  step work
+  echo go >&5
+  read -r word <&6 && [ "$word" = "done" ]
+}
+
+run_workload() {
+  step prepare
+  prepare_host
+  prepare_cgroups
+  step start
+  start_all || return 1
+  capture first
+  work || return 1
+  sleep 3 # averages of pressure are made every two seconds
+  record before
+  capture second
+  record after
+  step slept
+}

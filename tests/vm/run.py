@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+"""The suite in virtual machines: boots each kernel once, runs the real tool there around a workload, and judges what came out.
+
+    run.py --build DIR [--cache DIR] [--results FILE] [--all-kernels] [--kernels NAME...] [--page FILE]
+
+Prints a line for each check, and why one failed. The results file gets a line for each: OK, FAIL or SKIP, a tab, and the check's name.
+What a guest left stays in DIR/vm/<kernel>/. Without qemu, a network or a kernel it skips, by name.
+
+What is here:   the order of things.
+What is not:    fetching kernels (kernels.py), guests (image.py, guest.py, suite.py), checks (checks_*.py), the table (table.py).
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+import checks_moved
+import checks_plain
+import checks_values
+import guest
+import suite
+import table
+from captured import Left
+from debian import Unavailable
+from kernels import KERNELS, Cache, default_cache
+
+CHECKS = checks_values.CHECKS | checks_plain.CHECKS | checks_moved.CHECKS
+NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs", "debugfs": "e2fsprogs", "busybox": "busybox-static",
+          "apt-get": "apt", "setpriv": "util-linux", "zstd": "zstd"}
+TIMEOUT = 400
+SHOWN = 12
+
+
+class Results:
+    def __init__(self, path):
+        self.file = open(path, "w", encoding="utf-8") if path else None  # closed when we end
+        self.failed = False
+
+    def tell(self, word, name, why=()):
+        if self.file:
+            print(word, name, sep="\t", file=self.file, flush=True)
+        print(f"{word:4} {name}", *(f"       {line}" for line in why), sep="\n", flush=True)
+        self.failed = self.failed or word == "FAIL"
+
+
+def lacking():
+    """Packages that are not here."""
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    return sorted({package for program, package in NEEDED.items() if not shutil.which(program)})
+
+
+def judge(check, left):
+    try:
+        return check(left)
+    except Exception:  # pylint: disable=broad-except  # a check that breaks has failed, the others go on
+        return traceback.format_exc().splitlines()
+
+
+def boot(kernel, directory, build):
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+    disk = suite.make_image(directory, build)
+    finished = guest.run(kernel, disk, directory, suite.COMMAND_LINES[kernel.name], TIMEOUT)
+    shutil.rmtree(os.path.join(directory, "root"))
+    os.unlink(disk)
+    return finished
+
+
+def tell_of(results, left, finished):
+    """All checks of one kernel; whether the guest got to its end."""
+    name = f"vm {left.kernel.name}: "
+    if finished.status != 0:
+        words = (finished.console + left.text("output")).splitlines()[-SHOWN:]
+        results.tell("FAIL", name + "the guest reaches its end", [f"status {finished.status}; its last words:", *words])
+        return False
+    for title, check in CHECKS.items():
+        wrong = judge(check, left)
+        more = [f"... and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
+        results.tell("FAIL" if wrong else "OK", name + title, wrong[:SHOWN] + more)
+    return True
+
+
+def kernels_at_hand(results, cache, wanted):
+    """One after the other: apt is not to be run twice at a time."""
+    for each in wanted:
+        try:
+            yield cache.get(each)
+        except Unavailable as why:
+            results.tell("SKIP", f"vm {each.name}: {why}")
+
+
+def run_kernel(results, kernel, build):
+    """What the kernel left, or None."""
+    start = time.monotonic()
+    finished = boot(kernel, os.path.join(build, "vm", kernel.name), build)
+    left = Left(kernel, finished.out)
+    print(f"vm {kernel.name}: {kernel.version}, {time.monotonic() - start:.0f} s", flush=True)
+    return left if tell_of(results, left, finished) else None
+
+
+def write_tables(lefts, build, page):
+    columns = [checks_values.cells(left) for left in lefts]
+    with open(os.path.join(build, "vm", "table.txt"), "w", encoding="utf-8") as file:
+        file.write("\n".join(line for left, cells in zip(lefts, columns) for line in table.log(left, cells)) + "\n")
+    print(f"the table metric x kernel, with values: {file.name}")
+    if page:
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(table.page(lefts, columns, [suite.COMMAND_LINES[left.kernel.name] for left in lefts]))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="the suite in virtual machines")
+    parser.add_argument("--build", required=True, help="a build tree with the tool and the test programs")
+    parser.add_argument("--cache", default=default_cache(), help="where kernels are kept (%(default)s)")
+    parser.add_argument("--results", help="file for a line per check")
+    parser.add_argument("--all-kernels", action="store_true", help="5.10 and the newest too")
+    parser.add_argument("--kernels", nargs="+", choices=[wanted.name for wanted in KERNELS], help="only these")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="guests at a time (%(default)s)")
+    parser.add_argument("--page", help="write the table metric x kernel there, as Markdown")
+    return parser.parse_args()
+
+
+def chosen(options):
+    if options.kernels:
+        return [wanted for wanted in KERNELS if wanted.name in options.kernels]
+    return [wanted for wanted in KERNELS if options.all_kernels or wanted.by_default]
+
+
+def main():
+    options = arguments()
+    results = Results(options.results)
+    missing = lacking()
+    if missing:
+        results.tell("SKIP", f"vm: not installed: {', '.join(missing)}")
+        return 0
+    build = os.path.abspath(options.build)
+    kernels = list(kernels_at_hand(results, Cache(os.path.abspath(options.cache)), chosen(options)))
+    with ThreadPoolExecutor(options.jobs) as pool:
+        lefts = [left for left in pool.map(lambda kernel: run_kernel(results, kernel, build), kernels) if left]
+    if lefts:
+        write_tables(lefts, build, options.page)
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""What goes into a guest for the suite, and the switches that its kernel is started with.
+
+What is here:   files and command lines.
+What is not:    what happens there (guest/suite.sh), what is made of the results (judge.py).
+"""
+
+import glob
+import os
+
+from image import HERE, Image
+
+SUITE = "/suite"
+LIBJEMALLOC = ("/usr/lib/*/libjemalloc.so.2", "/usr/lib/libjemalloc.so.2")
+PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers": "tests/parity/sleepers",
+            "heap_preloaded": "tests/jemalloc/heap_preloaded"}
+
+# Where the switch exists, one kernel gets it at run time alone (guest/workload.sh sets what is not yet on).
+COMMAND_LINES = {"5.10": "schedstats=enable psi=1", "6.1": "schedstats=enable delayacct psi=1", "6.12": "psi=1",
+                 "6.18": "schedstats=enable delayacct psi=1", "7": "psi=1"}
+
+
+def find_jemalloc():
+    return next((path for pattern in LIBJEMALLOC for path in glob.glob(pattern)), None)
+
+
+def add_product(image, build):
+    """ctprof and its plugins, in the shape of a build tree."""
+    image.add_program(f"{SUITE}/tools/ctprof/ctprof", os.path.join(build, "tools", "ctprof", "ctprof"))
+    image.write(f"{SUITE}/build.ninja", "")
+    for plugin in glob.glob(os.path.join(build, "plugins", "*.so")):
+        image.add_program(f"{SUITE}/plugins/{os.path.basename(plugin)}", plugin)
+
+
+def make_image(directory, build):
+    image = Image(directory)
+    add_product(image, build)
+    for name, path in PROGRAMS.items():
+        image.add_program(f"{SUITE}/{name}", os.path.join(build, path))
+    for script in glob.glob(os.path.join(HERE, "guest", "*.sh")):
+        image.add(f"{SUITE}/{os.path.basename(script)}", script)
+    image.add_program("/usr/bin/setpriv", "/usr/bin/setpriv")
+    jemalloc = find_jemalloc()
+    image.add_program(jemalloc, jemalloc)
+    image.write(f"{SUITE}/jemalloc", jemalloc + "\n")
+    disk = os.path.join(directory, "disk.img")
+    image.make(disk, f"sh {SUITE}/suite.sh")
+    return disk
