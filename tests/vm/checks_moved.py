@@ -15,7 +15,7 @@ GREW = {
     "vm-sleep": {"voluntary_sleep_ns": 290 * MS},
     "vm-fsync": {"block_sum": MS, "iowait_sum": MS, "iowait_count": 5, "blkio_delay_count": 5, "blkio_delay_total_ns": MS,
                  "write_bytes": 40 * PAGE, "wchar": 40 * PAGE, "syscw": 40},
-    "vm-direct": {"read_bytes": 100 * PAGE, "rchar": 100 * PAGE, "syscr": 100, "iowait_count": 1},
+    "vm-direct": {"read_bytes": 100 * PAGE, "rchar": 100 * PAGE, "syscr": 100},
     "vm-majflt": {"majflt": 40},
     "vm-cancel": {"cancelled_write_bytes": 16 * PAGE, "wchar": 16 * PAGE},
     "vm-rivals": {"wait_sum": 50 * MS, "wait_count": 5, "wait_time_ns": 50 * MS, "nonvoluntary_csw": 5, "run_time_ns": 50 * MS,
@@ -24,7 +24,7 @@ GREW = {
     "vm-limit": {"freepages_delay_count": 1, "freepages_delay_total_ns": 1, "minflt": 1000},
     "vm-swap": {"swapin_delay_count": 100, "swapin_delay_total_ns": MS},
     "vm-thrash": {"thrashing_delay_count": 10, "thrashing_delay_total_ns": MS},
-    "vm-cow": {"wpcopy_delay_count": 1900, "wpcopy_delay_total_ns": MS, "minflt": 3000},
+    "vm-cow": {"wpcopy_delay_count": 1000, "wpcopy_delay_total_ns": MS, "minflt": 2000},
     "vm-compact": {"compact_delay_count": 1, "compact_delay_total_ns": 1},
 }
 
@@ -140,9 +140,14 @@ def settings(left):
 
 
 def heap(left):
-    """What jemalloc itself told at the end, thread by thread."""
-    return [f"{comm} has no heap figures" for comm in ("heap_preloaded",)
-            if not any(isinstance(row["allocated_bytes"], int) and row["allocated_bytes"] > 0 for row in left.named("second", comm).values())]
+    """What jemalloc itself told at the end, thread by thread: nobody allocates while it sleeps."""
+    told = [tuple(int(word) for word in line.split()) for line in left.text("heap").splitlines()]
+    rows = {tid: row for (_, tid), row in left.named("second", "heap_preloaded").items()}
+    wrong = [] if len(told) == len(rows) > 1 else [f"jemalloc told of {len(told)} threads, captured are {len(rows)}"]
+    for tid, allocated, deallocated in told:
+        found = rows[tid]["allocated_bytes"], rows[tid]["deallocated_bytes"]
+        wrong += [f"{tid}: {found}, but jemalloc said {allocated} and {deallocated}"] if found != (allocated, deallocated) else []
+    return wrong
 
 
 def group(left, capture, name):

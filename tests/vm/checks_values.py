@@ -26,6 +26,7 @@ class Cell:
     largest: object  # None where no value is other than nothing
     gaps: dict  # name -> cells
     expected: tuple  # (gap, reason), or None
+    had_schedulers: bool
 
     @property
     def is_constructed(self):
@@ -33,7 +34,9 @@ class Cell:
 
     @property
     def may_be_zero(self):
-        return self.metric["name"] in expected.ALWAYS_ZERO or self.metric["name"] in expected.NOT_PROVOKED
+        name, gates = self.metric["name"], self.metric["config_gates"]
+        without = expected.SCX_GATE in gates and not self.had_schedulers
+        return without or name in expected.ALWAYS_ZERO or name in expected.NOT_PROVOKED
 
 
 def largest(values):
@@ -44,13 +47,25 @@ def largest(values):
         return max(some, key=len)
 
 
-def cell(left, metric, capture="second"):
+def found_in(left, metric, capture):
     rows = left.rows(capture, metric["entity"]).values()
-    found = [row[metric["name"]] for row in rows if metric["name"] in row]
+    return [row[metric["name"]] for row in rows if metric["name"] in row]
+
+
+def seen_with_schedulers(left, metric):
+    """What tells of BPF schedulers moves only while there are some."""
+    if expected.SCX_GATE not in metric["config_gates"]:
+        return []
+    return [value for capture in left.statuses if capture.startswith("scx-") for value in found_in(left, metric, capture)]
+
+
+def cell(left, metric):
+    found = found_in(left, metric, "second")
     values = [value for value in found if not isinstance(value, Gap)]
     gaps = Counter(value.name for value in found if isinstance(value, Gap))
-    return Cell(metric, len(values), len(found), largest(values), dict(gaps),
-                expected.why_not(metric, left.kernel, left.taskstats_version))
+    later = [value for value in seen_with_schedulers(left, metric) if not isinstance(value, Gap)]
+    return Cell(metric, len(values), len(found), largest(values + later), dict(gaps),
+                expected.why_not(metric, left.kernel, left.taskstats_version), bool(left.statuses.get("scx-full") == 0))
 
 
 def cells(left):
@@ -63,7 +78,10 @@ def complaint(each):
         return "is not in the file"
     if each.expected:
         gap, reason = each.expected
-        return None if each.gaps == {gap: each.rows} else f"should be {gap} throughout ({reason}), but has {each.values} values and gaps {each.gaps}"
+        if each.gaps != {gap: each.rows}:
+            return f"should be {gap} throughout ({reason}), but has {each.values} values and gaps {each.gaps}"
+        return None if each.metric["applies_to"] != "scx-loaded" or gap == "Unsupported" or each.largest is not None or each.may_be_zero \
+            else "is nothing, a scheduler or not"
     if each.values == 0:
         return f"this kernel has it, but there are only gaps: {each.gaps}"
     if not set(each.gaps) <= ROW_REASONS[each.metric["entity"]]:

@@ -15,6 +15,8 @@ METRICS = os.path.join(HERE, "..", "..", "plugins", "vocabulary", "metrics.tsv")
 # No kernel of Debian is configured for these. tests/parity/constructed_test.py and the fixtures that it makes stand for them.
 CONSTRUCTED_GATES = ("CONFIG_SCHED_CORE", "CONFIG_IRQ_TIME_ACCOUNTING")
 
+SCX_GATE = "CONFIG_SCHED_CLASS_EXT"
+
 # Zero by the kernel's own definition: of the whole system it does not say that all tasks wait for a CPU.
 ALWAYS_ZERO = tuple(f"host.psi.cpu.full.{part}" for part in ("avg10", "avg60", "avg300", "total_usec"))
 

@@ -20,15 +20,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import checks_moved
 import checks_plain
+import checks_scx
+import checks_switches
 import checks_values
 import guest
+import schedulers
 import suite
 import table
 from captured import Left
 from debian import Unavailable
 from kernels import KERNELS, Cache, default_cache
 
-CHECKS = checks_values.CHECKS | checks_plain.CHECKS | checks_moved.CHECKS
+CHECKS = checks_values.CHECKS | checks_plain.CHECKS | checks_moved.CHECKS | checks_switches.CHECKS
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs", "debugfs": "e2fsprogs", "busybox": "busybox-static",
           "apt-get": "apt", "setpriv": "util-linux", "zstd": "zstd"}
 TIMEOUT = 400
@@ -63,7 +66,7 @@ def judge(check, left):
 def boot(kernel, directory, build):
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
-    disk = suite.make_image(directory, build)
+    disk = suite.make_image(kernel, directory, build)
     finished = guest.run(kernel, disk, directory, suite.COMMAND_LINES[kernel.name], TIMEOUT)
     shutil.rmtree(os.path.join(directory, "root"))
     os.unlink(disk)
@@ -77,7 +80,8 @@ def tell_of(results, left, finished):
         words = (finished.console + left.text("output")).splitlines()[-SHOWN:]
         results.tell("FAIL", name + "the guest reaches its end", [f"status {finished.status}; its last words:", *words])
         return False
-    for title, check in CHECKS.items():
+    checks = CHECKS | (checks_scx.CHECKS if checks_scx.was_made(left) else {})
+    for title, check in checks.items():
         wrong = judge(check, left)
         more = [f"... and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
         results.tell("FAIL" if wrong else "OK", name + title, wrong[:SHOWN] + more)
@@ -96,6 +100,9 @@ def kernels_at_hand(results, cache, wanted):
 def run_kernel(results, kernel, build):
     """What the kernel left, or None."""
     start = time.monotonic()
+    missing = schedulers.lacking(build)
+    if kernel.has("CONFIG_SCHED_CLASS_EXT") and missing:
+        results.tell("SKIP", f"vm {kernel.name}: sched_ext: not installed: {', '.join(missing)}")
     finished = boot(kernel, os.path.join(build, "vm", kernel.name), build)
     left = Left(kernel, finished.out)
     print(f"vm {kernel.name}: {kernel.version}, {time.monotonic() - start:.0f} s", flush=True)

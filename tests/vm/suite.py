@@ -7,6 +7,7 @@ What is not:    what happens there (guest/suite.sh), what is made of the results
 import glob
 import os
 
+import schedulers
 from image import HERE, Image
 
 SUITE = "/suite"
@@ -31,7 +32,17 @@ def add_product(image, build):
         image.add_program(f"{SUITE}/plugins/{os.path.basename(plugin)}", plugin)
 
 
-def make_image(directory, build):
+def add_schedulers(image, kernel, directory, build):
+    image.add_program(f"{SUITE}/scx_load", os.path.join(build, "tests", "vm", "scx_load"))
+    for name, path in schedulers.make(kernel, directory).items():
+        image.add(f"{SUITE}/{name}.bpf.o", path)
+
+
+def has_schedulers(kernel, build):
+    return kernel.has("CONFIG_SCHED_CLASS_EXT") and not schedulers.lacking(build)
+
+
+def make_image(kernel, directory, build):
     image = Image(directory)
     add_product(image, build)
     for name, path in PROGRAMS.items():
@@ -42,6 +53,8 @@ def make_image(directory, build):
     jemalloc = find_jemalloc()
     image.add_program(jemalloc, jemalloc)
     image.write(f"{SUITE}/jemalloc", jemalloc + "\n")
+    if has_schedulers(kernel, build):
+        add_schedulers(image, kernel, directory, build)
     disk = os.path.join(directory, "disk.img")
     image.make(disk, f"sh {SUITE}/suite.sh")
     return disk

@@ -29,8 +29,10 @@ def value_text(value):
 
 def state(cell):
     """The cell on the page."""
+    if cell.largest is not None:
+        return "moved"
     if cell.values:
-        return "moved" if cell.largest is not None else "zero"
+        return "zero"
     reason = f": {cell.expected[1]}" if cell.expected else ""
     return "/".join(sorted(cell.gaps)) + reason
 

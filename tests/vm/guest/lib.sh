@@ -9,15 +9,15 @@ capture() { # capture NAME [WORD...]: the words stand before ctprof; its options
   shift
   step "capture $name"
   # shellcheck disable=SC2086  # several options
-  "$@" /suite/tools/ctprof/ctprof capture --jobs 2 -o "/out/captures/$name.ctprof.zst" $options >"/out/captures/$name.log" 2>&1
+  "$@" /suite/tools/ctprof/ctprof $options capture --jobs 2 -o "/out/captures/$name.ctprof.zst" >"/out/captures/$name.log" 2>&1
   echo "$name $?" >>/out/statuses
 }
 
 # Copies of what a capture reads of our processes, and of all that is not a thread's.
-record() { # record NAME
-  step "record $1"
+record() { # record all|threads NAME
+  step "record $2"
   # shellcheck disable=SC2086  # several pids
-  /suite/record "/out/plain/$1" $processes
+  /suite/record "$1" "/out/plain/$2" $processes
 }
 
 note() { echo "$*" >>/out/notes; }

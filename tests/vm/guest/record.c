@@ -1,9 +1,9 @@
 /* record: takes plain copies of what the kernel tells, for a host to compare a capture with.
  *
- *   record DIRECTORY PID...
+ *   record all|threads DIRECTORY PID...
  *
- * Below DIRECTORY, files stand under the path that they have: of each thread of the PIDs what a capture reads in /proc, every cgroup,
- * pressure, sched_ext and two switches. taskstats/<tid> holds the struct that the kernel sent, as it came. What cannot be read is left out.
+ * Below DIRECTORY, files stand under the path that they have: of each thread of the PIDs what a capture reads in /proc, sched_ext and two
+ * switches; with `all` every cgroup and pressure too. taskstats/<tid> holds the struct that the kernel sent, as it came. What cannot be read is left out.
  * It knows nothing of formats: bytes are copied.
  */
 #define _GNU_SOURCE
@@ -162,16 +162,17 @@ static void take_process(const char* pid, int family) {
 }
 
 int main(int argc, char** argv) {
-  if (argc < 2) return fprintf(stderr, "usage: record DIRECTORY PID...\n"), 2;
-  target = argv[1];
+  if (argc < 3) return fprintf(stderr, "usage: record all|threads DIRECTORY PID...\n"), 2;
+  target = argv[2];
   const int family = open_taskstats();
-  for (int i = 2; i < argc; ++i) take_process(argv[i], family);
-  copy_all_below("/sys/fs/cgroup");
-  copy_all_below("/proc/pressure");
+  for (int i = 3; i < argc; ++i) take_process(argv[i], family);
   copy_all_below("/sys/kernel/sched_ext");
   copy("/proc/sys/kernel/sched_schedstats");
   copy("/proc/sys/kernel/task_delayacct");
   copy("/proc/cmdline");
   copy("/proc/version");
+  if (strcmp(argv[1], "all") != 0) return 0;
+  copy_all_below("/sys/fs/cgroup");
+  copy_all_below("/proc/pressure");
   return 0;
 }

@@ -3,7 +3,7 @@
 # What is done in a guest, in one boot. The host has put the programs into /suite and judges what it finds in /out.
 set -u
 cd /suite || exit 1
-for part in lib workload; do
+for part in lib workload switches scx; do
   # shellcheck source=/dev/null
   . "./$part.sh"
 done
@@ -12,3 +12,7 @@ jemalloc=$(cat /suite/jemalloc)
 mkdir -p /out/captures /out/plain
 chmod 777 /out/captures
 run_workload || { note "failed workload"; exit 1; }
+run_switches
+run_removal
+run_scx
+end_heap

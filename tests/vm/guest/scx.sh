@@ -1,0 +1,45 @@
+# shellcheck shell=dash disable=SC2034  # lib.sh reads $options
+# BPF schedulers: one that takes all, one that takes who asks, one that refuses, one that stalls; and a CPU that goes and comes.
+
+load() { # load VARIANT: until unload
+  local word=
+  mkfifo /run/scx.in /run/scx.out
+  /suite/scx_load "/suite/$1.bpf.o" </run/scx.in >/run/scx.out 2>"/out/scx-$1.log" &
+  exec 4>/run/scx.in
+  read -r word </run/scx.out
+  note "scx-$1 $word"
+}
+
+unload() {
+  exec 4>&-
+  wait $!
+  rm -f /run/scx.in /run/scx.out
+}
+
+see() { # see NAME
+  capture "scx-$1"
+  record threads "scx-$1"
+}
+
+load_and_see() {
+  load "$1"
+  see "$1"
+  unload
+}
+
+run_scx() {
+  [ -e /sys/kernel/sched_ext ] && [ -e /suite/scx_load ] || return 0
+  options=--plugins=procfs-sched,sched_ext
+  load_and_see full
+  see unloaded
+  load_and_see partial
+  load stall
+  sleep 3 # the watchdog looks twice a second
+  see stalled
+  unload
+  load_and_see reject
+  echo 0 >/sys/devices/system/cpu/cpu1/online
+  echo 1 >/sys/devices/system/cpu/cpu1/online
+  see hotplug
+  options=
+}
