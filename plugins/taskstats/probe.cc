@@ -5,7 +5,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -92,16 +91,10 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
                  "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take");
 }
 
-// The kernel books a running thread's time at ticks and switches, and when it is asked for; we may be too young for the first two.
-void book_our_time() {
-  timespec used;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-}
-
 void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
   const Layout layout(version_of(stats), stats.size());
   const auto counts = [&](Field field) { return read_field(stats, layout, field).value > 0; };
-  probe_accounting(host, probe, counts(Field::CpuRunVirtual));
+  probe_accounting(host, probe, counts(Field::Pcount));  // not our run time: with a coarse clock a young thread has none yet
   probe_interrupts(host, probe);
   if (!counts(Field::HiwaterVm))
     refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual), Gap::Unsupported,
@@ -116,7 +109,6 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
     return probe.refuse_all(Gap::Unsupported, "taskstats come from the running kernel, by thread ids of our own PID namespace");
   Socket socket;
   if (const Refused refused = socket.open(); refused.error != 0) return cannot_open(probe, refused);
-  book_our_time();
   const auto tid = static_cast<std::uint64_t>(::gettid());
   const Answer answer = socket.ask({&tid, 1}).front();
   answer.error == 0 ? probe_fields(host, probe, answer.stats) : no_answer(probe, answer.error);

@@ -1,7 +1,7 @@
 // What this host's taskstats lack, found by asking for one thread that exists: ourselves.
 //
 // Rights, the version of the struct and the switches are the same for all threads, so that all of this is settled here, once. What a
-// kernel was built without shows as a zero that cannot be one: we have run, and have memory.
+// kernel was built without shows as a zero that cannot be one: we were put on a CPU, and have memory.
 
 #pragma once
 
