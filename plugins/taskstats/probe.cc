@@ -11,6 +11,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/gaps.hpp"
+#include "plugins/taskstats/interrupts.hpp"
 #include "plugins/taskstats/socket.hpp"
 
 namespace ctprof::taskstats {
@@ -31,8 +32,6 @@ bool is_on_command_line(const sdk::Host& host, std::string_view wanted) {
     if (sdk::take(words, ' ') == wanted) return true;
   return false;
 }
-
-bool has_file(const sdk::Host& host, const char* path) { return ::faccessat(host.proc(), path, F_OK, 0) == 0; }
 
 void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reason) {
   probe.refuse(static_cast<std::uint32_t>(index_of(field)), gap, reason);
@@ -84,11 +83,13 @@ void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool count
                  "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on");
 }
 
-// PSI shows pressure by interrupts under the same option.
 void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
-  if (has_file(host, "pressure/cpu") && !has_file(host, "pressure/irq"))
-    refuse_range(probe, index_of(Field::IrqCount), kPastKinds, Gap::Unsupported,
-                 "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take");
+  const auto measured = measures_interrupts(host);
+  if (measured && measured.value) return;
+  refuse_range(
+      probe, index_of(Field::IrqCount), kPastKinds, Gap::Unsupported,
+      measured ? "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take"
+               : "neither /proc/pressure nor /sys/kernel/btf/vmlinux is there to tell whether the kernel measures interrupts");
 }
 
 void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
