@@ -5,6 +5,7 @@ What is not:    judging (the checks_*.py).
 """
 
 import functools
+import glob
 import os
 import sys
 
@@ -72,8 +73,10 @@ class Left:
 
     @functools.cached_property
     def taskstats_version(self):
-        directory = os.path.join(self.plain("before"), "taskstats")
-        return int.from_bytes(self.struct("before", os.listdir(directory)[0])[:2], "little")
+        """Of any struct that came."""
+        path = glob.glob(os.path.join(self.plain("*"), "taskstats", "*"))[0]
+        with open(path, "rb") as file:
+            return int.from_bytes(file.read(2), "little")
 
     def plain_rollup(self, name, tgid):
         return plain_reader.read_smaps_rollup(plain_reader.Tree(self.plain(name)), tgid)

@@ -105,6 +105,37 @@ def removal(left):
     return wrong + ([f"gaps of cgroups that go: {sorted(kinds)}"] if not kinds <= {"ThreadGone", "Unsupported", "NotApplicable"} else [])
 
 
+# ---- a kernel with nothing switched on ---------------------------------------------------------------------------------------------------
+
+def all_are(left, capture, entity, names, wanted):
+    rows = left.rows(capture, entity).values()
+    found = {cell.name if isinstance(cell, Gap) else "value" for row in rows for name, cell in row.items() if name in names}
+    return [] if found == {wanted} else [f"{capture}: {', '.join(names[:2])} ... are {sorted(found)}, not {wanted}"]
+
+
+def bare(left):
+    """schedstats and delayacct by their switches, pressure by the command line."""
+    pressure = known(left, (metric for metric in expected.vocabulary() if metric["plugin"] == "psi"))
+    return (all_are(left, "bare", "thread", schedstats(left), "SwitchedOff") + all_are(left, "bare", "thread", delays(left), "SwitchedOff")
+            + all_are(left, "bare", "thread", ["cpu_delay_count", "run_time_ns"], "value")
+            + all_are(left, "bare", "cgroup", [name for name in pressure if name.startswith("cgroup.")], "SwitchedOff")
+            + all_are(left, "bare", "host", [name for name in pressure if name.startswith("host.")], "SwitchedOff"))
+
+
+def interrupts(left):
+    """What the kernel was not configured for is no value, also where no pressure file tells so."""
+    names = [metric["name"] for metric in primary("taskstats") if expected.is_constructed(metric)]
+    return all_are(left, "bare", "thread", names, "Unsupported")
+
+
+def switched_on_later(left):
+    """The kernel does not account for threads that are older than the switch: a note says how many show nothing but zeros."""
+    wrong = all_are(left, "later", "thread", delays(left), "value")
+    return wrong if "task_delayacct" in left.said("later") else [*wrong, f"no note on older threads: {left.said('later')}"]
+
+
+BARE_CHECKS = {"nothing switched on": bare, "no interrupt times without pressure": interrupts, "delayacct switched on later": switched_on_later}
+
 CHECKS = {"schedstats off and on": schedstats_off, "delayacct off and on": delayacct_off, "a user without rights": without_rights,
           "a user with one capability": with_one_capability, "yama 0 to 2": yama, "pressure off for a cgroup": pressure_off,
           "cgroups removed during captures": removal}

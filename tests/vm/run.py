@@ -31,7 +31,8 @@ from captured import Left
 from debian import Unavailable
 from kernels import KERNELS, Cache, default_cache
 
-CHECKS = checks_values.CHECKS | checks_plain.CHECKS | checks_moved.CHECKS | checks_switches.CHECKS
+WHOLE = checks_values.CHECKS | checks_plain.CHECKS | checks_moved.CHECKS | checks_switches.CHECKS
+BARE = {"every capture succeeds, each cell a value or one gap": checks_values.file_faults} | checks_switches.BARE_CHECKS
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs", "debugfs": "e2fsprogs", "busybox": "busybox-static",
           "apt-get": "apt", "setpriv": "util-linux", "zstd": "zstd"}
 TIMEOUT = 400
@@ -63,25 +64,30 @@ def judge(check, left):
         return traceback.format_exc().splitlines()
 
 
-def boot(kernel, directory, build):
+def run_guest(boot, kernel, directory, build):
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
-    disk = suite.make_image(kernel, directory, build)
-    finished = guest.run(kernel, disk, directory, suite.COMMAND_LINES[kernel.name], TIMEOUT)
+    disk = suite.make_image(kernel, boot.script, directory, build)
+    finished = guest.run(kernel, disk, directory, boot.words, TIMEOUT)
     shutil.rmtree(os.path.join(directory, "root"))
     os.unlink(disk)
     return finished
 
 
-def tell_of(results, left, finished):
-    """All checks of one kernel; whether the guest got to its end."""
-    name = f"vm {left.kernel.name}: "
+def checks_of(boot, left):
+    if boot.script == "bare.sh":
+        return BARE
+    return WHOLE | (checks_scx.CHECKS if checks_scx.was_made(left) else {})
+
+
+def tell_of(results, boot, left, finished):
+    """All checks of one boot; whether the guest got to its end."""
+    name = f"vm {boot.name}: "
     if finished.status != 0:
         words = (finished.console + left.text("output")).splitlines()[-SHOWN:]
         results.tell("FAIL", name + "the guest reaches its end", [f"status {finished.status}; its last words:", *words])
         return False
-    checks = CHECKS | (checks_scx.CHECKS if checks_scx.was_made(left) else {})
-    for title, check in checks.items():
+    for title, check in checks_of(boot, left).items():
         wrong = judge(check, left)
         more = [f"... and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
         results.tell("FAIL" if wrong else "OK", name + title, wrong[:SHOWN] + more)
@@ -97,26 +103,31 @@ def kernels_at_hand(results, cache, wanted):
             results.tell("SKIP", f"vm {each.name}: {why}")
 
 
-def run_kernel(results, kernel, build):
-    """What the kernel left, or None."""
+def run_boot(results, boot, kernel, build):
+    """The kernel and what it left, or None."""
     start = time.monotonic()
-    missing = schedulers.lacking(build)
-    if kernel.has("CONFIG_SCHED_CLASS_EXT") and missing:
-        results.tell("SKIP", f"vm {kernel.name}: sched_ext: not installed: {', '.join(missing)}")
-    finished = boot(kernel, os.path.join(build, "vm", kernel.name), build)
+    finished = run_guest(boot, kernel, os.path.join(build, "vm", boot.name), build)
     left = Left(kernel, finished.out)
-    print(f"vm {kernel.name}: {kernel.version}, {time.monotonic() - start:.0f} s", flush=True)
-    return left if tell_of(results, left, finished) else None
+    print(f"vm {boot.name}: {kernel.version}, {time.monotonic() - start:.0f} s", flush=True)
+    return left if tell_of(results, boot, left, finished) else None
+
+
+def skip_schedulers(results, kernels, build):
+    missing = schedulers.lacking(build)
+    for kernel in kernels:
+        if kernel.has("CONFIG_SCHED_CLASS_EXT") and missing:
+            results.tell("SKIP", f"vm {kernel.name}: sched_ext: not installed: {', '.join(missing)}")
 
 
 def write_tables(lefts, build, page):
-    columns = [checks_values.cells(left) for left in lefts]
+    """`lefts`: boot -> what it left, of whole runs."""
+    columns = [checks_values.cells(left) for left in lefts.values()]
     with open(os.path.join(build, "vm", "table.txt"), "w", encoding="utf-8") as file:
-        file.write("\n".join(line for left, cells in zip(lefts, columns) for line in table.log(left, cells)) + "\n")
+        file.write("\n".join(line for left, cells in zip(lefts.values(), columns) for line in table.log(left, cells)) + "\n")
     print(f"the table metric x kernel, with values: {file.name}")
     if page:
         with open(page, "w", encoding="utf-8") as file:
-            file.write(table.page(lefts, columns, [suite.COMMAND_LINES[left.kernel.name] for left in lefts]))
+            file.write(table.page(list(lefts.values()), columns, [boot.words for boot in lefts]))
 
 
 def arguments():
@@ -146,10 +157,13 @@ def main():
         return 0
     build = os.path.abspath(options.build)
     kernels = list(kernels_at_hand(results, Cache(os.path.abspath(options.cache)), chosen(options)))
+    skip_schedulers(results, kernels, build)
+    boots = [(boot, kernel) for kernel in kernels for boot in suite.BOOTS if boot.kernel == kernel.name]
     with ThreadPoolExecutor(options.jobs) as pool:
-        lefts = [left for left in pool.map(lambda kernel: run_kernel(results, kernel, build), kernels) if left]
-    if lefts:
-        write_tables(lefts, build, options.page)
+        done = list(pool.map(lambda pair: run_boot(results, *pair, build), boots))
+    whole = {boot: left for (boot, _), left in zip(boots, done) if left and boot.script == "suite.sh"}
+    if whole:
+        write_tables(whole, build, options.page)
     return 1 if results.failed else 0
 
 

@@ -6,6 +6,7 @@ What is not:    what happens there (guest/suite.sh), what is made of the results
 
 import glob
 import os
+from dataclasses import dataclass
 
 import schedulers
 from image import HERE, Image
@@ -15,9 +16,25 @@ LIBJEMALLOC = ("/usr/lib/*/libjemalloc.so.2", "/usr/lib/libjemalloc.so.2")
 PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers": "tests/parity/sleepers",
             "heap_preloaded": "tests/jemalloc/heap_preloaded"}
 
-# Where the switch exists, one kernel gets it at run time alone (guest/workload.sh sets what is not yet on).
-COMMAND_LINES = {"5.10": "schedstats=enable psi=1", "6.1": "schedstats=enable delayacct psi=1", "6.12": "psi=1",
-                 "6.18": "schedstats=enable delayacct psi=1", "7": "psi=1"}
+@dataclass(frozen=True)
+class Boot:
+    """One start of a kernel."""
+
+    name: str
+    kernel: str  # of kernels.KERNELS
+    words: str  # of its command line
+    script: str = "suite.sh"
+
+
+# Where delay accounting has a switch, some kernels get it on the command line, and some at run time alone (workload.sh sets what is not yet on).
+BOOTS = [
+    Boot("5.10", "5.10", "schedstats=enable psi=1"),
+    Boot("6.1", "6.1", "schedstats=enable delayacct psi=1"),
+    Boot("6.12", "6.12", "psi=1"),
+    Boot("6.12-bare", "6.12", "psi=0", "bare.sh"),
+    Boot("6.18", "6.18", "schedstats=enable delayacct psi=1"),
+    Boot("7", "7", "psi=1"),
+]
 
 
 def find_jemalloc():
@@ -42,13 +59,13 @@ def has_schedulers(kernel, build):
     return kernel.has("CONFIG_SCHED_CLASS_EXT") and not schedulers.lacking(build)
 
 
-def make_image(kernel, directory, build):
+def make_image(kernel, script, directory, build):
     image = Image(directory)
     add_product(image, build)
     for name, path in PROGRAMS.items():
         image.add_program(f"{SUITE}/{name}", os.path.join(build, path))
-    for script in glob.glob(os.path.join(HERE, "guest", "*.sh")):
-        image.add(f"{SUITE}/{os.path.basename(script)}", script)
+    for path in glob.glob(os.path.join(HERE, "guest", "*.sh")):
+        image.add(f"{SUITE}/{os.path.basename(path)}", path)
     image.add_program("/usr/bin/setpriv", "/usr/bin/setpriv")
     jemalloc = find_jemalloc()
     image.add_program(jemalloc, jemalloc)
@@ -56,5 +73,5 @@ def make_image(kernel, directory, build):
     if has_schedulers(kernel, build):
         add_schedulers(image, kernel, directory, build)
     disk = os.path.join(directory, "disk.img")
-    image.make(disk, f"sh {SUITE}/suite.sh")
+    image.make(disk, f"sh {SUITE}/{script}")
     return disk
