@@ -19,7 +19,7 @@ GREW = {
     "vm-majflt": {"majflt": 40},
     "vm-cancel": {"cancelled_write_bytes": 16 * PAGE, "wchar": 16 * PAGE},
     "vm-rivals": {"wait_sum": 50 * MS, "wait_count": 5, "wait_time_ns": 50 * MS, "nonvoluntary_csw": 5, "run_time_ns": 50 * MS,
-                  "utime_clock_ticks": 2, "cpu_delay_count": 5, "cpu_delay_total_ns": 50 * MS},
+                  "utime_clock_ticks": 5, "cpu_delay_count": 5, "cpu_delay_total_ns": 50 * MS},
     "vm-system": {"stime_clock_ticks": 2},
     "vm-limit": {"freepages_delay_count": 1, "freepages_delay_total_ns": 1, "minflt": 1000},
     "vm-swap": {"swapin_delay_count": 100, "swapin_delay_total_ns": MS},
@@ -61,7 +61,7 @@ CGROUP_GREW = {
     "throttled": {"cgroup.cpu.nr_periods": 4, "cgroup.cpu.nr_throttled": 3, "cgroup.cpu.throttled_usec": 50_000,
                   "cgroup.cpu.local.throttled_usec": 50_000, "cgroup.cpu.usage_usec": 20_000},
     "burst": {"cgroup.cpu.nr_bursts": 1, "cgroup.cpu.burst_usec": 100},
-    "rest": {"cgroup.cpu.usage_usec": 1_000_000, "cgroup.cpu.user_usec": 500_000, "cgroup.cpu.system_usec": 50_000,
+    "rest": {"cgroup.cpu.usage_usec": 1_000_000, "cgroup.cpu.user_usec": 400_000, "cgroup.cpu.system_usec": 50_000,
              "cgroup.psi.cpu.some.total_usec": 100_000},
     "swap": {"cgroup.psi.memory.some.total_usec": 1000}, "io": {"cgroup.psi.io.some.total_usec": 1000},
 }

@@ -61,7 +61,7 @@ class Image:
     def make(self, disk, command):
         self.write("/command", command + "\n")
         subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-E", "lazy_itable_init=1", "-d", self.root, disk, SIZE],
-                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                       check=True, stdin=subprocess.DEVNULL, capture_output=True)
 
 
 def take_out(disk, directory):

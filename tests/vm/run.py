@@ -13,6 +13,7 @@ What is not:    fetching kernels (kernels.py), guests (image.py, guest.py, suite
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 import time
 import traceback
@@ -106,7 +107,12 @@ def kernels_at_hand(results, cache, wanted):
 def run_boot(results, boot, kernel, build):
     """The kernel and what it left, or None."""
     start = time.monotonic()
-    finished = run_guest(boot, kernel, os.path.join(build, "vm", boot.name), build)
+    try:
+        finished = run_guest(boot, kernel, os.path.join(build, "vm", boot.name), build)
+    except (OSError, subprocess.CalledProcessError) as why:
+        said = getattr(why, "stderr", None) or b""
+        results.tell("FAIL", f"vm {boot.name}: the guest starts", [str(why), *said.decode(errors="replace").splitlines()[-SHOWN:]])
+        return None
     left = Left(kernel, finished.out)
     print(f"vm {boot.name}: {kernel.version}, {time.monotonic() - start:.0f} s", flush=True)
     return left if tell_of(results, boot, left, finished) else None

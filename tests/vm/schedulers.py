@@ -43,6 +43,6 @@ def make(kernel, directory):
 def compile_one(directory, name, number):
     path = os.path.join(directory, f"{name}.bpf.o")
     subprocess.run([newest("clang"), "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", f"-DSCX_VARIANT={number}",
-                    "-Wno-missing-declarations", "-I", directory, "-c", SOURCE, "-o", path], check=True)
-    subprocess.run([newest("llvm-strip"), "-g", path], check=True)
+                    "-Wno-missing-declarations", "-I", directory, "-c", SOURCE, "-o", path], check=True, capture_output=True)
+    subprocess.run([newest("llvm-strip"), "-g", path], check=True, capture_output=True)
     return path

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMostFamilies = 64, kFilledAtOnce = 64 };
+enum { kMostFamilies = 64, kFilledAtOnce = 64, kStepsPerLook = 20000 };
 
 static const struct Family* const kAll[] = {kWakeups, kBalance, kWaits, kPolicies, kGroups, kMemory};
 
@@ -49,10 +49,12 @@ static int64_t now_ns(void) {
   return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* Mostly in user space: where the clock is no vDSO's, asking for the time is a system call. */
 void spin_ms(int milliseconds) {
   const int64_t end = now_ns() + milliseconds * INT64_C(1000000);
-  while (now_ns() < end) {
-  }
+  while (now_ns() < end)
+    for (volatile int i = 0; i < kStepsPerLook; ++i) {
+    }
 }
 
 void sleep_ms(int milliseconds) {

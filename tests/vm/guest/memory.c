@@ -12,8 +12,16 @@
 
 #include "drives.h"
 
-enum { kMegabyte = 256, kSwapped = 12 * kMegabyte, kLimited = 12 * kMegabyte, kHalf = 5 * kMegabyte, kTurns = 6, kCopied = 2000 };
-enum { kSpareKib = 24 * 1024, kHugePages = 24, kHuge = 512 };
+enum {
+  kMegabyte = 256,
+  kSwapped = 12 * kMegabyte,
+  kLimited = 12 * kMegabyte,
+  kHalf = 9 * kMegabyte / 2,
+  kTurns = 30,
+  kComeBack = 200,
+  kCopied = 2000
+};
+enum { kSpareKib = 16 * 1024, kHugePages = 40, kHuge = 512 };
 
 static char* memory;
 
@@ -31,8 +39,21 @@ static void swap_out_and_in(void) {
 }
 
 /* Two halves of a file, of which the cgroup holds one and a half. Each is read twice, which makes it the working set; then the other pushes
- * it out, and waiting for such a page to come back is thrashing. */
+ * it out, and waiting for such a page to come back is thrashing. How soon the kernel takes them for one differs. */
 static void prepare_thrash(void) { fill_file("/work/set", 2 * kHalf); }
+
+static long value_in(const char* path, const char* key) {
+  char text[8192] = {0};
+  const int file = open(path, O_RDONLY);
+  check(file >= 0 && read(file, text, sizeof text - 1) > 0, path);
+  close(file);
+  const char* const line = strstr(text, key);
+  return line ? strtol(line + strlen(key), NULL, 10) : 0;
+}
+
+static int has_come_back(void) {
+  return value_in("/sys/fs/cgroup/vm/thrash/memory.stat", "workingset_restore_file ") > kComeBack;
+}
 
 static void read_half(int file, int half) {
   char page[kPage];
@@ -45,7 +66,7 @@ static void read_half(int file, int half) {
 static void thrash(void) {
   const int file = open("/work/set", O_RDONLY);
   check(file >= 0 && posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM) == 0, "/work/set");
-  for (int i = 0; i < kTurns; ++i) read_half(file, i % 2);
+  for (int i = 0; i < kTurns && !has_come_back(); ++i) read_half(file, i % 2);
   close(file);
 }
 
@@ -60,19 +81,10 @@ static void copy_on_write(void) {
   waitpid(child, NULL, 0);
 }
 
-static long free_kib(void) {
-  char text[512] = {0};
-  const int file = open("/proc/meminfo", O_RDONLY);
-  check(file >= 0 && read(file, text, sizeof text - 1) > 0, "meminfo");
-  close(file);
-  const char* const line = strstr(text, "MemFree:");
-  return line ? strtol(line + strlen("MemFree:"), NULL, 10) : 0;
-}
-
 /* All free memory in single pages with used ones between them; then pages of 2 MiB are asked for, which the kernel must make by moving. */
 static void compact(void) {
   forget_cached_files();
-  const size_t pages = (size_t)(free_kib() - kSpareKib) * 1024 / kPage;
+  const size_t pages = (size_t)(value_in("/proc/meminfo", "MemFree:") - kSpareKib) * 1024 / kPage;
   memory = anonymous(pages);
   touch(memory, pages, 1);
   for (size_t i = 0; i < pages; i += 2) madvise(memory + i * kPage, kPage, MADV_DONTNEED);
