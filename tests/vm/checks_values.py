@@ -15,6 +15,9 @@ ROW_REASONS = {"thread": {"NotApplicable", "ThreadGone"}, "process": {"NotApplic
                "cgroup": {"NotApplicable", "ThreadGone", "SwitchedOff"}, "host": set()}
 NOTHING = (0, b"", [], {}, False)
 
+# What only grows: the workload must have made it, in some row.
+GROWING = ("MonotonicCount", "MonotonicNs", "MonotonicUs", "ClockTicks", "Bytes", "CountMap", "BytesMap")
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -27,6 +30,7 @@ class Cell:
     gaps: dict  # name -> cells
     expected: tuple  # (gap, reason), or None
     had_schedulers: bool
+    grew: bool  # between the captures, in some row
 
     @property
     def is_constructed(self):
@@ -52,6 +56,22 @@ def found_in(left, metric, capture):
     return [row[metric["name"]] for row in rows if metric["name"] in row]
 
 
+def number(value):
+    """Of a counter, or of all that a map counts; None for a gap."""
+    return None if isinstance(value, Gap) else sum(value.values()) if isinstance(value, dict) else value
+
+
+def has_grown(left, metric):
+    """Whether it did where it counts up; of others, nothing is asked."""
+    if metric["newtype"] not in GROWING or expected.SCX_GATE in metric["config_gates"]:
+        return True
+    name, before = metric["name"], left.rows("first", metric["entity"])
+    unborn = {name: 0} if metric["applies_to"] == "jemalloc" else {name: Gap("ThreadGone")}  # the heap's threads begin in between
+    pairs = ((number(before.get(key, unborn)[name]), number(row[name])) for key, row in left.rows("second", metric["entity"]).items()
+             if name in row)
+    return any(then is not None and now is not None and now > then for then, now in pairs)
+
+
 def seen_with_schedulers(left, metric):
     """What tells of BPF schedulers moves only while there are some."""
     if expected.SCX_GATE not in metric["config_gates"]:
@@ -65,7 +85,8 @@ def cell(left, metric):
     gaps = Counter(value.name for value in found if isinstance(value, Gap))
     later = [value for value in seen_with_schedulers(left, metric) if not isinstance(value, Gap)]
     return Cell(metric, len(values), len(found), largest(values + later), dict(gaps),
-                expected.why_not(metric, left.kernel, left.taskstats_version), bool(left.statuses.get("scx-full") == 0))
+                expected.why_not(metric, left.kernel, left.taskstats_version), left.statuses.get("scx-full") == 0,
+                has_grown(left, metric))
 
 
 def cells(left):
@@ -86,7 +107,11 @@ def complaint(each):
         return f"this kernel has it, but there are only gaps: {each.gaps}"
     if not set(each.gaps) <= ROW_REASONS[each.metric["entity"]]:
         return f"has gaps {each.gaps}"
-    return None if each.largest is not None or each.may_be_zero else f"is nothing in all {each.values} rows"
+    if each.may_be_zero:
+        return None
+    if each.largest is None:
+        return f"is nothing in all {each.values} rows"
+    return None if each.grew else "counts up, but did not in any row"
 
 
 def complaints(left):

@@ -53,6 +53,7 @@ class Archive:
         self.directory = directory
         self.sources = os.path.join(directory, "sources.list")
         self.stamp = os.path.join(directory, "updated")
+        self.unreachable = None  # once it was, nobody waits for it again
         self.options = []
         for key, value in {"Dir::Etc::sourcelist": self.sources, "Dir::Etc::sourceparts": "/dev/null",
                            "Dir::State::Lists": os.path.join(directory, "lists"), "Dir::Cache": os.path.join(directory, "cache"),
@@ -63,6 +64,18 @@ class Archive:
         """Lists of today. Raises Unavailable without a network."""
         if os.path.exists(self.stamp) and time.time() - os.path.getmtime(self.stamp) < FRESH_SECONDS:
             return
+        if self.unreachable:
+            raise self.unreachable
+        self.write_sources()
+        try:
+            run("apt-get", *self.options, "-q", "--error-on=any", "update")
+        except Unavailable as why:
+            self.unreachable = why
+            raise
+        with open(self.stamp, "w", encoding="utf-8"):
+            pass
+
+    def write_sources(self):
         for place in ("lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(self.directory, place), exist_ok=True)
         where = mirrors()
@@ -70,9 +83,6 @@ class Archive:
             for suite in SUITES:
                 archive = "debian-security" if suite.endswith("-security") else "debian"
                 file.write(f"deb [signed-by={KEYRING}] {where[archive]} {suite} main\n")
-        run("apt-get", *self.options, "-q", "--error-on=any", "update")
-        with open(self.stamp, "w", encoding="utf-8"):
-            pass
 
     def packages(self, pattern):
         """Names that match and can be had, the newest first. Other packages may name some that are gone from the mirror."""

@@ -52,10 +52,10 @@ class Results:
         self.failed = self.failed or word == "FAIL"
 
 
-def lacking():
-    """Packages that are not here."""
+def lacking(build):
+    """What is not here, by package."""
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    return sorted({package for program, package in NEEDED.items() if not shutil.which(program)})
+    return sorted({package for program, package in NEEDED.items() if not shutil.which(program)}) + suite.lacking(build)
 
 
 def judge(check, left):
@@ -101,7 +101,7 @@ def kernels_at_hand(results, cache, wanted):
         try:
             yield cache.get(each)
         except Unavailable as why:
-            results.tell("SKIP", f"vm {each.name}: {why}")
+            results.tell("SKIP", f"vm {each.name}: no kernel, neither kept nor to be had: {why}")
 
 
 def run_boot(results, boot, kernel, build):
@@ -157,11 +157,11 @@ def chosen(options):
 def main():
     options = arguments()
     results = Results(options.results)
-    missing = lacking()
-    if missing:
-        results.tell("SKIP", f"vm: not installed: {', '.join(missing)}")
-        return 0
     build = os.path.abspath(options.build)
+    missing = lacking(build)
+    if missing:
+        results.tell("SKIP", f"vm: not here: {', '.join(missing)}")
+        return 0
     kernels = list(kernels_at_hand(results, Cache(os.path.abspath(options.cache)), chosen(options)))
     skip_schedulers(results, kernels, build)
     boots = [(boot, kernel) for kernel in kernels for boot in suite.BOOTS if boot.kernel == kernel.name]

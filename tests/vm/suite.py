@@ -41,6 +41,12 @@ def find_jemalloc():
     return next((path for pattern in LIBJEMALLOC for path in glob.glob(pattern)), None)
 
 
+def lacking(build):
+    """What is not here, for people."""
+    unbuilt = sorted(name for name, path in PROGRAMS.items() if not os.path.exists(os.path.join(build, path)))
+    return [f"{name} (not built)" for name in unbuilt] + ([] if find_jemalloc() else ["libjemalloc2"])
+
+
 def add_product(image, build):
     """ctprof and its plugins, in the shape of a build tree."""
     image.add_program(f"{SUITE}/tools/ctprof/ctprof", os.path.join(build, "tools", "ctprof", "ctprof"))

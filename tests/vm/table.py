@@ -5,6 +5,7 @@ What is not:    what is in a cell (checks_values.py).
 """
 
 import expected
+from checks_values import GROWING
 
 ENTITIES = {"thread": "Threads", "process": "Processes", "cgroup": "Cgroups", "host": "The host"}
 
@@ -18,7 +19,25 @@ What each kernel can tell, as the suite in virtual machines saw it: two captures
 """
 
 LEGEND = """
-**moved**: a value other than zero or nothing was seen on the kernel. **zero**: values, all of them zero. Otherwise the gap of every cell, and why.
+**moved**: it counts up, and did between the captures. **seen**: it does not count up, and had values other than zero or nothing. **zero**: values,
+all of them zero. Otherwise the gap of every cell, and why. sched_ext was seen with schedulers of the suite's own.
+"""
+
+FOUND = """
+## Found on the way
+
+- Reclaim: Debian's kernels from 6.12 on have the multi-generational LRU switched on. The suite switches it off, so that all
+  kernels reclaim alike.
+- `slice_max` is told only of threads whose queue, seen from the root, holds twice their weight: in the suite's cgroups it stayed 0.
+- Wake-ups with a sleep of 2 ms around them are told as sync, local and remote as pushed; without, most partners have not fallen asleep
+  yet, and nothing is counted.
+- 5.10 has the balancer's idea of a warm cache in `kernel.sched_migration_cost_ns`, later ones in debugfs. With -1, refusals (`hot`, `running`) and
+  moves by force are counted on all of them.
+- Direct compaction and thrashing can be provoked on every kernel that counts them: free memory in single pages, then 2 MiB pages; two halves of a file of
+  which a cgroup holds one and a half.
+- Under emulation and load, a thread of some milliseconds was seen with a run time of 0, although it had asked for its CPU clock.
+- With `psi=0`, /proc/pressure is missing whole: what interrupts take, only the kernel's types (BTF) tell then.
+- A rejected thread of policy SCHED_EXT becomes SCHED_OTHER for good; one whose scheduler was thrown out for stalling keeps its policy.
 """
 
 
@@ -30,7 +49,7 @@ def value_text(value):
 def state(cell):
     """The cell on the page."""
     if cell.largest is not None:
-        return "moved"
+        return "moved" if cell.metric["newtype"] in GROWING else "seen"
     if cell.values:
         return "zero"
     reason = f": {cell.expected[1]}" if cell.expected else ""
@@ -82,4 +101,4 @@ def page(lefts, columns, words):
     names = [left.kernel.name for left in lefts]
     for entity, title in ENTITIES.items():
         text += f"\n## {title}\n\n| metric | {' | '.join(names)} |\n|---|{'---|' * len(names)}\n" + "\n".join(rows_of(entity, columns)) + "\n"
-    return text + "\n" + "\n".join(named_lists(columns))
+    return text + "\n" + "\n".join(named_lists(columns)) + FOUND

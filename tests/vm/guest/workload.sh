@@ -65,11 +65,13 @@ start_all() {
   start sleepers quiet /suite/sleepers
   exec 7>/run/sleepers.in 8</run/sleepers.out
   read -r word <&8
+}
+
+start_heap() { # as another user, and under no pressure that is told
+  local word
   start heap silent /usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups /bin/busybox env LD_PRELOAD="$jemalloc" /suite/heap_preloaded 3
   exec 9>/run/heap.in 3</run/heap.out
   read -r word <&3
-  note "drives $(echo "$processes" | cut -d' ' -f2)"
-  note "processes $processes"
 }
 
 work() {
@@ -91,6 +93,7 @@ run_workload() {
   step start
   start_all || return 1
   capture first
+  start_heap
   work || return 1
   sleep 3 # averages of pressure are made every two seconds
   record all before
