@@ -1,5 +1,7 @@
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
 
+#include <string.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -11,15 +13,17 @@ constexpr std::uint64_t kMaxSymbols = 8'000'000;
 constexpr std::uint64_t kMaxNames = 512ULL << 20;
 constexpr std::size_t kMaxPairs = 64;
 
+// Symbols are looked at in pieces: memory for all at once would come from the kernel anew for each file.
+constexpr std::uint64_t kPiece = 1024;
+
 struct Table {
-  std::vector<Elf64_Sym> symbols;
+  std::uint64_t symbols_at, count;
   std::vector<char> names;
 
   std::string_view name(const Elf64_Sym& symbol) const {
     if (symbol.st_name >= names.size()) return {};
-    const auto from = names.begin() + symbol.st_name;
-    const auto end = std::find(from, names.end(), '\0');
-    return {&*from, static_cast<std::size_t>(end - from)};
+    const char* from = names.data() + symbol.st_name;
+    return {from, ::strnlen(from, names.size() - symbol.st_name)};
   }
 };
 
@@ -27,13 +31,18 @@ bool defined(const Elf64_Sym& symbol) { return symbol.st_shndx != SHN_UNDEF; }
 bool is_function(const Elf64_Sym& symbol) { return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC; }
 bool is_thread_local(const Elf64_Sym& symbol) { return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_TLS; }
 
+// Most names fall by their last letter.
+bool ends_in(std::string_view name, std::string_view end) {
+  return !name.empty() && name.back() == end.back() && name.ends_with(end);
+}
+
 class Gathered {
  public:
   void add(const Elf64_Sym& symbol, std::string_view name) {
     if (is_thread_local(symbol) && (name == "tsd_tls" || name.ends_with("_tsd_tls")))
       result_.tsd_offset = result_.tsd_offset.value_or(symbol.st_value);
     if (!is_function(symbol)) return;
-    if (name.ends_with("mallctl")) result_.mallctl = true;
+    if (ends_in(name, "mallctl")) result_.mallctl = true;
     add_function(symbol, name, "malloc", &MallocAndFree::malloc);
     add_function(symbol, name, "free", &MallocAndFree::free);
   }
@@ -47,7 +56,7 @@ class Gathered {
 
  private:
   void add_function(const Elf64_Sym& symbol, std::string_view name, std::string_view end, Function MallocAndFree::*which) {
-    if (!name.ends_with(end)) return;
+    if (!ends_in(name, end)) return;
     name.remove_suffix(end.size());
     const bool full = pairs_.size() >= kMaxPairs && !name.empty();
     if (full && !pairs_.contains(std::string(name))) return;
@@ -59,10 +68,16 @@ class Gathered {
   std::map<std::string, MallocAndFree> pairs_;
 };
 
-Symbols gather(const Table& table) {
+Symbols gather(const ElfFile& file, const Table& table) {
   Gathered gathered;
-  for (const Elf64_Sym& symbol : table.symbols)
-    if (is_function(symbol) || is_thread_local(symbol)) gathered.add(symbol, table.name(symbol));
+  for (std::uint64_t done = 0; done < table.count;) {
+    const std::uint64_t wanted = std::min(kPiece, table.count - done);
+    const auto piece = file.table<Elf64_Sym>(table.symbols_at + done * sizeof(Elf64_Sym), wanted, wanted);
+    for (const Elf64_Sym& symbol : piece)
+      if (is_function(symbol) || is_thread_local(symbol)) gathered.add(symbol, table.name(symbol));
+    if (piece.size() < wanted) break;
+    done += wanted;
+  }
   return gathered.result();
 }
 
@@ -78,8 +93,8 @@ Symbols dynamic_symbols(const ElfFile& file) {
   const auto symbols_at = file.offset_of(*symbols);
   const auto names_at = file.offset_of(*names);
   if (!symbols_at || !names_at) return {};
-  return gather({file.table<Elf64_Sym>(*symbols_at, (*names - *symbols) / sizeof(Elf64_Sym), kMaxSymbols),
-                 file.table<char>(*names_at, *size, kMaxNames)});
+  const std::uint64_t count = std::min((*names - *symbols) / sizeof(Elf64_Sym), kMaxSymbols);
+  return gather(file, {*symbols_at, count, file.table<char>(*names_at, *size, kMaxNames)});
 }
 
 Symbols static_symbols(const ElfFile& file) {
@@ -87,8 +102,8 @@ Symbols static_symbols(const ElfFile& file) {
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
     const Elf64_Shdr& names = sections[section.sh_link];
-    return gather({file.table<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym), kMaxSymbols),
-                   file.table<char>(names.sh_offset, names.sh_size, kMaxNames)});
+    const std::uint64_t count = std::min(section.sh_size / sizeof(Elf64_Sym), kMaxSymbols);
+    return gather(file, {section.sh_offset, count, file.table<char>(names.sh_offset, names.sh_size, kMaxNames)});
   }
   return {};
 }
