@@ -133,6 +133,6 @@ def settled(read, tries=50, pid=None):
 def main():
     """Runs the tests of the calling file; 77, meson's word for skipped, if not one of them could run."""
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
-    if result.testsRun and len(result.skipped) == result.testsRun:
+    if result.skipped and len(result.skipped) >= result.testsRun:  # a class that skips as a whole has run nothing
         sys.exit(77)
     sys.exit(0 if result.wasSuccessful() else 1)

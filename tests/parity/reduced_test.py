@@ -165,6 +165,8 @@ class Groups:
             members.setdefault(group if axis == "all" else group[0], []).extend(rows)
         self.groups = {key: self._reduce(rows) for key, rows in members.items()}
         self.sizes = {key: len(rows) for key, rows in members.items()}
+        # A cgroup is a group also where no thread lives in it any more, but its descendants' do.
+        self.present = set(members) | ({keys["cgroup", path] for path in file.cgroups} if axis == "cgroup" else set())
 
     def _reduce(self, rows):
         found = {"thread_count": (len(rows), None)}
@@ -191,14 +193,17 @@ def said(*words):
     return report
 
 
-def differs(expected, found):
-    """Whether a value in JSON is not what it should be; figures with a fraction may be off in their last digits."""
+def differs(expected, found, scale=0):
+    """Whether a value in JSON is not what it should be; figures with a fraction may be off in their last digits, and differences in the last
+    digits of what they lie between, `scale`."""
     if isinstance(expected, Fraction):
-        return found is None or abs(Fraction(found) - expected) > abs(expected) * Fraction(1, 10**12)
+        return found is None or abs(Fraction(found) - expected) > max(abs(expected), scale) * Fraction(1, 10**12)
     return found != expected
 
 
-class Reduced(unittest.TestCase):
+class Judge(unittest.TestCase):
+    """Judges reports on files by what plain arithmetic makes of them."""
+
     longMessage = False
 
     def setUp(self):
@@ -233,6 +238,39 @@ class Reduced(unittest.TestCase):
         if row["threads"] != groups.sizes[group_of(row)]:
             yield f"{where}: {row['threads']} threads, not {groups.sizes[row['group']]}"
 
+    def wrong_in_comparison(self, row, baseline, candidate):
+        where = f"{row['group']}: {row['metric']}"
+        before, _ = baseline.groups.get(group_of(row), {}).get(row["metric"], (None, None))
+        after, _ = candidate.groups.get(group_of(row), {}).get(row["metric"], (None, None))
+        if differs(before, row["baseline"]) or differs(after, row["candidate"]):
+            yield f"{where}: {row['baseline']} and {row['candidate']}, not {before} and {after}"
+        before, after = number(before), number(after)
+        if before is None or after is None:
+            return
+        scale = max(abs(before), abs(after))
+        if differs(after - before, row["delta"], scale):
+            yield f"{where}: the difference is {row['delta']}, not {after - before}"
+        share, of = (None, 0) if row["unit"] == "ratio" or before == 0 else ((after - before) / before, scale / abs(before))
+        if differs(share, row["pct"], of):
+            yield f"{where}: the share is {row['pct']}, not {share} of {before}"
+
+    def compare(self, paths, axis):
+        """Judges a comparison; returns it and what the baseline's groups are."""
+        baseline, candidate = (Groups(path, axis, paths) for path in paths)
+        comparison = said("compare", *paths, "--group-by", axis)
+        self.assertEqual(sorted(map(group_of, comparison["only_baseline"])), sorted(baseline.present - candidate.present))
+        self.assertEqual(sorted(map(group_of, comparison["only_candidate"])), sorted(candidate.present - baseline.present))
+        told = {group_of(row) for row in comparison["rows"]}
+        self.assertLessEqual(told, baseline.present & candidate.present)
+        self.assertLessEqual(set(baseline.groups) & set(candidate.groups), told)
+        self.assert_none([wrong for row in comparison["rows"] for wrong in self.wrong_in_comparison(row, baseline, candidate)])
+        renames = comparison["renamed_cgroups"]
+        self.assertEqual([(pair["baseline"], pair["candidate"]) for pair in renames], baseline.pairs)
+        self.assertEqual([(pair["baseline"], pair["candidate"]) for rename in renames for pair in rename["below"]], baseline.below)
+        return comparison, baseline
+
+
+class Reduced(Judge):
     def test_show_of_recorded_trees(self):
         for kernel in harness.kernels():
             harness.capture_tree(kernel, self.path(kernel))
@@ -246,37 +284,6 @@ class Reduced(unittest.TestCase):
         for axis in AXES:
             with self.subTest(axis=axis):
                 self.assert_none(list(self.wrong_in_show(self.path("live"), axis)))
-
-    def wrong_in_comparison(self, row, baseline, candidate):
-        where = f"{row['group']}: {row['metric']}"
-        before, _ = baseline.groups[group_of(row)].get(row["metric"], (None, None))
-        after, _ = candidate.groups[group_of(row)].get(row["metric"], (None, None))
-        if differs(before, row["baseline"]) or differs(after, row["candidate"]):
-            yield f"{where}: {row['baseline']} and {row['candidate']}, not {before} and {after}"
-        before, after = number(before), number(after)
-        if before is None or after is None:
-            return
-        if differs(after - before, row["delta"]):
-            yield f"{where}: the difference is {row['delta']}, not {after - before}"
-        if row["unit"] == "ratio" or before == 0:
-            share = None
-        else:
-            share = (after - before) / before
-        if differs(share, row["pct"]):
-            yield f"{where}: the share is {row['pct']}, not {share} of {before}"
-
-    def compare(self, paths, axis):
-        """Judges a comparison; returns it and what the baseline's groups are."""
-        baseline, candidate = (Groups(path, axis, paths) for path in paths)
-        comparison = said("compare", *paths, "--group-by", axis)
-        self.assertEqual(sorted(map(group_of, comparison["only_baseline"])), sorted(set(baseline.groups) - set(candidate.groups)))
-        self.assertEqual(sorted(map(group_of, comparison["only_candidate"])), sorted(set(candidate.groups) - set(baseline.groups)))
-        self.assertEqual({group_of(row) for row in comparison["rows"]}, set(baseline.groups) & set(candidate.groups))
-        self.assert_none([wrong for row in comparison["rows"] for wrong in self.wrong_in_comparison(row, baseline, candidate)])
-        renames = comparison["renamed_cgroups"]
-        self.assertEqual([(pair["baseline"], pair["candidate"]) for pair in renames], baseline.pairs)
-        self.assertEqual([(pair["baseline"], pair["candidate"]) for rename in renames for pair in rename["below"]], baseline.below)
-        return comparison, baseline
 
     def test_compare(self):
         harness.capture_tree("6.12", self.path("a"))

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""What `compare` makes of two captures of the live host is what plain arithmetic makes of their rows: every group and metric, for all five
+ways of grouping, those of cgroups and of the host too.
+
+Nested cgroups are made for it: one whose processes stay, one whose processes end in between, and one that is there only the second time.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import unittest
+
+import file_json
+import harness
+import patterns
+import reduced_test
+from cgroups_test import cgroup, join, may_make_cgroups
+from file_json import Gap
+from reduced_test import AXES, differs, number, reduce
+from shown_cgroups_test import as_shown
+
+SPINS = ["sh", "-c", "echo ready; while :; do :; done"]
+
+
+@contextlib.contextmanager
+def running(command, directory, room):
+    process = subprocess.Popen(command, cwd=room, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=lambda: join(directory))
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def value_of(rule, cells):
+    """As JSON has it; None where there is none."""
+    values = [cell for cell in cells if not isinstance(cell, Gap)]
+    if values and rule in ("MaxRatio", "LimitMax", "FloorMin"):
+        return as_shown(rule, min(values) if rule == "FloorMin" else max(values))
+    return as_shown(rule, values[0]) if len(values) == 1 else reduce(rule, values)
+
+
+def figures(file, entity, groups):
+    """(group, metric) -> value; `groups`: group -> rows."""
+    rules = {name: metric["rule"] for name, metric in file.metrics.items() if metric["entity"] == entity and metric["family"] != "identity"}
+    return {(group, name): value_of(rule, [row[name] for row in rows if name in row and row[name] != Gap("NotApplicable")])
+            for group, rows in groups.items() for name, rule in rules.items()}
+
+
+def wrong_rows(rows, sides):
+    """Rows of compare that are not what the figures of both sides come to."""
+    for row in rows:
+        before, after = (side.get((row["group"], row["metric"])) for side in sides)
+        if differs(before, row["baseline"]) or differs(after, row["candidate"]):
+            yield f"{row['group']} {row['metric']}: {row['baseline']} and {row['candidate']}, not {before} and {after}"
+        elif number(before) is not None and number(after) is not None and differs(number(after) - number(before), row["delta"]):
+            yield f"{row['group']} {row['metric']}: the difference is {row['delta']}, not {number(after) - number(before)}"
+
+
+def stage(paths, room):
+    """Two captures, and what happens between them."""
+    sleepers = [os.environ["SLEEPERS"]]
+    with contextlib.ExitStack() as stack:
+        top = stack.enter_context(cgroup())
+        outer, inner, late = top + b"/outer", top + b"/outer/inner", top + b"/outer/inner/late"
+        for directory in (outer, inner):
+            os.mkdir(directory)
+        for command in (sleepers, SPINS):
+            stack.enter_context(running(command, inner, room))
+        with running(sleepers, outer, room):
+            harness.capture(paths[0])
+        os.mkdir(late)
+        for command in (sleepers, SPINS):
+            stack.enter_context(running(command, late, room))
+        harness.capture(paths[1])
+
+
+class LiveGroups(reduced_test.Judge):
+    @classmethod
+    def setUpClass(cls):
+        if not may_make_cgroups():
+            raise unittest.SkipTest("needs a cgroup v2 hierarchy, and leave to make cgroups")
+        scratch = harness.scratch()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.paths = [os.path.join(scratch.name, f"{name}.ctprof.zst") for name in ("before", "after")]
+        stage(cls.paths, scratch.name)
+
+    def test_threads_and_processes(self):
+        for axis in AXES:
+            with self.subTest(axis=axis):
+                comparison, _ = self.compare(self.paths, axis)
+                self.assertTrue(any(row["delta"] for row in comparison["rows"]))
+
+    def rows_of(self, prefix):
+        done = harness.run("compare", *self.paths, "--group-by", "cgroup", "--format", "json", "--limit", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [row for row in json.loads(done.stdout)["rows"] if row["metric"].startswith(prefix)]
+
+    def test_cgroups(self):
+        files = [file_json.load(path) for path in self.paths]
+        keys = patterns.cgroup_keys({path for file in files for path in file.cgroups})
+        sides = []
+        for file in files:
+            groups = {}
+            for path, row in file.cgroups.items():
+                groups.setdefault(keys[path], []).append(row)
+            sides.append(figures(file, "cgroup", groups))
+        rows = self.rows_of("cgroup.")
+        self.assertTrue(any(row["group"].endswith("/outer/inner") and row["delta"] for row in rows))
+        self.assert_none(list(wrong_rows(rows, sides)))
+
+    def test_the_host(self):
+        files = [file_json.load(path) for path in self.paths]
+        rows = self.rows_of("host.")
+        self.assertGreater(len(rows), 0)
+        self.assert_none(list(wrong_rows(rows, [figures(file, "host", {"host": [file.host]}) for file in files])))
+
+
+if __name__ == "__main__":
+    harness.main()
