@@ -4,6 +4,7 @@ from captured import Gap
 
 MS = 1_000_000
 PAGE = 4096
+LONGEST_NAME = 15
 
 # Thread -> metric -> the least by which it grew between the captures.
 GREW = {
@@ -139,15 +140,25 @@ def settings(left):
     return [f"{comm}: {metric} is {now!r}, not {value!r}" for comm, metric, value, now in found if now != value and not cannot_have(now)]
 
 
-def heap(left):
+def heap_of(left, capture, program, told_in):
     """What jemalloc itself told at the end, thread by thread: nobody allocates while it sleeps."""
-    told = [tuple(int(word) for word in line.split()) for line in left.text("heap").splitlines()]
-    rows = {tid: row for (_, tid), row in left.named("second", "heap_preloaded").items()}
+    told = [tuple(int(word) for word in line.split()) for line in left.text(told_in).splitlines()]
+    rows = {tid: row for (_, tid), row in left.named(capture, program[:LONGEST_NAME]).items()}
     wrong = [] if len(told) == len(rows) > 1 else [f"jemalloc told of {len(told)} threads, captured are {len(rows)}"]
     for tid, allocated, deallocated in told:
         found = rows[tid]["allocated_bytes"], rows[tid]["deallocated_bytes"]
         wrong += [f"{tid}: {found}, but jemalloc said {allocated} and {deallocated}"] if found != (allocated, deallocated) else []
     return wrong
+
+
+def heap(left):
+    return heap_of(left, "second", "heap_preloaded", "heap")
+
+
+def other_heaps(left):
+    """Linked, static and stripped, where the development files of jemalloc were there to build them."""
+    programs = [name for name in left.statuses if name.startswith("heap_")]
+    return [f"{program}: {wrong}" for program in programs for wrong in heap_of(left, program, program, program)]
 
 
 def group(left, capture, name):
@@ -182,5 +193,6 @@ def host(left):
 
 
 CHECKS = {"threads: counters move as pushed": threads_grew, "balancer: refusals and force are counted": balanced,
-          "threads: extremes are reached": extremes, "threads: policies and settings": settings, "heaps of jemalloc": heap,
+          "threads: extremes are reached": extremes, "threads: policies and settings": settings, "a heap of jemalloc": heap,
+          "heaps of linked and static jemalloc": other_heaps,
           "cgroups: use, limits and refusals": cgroups, "host: pressure grows": host}

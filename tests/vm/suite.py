@@ -15,6 +15,8 @@ SUITE = "/suite"
 LIBJEMALLOC = ("/usr/lib/*/libjemalloc.so.2", "/usr/lib/libjemalloc.so.2")
 PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers": "tests/parity/sleepers",
             "heap_preloaded": "tests/jemalloc/heap_preloaded"}
+# Ways of having jemalloc beside being preloaded; where its development files are.
+HEAPS = {f"heap_{name}": f"tests/jemalloc/heap_{name}" for name in ("linked", "static", "static_stripped")}
 
 @dataclass(frozen=True)
 class Boot:
@@ -65,11 +67,16 @@ def has_schedulers(kernel, build):
     return kernel.has("CONFIG_SCHED_CLASS_EXT") and not schedulers.lacking(build)
 
 
+def add_programs(image, build):
+    there = {name: path for name, path in HEAPS.items() if os.path.exists(os.path.join(build, path))}
+    for name, path in (PROGRAMS | there).items():
+        image.add_program(f"{SUITE}/{name}", os.path.join(build, path))
+
+
 def make_image(kernel, script, directory, build):
     image = Image(directory)
     add_product(image, build)
-    for name, path in PROGRAMS.items():
-        image.add_program(f"{SUITE}/{name}", os.path.join(build, path))
+    add_programs(image, build)
     for path in glob.glob(os.path.join(HERE, "guest", "*.sh")):
         image.add(f"{SUITE}/{os.path.basename(path)}", path)
     image.add_program("/usr/bin/setpriv", "/usr/bin/setpriv")

@@ -1,0 +1,25 @@
+# shellcheck shell=dash disable=SC2034,SC2154  # lib.sh reads $options and has the functions
+# The ways of having jemalloc beside being preloaded: each program alone, a capture of it, and what jemalloc itself tells when it ends.
+
+run_heap() { # run_heap PROGRAM
+  local word=
+  mkfifo /run/heaps.in /run/heaps.out
+  "/suite/$1" 3 </run/heaps.in >/run/heaps.out &
+  exec 4>/run/heaps.in 3</run/heaps.out
+  read -r word <&3
+  note "$1 $word"
+  capture "$1"
+  exec 4>&-
+  cat <&3 >"/out/$1"
+  exec 3<&-
+  rm -f /run/heaps.in /run/heaps.out
+}
+
+run_heaps() {
+  local program
+  options=--plugins=jemalloc-ptrace
+  for program in linked static static_stripped; do
+    [ ! -e "/suite/heap_$program" ] || run_heap "heap_$program"
+  done
+  options=
+}
