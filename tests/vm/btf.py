@@ -1,6 +1,7 @@
-"""The type information (BTF) of a kernel that does not run, cut out of its bzImage.
+"""The type information (BTF) of a kernel that does not run, cut out of its image: x86's bzImage, or arm64's Image.
 
-What is here:   the bzImage's header, unpacking its payload (zstd), the .BTF section of the ELF in it.
+What is here:   the bzImage's header, unpacking its payload (zstd), the .BTF section of the ELF in it; BTF's own header in an Image, which is
+                the kernel as it lies in memory.
 What is not:    what is made of it (schedulers.py).
 """
 
@@ -11,6 +12,9 @@ import subprocess
 SETUP_SECTORS, PAYLOAD_OFFSET, PAYLOAD_LENGTH = 0x1F1, 0x248, 0x24C
 SECTOR = 512
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+IMAGE_MAGIC_AT, IMAGE_MAGIC = 56, b"ARM\x64"
+BTF_HEADER = struct.pack("<HBBI", 0xEB9F, 1, 0, 24)  # magic, version, flags, its own length
 
 
 def payload(image):
@@ -42,7 +46,22 @@ def section(elf, wanted):
     return None
 
 
+def in_memory(image):
+    """Found by its header: types first, then strings up to the end."""
+    start = image.find(BTF_HEADER)
+    while start >= 0:
+        types_at, types, strings_at, strings = struct.unpack_from("<IIII", image, start + len(BTF_HEADER))
+        end = start + BTF_HEADER[4] + strings_at + strings
+        if types_at == 0 and strings_at == types > 0 and end <= len(image):
+            return image[start:end]
+        start = image.find(BTF_HEADER, start + 1)
+    return None
+
+
 def of_kernel(path):
     with open(path, "rb") as file:
-        elf = unpacked(file.read())
+        image = file.read()
+    if image[IMAGE_MAGIC_AT:].startswith(IMAGE_MAGIC):
+        return in_memory(image)
+    elf = unpacked(image)
     return section(elf, b".BTF") if elf else None

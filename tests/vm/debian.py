@@ -1,12 +1,13 @@
-"""Kernel packages of Debian, by apt: which there are, and the few files of one that a guest needs.
+"""Packages of Debian, by apt, of any architecture: which there are, the few files of one that a guest needs, and whole trees of several.
 
 apt gets lists, a state and a cache of its own, so that suites which this machine does not have can be asked, and nothing of this machine
 changes. Mirrors are those of the machine's own lists.
 
 What is here:   apt and dpkg-deb.
-What is not:    which kernels are wanted, and where they are kept (kernels.py).
+What is not:    which kernels are wanted, and where they are kept (kernels.py); what a tree is for (foreign.py).
 """
 
+import glob
 import os
 import re
 import subprocess
@@ -14,7 +15,6 @@ import tarfile
 import time
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-SUITES = ["bullseye-security", "bookworm-security", "trixie-security", "trixie-backports"]
 PUBLIC = {"debian": "http://deb.debian.org/debian", "debian-security": "http://deb.debian.org/debian-security"}
 FRESH_SECONDS = 24 * 3600
 WANTED_FILES = {"vmlinuz": re.compile(r"/vmlinuz(-\d[^/]*)?$"), "config": re.compile(r"/config(-\d[^/]*)?$")}
@@ -49,14 +49,18 @@ def mirrors():
 
 
 class Archive:
-    def __init__(self, directory):
+    """`suites` of one architecture, as a machine with nothing installed sees them. Kept in `directory`."""
+
+    def __init__(self, directory, arch, suites):
         self.directory = directory
+        self.suites = suites
         self.sources = os.path.join(directory, "sources.list")
         self.stamp = os.path.join(directory, "updated")
         self.unreachable = None  # once it was, nobody waits for it again
         self.options = []
         for key, value in {"Dir::Etc::sourcelist": self.sources, "Dir::Etc::sourceparts": "/dev/null",
                            "Dir::State::Lists": os.path.join(directory, "lists"), "Dir::Cache": os.path.join(directory, "cache"),
+                           "Dir::State::status": os.path.join(directory, "status"), "APT::Architecture": arch, "APT::Architectures": arch,
                            "Acquire::Retries": "2", "Acquire::http::Timeout": "20", "APT::Sandbox::User": "root"}.items():
             self.options += ["-o", f"{key}={value}"]
 
@@ -78,9 +82,11 @@ class Archive:
     def write_sources(self):
         for place in ("lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(self.directory, place), exist_ok=True)
+        with open(os.path.join(self.directory, "status"), "w", encoding="utf-8"):
+            pass
         where = mirrors()
         with open(self.sources, "w", encoding="utf-8") as file:
-            for suite in SUITES:
+            for suite in self.suites:
                 archive = "debian-security" if suite.endswith("-security") else "debian"
                 file.write(f"deb [signed-by={KEYRING}] {where[archive]} {suite} main\n")
 
@@ -101,9 +107,31 @@ class Archive:
                     keep(members, member, directory)
         os.unlink(deb)
 
+    def unpack(self, packages, directory):
+        """Unpacks them and all that they depend on; nothing of them is run, so that it needs no rights and no machine of that kind."""
+        run("apt-get", *self.options, "-q", "-y", "--no-install-recommends", "--download-only", "install", *packages)
+        for place in ("lib", "bin", "sbin"):  # packages still name both places
+            os.makedirs(os.path.join(directory, "usr", place))
+            os.symlink(f"usr/{place}", os.path.join(directory, place))
+        for deb in sorted(glob.glob(os.path.join(self.directory, "cache", "archives", "*.deb"))):
+            with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as unpacked:
+                run("tar", "-x", "--keep-directory-symlink", "--no-same-owner", "-C", directory, stdin=unpacked.stdout)
+            os.unlink(deb)
+        stay_inside(directory)
+
 
 def keep(members, member, directory):
     for plain, pattern in WANTED_FILES.items():
         if member.isfile() and pattern.search(member.name):
             with open(os.path.join(directory, plain), "wb") as file:
                 file.write(members.extractfile(member).read())
+
+
+def stay_inside(directory):
+    """Links that begin with a slash mean the tree's own root."""
+    for place, directories, files in os.walk(directory):
+        for path in (os.path.join(place, name) for name in directories + files):
+            if os.path.islink(path) and os.readlink(path).startswith("/"):
+                target = os.path.relpath(directory + os.readlink(path), os.path.realpath(place))
+                os.unlink(path)
+                os.symlink(target, path)

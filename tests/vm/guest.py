@@ -1,7 +1,7 @@
 """One guest: a kernel and a disk in; how the command ended, what it said, and its files out.
 
 The command's exit status and output come by the disk, the kernel's own words by the console: that works on machines with one serial port.
-Emulated on one host thread: with more, qemu now and then breaks a guest whose kernel patches itself (static keys, BPF).
+x86 is emulated on one host thread: with more, qemu now and then breaks a guest whose kernel patches itself (static keys, BPF).
 
 What is here:   qemu.
 What is not:    what is on the disk (image.py), what is run (suite.py).
@@ -19,11 +19,16 @@ class Machine:
     """How an architecture is emulated."""
 
     program: str
+    package: str
     options: tuple
     console: str
 
 
-MACHINES = {"amd64": Machine("qemu-system-x86_64", ("-accel", "tcg,thread=single", "-cpu", "max"), "ttyS0")}
+MACHINES = {
+    "amd64": Machine("qemu-system-x86_64", "qemu-system-x86", ("-accel", "tcg,thread=single", "-cpu", "max"), "ttyS0"),
+    "arm64": Machine("qemu-system-aarch64", "qemu-system-arm",
+                     ("-M", "virt", "-accel", "tcg,thread=multi", "-cpu", "max,pauth-impdef=on"), "ttyAMA0"),
+}
 
 MEMORY = "320M"  # filled once, to provoke compaction
 CPUS = "2"

@@ -1,12 +1,12 @@
 """The guest's root disk: a directory tree, and the ext4 image that is made of it. No root rights, no mounts.
 
-    image = Image(directory)
+    image = Image(directory, system)
     image.add("/opt/file", "/some/file")            a file of the host, under another name
     image.add_program("/opt/tool", "/some/tool")    and the shared libraries that it needs, under their own names
     image.make("disk.img", "/opt/tool --all")
 
 What is here:   what every guest has: busybox, the program that runs first, libraries; mke2fs.
-What is not:    what a guest is for (suite.py), starting it (guest.py).
+What is not:    where files come from (systems.py), what a guest is for (suite.py), starting it (guest.py).
 """
 
 import os
@@ -19,19 +19,13 @@ PASSWD = "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000:user:/:/bin/sh\n"
 SIZE = "512M"  # sparse
 
 
-def libraries(program):
-    """Whole paths of what the dynamic linker would load, itself included."""
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    words = (line.split() for line in listed.splitlines())
-    return {next(word for word in line if word.startswith("/")) for line in words if any(word.startswith("/") for word in line)}
-
-
 class Image:
-    def __init__(self, directory):
+    def __init__(self, directory, system):
+        self.system = system
         self.root = os.path.join(directory, "root")
         for place in ("bin", "etc", "proc", "sys", "dev", "run", "tmp", "out", "work", "root"):
             os.makedirs(os.path.join(self.root, place))
-        self.add("/bin/busybox", BUSYBOX)
+        self.add("/bin/busybox", system.path(BUSYBOX))
         self.add("/init", os.path.join(HERE, "guest", "init.sh"))
         for applet in subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True).stdout.split():
             if applet != "busybox":
@@ -54,9 +48,9 @@ class Image:
     def add_program(self, path, source):
         """A program, or a library that a program will open."""
         self.add(path, source)
-        for library in libraries(source):
+        for library in self.system.libraries(source):
             if not os.path.exists(os.path.join(self.root, library.lstrip("/"))):
-                self.add(library, library)
+                self.add(library, self.system.path(library))
 
     def make(self, disk, command):
         self.write("/command", command + "\n")

@@ -6,6 +6,7 @@ What is here:   the table, the cache, and what a kernel was configured with.
 What is not:    apt (debian.py), running one (guest.py).
 """
 
+import functools
 import os
 import shutil
 import sys
@@ -13,6 +14,8 @@ import tempfile
 from dataclasses import dataclass
 
 from debian import Archive, Unavailable
+
+SUITES = ("bullseye-security", "bookworm-security", "trixie-security", "trixie-backports")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ KERNELS = [
     Wanted("6.12", (r"linux-image-6\.12\.\d+\+deb13(\.\d+)?-cloud-amd64",)),
     Wanted("6.18", SCX),  # or, once it has left the mirrors, the newest: any with sched_ext serves
     Wanted("7", SCX[1:], by_default=False),
+    Wanted("arm64", (r"linux-binary-\d+\.\d+\.\d+\+deb13-cloud-arm64",), by_default=False, arch="arm64"),
 ]
 
 
@@ -72,7 +76,6 @@ class Cache:
     def __init__(self, directory):
         self.directory = directory
         os.makedirs(directory, exist_ok=True)
-        self.archive = Archive(os.path.join(directory, "apt"))
 
     def kept(self, wanted):
         """What was fetched before, or None."""
@@ -84,17 +87,21 @@ class Cache:
         except FileNotFoundError:
             return None
 
+    @functools.cache
+    def archive(self, arch):
+        return Archive(os.path.join(self.directory, f"apt-{arch}"), arch, SUITES)
+
     def newest_package(self, wanted):
         for pattern in wanted.patterns:
-            for package in self.archive.packages(pattern):
+            for package in self.archive(wanted.arch).packages(pattern):
                 return package
         raise Unavailable(f"the mirror has no package for Linux {wanted.name}")
 
     def fetch(self, wanted, package):
         with tempfile.TemporaryDirectory(dir=self.directory) as scratch:
-            self.archive.fetch(package, scratch)
+            self.archive(wanted.arch).fetch(package, scratch)
             if not os.path.exists(os.path.join(scratch, "config")):  # from 6.19 on it is in another package
-                self.archive.fetch(package.replace("linux-binary-", "linux-base-"), scratch)
+                self.archive(wanted.arch).fetch(package.replace("linux-binary-", "linux-base-"), scratch)
             with open(os.path.join(scratch, "package"), "w", encoding="utf-8") as file:
                 file.write(package)
             place = os.path.join(self.directory, f"{wanted.name}-{wanted.arch}")
@@ -105,7 +112,7 @@ class Cache:
         """The kernel; raises Unavailable where it is neither to be had nor kept from before."""
         kept = self.kept(wanted)
         try:
-            self.archive.update()
+            self.archive(wanted.arch).update()
             package = self.newest_package(wanted)
             if kept is None or kept.package != package:
                 self.fetch(wanted, package)

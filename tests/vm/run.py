@@ -7,7 +7,8 @@ Prints a line for each check, and why one failed. The results file gets a line f
 What a guest left stays in DIR/vm/<kernel>/. Without qemu, a network or a kernel it skips, by name.
 
 What is here:   the order of things.
-What is not:    fetching kernels (kernels.py), guests (image.py, guest.py, suite.py), checks (checks_*.py), the table (table.py).
+What is not:    fetching kernels (kernels.py), building for arm64 (foreign.py), guests (image.py, guest.py, suite.py), checks (checks_*.py),
+                the table (table.py).
 """
 
 import argparse
@@ -24,6 +25,7 @@ import checks_plain
 import checks_scx
 import checks_switches
 import checks_values
+import foreign
 import guest
 import schedulers
 import suite
@@ -31,10 +33,11 @@ import table
 from captured import Left
 from debian import Unavailable
 from kernels import KERNELS, Cache, default_cache
+from systems import Own
 
 WHOLE = checks_values.CHECKS | checks_plain.CHECKS | checks_moved.CHECKS | checks_switches.CHECKS
 BARE = {"every capture succeeds, each cell a value or one gap": checks_values.file_faults} | checks_switches.BARE_CHECKS
-NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs", "debugfs": "e2fsprogs", "busybox": "busybox-static",
+NEEDED = {"mke2fs": "e2fsprogs", "debugfs": "e2fsprogs", "busybox": "busybox-static",
           "apt-get": "apt", "setpriv": "util-linux", "zstd": "zstd"}
 TIMEOUT = 400
 SHOWN = 12
@@ -55,7 +58,7 @@ class Results:
 def lacking(build):
     """What is not here, by package."""
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    return sorted({package for program, package in NEEDED.items() if not shutil.which(program)}) + suite.lacking(build)
+    return sorted({package for program, package in NEEDED.items() if not shutil.which(program)}) + suite.lacking(Own(build))
 
 
 def judge(check, left):
@@ -65,10 +68,10 @@ def judge(check, left):
         return traceback.format_exc().splitlines()
 
 
-def run_guest(boot, kernel, directory, build):
+def run_guest(boot, kernel, directory, system):
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
-    disk = suite.make_image(kernel, boot.script, directory, build)
+    disk = suite.make_image(kernel, boot.script, directory, system)
     finished = guest.run(kernel, disk, directory, boot.words, TIMEOUT)
     shutil.rmtree(os.path.join(directory, "root"))
     os.unlink(disk)
@@ -98,17 +101,34 @@ def tell_of(results, boot, left, finished):
 def kernels_at_hand(results, cache, wanted):
     """One after the other: apt is not to be run twice at a time."""
     for each in wanted:
+        machine = guest.MACHINES[each.arch]
+        if not shutil.which(machine.program):
+            results.tell("SKIP", f"vm {each.name}: not installed: {machine.package}")
+            continue
         try:
             yield cache.get(each)
         except Unavailable as why:
             results.tell("SKIP", f"vm {each.name}: no kernel, neither kept nor to be had: {why}")
 
 
-def run_boot(results, boot, kernel, build):
+def systems_for(results, kernels, cache, build):
+    """Architecture -> where its programs come from; one that cannot be had or built is told, and left out."""
+    systems = {"amd64": Own(build)}
+    try:
+        if any(kernel.arch == "arm64" for kernel in kernels):
+            systems["arm64"] = foreign.make(cache, os.path.join(build, "vm", "build-arm64"), suite.to_build())
+    except Unavailable as why:
+        results.tell("SKIP", f"vm arm64: {why}")
+    except RuntimeError as why:
+        results.tell("FAIL", "vm arm64: ctprof is built for it", [str(why)])
+    return systems
+
+
+def run_boot(results, boot, kernel, system, build):
     """The kernel and what it left, or None."""
     start = time.monotonic()
     try:
-        finished = run_guest(boot, kernel, os.path.join(build, "vm", boot.name), build)
+        finished = run_guest(boot, kernel, os.path.join(build, "vm", boot.name), system)
     except (OSError, subprocess.CalledProcessError) as why:
         said = getattr(why, "stderr", None) or b""
         results.tell("FAIL", f"vm {boot.name}: the guest starts", [str(why), *said.decode(errors="replace").splitlines()[-SHOWN:]])
@@ -118,9 +138,9 @@ def run_boot(results, boot, kernel, build):
     return left if tell_of(results, boot, left, finished) else None
 
 
-def skip_schedulers(results, kernels, build):
-    missing = schedulers.lacking(build)
+def skip_schedulers(results, kernels, systems):
     for kernel in kernels:
+        missing = schedulers.lacking(systems[kernel.arch].build)
         if kernel.has("CONFIG_SCHED_CLASS_EXT") and missing:
             results.tell("SKIP", f"vm {kernel.name}: sched_ext: not installed: {', '.join(missing)}")
 
@@ -141,7 +161,7 @@ def arguments():
     parser.add_argument("--build", required=True, help="a build tree with the tool and the test programs")
     parser.add_argument("--cache", default=default_cache(), help="where kernels are kept (%(default)s)")
     parser.add_argument("--results", help="file for a line per check")
-    parser.add_argument("--all-kernels", action="store_true", help="5.10 and the newest too")
+    parser.add_argument("--all-kernels", action="store_true", help="5.10, the newest and arm64 too")
     parser.add_argument("--kernels", nargs="+", choices=[wanted.name for wanted in KERNELS], help="only these")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="guests at a time (%(default)s)")
     parser.add_argument("--page", help="write the table metric x kernel there, as Markdown")
@@ -162,11 +182,14 @@ def main():
     if missing:
         results.tell("SKIP", f"vm: not here: {', '.join(missing)}")
         return 0
-    kernels = list(kernels_at_hand(results, Cache(os.path.abspath(options.cache)), chosen(options)))
-    skip_schedulers(results, kernels, build)
+    cache = os.path.abspath(options.cache)
+    kernels = list(kernels_at_hand(results, Cache(cache), chosen(options)))
+    systems = systems_for(results, kernels, cache, build)
+    kernels = [kernel for kernel in kernels if kernel.arch in systems]
+    skip_schedulers(results, kernels, systems)
     boots = [(boot, kernel) for kernel in kernels for boot in suite.BOOTS if boot.kernel == kernel.name]
     with ThreadPoolExecutor(options.jobs) as pool:
-        done = list(pool.map(lambda pair: run_boot(results, *pair, build), boots))
+        done = list(pool.map(lambda pair: run_boot(results, *pair, systems[pair[1].arch], build), boots))
     whole = {boot: left for (boot, _), left in zip(boots, done) if left and boot.script == "suite.sh"}
     if whole:
         write_tables(whole, build, options.page)

@@ -12,6 +12,7 @@ import subprocess
 import btf
 from image import HERE
 
+TARGETS = {"amd64": "x86", "arm64": "arm64"}
 VARIANTS = {"full": 1, "partial": 2, "reject": 3, "stall": 4}
 SOURCE = os.path.join(HERE, "guest", "scx.bpf.c")
 
@@ -37,12 +38,12 @@ def make(kernel, directory):
     header = subprocess.run(["bpftool", "btf", "dump", "file", types, "format", "c"], capture_output=True, check=True).stdout
     with open(os.path.join(directory, "vmlinux.h"), "wb") as file:
         file.write(header)
-    return {name: compile_one(directory, name, number) for name, number in VARIANTS.items()}
+    return {name: compile_one(kernel, directory, name, number) for name, number in VARIANTS.items()}
 
 
-def compile_one(directory, name, number):
+def compile_one(kernel, directory, name, number):
     path = os.path.join(directory, f"{name}.bpf.o")
-    subprocess.run([newest("clang"), "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86", f"-DSCX_VARIANT={number}",
+    subprocess.run([newest("clang"), "-g", "-O2", "-target", "bpf", "-mcpu=v3", f"-D__TARGET_ARCH_{TARGETS[kernel.arch]}", f"-DSCX_VARIANT={number}",
                     "-Wno-missing-declarations", "-I", directory, "-c", SOURCE, "-o", path], check=True, capture_output=True)
     subprocess.run([newest("llvm-strip"), "-g", path], check=True, capture_output=True)
     return path

@@ -13,6 +13,7 @@ from image import HERE, Image
 
 SUITE = "/suite"
 LIBJEMALLOC = ("/usr/lib/*/libjemalloc.so.2", "/usr/lib/libjemalloc.so.2")
+LOADER = "tests/vm/scx_load"
 PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers": "tests/parity/sleepers",
             "heap_preloaded": "tests/jemalloc/heap_preloaded"}
 # Ways of having jemalloc beside being preloaded; where its development files are.
@@ -36,17 +37,20 @@ BOOTS = [
     Boot("6.12-bare", "6.12", "psi=0", "bare.sh"),
     Boot("6.18", "6.18", "schedstats=enable delayacct psi=1"),
     Boot("7", "7", "psi=1"),
+    Boot("arm64", "arm64", "schedstats=enable psi=1"),
 ]
 
 
-def find_jemalloc():
-    return next((path for pattern in LIBJEMALLOC for path in glob.glob(pattern)), None)
+def find_jemalloc(system):
+    """By the guest's path."""
+    before = len(system.path(""))
+    return next((path[before:] for pattern in LIBJEMALLOC for path in glob.glob(system.path(pattern))), None)
 
 
-def lacking(build):
+def lacking(system):
     """What is not here, for people."""
-    unbuilt = sorted(name for name, path in PROGRAMS.items() if not os.path.exists(os.path.join(build, path)))
-    return [f"{name} (not built)" for name in unbuilt] + ([] if find_jemalloc() else ["libjemalloc2"])
+    unbuilt = sorted(name for name, path in PROGRAMS.items() if not os.path.exists(os.path.join(system.build, path)))
+    return [f"{name} (not built)" for name in unbuilt] + ([] if find_jemalloc(system) else ["libjemalloc2"])
 
 
 def add_product(image, build):
@@ -58,7 +62,7 @@ def add_product(image, build):
 
 
 def add_schedulers(image, kernel, directory, build):
-    image.add_program(f"{SUITE}/scx_load", os.path.join(build, "tests", "vm", "scx_load"))
+    image.add_program(f"{SUITE}/scx_load", os.path.join(build, LOADER))
     for name, path in schedulers.make(kernel, directory).items():
         image.add(f"{SUITE}/{name}.bpf.o", path)
 
@@ -73,18 +77,23 @@ def add_programs(image, build):
         image.add_program(f"{SUITE}/{name}", os.path.join(build, path))
 
 
-def make_image(kernel, script, directory, build):
-    image = Image(directory)
-    add_product(image, build)
-    add_programs(image, build)
+def to_build():
+    """Of a build tree that is made for a guest."""
+    return [*PROGRAMS.values(), *HEAPS.values(), LOADER]
+
+
+def make_image(kernel, script, directory, system):
+    image = Image(directory, system)
+    add_product(image, system.build)
+    add_programs(image, system.build)
     for path in glob.glob(os.path.join(HERE, "guest", "*.sh")):
         image.add(f"{SUITE}/{os.path.basename(path)}", path)
-    image.add_program("/usr/bin/setpriv", "/usr/bin/setpriv")
-    jemalloc = find_jemalloc()
-    image.add_program(jemalloc, jemalloc)
+    image.add_program("/usr/bin/setpriv", system.path("/usr/bin/setpriv"))
+    jemalloc = find_jemalloc(system)
+    image.add_program(jemalloc, system.path(jemalloc))
     image.write(f"{SUITE}/jemalloc", jemalloc + "\n")
-    if has_schedulers(kernel, build):
-        add_schedulers(image, kernel, directory, build)
+    if has_schedulers(kernel, system.build):
+        add_schedulers(image, kernel, directory, system.build)
     disk = os.path.join(directory, "disk.img")
     image.make(disk, f"sh {SUITE}/{script}")
     return disk

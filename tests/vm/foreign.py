@@ -1,0 +1,85 @@
+"""A system of another architecture: a tree of its packages, and ctprof with its plugins and test programs built for it by a cross compiler.
+
+The tree is kept in the cache, beside the kernels, and made again when the list of packages changes. Packages are unpacked, not installed:
+that needs no root rights and no emulation.
+
+What is here:   the packages, the tree, the build.
+What is not:    apt (debian.py), how the compiler is called (arm64.ini), what goes into a guest (suite.py).
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+from debian import Archive, Unavailable
+from image import HERE
+from systems import Tree
+
+SUITES = ("bookworm", "bookworm-security")
+TO_BUILD = ("libc6-dev", "libstdc++-12-dev", "libboost1.81-dev", "libboost-filesystem1.81-dev", "libboost-json1.81-dev",
+            "libboost-program-options1.81-dev", "libboost-test1.81-dev", "libbpf-dev", "libdw-dev", "libjemalloc-dev", "libnl-genl-3-dev",
+            "libre2-dev", "libzstd-dev", "zlib1g-dev")
+TO_RUN = ("busybox-static", "libjemalloc2", "util-linux")
+LIBRARIES = ("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib")
+NEEDED = {"aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "meson": "meson", "ninja": "ninja-build", "pkg-config": "pkgconf", "readelf": "binutils",
+          "apt-get": "apt", "tar": "tar"}
+
+
+def lacking():
+    return sorted({package for program, package in NEEDED.items() if not shutil.which(program)})
+
+
+def make_root(cache):
+    """The directory; raises Unavailable."""
+    root, made_of = os.path.join(cache, "root-arm64"), "\n".join(SUITES + TO_BUILD + TO_RUN)
+    try:
+        with open(os.path.join(root, "made-of"), encoding="utf-8") as file:
+            if file.read() == made_of:
+                return root
+    except FileNotFoundError:
+        pass
+    archive = Archive(os.path.join(cache, "apt-root-arm64"), "arm64", SUITES)
+    archive.update()
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        made = os.path.join(scratch, "root")
+        archive.unpack(TO_BUILD + TO_RUN, made)
+        with open(os.path.join(made, "made-of"), "w", encoding="utf-8") as file:
+            file.write(made_of)
+        shutil.rmtree(root, ignore_errors=True)
+        os.rename(made, root)
+    return root
+
+
+def run(log, *words):
+    with open(log, "a", encoding="utf-8") as file:
+        if subprocess.run(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False).returncode != 0:
+            raise RuntimeError(f"{words[0]} failed, see {log}")
+
+
+def configure(root, build, log):
+    """Unless it is, for this tree."""
+    place, text = build + ".ini", f"[constants]\nroot = '{root}'\n"
+    if os.path.exists(os.path.join(build, "build.ninja")):
+        with open(place, encoding="utf-8") as file:
+            if file.read() == text:
+                return
+        shutil.rmtree(build)
+    with open(place, "w", encoding="utf-8") as file:
+        file.write(text)
+    run(log, "meson", "setup", "--cross-file", place, "--cross-file", os.path.join(HERE, "arm64.ini"), build, os.path.join(HERE, "..", ".."))
+
+
+def make(cache, build, programs):
+    """A Tree with `programs` in its build directory; raises Unavailable for what cannot be had, RuntimeError for what cannot be built."""
+    missing = lacking()
+    if missing:
+        raise Unavailable(f"not installed: {', '.join(missing)}")
+    root = make_root(cache)
+    log = build + ".log"
+    os.makedirs(os.path.dirname(build), exist_ok=True)
+    if os.path.exists(log):
+        os.unlink(log)
+    configure(root, build, log)
+    run(log, "ninja", "-C", build, "product", *programs)
+    return Tree(root, LIBRARIES, build)
