@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 
+import units
 from debian import Archive, Unavailable
 from image import HERE
 from systems import Tree
@@ -81,5 +82,5 @@ def make(cache, build, programs):
     if os.path.exists(log):
         os.unlink(log)
     configure(root, build, log)
-    run(log, "ninja", "-C", build, "product", *programs)
+    run(log, "ninja", "-C", build, "product", *programs, *units.to_build(build))
     return Tree(root, LIBRARIES, build)

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 
 import schedulers
+import units
 from image import HERE, Image
 
 SUITE = "/suite"
@@ -17,7 +18,7 @@ LOADER = "tests/vm/scx_load"
 PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers": "tests/parity/sleepers",
             "heap_preloaded": "tests/jemalloc/heap_preloaded"}
 # Ways of having jemalloc beside being preloaded; where its development files are.
-HEAPS = {f"heap_{name}": f"tests/jemalloc/heap_{name}" for name in ("linked", "static", "static_stripped")}
+HEAPS = {f"heap_{name}": f"tests/jemalloc/heap_{name}" for name in ("linked", "archive", "archive_stripped", "static", "static_stripped")}
 
 @dataclass(frozen=True)
 class Boot:
@@ -86,6 +87,8 @@ def make_image(kernel, script, directory, system):
     image = Image(directory, system)
     add_product(image, system.build)
     add_programs(image, system.build)
+    if not system.runs_here:
+        units.add(image, system.build)
     for path in glob.glob(os.path.join(HERE, "guest", "*.sh")):
         image.add(f"{SUITE}/{os.path.basename(path)}", path)
     image.add_program("/usr/bin/setpriv", system.path("/usr/bin/setpriv"))

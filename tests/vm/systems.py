@@ -1,7 +1,8 @@
 """Where the files of a guest come from: this machine and its build, or a tree of packages of another architecture with a build made for it.
 
 Either has `build`, a build tree with the tool and the test programs, `path(file)`, where a file of the guest is here, and
-`libraries(program)`, what the dynamic linker there would load, by the guest's paths, itself included.
+`libraries(program)`, what the dynamic linker there would load, by the guest's paths, itself included. `runs_here`: whether this machine
+runs its programs.
 
 What is here:   the two, and finding shared libraries.
 What is not:    making the tree and its build (foreign.py).
@@ -14,6 +15,8 @@ import subprocess
 
 class Own:
     """This machine."""
+
+    runs_here = True
 
     def __init__(self, build):
         self.build = build
@@ -29,6 +32,8 @@ class Own:
 
 class Tree:
     """A tree at `root` whose libraries lie in `places`, for a machine that this one is not: its programs are read, not run."""
+
+    runs_here = False
 
     def __init__(self, root, places, build):
         self.root = root

@@ -18,7 +18,7 @@ run_heap() { # run_heap PROGRAM
 run_heaps() {
   local program
   options=--plugins=jemalloc-ptrace
-  for program in linked static static_stripped; do
+  for program in linked archive archive_stripped static static_stripped; do
     [ ! -e "/suite/heap_$program" ] || run_heap "heap_$program"
   done
   options=

@@ -1,0 +1,34 @@
+"""The unit tests, for a machine that cannot run them where they are built: what they read lies in the guest under the same names.
+
+What is here:   which they are, and what they read.
+What is not:    running them (guest/units.sh), what is made of it (checks_units.py).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+
+from image import HERE
+
+SOURCE = os.path.realpath(os.path.join(HERE, "..", ".."))
+READ_BY_TESTS = ("tests/fixtures", "tests/unit", "plugins/vocabulary")
+PLACE = "/suite/units"
+LEFT_OUT = ("file_bad", "file_property", "file_rows")  # minutes each under emulation
+
+
+def programs(build):
+    """Name -> program, in a build tree that is configured; without those that take too long."""
+    told = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, check=True).stdout
+    return {test["name"]: test["cmd"][0] for test in json.loads(told) if "ctprof:unit" in test["suite"] and test["name"] not in LEFT_OUT}
+
+
+def to_build(build):
+    return [os.path.relpath(program, build) for program in programs(build).values()]
+
+
+def add(image, build):
+    for name, program in programs(build).items():
+        image.add_program(f"{PLACE}/{name}", program)
+    for directory in READ_BY_TESTS:
+        shutil.copytree(os.path.join(SOURCE, directory), image.place(os.path.join(SOURCE, directory)), symlinks=True)
