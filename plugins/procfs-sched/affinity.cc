@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "ctprof/files.hpp"
-#include "plugins/procfs-sched/numbers.hpp"
+#include "ctprof/gap.hpp"
+#include "plugins/shared/cpu_list.hpp"
 
 namespace ctprof::procfs {
 namespace {
@@ -15,29 +15,7 @@ namespace {
 constexpr std::uint64_t kBits = 64;
 constexpr std::size_t kFirstWords = 128;  // 8,192 CPUs: nearly all kernels' NR_CPUS
 
-void add_range(std::uint64_t first, std::uint64_t last, std::vector<std::uint64_t>& words) {
-  if (words.size() <= last / kBits) words.resize(last / kBits + 1, 0);
-  for (std::uint64_t cpu = first; cpu <= last; ++cpu) words[cpu / kBits] |= std::uint64_t{1} << (cpu % kBits);
-}
-
-bool add_part(std::string_view part, std::vector<std::uint64_t>& words) {
-  const bool is_range = part.find('-') != part.npos;
-  const auto first = u64(sdk::take(part, '-'));
-  const auto last = is_range ? u64(part) : first;
-  if (!first || !last || first.value > last.value || last.value >= kMaxCpus) return false;
-  add_range(first.value, last.value, words);
-  return true;
-}
-
 }  // namespace
-
-bool parse_cpu_list(std::string_view list, std::vector<std::uint64_t>& words) {
-  words.clear();
-  if (list.empty()) return false;
-  while (!list.empty())
-    if (!add_part(sdk::take(list, ','), words)) return false;
-  return true;
-}
 
 sdk::Reading<sdk::Words> Affinity::of_thread(std::uint64_t tid) {
   words_.resize(std::max(words_.size(), kFirstWords));

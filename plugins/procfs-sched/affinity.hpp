@@ -16,11 +16,6 @@ namespace ctprof::procfs {
 
 using AffinityField = Fields<vocabulary::cpu_affinity>;
 
-// "0-3,8" as words of 64 bits, into `words`. False, and the words undefined, when it is no such list, is empty, or names a CPU beyond
-// kMaxCpus.
-bool parse_cpu_list(std::string_view list, std::vector<std::uint64_t>& words);
-inline constexpr std::uint64_t kMaxCpus = 65536;
-
 // Reads masks into one buffer that it keeps; what it returns lives until the next call. One per worker.
 class Affinity {
  public:

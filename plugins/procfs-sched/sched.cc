@@ -5,6 +5,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/procfs-sched/numbers.hpp"
+#include "plugins/shared/policy.hpp"
 
 namespace ctprof::procfs {
 namespace {
@@ -180,12 +181,8 @@ sdk::Reading<std::uint64_t> voluntary_sleep(const Sched& sched) {
 }
 
 sdk::Reading<std::uint64_t> fair_slice(const Sched& sched) {
-  constexpr std::uint64_t kOther = 0;
-  constexpr std::uint64_t kBatch = 3;
-  constexpr std::uint64_t kExt = 7;
   const auto& policy = sched[SchedKey::Policy];
-  const bool fair = policy.value == kOther || policy.value == kBatch || policy.value == kExt;
-  if (policy && !fair) return Gap::NotApplicable;
+  if (policy && !has_fair_slice(policy.value)) return Gap::NotApplicable;
   return sched[SchedKey::Slice];
 }
 

@@ -1,10 +1,8 @@
 #include "plugins/procfs-sched/stat.hpp"
 
-#include <array>
-#include <cstdio>
-
 #include "ctprof/files.hpp"
 #include "plugins/procfs-sched/numbers.hpp"
+#include "plugins/shared/policy.hpp"
 
 namespace ctprof::procfs {
 namespace {
@@ -32,18 +30,6 @@ void parse_field(int field, std::string_view text, Stat& stat) {
   }
 }
 
-// Numbers of sched_setscheduler(2); 4 was never given.
-constexpr std::array<std::string_view, 8> kPolicies{"SCHED_OTHER", "SCHED_FIFO",     "SCHED_RR", "SCHED_BATCH", "",
-                                                    "SCHED_IDLE",  "SCHED_DEADLINE", "SCHED_EXT"};
-
-// The text lives as long as `room`.
-sdk::Reading<std::string_view> policy_name(const sdk::Reading<std::uint64_t>& policy, std::array<char, 40>& room) {
-  if (!policy) return policy.gap;
-  if (policy.value < kPolicies.size() && !kPolicies[policy.value].empty()) return kPolicies[policy.value];
-  const int size = std::snprintf(room.data(), room.size(), "SCHED_UNKNOWN(%llu)", static_cast<unsigned long long>(policy.value));
-  return std::string_view(room.data(), static_cast<std::size_t>(size));
-}
-
 }  // namespace
 
 Stat parse_stat(std::string_view text) {
@@ -64,9 +50,10 @@ bool has_no_memory(const Stat& stat) {
 
 void StatFile::fill(const sdk::Thread& thread, std::string_view text) {
   const Stat stat = parse_stat(text);
-  std::array<char, 40> room;
-  put(thread.row, policy_name(stat.policy, room), stat.nice, stat.priority, stat.rt_priority, stat.processor, stat.minflt,
-      stat.majflt, stat.utime, stat.stime);
+  PolicyRoom room;
+  const auto policy = stat.policy ? sdk::Reading<std::string_view>(policy_name(stat.policy.value, room)) : stat.policy.gap;
+  put(thread.row, policy, stat.nice, stat.priority, stat.rt_priority, stat.processor, stat.minflt, stat.majflt, stat.utime,
+      stat.stime);
 }
 
 }  // namespace ctprof::procfs

@@ -1,6 +1,6 @@
 // Any bytes as a list of CPUs: no crash, and no CPU beyond the largest.
 
-#include "plugins/procfs-sched/affinity.hpp"
+#include "plugins/shared/cpu_list.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::vector<std::uint64_t> words;
-  if (!ctprof::procfs::parse_cpu_list(text, words)) return 0;
-  if (words.empty() || words.size() > ctprof::procfs::kMaxCpus / 64 || words.back() == 0) std::abort();
+  if (!ctprof::parse_cpu_list(text, words)) return 0;
+  if (words.empty() || words.size() > ctprof::kMaxCpus / 64 || words.back() == 0) std::abort();
   return 0;
 }

@@ -10,10 +10,12 @@
 
 #include "plugins/procfs-sched/affinity.hpp"
 #include "plugins/procfs-sched/status.hpp"
+#include "plugins/shared/cpu_list.hpp"
 #include "tests/unit/kernel_text.hpp"
 
 using namespace ctprof::procfs;
 using ctprof::Gap;
+using ctprof::parse_cpu_list;
 
 namespace {
 

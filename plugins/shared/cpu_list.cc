@@ -1,0 +1,36 @@
+#include "plugins/shared/cpu_list.hpp"
+
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint64_t kBits = 64;
+
+sdk::Reading<std::uint64_t> cpu(std::string_view text) { return sdk::number<std::uint64_t>(text); }
+
+void add_range(std::uint64_t first, std::uint64_t last, std::vector<std::uint64_t>& words) {
+  if (words.size() <= last / kBits) words.resize(last / kBits + 1, 0);
+  for (std::uint64_t cpu = first; cpu <= last; ++cpu) words[cpu / kBits] |= std::uint64_t{1} << (cpu % kBits);
+}
+
+bool add_part(std::string_view part, std::vector<std::uint64_t>& words) {
+  const bool is_range = part.find('-') != part.npos;
+  const auto first = cpu(sdk::take(part, '-'));
+  const auto last = is_range ? cpu(part) : first;
+  if (!first || !last || first.value > last.value || last.value >= kMaxCpus) return false;
+  add_range(first.value, last.value, words);
+  return true;
+}
+
+}  // namespace
+
+bool parse_cpu_list(std::string_view list, std::vector<std::uint64_t>& words) {
+  words.clear();
+  if (list.empty()) return false;
+  while (!list.empty())
+    if (!add_part(sdk::take(list, ','), words)) return false;
+  return true;
+}
+
+}  // namespace ctprof
