@@ -14,7 +14,7 @@
 // exception's words.
 //
 // What is here:   the stages' bases, offers(), SourceTable.
-// What is not:    cells (batch.hpp), the exported constant (plugin.hpp).
+// What is not:    what a lister writes to (listing.hpp), cells (batch.hpp), the exported constant (plugin.hpp).
 
 #pragma once
 
@@ -29,6 +29,7 @@
 #include "ctprof/abi.h"
 #include "ctprof/batch.hpp"
 #include "ctprof/host.hpp"
+#include "ctprof/listing.hpp"
 #include "ctprof/metric.hpp"
 
 namespace ctprof::sdk {
@@ -91,6 +92,12 @@ struct CgroupSource : AnySource {
   static constexpr std::array kStageReads{"cgroup.path"};
 };
 
+// Lists the threads, and fills what it offers on the way: `void list(const Listing&)` instead of collect.
+struct ListSource : AnySource {
+  static constexpr ctprof_stage kStage = CTPROF_STAGE_LIST;
+  static constexpr std::array<const char*, 0> kStageReads{};
+};
+
 // One row.
 struct HostSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_HOST;
@@ -149,6 +156,11 @@ class SourceTable {
     });
   }
 
+  static std::int32_t list(void* worker, ctprof_listing* listing) noexcept {
+    return contained(listing->message, listing->message_size,
+                     [&] { static_cast<S*>(worker)->list(Listing(*listing, kOfferArray, kReadArray)); });
+  }
+
   static void close_worker(void* worker) noexcept { delete static_cast<S*>(worker); }
 
   static void summarise(const ctprof_summary* summary) noexcept {
@@ -158,6 +170,16 @@ class SourceTable {
 
  public:
   static constexpr ctprof_source make(const char* plugin_name) {
+    ctprof_source table = common(plugin_name);
+    if constexpr (S::kStage == CTPROF_STAGE_LIST)
+      table.list = &list;
+    else
+      table.collect = &collect;
+    return table;
+  }
+
+ private:
+  static constexpr ctprof_source common(const char* plugin_name) {
     return {.size = sizeof(ctprof_source),
             .stage = S::kStage,
             .name = S::kName ? S::kName : plugin_name,
@@ -168,7 +190,7 @@ class SourceTable {
             .summary_key = S::kSummaryKey,
             .probe = &probe,
             .open_worker = &open_worker,
-            .collect = &collect,
+            .collect = nullptr,
             .list = nullptr,
             .close_worker = &close_worker,
             .summarise = &summarise};
