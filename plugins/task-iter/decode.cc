@@ -1,0 +1,86 @@
+#include "plugins/task-iter/decode.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "plugins/shared/policy.hpp"
+
+namespace ctprof::task_iter {
+namespace {
+
+// Bits of a thread's state, from the kernel's include/linux/sched.h. Those up to kParked have a letter each.
+constexpr std::uint32_t kUninterruptible = 0x0002;
+constexpr std::uint32_t kParked = 0x0040;
+constexpr std::uint32_t kReported = 2 * kParked - 1;
+constexpr std::uint32_t kIdle = 0x0402;      // uninterruptible, but no load
+constexpr std::uint32_t kLockWait = 0x1000;  // told as uninterruptible
+constexpr std::uint32_t kFrozen = 0x8000;    // likewise
+constexpr std::string_view kLetters = "RSDTtXZPI";
+
+// a * b / c, without losing what does not fit 64 bits. REQUIRES: c > 0
+std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(Wide{a} * b / c);
+}
+
+std::uint64_t scaled_system_time(const record& task) {
+  const std::uint64_t ran = task.sum_exec_runtime;
+  if (task.stime == 0) return 0;
+  if (task.utime == 0) return ran;
+  return std::min(scaled(task.stime, ran, task.stime + task.utime), ran);
+}
+
+}  // namespace
+
+std::string_view short_name(const record& task) { return {task.comm, ::strnlen(task.comm, sizeof task.comm)}; }
+
+std::string_view state_letter(const record& task) {
+  if ((task.state & kIdle) == kIdle) return kLetters.substr(kLetters.size() - 1, 1);
+  std::uint32_t bits = (task.state | task.exit_state) & kReported;
+  if ((task.state & (kLockWait | kFrozen)) != 0) bits = kUninterruptible;
+  return kLetters.substr(static_cast<std::size_t>(std::bit_width(bits)), 1);
+}
+
+CpuTimes cpu_times(const record& task) {
+  const std::uint64_t ran = task.sum_exec_runtime;
+  if (task.prev_stime + task.prev_utime >= ran) return {task.prev_utime, task.prev_stime};
+  const std::uint64_t system = std::max<std::uint64_t>(scaled_system_time(task), task.prev_stime);
+  const std::uint64_t user = ran - system;
+  if (user < task.prev_utime) return {task.prev_utime, ran - task.prev_utime};
+  return {user, system};
+}
+
+sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online, std::vector<std::uint64_t>& words) {
+  words.assign(online.begin(), online.end());
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] &= task.cpus[i];
+  while (!words.empty() && words.back() == 0) words.pop_back();
+  return words.empty() ? sdk::Reading<sdk::Words>(Gap::Malformed) : sdk::Words(words);
+}
+
+sdk::Reading<std::uint64_t> nr_threads(const record& task) {
+  if (!is_leader(task)) return Gap::NotApplicable;
+  return std::uint64_t{task.nr_threads};
+}
+
+sdk::Reading<std::uint64_t> fair_slice(const record& task) {
+  if (!has_fair_slice(task.policy)) return Gap::NotApplicable;
+  return std::uint64_t{task.slice};
+}
+
+sdk::Reading<std::uint64_t> hiwater_rss_bytes(const record& task, std::uint64_t page) {
+  if ((task.of & RECORD_OF_MEMORY) == 0) return Gap::NotApplicable;
+  return std::max<std::uint64_t>(task.hiwater_rss, task.rss) * page;
+}
+
+sdk::Reading<std::uint64_t> hiwater_vm_bytes(const record& task, std::uint64_t page) {
+  if ((task.of & RECORD_OF_MEMORY) == 0) return Gap::NotApplicable;
+  return std::max<std::uint64_t>(task.hiwater_vm, task.total_vm) * page;
+}
+
+std::uint64_t voluntary_sleep(const record& task) {
+  const std::uint64_t sleep = unsigned_ns(task.sum_sleep_runtime), block = unsigned_ns(task.sum_block_runtime);
+  return sleep > block ? sleep - block : 0;
+}
+
+}  // namespace ctprof::task_iter

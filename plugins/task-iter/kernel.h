@@ -1,0 +1,175 @@
+/* The few structures of the kernel that the program looks into, and of each the few fields. The loader moves every access to where the
+ * running kernel has the field (CO-RE); so neither the order here nor what is left out matters, and the kernel of the machine that
+ * builds does not either. What some kernels lack is asked for with bpf_core_field_exists.
+ */
+#ifndef CTPROF_TASK_ITER_KERNEL_H
+#define CTPROF_TASK_ITER_KERNEL_H
+
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+enum { BPF_MAP_TYPE_ARRAY = 2 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct thread_info {
+  __u32 cpu;
+};
+
+struct sched_entity {
+  __u64 sum_exec_runtime;
+  __u64 nr_migrations;
+  __u64 slice; /* Linux 6.6 */
+};
+
+struct sched_info { /* CONFIG_SCHED_INFO */
+  unsigned long pcount;
+  unsigned long long run_delay;
+  unsigned long long max_run_delay; /* Linux 6.14, as min */
+  unsigned long long min_run_delay;
+};
+
+struct sched_statistics { /* CONFIG_SCHEDSTATS */
+  __s64 wait_sum;
+  __u64 wait_count;
+  __s64 wait_max;
+  __s64 sum_sleep_runtime;
+  __s64 sleep_max;
+  __s64 sum_block_runtime;
+  __s64 block_max;
+  __s64 iowait_sum;
+  __u64 iowait_count;
+  __s64 exec_max;
+  __s64 slice_max;
+  __u64 nr_failed_migrations_affine;
+  __u64 nr_failed_migrations_running;
+  __u64 nr_failed_migrations_hot;
+  __u64 nr_forced_migrations;
+  __u64 nr_wakeups;
+  __u64 nr_wakeups_sync;
+  __u64 nr_wakeups_migrate;
+  __u64 nr_wakeups_local;
+  __u64 nr_wakeups_remote;
+  __u64 nr_wakeups_affine;
+  __u64 nr_wakeups_affine_attempts;
+  __s64 core_forceidle_sum; /* CONFIG_SCHED_CORE */
+};
+
+struct prev_cputime {
+  __u64 utime;
+  __u64 stime;
+};
+
+struct task_io_accounting {
+  __u64 rchar; /* CONFIG_TASK_XACCT, as the three below */
+  __u64 wchar;
+  __u64 syscr;
+  __u64 syscw;
+  __u64 read_bytes; /* CONFIG_TASK_IO_ACCOUNTING, as the two below */
+  __u64 write_bytes;
+  __u64 cancelled_write_bytes;
+};
+
+struct task_delay_info { /* CONFIG_TASK_DELAY_ACCT; the extremes since Linux 6.14 */
+  __u64 blkio_delay, blkio_delay_max, blkio_delay_min;
+  __u64 swapin_delay, swapin_delay_max, swapin_delay_min;
+  __u64 freepages_delay, freepages_delay_max, freepages_delay_min;
+  __u64 thrashing_delay, thrashing_delay_max, thrashing_delay_min;
+  __u64 compact_delay, compact_delay_max, compact_delay_min;
+  __u64 wpcopy_delay, wpcopy_delay_max, wpcopy_delay_min; /* Linux 6.0 */
+  __u64 irq_delay, irq_delay_max, irq_delay_min;          /* Linux 6.3 */
+  __u32 blkio_count, swapin_count, freepages_count, thrashing_count, compact_count, wpcopy_count, irq_count;
+};
+
+struct percpu_counter {
+  __s64 count;
+};
+
+enum { MM_FILEPAGES = 0, MM_ANONPAGES = 1, MM_SHMEMPAGES = 3, NR_MM_COUNTERS = 4 };
+
+struct mm_struct {
+  unsigned long hiwater_rss;
+  unsigned long hiwater_vm;
+  unsigned long total_vm;
+  struct percpu_counter rss_stat[NR_MM_COUNTERS]; /* Linux 6.2 */
+};
+
+/* Before that. */
+struct mm_rss_stat {
+  struct {
+    long counter;
+  } count[NR_MM_COUNTERS];
+};
+struct mm_struct___counted {
+  struct mm_rss_stat rss_stat;
+};
+
+struct kernfs_node {
+  __u64 id;
+};
+struct cgroup {
+  struct kernfs_node* kn;
+};
+struct css_set {
+  struct cgroup* dfl_cgrp;
+};
+
+struct signal_struct {
+  int nr_threads;
+};
+
+struct cpumask {
+  unsigned long bits[1];
+};
+
+struct task_struct {
+  struct thread_info thread_info;
+  unsigned int __state;
+  unsigned int flags;
+  int exit_state;
+  int prio;
+  int static_prio;
+  unsigned int rt_priority;
+  unsigned int policy;
+  struct sched_entity se;
+  struct sched_statistics stats;
+  struct sched_info sched_info;
+  struct cpumask cpus_mask;
+  struct mm_struct* mm;
+  int pid;
+  int tgid;
+  __u64 utime;
+  __u64 stime;
+  struct prev_cputime prev_cputime;
+  unsigned long nvcsw;
+  unsigned long nivcsw;
+  __u64 start_boottime;
+  unsigned long min_flt;
+  unsigned long maj_flt;
+  char comm[16];
+  struct signal_struct* signal;
+  struct task_io_accounting ioac;
+  struct css_set* cgroups;
+  struct task_delay_info* delays;
+};
+
+struct seq_file;
+struct bpf_iter_meta {
+  struct seq_file* seq;
+};
+struct bpf_iter__task {
+  struct bpf_iter_meta* meta;
+  struct task_struct* task;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,51 @@
+#include "plugins/task-iter/pass.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "plugins/task-iter/skeleton.h"
+
+namespace ctprof::task_iter {
+namespace {
+
+// The kernel fills at most 32 KiB a read.
+constexpr std::size_t kBuffer = 64 * 1024;
+
+[[noreturn]] void fail(const std::string& deed) { throw std::runtime_error(deed + ": " + std::strerror(errno)); }
+
+}  // namespace
+
+Program* Program::loaded(int& error) {
+  static std::mutex loading;
+  static std::unique_ptr<Program> program;
+  const std::lock_guard lock(loading);
+  if (!program)
+    if (task_iter_skeleton* skeleton = task_iter_skeleton_load(&error)) program.reset(new Program(skeleton));
+  return program.get();
+}
+
+Program::~Program() { task_iter_skeleton_unload(skeleton_); }
+
+Pass::Pass(Program& program, const Wanted& wanted)
+    : turn_(program.turn_),
+      record_size_(record_size(wanted.cpu_words)),
+      records_(task_iter_skeleton_begin(program.skeleton_, wanted.tgid, wanted.cpu_words)),
+      buffer_(kBuffer) {
+  if (!records_) fail("starting a pass over the threads by BPF");
+}
+
+std::span<const std::byte> Pass::read() {
+  ssize_t got = 0;
+  do got = ::read(records_.get(), buffer_.data(), buffer_.size());
+  while (got < 0 && (errno == EINTR || errno == EAGAIN));
+  if (got < 0) fail("reading the threads by BPF");
+  if (static_cast<std::size_t>(got) % record_size_ != 0)
+    throw std::runtime_error("reading the threads by BPF: a record in pieces");
+  return std::span(buffer_).first(static_cast<std::size_t>(got));
+}
+
+}  // namespace ctprof::task_iter

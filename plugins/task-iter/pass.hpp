@@ -1,0 +1,65 @@
+// A pass over all threads of the host: the kernel runs our program for each, and we read what it wrote.
+//
+// The program is loaded once and stays loaded as long as we live: loading is what costs, a few milliseconds. It has room for one record, so
+// that passes take turns.
+//
+// What is here:   loading, and reading records.
+// What is not:    what a record says (decode.hpp), what a host lacks (probe.cc).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "ctprof/files.hpp"
+#include "plugins/task-iter/record.h"
+
+struct task_iter_skeleton;
+
+namespace ctprof::task_iter {
+
+// Bytes of a record whose set of CPUs has so many words.
+constexpr std::size_t record_size(std::uint32_t cpu_words) { return RECORD_FIXED + cpu_words * sizeof(std::uint64_t); }
+
+class Program {
+ public:
+  // The one program; null, and the errno in `error`, when the kernel refuses it.
+  static Program* loaded(int& error);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+ private:
+  friend class Pass;
+  explicit Program(task_iter_skeleton* skeleton) : skeleton_(skeleton) {}
+
+  task_iter_skeleton* skeleton_;
+  std::mutex turn_;
+};
+
+// Which threads, and how many words of their sets of CPUs.
+struct Wanted {
+  std::uint32_t tgid = 0;  // 0: all
+  std::uint32_t cpu_words = 1;
+};
+
+// One pass. It holds the program's turn until it is gone. Throws std::runtime_error when the kernel does not play along.
+class Pass {
+ public:
+  Pass(Program& program, const Wanted& wanted);
+
+  // Some more records, one after the other, record_size apart; none at the end. They live until the next call.
+  std::span<const std::byte> read();
+
+ private:
+  std::lock_guard<std::mutex> turn_;
+  std::size_t record_size_;
+  sdk::Fd records_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace ctprof::task_iter

@@ -1,0 +1,165 @@
+#include "plugins/task-iter/probe.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "ctprof/files.hpp"
+#include "plugins/shared/cpu_list.hpp"
+#include "plugins/task-iter/pass.hpp"
+
+namespace ctprof::task_iter {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+// Numbers of the namespaces that the kernel starts with, from its include/linux/proc_ns.h.
+constexpr std::uint64_t kFirstPidNamespace = 0xEFFFFFFC;
+constexpr std::uint64_t kFirstTimeNamespace = 0xEFFFFFFA;
+
+bool has_file(int directory, const char* path) { return ::faccessat(directory, path, F_OK, 0) == 0; }
+
+// Whether we are in this namespace; also where the kernel has none of its kind.
+bool is_in(const char* file, std::uint64_t number) {
+  struct stat status;
+  return ::stat(file, &status) != 0 || status.st_ino == number;
+}
+
+sdk::Reading<bool> is_switched_on(const sdk::Host& host, const char* path) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), path);
+  return text ? sdk::Reading<bool>(sdk::trimmed(text.value) != "0") : sdk::Reading<bool>(text.gap);
+}
+
+// Why the host is none for us, or nullptr.
+const char* unsuitable(const sdk::Host& host) {
+  if (!host.live() || !host.own_tids())
+    return "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; this tree is another";
+  if (!is_in("/proc/self/ns/pid", kFirstPidNamespace))
+    return "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does; run it in the host's (nsenter -t "
+           "1 -p)";
+  if (!is_in("/proc/self/ns/time", kFirstTimeNamespace))
+    return "ctprof runs in a time namespace of its own, which shifts start times; run it in the host's (nsenter -t 1 -T)";
+  if (!has_file(host.sys(), "kernel/btf/vmlinux"))
+    return "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it has no CONFIG_DEBUG_INFO_BTF";
+  return nullptr;
+}
+
+void cannot_load(const sdk::Probe& probe, int error) {
+  if (error == EPERM || error == EACCES)
+    return probe.refuse_all(
+        Gap::Denied,
+        "the kernel lets only CAP_BPF with CAP_PERFMON load the program that lists threads: run ctprof as root, or "
+        "give it both capabilities with setcap");
+  if (error == ENOSYS) return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL");
+  probe.refuse_all(Gap::Unsupported, "the kernel does not take the BPF program that lists threads (" +
+                                         std::string(std::strerror(error)) + "); that needs Linux 5.17");
+}
+
+// Our own record, to see what there is in it.
+record own_record(Program& program) {
+  record own{};
+  Pass pass(program, {.tgid = static_cast<std::uint32_t>(::getpid()), .cpu_words = 0});
+  for (auto records = pass.read(); !records.empty(); records = pass.read()) std::memcpy(&own, records.data(), RECORD_FIXED);
+  return own;
+}
+
+void probe_waits(const sdk::Probe& probe, const record& own) {
+  if (!has(own, RECORD_HAS_SCHED_INFO)) Waits::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_INFO");
+  if (!has(own, RECORD_HAS_SCHED_INFO_EXTREMES))
+    WaitExtremes::refuse(probe, Gap::Unsupported, "the kernel keeps no extremes of delays; Linux 6.14 brought them");
+}
+
+template <class... Groups>
+void refuse_all_of(const sdk::Probe& probe, Gap gap, std::string_view reason) {
+  (Groups::refuse(probe, gap, reason), ...);
+}
+
+void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
+  if (!has(own, RECORD_HAS_IRQ))
+    return refuse_all_of<Interrupts, InterruptExtremes>(
+        probe, Gap::Unsupported, "the kernel does not account for interrupts by thread; Linux 6.3 brought it");
+  // PSI shows pressure by interrupts under the same option.
+  if (has_file(host.proc(), "pressure/cpu") && !has_file(host.proc(), "pressure/irq"))
+    refuse_all_of<Interrupts, InterruptExtremes>(
+        probe, Gap::Unsupported, "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take");
+}
+
+void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
+  const auto refuse = [&](Gap gap, std::string_view reason) {
+    refuse_all_of<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>(probe, gap, reason);
+  };
+  if (!has(own, RECORD_HAS_DELAYS)) return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT");
+  const auto switched_on = is_switched_on(host, "sys/kernel/task_delayacct");
+  if (switched_on && !switched_on.value)
+    return refuse(Gap::SwitchedOff,
+                  "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on");
+  if (!has(own, RECORD_HAS_DELAY_EXTREMES))
+    refuse_all_of<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported,
+                                                    "the kernel keeps no extremes of delays; Linux 6.14 brought them");
+  if (!has(own, RECORD_HAS_WPCOPY))
+    Copies::refuse(probe, Gap::Unsupported, "the kernel does not account for copies on write; Linux 6.0 brought it");
+  probe_interrupts(host, probe, own);
+}
+
+void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
+  if (!has(own, RECORD_HAS_STATISTICS))
+    return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS");
+  if (const auto on = is_switched_on(host, "sys/kernel/sched_schedstats"); on && !on.value)
+    return refuse_all_of<Wakeups, Statistics, Forceidle>(
+        probe, Gap::SwitchedOff, "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on");
+  if (!has(own, RECORD_HAS_FORCEIDLE))
+    Forceidle::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)");
+}
+
+// Threads are in the charge of a BPF scheduler only while one is loaded; which of them, the structures do not say plainly.
+void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
+  sdk::TextFile file;
+  const auto state = file.read(host.sys(), "kernel/sched_ext/state");
+  if (!state) return Extensible::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)");
+  if (sdk::trimmed(state.value) != "disabled")
+    Extensible::refuse(probe, Gap::Unsupported, "a BPF scheduler is loaded; which threads it is in charge of, /proc says");
+}
+
+void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
+  if (!has(own, RECORD_HAS_PREV_CPUTIME))
+    Times::refuse(probe, Gap::Unsupported,
+                  "the kernel accounts for CPU time in another way than by ticks, and /proc says it better");
+  if (!has(own, RECORD_HAS_SLICE))
+    Slice::refuse(probe, Gap::Unsupported, "the kernel's fair scheduler keeps no slice; Linux 6.6 brought it");
+  if (!has(own, RECORD_HAS_IO)) Io::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING");
+  if (const auto online = facts_of(host).online; online.empty() || online.size() > RECORD_CPU_WORDS)
+    Affinity::refuse(probe, Gap::Unsupported, "which CPUs are online is not known, or they are more than a record has room for");
+  probe_waits(probe, own);
+  probe_delays(host, probe, own);
+  probe_statistics(host, probe, own);
+  probe_extensible(host, probe);
+}
+
+}  // namespace
+
+void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
+  if (const char* why = unsuitable(host)) return probe.refuse_all(Gap::Unsupported, why);
+  int error = 0;
+  Program* program = Program::loaded(error);
+  if (!program) return cannot_load(probe, error);
+  probe_record(host, probe, own_record(*program));
+  // Without a mount of it no path can be made sure of, and ctprof reads them by itself.
+  if (host.cgroup() < 0) probe.refuse(sdk::kCgroup, Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
+}
+
+Facts facts_of(const sdk::Host& host) {
+  Facts facts;
+  facts.ns_per_tick = kNsPerSecond / host.user_hz();
+  facts.page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  sdk::TextFile file;
+  const auto online = file.read(host.sys(), "devices/system/cpu/online");
+  if (!online || !parse_cpu_list(sdk::trimmed(online.value), facts.online)) facts.online.clear();
+  return facts;
+}
+
+}  // namespace ctprof::task_iter

@@ -1,0 +1,33 @@
+#include "plugins/task-iter/skeleton.h"
+
+/* The generated code wants these. */
+#include <errno.h>
+#include <string.h>
+
+#include "task_iter.skel.h"
+
+struct task_iter_skeleton* task_iter_skeleton_load(int* error) {
+  struct task_iter* program = task_iter__open();
+  if (!program) {
+    *error = errno ? errno : ENOMEM;
+    return NULL;
+  }
+  int status = task_iter__load(program);
+  if (status == 0) status = task_iter__attach(program);
+  if (status >= 0) return (struct task_iter_skeleton*)program;
+  *error = -status;
+  task_iter__destroy(program);
+  return NULL;
+}
+
+void task_iter_skeleton_unload(struct task_iter_skeleton* skeleton) { task_iter__destroy((struct task_iter*)skeleton); }
+
+int task_iter_skeleton_begin(struct task_iter_skeleton* skeleton, unsigned int only_tgid, unsigned int cpu_words) {
+  struct task_iter* program = (struct task_iter*)skeleton;
+  program->bss->only_tgid = only_tgid;
+  program->bss->cpu_words = cpu_words;
+  union bpf_attr attributes;
+  memset(&attributes, 0, sizeof attributes);
+  attributes.iter_create.link_fd = (__u32)program->links.copy_task_fd;
+  return skel_sys_bpf(BPF_ITER_CREATE, &attributes, sizeof attributes);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The program that the kernel runs once for each thread: it copies what task_struct says into a record, and the record into the reader's
+ * buffer. It computes nothing: that is left to where it can be tested.
+ *
+ * Pointers are followed by reading memory (bpf_core_read), not by the verifier's leave: that search through all of the kernel's types
+ * takes it four times as long as everything else in loading.
+ *
+ * What is here:   the copying.
+ * What is not:    what the figures mean (decode.cc), who loads and reads (pass.cc).
+ */
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "record.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Set by the reader before a pass. */
+__u32 only_tgid = 0; /* 0: every process */
+__u32 cpu_words = 0; /* how many words of the set of CPUs are wanted */
+
+/* Of the one pass that there is at a time. The delays are read in one piece, and taken apart where they lie. */
+static struct record record;
+static char delays_room[1024];
+
+enum { kKernelThread = 0x00200000 }; /* PF_KTHREAD of linux/sched.h */
+
+static void copy_identity(struct task_struct* task) {
+  record.tid = task->pid;
+  record.tgid = task->tgid;
+  bpf_core_read(record.comm, sizeof record.comm, &task->comm);
+  record.start_boottime = task->start_boottime;
+  record.cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+  record.nr_threads = task->pid == task->tgid ? BPF_CORE_READ(task, signal, nr_threads) : 0;
+}
+
+static void copy_scheduling(struct task_struct* task) {
+  record.flags = task->flags;
+  record.state = task->__state;
+  record.exit_state = task->exit_state;
+  record.policy = task->policy;
+  record.prio = task->prio;
+  record.static_prio = task->static_prio;
+  record.rt_priority = task->rt_priority;
+  record.cpu = task->thread_info.cpu;
+  record.nr_migrations = task->se.nr_migrations;
+  if (bpf_core_field_exists(task->se.slice)) {
+    record.has |= RECORD_HAS_SLICE;
+    record.slice = task->se.slice;
+  }
+  if (cpu_words > 0 && cpu_words <= RECORD_CPU_WORDS)
+    bpf_probe_read_kernel(record.cpus, cpu_words * 8, __builtin_preserve_access_index(&task->cpus_mask));
+}
+
+static void copy_times(struct task_struct* task) {
+  record.min_flt = task->min_flt;
+  record.maj_flt = task->maj_flt;
+  record.nvcsw = task->nvcsw;
+  record.nivcsw = task->nivcsw;
+  record.utime = task->utime;
+  record.stime = task->stime;
+  record.sum_exec_runtime = task->se.sum_exec_runtime;
+  if (bpf_core_field_exists(task->prev_cputime.utime)) {
+    record.has |= RECORD_HAS_PREV_CPUTIME;
+    record.prev_utime = task->prev_cputime.utime;
+    record.prev_stime = task->prev_cputime.stime;
+  }
+  if (bpf_core_field_exists(task->sched_info.pcount)) {
+    record.has |= RECORD_HAS_SCHED_INFO;
+    record.pcount = task->sched_info.pcount;
+    record.run_delay = task->sched_info.run_delay;
+  }
+  if (bpf_core_field_exists(task->sched_info.max_run_delay)) {
+    record.has |= RECORD_HAS_SCHED_INFO_EXTREMES;
+    record.max_run_delay = task->sched_info.max_run_delay;
+    record.min_run_delay = task->sched_info.min_run_delay;
+  }
+}
+
+static void copy_io(struct task_struct* task) {
+  if (!bpf_core_field_exists(task->ioac.rchar) || !bpf_core_field_exists(task->ioac.read_bytes)) return;
+  record.has |= RECORD_HAS_IO;
+  record.rchar = task->ioac.rchar;
+  record.wchar = task->ioac.wchar;
+  record.syscr = task->ioac.syscr;
+  record.syscw = task->ioac.syscw;
+  record.read_bytes = task->ioac.read_bytes;
+  record.write_bytes = task->ioac.write_bytes;
+  record.cancelled_write_bytes = task->ioac.cancelled_write_bytes;
+}
+
+/* The kernel's get_mm_counter: a sum that may be less than zero for a moment counts as zero. */
+static __u64 pages(__s64 count) { return count > 0 ? count : 0; }
+
+static __u64 resident(struct mm_struct* mm) {
+  struct mm_struct___counted* counted = (void*)mm;
+  if (bpf_core_field_exists(counted->rss_stat.count))
+    return pages(BPF_CORE_READ(counted, rss_stat.count[MM_FILEPAGES].counter)) +
+           pages(BPF_CORE_READ(counted, rss_stat.count[MM_ANONPAGES].counter)) +
+           pages(BPF_CORE_READ(counted, rss_stat.count[MM_SHMEMPAGES].counter));
+  return pages(BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count)) + pages(BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count)) +
+         pages(BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count));
+}
+
+static void copy_memory(struct task_struct* task) {
+  struct mm_struct* mm = 0;
+  if (bpf_core_field_exists(mm->hiwater_rss)) record.has |= RECORD_HAS_XACCT;
+  bpf_core_read(&mm, sizeof mm, &task->mm);
+  if (!mm || (task->flags & kKernelThread)) return; /* a kernel thread's is borrowed */
+  record.of |= RECORD_OF_MEMORY;
+  record.hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
+  record.hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
+  record.total_vm = BPF_CORE_READ(mm, total_vm);
+  record.rss = resident(mm);
+}
+
+#define COPY_DELAY(info, slot, kind)                       \
+  do {                                                     \
+    record.delays[slot].count = (info)->kind##_count;      \
+    record.delays[slot].total = (info)->kind##_delay;      \
+    if (bpf_core_field_exists((info)->kind##_delay_max)) { \
+      record.delays[slot].max = (info)->kind##_delay_max;  \
+      record.delays[slot].min = (info)->kind##_delay_min;  \
+    }                                                      \
+  } while (0)
+
+static void copy_delays(struct task_struct* task) {
+  struct task_delay_info* info = 0;
+  if (!bpf_core_field_exists(task->delays)) return;
+  record.has |= RECORD_HAS_DELAYS;
+  if (bpf_core_field_exists(info->blkio_delay_max)) record.has |= RECORD_HAS_DELAY_EXTREMES;
+  if (bpf_core_field_exists(info->wpcopy_delay)) record.has |= RECORD_HAS_WPCOPY;
+  if (bpf_core_field_exists(info->irq_delay)) record.has |= RECORD_HAS_IRQ;
+  bpf_core_read(&info, sizeof info, &task->delays);
+  if (!info) return;
+  if (bpf_probe_read_kernel(delays_room, bpf_core_type_size(struct task_delay_info), info) != 0) return;
+  record.of |= RECORD_OF_DELAYS;
+  info = (struct task_delay_info*)delays_room;
+  COPY_DELAY(info, RECORD_BLKIO, blkio);
+  COPY_DELAY(info, RECORD_SWAPIN, swapin);
+  COPY_DELAY(info, RECORD_FREEPAGES, freepages);
+  COPY_DELAY(info, RECORD_THRASHING, thrashing);
+  COPY_DELAY(info, RECORD_COMPACT, compact);
+  if (bpf_core_field_exists(info->wpcopy_delay)) COPY_DELAY(info, RECORD_WPCOPY, wpcopy);
+  if (bpf_core_field_exists(info->irq_delay)) COPY_DELAY(info, RECORD_IRQ, irq);
+}
+
+#define COPY_STATISTIC(field) record.field = task->stats.field
+
+static void copy_statistics(struct task_struct* task) {
+  if (!bpf_core_field_exists(task->stats.nr_wakeups)) return;
+  record.has |= RECORD_HAS_STATISTICS;
+  COPY_STATISTIC(nr_wakeups);
+  COPY_STATISTIC(nr_wakeups_local);
+  COPY_STATISTIC(nr_wakeups_remote);
+  COPY_STATISTIC(nr_wakeups_sync);
+  COPY_STATISTIC(nr_wakeups_migrate);
+  COPY_STATISTIC(nr_wakeups_affine);
+  COPY_STATISTIC(nr_wakeups_affine_attempts);
+  COPY_STATISTIC(nr_forced_migrations);
+  COPY_STATISTIC(nr_failed_migrations_affine);
+  COPY_STATISTIC(nr_failed_migrations_running);
+  COPY_STATISTIC(nr_failed_migrations_hot);
+  COPY_STATISTIC(wait_sum);
+  COPY_STATISTIC(wait_count);
+  COPY_STATISTIC(wait_max);
+  COPY_STATISTIC(sum_sleep_runtime);
+  COPY_STATISTIC(sleep_max);
+  COPY_STATISTIC(sum_block_runtime);
+  COPY_STATISTIC(block_max);
+  COPY_STATISTIC(iowait_sum);
+  COPY_STATISTIC(iowait_count);
+  COPY_STATISTIC(exec_max);
+  COPY_STATISTIC(slice_max);
+  if (bpf_core_field_exists(task->stats.core_forceidle_sum)) {
+    record.has |= RECORD_HAS_FORCEIDLE;
+    COPY_STATISTIC(core_forceidle_sum);
+  }
+}
+
+SEC("iter/task")
+int copy_task(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (!task) return 0;
+  if (only_tgid != 0 && (__u32)task->tgid != only_tgid) return 0;
+  __builtin_memset(&record, 0, RECORD_FIXED);
+  copy_identity(task);
+  copy_scheduling(task);
+  copy_times(task);
+  copy_io(task);
+  copy_memory(task);
+  copy_delays(task);
+  copy_statistics(task);
+  if (cpu_words <= RECORD_CPU_WORDS) bpf_seq_write(ctx->meta->seq, &record, RECORD_FIXED + cpu_words * 8);
+  return 0;
+}
