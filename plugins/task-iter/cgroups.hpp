@@ -23,6 +23,8 @@ class Cgroups {
 
   // The path lives until the next call.
   sdk::Reading<std::string_view> of(const record& task);
+  // By the thread's file.
+  sdk::Reading<std::string_view> read(std::uint64_t tgid, std::uint64_t tid);
 
  private:
   bool is_of(std::uint64_t id, const std::string& path) const;

@@ -38,7 +38,8 @@ void Columns::put(std::uint32_t row, const record& task, const Facts& facts) {
   put_times(row, task, facts);
   io_.put(row, task.rchar, task.wchar, task.syscr, task.syscw, task.read_bytes, task.write_bytes, task.cancelled_write_bytes);
   memory_.put(row, hiwater_rss_bytes(task, facts.page), hiwater_vm_bytes(task, facts.page));
-  (task.of & RECORD_OF_DELAYS) != 0 ? put_delays(row, task) : put_no_delays(row);
+  // The kernel makes room for them when a thread is born while the switch is on, and never later.
+  (task.of & RECORD_OF_DELAYS) != 0 ? put_delays(row, task) : fail_delays(row, Gap::PredatesSwitch);
   if (has(task, RECORD_HAS_STATISTICS)) put_statistics(row, task);
 }
 
@@ -72,13 +73,19 @@ void Columns::put_delays(std::uint32_t row, const record& task) {
   interrupt_extremes_.put(row, of[RECORD_IRQ].max, of[RECORD_IRQ].min);
 }
 
-// The kernel makes room for them when a thread is born while the switch is on, and never later.
-void Columns::put_no_delays(std::uint32_t row) {
-  delays_.fail(row, Gap::PredatesSwitch);
-  copies_.fail(row, Gap::PredatesSwitch);
-  interrupts_.fail(row, Gap::PredatesSwitch);
-  delay_extremes_.fail(row, Gap::PredatesSwitch);
-  interrupt_extremes_.fail(row, Gap::PredatesSwitch);
+void Columns::fail_delays(std::uint32_t row, Gap gap) {
+  delays_.fail(row, gap);
+  copies_.fail(row, gap);
+  interrupts_.fail(row, gap);
+  delay_extremes_.fail(row, gap);
+  interrupt_extremes_.fail(row, gap);
+}
+
+void Columns::fail(std::uint32_t row, Gap gap) {
+  const auto fail = [&](auto&... groups) { (groups.fail(row, gap), ...); };
+  fail(scheduling_, slice_, affinity_, extensible_, counters_, times_, waits_, wait_extremes_, io_, memory_);
+  fail(wakeups_, statistics_, forceidle_);
+  fail_delays(row, gap);
 }
 
 void Columns::put_statistics(std::uint32_t row, const record& task) {

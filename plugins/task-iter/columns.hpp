@@ -70,12 +70,14 @@ class Columns {
 
   explicit Columns(const sdk::Batch& batch);
   void put(std::uint32_t row, const record& task, const Facts& facts);
+  // The same reason for all but who the thread is.
+  void fail(std::uint32_t row, Gap gap);
 
  private:
   void put_scheduling(std::uint32_t row, const record& task, const Facts& facts);
   void put_times(std::uint32_t row, const record& task, const Facts& facts);
   void put_delays(std::uint32_t row, const record& task);
-  void put_no_delays(std::uint32_t row);
+  void fail_delays(std::uint32_t row, Gap gap);
   void put_statistics(std::uint32_t row, const record& task);
 
   Identity identity_;

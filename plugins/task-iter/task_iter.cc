@@ -14,21 +14,25 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "ctprof/plugin.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
 #include "plugins/task-iter/cgroups.hpp"
 #include "plugins/task-iter/columns.hpp"
 #include "plugins/task-iter/names.hpp"
 #include "plugins/task-iter/pass.hpp"
 #include "plugins/task-iter/probe.hpp"
+#include "plugins/task-iter/unseen.hpp"
 
 namespace ctprof::task_iter {
 namespace {
 
 // A room of a listing, and its columns.
 struct Room {
-  explicit Room(const sdk::Batch& batch) : columns(batch), comm(batch.column(sdk::kComm)), cgroup(batch.column(sdk::kCgroup)) {}
+  explicit Room(const sdk::Batch& of) : batch(of), columns(of), comm(of.column(sdk::kComm)), cgroup(of.column(sdk::kCgroup)) {}
 
+  sdk::Batch batch;
   Columns columns;
   sdk::Column<CTPROF_STRING> comm;
   sdk::Column<CTPROF_STRING> cgroup;
@@ -46,27 +50,47 @@ class Tasks : public sdk::ListSource {
   static constexpr std::int32_t kRank = 20;  // before taskstats, and /proc
   static constexpr auto kOffers = joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup));
 
-  explicit Tasks(const sdk::Host& host) : facts_(facts_of(host)), names_(host), cgroups_(host) {}
+  static constexpr std::uint32_t kUnseen = procfs::kTallies;  // behind those of the files
+  static constexpr std::uint32_t kTallies = kUnseen + 1;
+
+  explicit Tasks(const sdk::Host& host) : host_(host), facts_(facts_of(host)), names_(host), cgroups_(host), files_(host) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+  static void summarise(const sdk::Summary& summary) {
+    if (summary.tally(kUnseen) > 0)
+      summary.note("task-iter: this kernel keeps " + std::to_string(summary.tally(kUnseen)) +
+                   " threads from BPF programs; they were read from /proc, and their delays are not known");
+  }
 
   void list(const sdk::Listing& listing) {
+    Unseen unseen(host_, facts_.ns_per_tick);
+    seen_.clear();
+    std::optional<Room> room;
+    if (!list_seen(listing, room)) return;
+    for (const UnseenThread& thread : unseen.find(seen_, listing.pids())) {
+      if (!has_room(listing, room)) return;
+      put(*room, thread);
+    }
+    if (room) listing.commit(room->rows);
+  }
+
+ private:
+  // False when ctprof has had enough.
+  bool list_seen(const sdk::Listing& listing, std::optional<Room>& room) {
     int error = 0;
     Program* program = Program::loaded(error);
     if (!program) throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
     const Wanted wanted = wanted_of(listing.pids());
     Pass pass(*program, wanted);
-    std::optional<Room> room;
     for (auto records = pass.read(); !records.empty(); records = pass.read())
       for (std::size_t at = 0; at < records.size(); at += record_size(wanted.cpu_words)) {
         const auto& task = *reinterpret_cast<const record*>(records.data() + at);
         if (!is_wanted(task, listing.pids())) continue;
-        if (!has_room(listing, room)) return;
+        if (!has_room(listing, room)) return false;
         put(*room, task);
       }
-    if (room) listing.commit(room->rows);
+    return true;
   }
 
- private:
   Wanted wanted_of(std::span<const std::uint64_t> pids) const {
     return {.tgid = pids.size() == 1 ? static_cast<std::uint32_t>(pids.front()) : 0,
             .cpu_words = static_cast<std::uint32_t>(std::min<std::size_t>(facts_.online.size(), RECORD_CPU_WORDS))};
@@ -83,14 +107,30 @@ class Tasks : public sdk::ListSource {
 
   void put(Room& room, const record& task) {
     const std::uint32_t row = room.rows++;
+    if (is_leader(task)) seen_.push_back(task.tgid);
     room.columns.put(row, task, facts_);
     room.comm.put(row, names_.of(task));
     if (room.cgroup) room.cgroup.put(row, cgroups_.of(task));
   }
 
+  // What /proc knows of a thread that the pass did not meet, and of the rest that we may not know it.
+  void put(Room& room, const UnseenThread& thread) {
+    const std::uint32_t row = room.rows++;
+    room.batch.tally(kUnseen);
+    room.columns.fail(row, Gap::Denied);
+    Identity(room.batch).put(row, thread.tgid, thread.tid, thread.start_ticks);
+    room.comm.put(row, thread.name);
+    if (room.cgroup) room.cgroup.put(row, cgroups_.read(thread.tgid, thread.tid));
+    procfs::ThreadColumns columns(room.batch);
+    files_.fill(columns, {row, thread.tgid, thread.tid, -1}, Gap::Unsupported, room.batch);
+  }
+
+  sdk::Host host_;
   Facts facts_;
   Names names_;
   Cgroups cgroups_;
+  procfs::ThreadFiles files_;
+  std::vector<std::uint32_t> seen_;  // processes, ascending
 };
 
 }  // namespace

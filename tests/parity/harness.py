@@ -3,6 +3,7 @@
 The build passes: CTPROF, SLEEPERS, CHURN, POOLS (programs) and FIXTURES (a directory).
 """
 
+import fcntl
 import functools
 import os
 import select
@@ -70,11 +71,11 @@ def can_become_user():
     return run("version", prefix=USER).returncode == 0
 
 
-class Helper:
-    """One of our C programs: ready when it says so, ended by closing its input."""
+class Process:
+    """A program that is ready when it says so, and ends when its input does."""
 
-    def __init__(self, variable, *words, cwd=None):
-        self.command = [os.environ[variable], *words]
+    def __init__(self, command, cwd=None):
+        self.command = command
         self.cwd = cwd
 
     def __enter__(self):
@@ -97,6 +98,36 @@ class Helper:
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.finish()
+
+
+class Helper(Process):
+    """One of our C programs."""
+
+    def __init__(self, variable, *words, cwd=None):
+        super().__init__([os.environ[variable], *words], cwd)
+
+
+class Switch:
+    """A sysctl, by its path, set as long as a test needs it. Others who do the same wait for each other."""
+
+    def __init__(self, path, value):
+        self.path = path
+        self.value = value
+
+    def __enter__(self):
+        self.file = open(self.path, "r+", encoding="ascii")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.before = self.file.read()
+        self._write(self.value)
+
+    def _write(self, value):
+        self.file.seek(0)
+        self.file.write(value)
+        self.file.flush()
+
+    def __exit__(self, *_):
+        self._write(self.before)
+        self.file.close()
 
 
 def needs_namespaces(test, options):

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """What ctprof captures by taskstats is what a plain netlink reader is told, what /proc shows, and what was really waited for."""
 
-import fcntl
 import os
 import subprocess
 import tempfile
@@ -38,28 +37,6 @@ def on_a_disk():
     return None
 
 
-class Switch:
-    """kernel.task_delayacct, set as long as a test needs it. Others who do the same wait for each other."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __enter__(self):
-        self.file = open(SWITCH, "r+", encoding="ascii")
-        fcntl.flock(self.file, fcntl.LOCK_EX)
-        self.before = self.file.read()
-        self._write(self.value)
-
-    def _write(self, value):
-        self.file.seek(0)
-        self.file.write(value)
-        self.file.flush()
-
-    def __exit__(self, *_):
-        self._write(self.before)
-        self.file.close()
-
-
 class OfTaskstats(unittest.TestCase):
     longMessage = False
 
@@ -76,7 +53,7 @@ class OfTaskstats(unittest.TestCase):
     def switched(self, value):
         if not os.access(SWITCH, os.W_OK):
             self.skipTest("needs kernel.task_delayacct, and leave to set it")
-        return Switch(value)
+        return harness.Switch(SWITCH, value)
 
     def ask(self, pid, **known):
         return {(pid, int(tid)): metrics_of(self.reader.ask(int(tid)), **known) for tid in os.listdir(f"/proc/{pid}/task")}

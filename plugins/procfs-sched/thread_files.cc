@@ -1,0 +1,54 @@
+#include "plugins/procfs-sched/thread_files.hpp"
+
+#include "plugins/procfs-sched/missing.hpp"
+
+namespace ctprof::procfs {
+
+void ThreadFiles::fill(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Reading<ctprof_text>& listed,
+                       const sdk::Batch& batch) {
+  if (columns.stat && listed) columns.stat.fill(thread, {listed.value.data, listed.value.size});
+  if (columns.stat && !listed) fill(columns.stat, thread, batch);
+  if (columns.schedstat) fill(columns.schedstat, thread, batch);
+  if (columns.io) fill(columns.io, thread, batch);
+  if (columns.sched) fill(columns.sched, thread, batch);
+  fill_status(columns, thread, batch);
+}
+
+template <class File>
+void ThreadFiles::fill(File& file, const sdk::Thread& thread, const sdk::Batch& batch) {
+  const auto text = read(thread, File::kName, File::kFailures, batch);
+  text ? file.fill(thread, text.value) : file.fail(thread.row, text.gap);
+}
+
+// The status file has the list of CPUs too, for threads that the system call does not know.
+void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Batch& batch) {
+  const bool list_wanted = columns.affinity && !fill_affinity(columns.affinity, thread);
+  if (!columns.status && !list_wanted) return;
+  const auto text = read(thread, StatusFile::kName, StatusFile::kFailures, batch);
+  if (!text) columns.status.fail(thread.row, text.gap);
+  if (!text && list_wanted) columns.affinity.fail(thread.row, text.gap);
+  if (!text) return;
+  const Status status = parse_status(text.value);
+  columns.status.fill(thread, status);
+  if (list_wanted) columns.affinity.put(thread.row, masks_.of_list(status.cpus_allowed));
+}
+
+// By the system call; false when the list is to be asked instead.
+bool ThreadFiles::fill_affinity(AffinityField& affinity, const sdk::Thread& thread) {
+  if (!host_.own_tids()) return false;
+  const auto mask = masks_.of_thread(thread.tid);
+  if (!mask && mask.gap != Gap::ThreadGone) return false;
+  affinity.put(thread.row, mask);
+  return true;
+}
+
+sdk::Reading<std::string_view> ThreadFiles::read(const sdk::Thread& thread, const char* name, Tally failures,
+                                                 const sdk::Batch& batch) {
+  auto text = file_.read(host_, thread, name);
+  if (text) return text;
+  text.gap = of_tree(host_, text.gap);
+  count_failure(batch, failures, text.gap);
+  return text;
+}
+
+}  // namespace ctprof::procfs

@@ -1,0 +1,64 @@
+#include "plugins/task-iter/unseen.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace ctprof::task_iter {
+namespace {
+
+// Fields of stat between the name and the start time.
+constexpr int kFieldsBeforeStart = 20;
+
+std::uint64_t ns_since_boot() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// The names that are numbers in a directory under `proc`.
+std::vector<std::uint64_t> numbers_in(int proc, const char* path) {
+  std::vector<std::uint64_t> numbers;
+  const int fd = ::openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
+  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
+    if (const auto number = sdk::number<std::uint64_t>(entry->d_name)) numbers.push_back(number.value);
+  return numbers;
+}
+
+}  // namespace
+
+bool parse_unseen(std::string_view stat, UnseenThread& thread) {
+  const auto open = stat.find('('), close = stat.rfind(')');
+  if (open == stat.npos || close == stat.npos || close < open) return false;
+  thread.name = sdk::trimmed(stat.substr(open + 1, close - open - 1));
+  std::string_view rest = stat.substr(close + 1);
+  for (int field = 0; field < kFieldsBeforeStart; ++field) sdk::take(rest, ' ');
+  const auto start = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
+  thread.start_ticks = start.value;
+  return static_cast<bool>(start);
+}
+
+Unseen::Unseen(const sdk::Host& host, std::uint64_t ns_per_tick) : host_(host), first_tick_(ns_since_boot() / ns_per_tick) {}
+
+std::vector<UnseenThread> Unseen::find(std::span<const std::uint32_t> seen, std::span<const std::uint64_t> pids) {
+  const auto was_seen = [&](std::uint64_t tgid) { return std::binary_search(seen.begin(), seen.end(), tgid); };
+  std::vector<UnseenThread> found;
+  if (pids.empty() && was_seen(1)) return found;
+  for (const std::uint64_t tgid : pids.empty() ? numbers_in(host_.proc(), ".") : std::vector(pids.begin(), pids.end()))
+    if (!was_seen(tgid)) add_threads(tgid, found);
+  return found;
+}
+
+void Unseen::add_threads(std::uint64_t tgid, std::vector<UnseenThread>& found) {
+  for (const std::uint64_t tid : numbers_in(host_.proc(), (std::to_string(tgid) + "/task").c_str())) {
+    UnseenThread thread{tgid, tid, 0, {}};
+    const auto stat = file_.read(host_, {0, tgid, tid, -1}, "stat");
+    if (stat && parse_unseen(stat.value, thread) && thread.start_ticks < first_tick_) found.push_back(std::move(thread));
+  }
+}
+
+}  // namespace ctprof::task_iter

@@ -1,0 +1,48 @@
+// Threads that the kernel keeps from BPF programs, though /proc shows them.
+//
+// The kernels that we know show all. Some hosts run one that hides processes of their keeper, the first among them: so where a pass over all
+// did not meet process 1, or one over some processes did not meet each, what it met is compared with /proc. That costs a walk; a pass that met
+// process 1 costs nothing.
+//
+// What is here:   finding them, and who they are.
+// What is not:    their figures (procfs-sched's thread_files.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ctprof/files.hpp"
+#include "ctprof/host.hpp"
+
+namespace ctprof::task_iter {
+
+struct UnseenThread {
+  std::uint64_t tgid;
+  std::uint64_t tid;
+  std::uint64_t start_ticks;
+  std::string name;
+};
+
+class Unseen {
+ public:
+  // To be made before the pass: who started later is new, not hidden.
+  Unseen(const sdk::Host& host, std::uint64_t ns_per_tick);
+
+  // `seen`: the processes that were met, ascending. `pids`: only these were wanted; none: all.
+  std::vector<UnseenThread> find(std::span<const std::uint32_t> seen, std::span<const std::uint64_t> pids);
+
+ private:
+  void add_threads(std::uint64_t tgid, std::vector<UnseenThread>& found);
+
+  sdk::Host host_;
+  std::uint64_t first_tick_;
+  sdk::TextFile file_;
+};
+
+// Name and start out of a stat file; false when it is none.
+bool parse_unseen(std::string_view stat, UnseenThread& thread);
+
+}  // namespace ctprof::task_iter

@@ -1,0 +1,240 @@
+#!/usr/bin/python3
+"""What task-iter says of a thread is what procfs-sched and taskstats say of it, in every metric that both fill.
+
+Threads that slept must agree to the last bit, with a capture by the files before and one behind; what grows must lie between the two for
+threads that ran."""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import file_json
+import harness
+from file_json import Gap
+
+FILES = ("--plugins=procfs-sched,taskstats",)
+ITER = ("--plugins=task-iter",)
+DELAYACCT = "/proc/sys/kernel/task_delayacct"
+SCHEDSTATS = "/proc/sys/kernel/sched_schedstats"
+
+THREADS = 41  # of the sleepers
+GROWING = {"cumulative", "peak"}
+# Figures of a process, which move although the thread sleeps.
+OF_PROCESS = {"nr_threads", "hiwater_rss_bytes", "hiwater_vm_bytes", "pcomm"}
+# The kernel scales them with what it told before, and may shift a tick from one to the other.
+SCALED = {"utime_clock_ticks", "stime_clock_ticks"}
+# What task_struct has for longer than a file shows it.
+MORE = {"fair_slice_ns"}
+IDENTITY = ("tgid", "tid", "comm", "pcomm", "cgroup", "start_time_clock_ticks")
+
+
+def why_not():
+    """Why task-iter cannot list here, or None."""
+    said = harness.run(*ITER, "plugins").stdout
+    if "fills 0 of" not in said and "task-iter" in said:
+        return None
+    refusal = re.search(r"^  (Denied|Unsupported): (.*)$", said, re.M)
+    return refusal[2] if refusal else "the plugin task-iter was not built"
+
+
+REFUSED = why_not()
+
+
+@contextlib.contextmanager
+def switched(path, value):
+    """Set where it can be."""
+    if not os.access(path, os.W_OK):
+        yield
+        return
+    with harness.Switch(path, value):
+        yield
+
+
+def slept(before, after):
+    return all(before[name] == after[name] for name in ("run_time_ns", "timeslices", "start_time_clock_ticks"))
+
+
+def is_unknown(name, files, ours):
+    """Netlink shows zero for what nobody accounted for; and of threads that a kernel keeps from BPF programs, /proc has no delays."""
+    if ours == Gap("Denied"):
+        return "_delay_" in name or name.startswith("hiwater_")
+    return files == 0 and ours == Gap("PredatesSwitch")
+
+
+@unittest.skipIf(REFUSED, REFUSED)
+class OfTaskIter(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.directory = scratch.name
+
+    def captured(self, name, before, *words):
+        path = os.path.join(self.directory, name + ".ctprof.zst")
+        harness.capture(path, *words, before=before)
+        return file_json.load(path)
+
+    def assert_none(self, wrong):
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:40]))
+
+
+class Parity(OfTaskIter):
+    def compare(self, *words):
+        """By the files, by the iterator, by the files again. How many slept."""
+        before, ours, after = (self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES)))
+        names = ours.columns_of("thread", "task-iter")
+        files = before.columns_of("thread", "procfs-sched") | before.columns_of("thread", "taskstats")
+        self.assertEqual(names - files - set(IDENTITY) - MORE, set())
+        there = [key for key in before.threads if key in after.threads
+                 and before.threads[key]["start_time_clock_ticks"] == after.threads[key]["start_time_clock_ticks"]]
+        self.assert_none([f"{key} is not listed" for key in there if key not in ours.threads])
+        self.assertLessEqual({tgid for (tgid, _), row in ours.threads.items() if Gap("Denied") in row.values()}, {1})
+        asleep = {key for key in there if slept(before.threads[key], after.threads[key])}
+        wrong = list(ours.faults())
+        for key in there:
+            rows = [file.threads[key] for file in (before, ours, after)]
+            wrong += self.differences(key, names & files, rows) if key in asleep else self.outside(key, names & files, rows)
+        self.assert_none(wrong)
+        return asleep
+
+    def differences(self, key, names, rows):
+        before, ours, after = rows
+        for name in [*names, *IDENTITY]:
+            moved = before[name] != after[name]
+            if before[name] == ours[name] or moved and name in OF_PROCESS or is_unknown(name, before[name], ours[name]):
+                continue
+            yield f"{key} {before['comm']!r}: {name} is {ours[name]!r}, not {before[name]!r}, and then {after[name]!r}"
+
+    def outside(self, key, names, rows):
+        before, ours, after = rows
+        for name in names:
+            if isinstance(before[name], Gap) or isinstance(after[name], Gap):
+                continue
+            if is_unknown(name, before[name], ours[name]) or self.families[name] not in GROWING or name.endswith("_min_ns"):
+                continue
+            slack = 1 if name in SCALED else 0
+            if isinstance(ours[name], Gap) or not before[name] - slack <= ours[name] <= after[name] + slack:
+                yield f"{key} {before['comm']!r}: {name} is {ours[name]!r}, before {before[name]!r}, after {after[name]!r}"
+
+    @property
+    def families(self):
+        path = os.path.join(self.directory, "before.ctprof.zst")
+        if not hasattr(self, "_families"):
+            self._families = {name: metric["family"] for name, metric in file_json.load(path).metrics.items()}
+        return self._families
+
+    def compare_sleepers(self, *words):
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            harness.settled(lambda: self.run_times(sleepers.pid))
+            asleep = self.compare(*words)
+            self.assertEqual(sum(tgid == sleepers.pid for tgid, _ in asleep), THREADS)
+
+    @staticmethod
+    def run_times(pid):
+        times = {}
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as file:
+                times[tid] = file.read()
+        return times
+
+    def test_all_switched_on(self):
+        with switched(DELAYACCT, "1"), switched(SCHEDSTATS, "1"):
+            self.compare_sleepers()
+
+    def test_all_switched_off(self):
+        with switched(DELAYACCT, "0"), switched(SCHEDSTATS, "0"):
+            self.compare_sleepers()
+
+    def test_running(self):
+        with switched(DELAYACCT, "1"), switched(SCHEDSTATS, "1"), contextlib.ExitStack() as stack:
+            program = [sys.executable, os.path.join(os.path.dirname(os.path.realpath(__file__)), "busy.py")]
+            busy = [stack.enter_context(harness.Process(program)) for _ in range(2)]
+            asleep = self.compare()
+        self.assertEqual([process.pid for process in busy if (process.pid, process.pid) in asleep], [])
+
+
+class Listing(OfTaskIter):
+    def test_only_some_processes(self):
+        for count in (1, 2):
+            with contextlib.ExitStack() as stack:
+                pids = [stack.enter_context(harness.Helper("SLEEPERS", cwd=self.directory)).pid for _ in range(count)]
+                words = [word for pid in pids for word in ("-p", str(pid))]
+                ours = self.captured("some", ITER, *words)
+            self.assertEqual({tgid for tgid, _ in ours.threads}, set(pids))
+            self.assertEqual(len(ours.threads), count * THREADS)
+            self.assert_none(list(ours.faults()))
+
+    def test_no_file_of_threads_is_opened(self):
+        """But the file of a cgroup's first thread; and no thread is stopped."""
+        trace = os.path.join(self.directory, "trace")
+        inject = ["strace", "-f", "-o", trace, "-e", "trace=open,openat,ptrace"]
+        try:
+            subprocess.run([*inject, "true"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("needs strace, and leave to use it")
+        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            path = os.path.join(self.directory, "traced.ctprof.zst")
+            subprocess.run([*inject, harness.CTPROF, *ITER, "capture", "-o", path, "-p", str(sleepers.pid)], env=environment, check=True,
+                           capture_output=True, timeout=harness.TIMEOUT)
+        with open(trace, encoding="utf-8", errors="replace") as file:
+            calls = file.read()
+        opened = re.findall(r'"(?:/proc/)?[0-9]+/task/[0-9]+/([a-z]+)"', calls)
+        self.assertEqual(opened, ["cgroup"])
+        self.assertEqual(len(file_json.load(path).threads), THREADS)
+        self.assertNotIn("ptrace(", calls)
+
+    def test_a_cgroup_of_its_own(self):
+        """Paths are those of /proc also where threads are moved after the path of their old cgroup is known."""
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            mount = next((line.split()[4] for line in file if " - cgroup2 " in line), None)
+        if not mount or not os.access(mount, os.W_OK):
+            self.skipTest("needs a cgroup v2 hierarchy, and leave to write to it")
+        room = tempfile.mkdtemp(prefix="ctprof-test-", dir=mount)
+        try:
+            with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+                with open(os.path.join(room, "cgroup.procs"), "w", encoding="ascii") as file:
+                    file.write(str(sleepers.pid))
+                ours = self.captured("cgroup", ITER)
+                with open(f"/proc/{sleepers.pid}/cgroup", encoding="utf-8") as file:
+                    expected = next(line[3:].rstrip("\n") for line in file if line.startswith("0::"))
+        finally:
+            os.rmdir(room)
+        self.assertEqual({row["cgroup"] for (tgid, _), row in ours.threads.items() if tgid == sleepers.pid}, {expected.encode()})
+
+
+class Switches(OfTaskIter):
+    def test_a_thread_older_than_the_switch(self):
+        if not os.access(DELAYACCT, os.W_OK):
+            self.skipTest("needs kernel.task_delayacct, and leave to set it")
+        with harness.Switch(DELAYACCT, "0"), harness.Helper("SLEEPERS", cwd=self.directory) as old:
+            with open(DELAYACCT, "w", encoding="ascii") as file:
+                file.write("1")
+            with harness.Helper("SLEEPERS", cwd=self.directory) as young:
+                ours = self.captured("switched", ITER)
+        for name in ("blkio_delay_count", "wpcopy_delay_total_ns"):
+            self.assertEqual(ours.threads[old.pid, old.pid][name], Gap("PredatesSwitch"), name)
+            self.assertIsInstance(ours.threads[young.pid, young.pid][name], int, name)
+        self.assertIsInstance(ours.threads[old.pid, old.pid]["cpu_delay_count"], int)
+
+
+class WithoutRights(OfTaskIter):
+    def test_files_fill_what_they_can(self):
+        if not harness.can_become_user():
+            self.skipTest("needs root, to become somebody without rights")
+        path = os.path.join(self.directory, "user.ctprof.zst")
+        harness.capture(path, prefix=harness.USER)
+        file = file_json.load(path)
+        self.assertEqual(file.columns_of("thread", "task-iter"), set())
+        self.assertIn("run_time_ns", file.columns_of("thread", "procfs-sched"))
+        said = harness.run(*ITER, "plugins", prefix=harness.USER).stdout
+        self.assertIn("CAP_BPF", said)
+
+
+if __name__ == "__main__":
+    harness.main()
