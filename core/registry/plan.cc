@@ -162,10 +162,11 @@ class Planner {
   void collect_unfilled() {
     for (const Field& field : registry_->fields()) {
       if (!wanted_.contains(&field) || is_identity(field.def.name) || best(field)) continue;
-      const Offer& closest = field.offers.front();
-      const auto out = why_out_.find(closest.source);
-      if (closest.verdict != Gap::None)
-        plan_.unfilled.push_back({&field, closest.verdict, closest.reason});
+      // The last resort speaks for all: it is what asks for the least.
+      const Offer& last = field.offers.back();
+      const auto out = why_out_.find(last.source);
+      if (last.verdict != Gap::None)
+        plan_.unfilled.push_back({&field, last.verdict, last.reason});
       else
         plan_.unfilled.push_back({&field, Gap::SourceFailed, out == why_out_.end() ? "" : out->second});
     }

@@ -21,6 +21,12 @@ std::vector<std::string> order(const Plan& plan) {
   return names;
 }
 
+// Ranks above others, and may not.
+struct Denies : Offers<kOne, 5> {
+  using Offers::Offers;
+  static void probe(const sdk::Host&, const sdk::Probe& probe) { probe.refuse_all(Gap::Denied, "no leave"); }
+};
+
 Plan plan_of(Registry& merged, const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
   merged.probe(no_host());
   return make_plan(merged, wanted).value();
@@ -62,6 +68,13 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_fill_is_a_gap_with_the_reason) {
   BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
   BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
   BOOST_TEST(plan.unfilled[0].reason == "the switch is off");
+}
+
+BOOST_AUTO_TEST_CASE(of_all_who_cannot_the_last_resort_says_why) {
+  Registry merged = registry({plugin<Denies>("best"), plugin<Offers<kOne, 0, true>>("last")});
+  const Plan plan = plan_of(merged);
+  BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
+  BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_metric_gets_the_nearest_name) {
