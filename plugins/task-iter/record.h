@@ -1,7 +1,7 @@
 /* What the BPF program says of one thread, as both sides see it: raw figures of the kernel, before any of them is given a meaning.
  *
- * The program and this plugin are built together, so that the layout needs no version. Every field is there in every record; what this
- * kernel does not have is zero, and its bit in `has` is not set. The set of CPUs comes last, and as long as the host needs it: a record is
+ * The program and this plugin are built together, so that the layout needs no version. Every field is there in every record; what the bits
+ * of `has` and `of` say that there is not holds nothing of meaning. The set of CPUs comes last, and as long as the host needs it: a record is
  * kRecordFixed bytes and eight for each 64 possible CPUs.
  *
  * What is here:   the layout, in C, for three compilers.
@@ -23,7 +23,6 @@ enum record_has {
   RECORD_HAS_DELAY_EXTREMES = 1 << 8,
   RECORD_HAS_WPCOPY = 1 << 9,
   RECORD_HAS_IRQ = 1 << 10,
-  RECORD_HAS_XACCT = 1 << 11,
 };
 
 /* Bits of `of`: what this thread has. */

@@ -26,6 +26,7 @@ int task_iter_skeleton_begin(struct task_iter_skeleton* skeleton, unsigned int o
   struct task_iter* program = (struct task_iter*)skeleton;
   program->bss->only_tgid = only_tgid;
   program->bss->cpu_words = cpu_words;
+  program->bss->last_tgid = 0;
   union bpf_attr attributes;
   memset(&attributes, 0, sizeof attributes);
   attributes.iter_create.link_fd = (__u32)program->links.copy_task_fd;

@@ -21,18 +21,32 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 __u32 only_tgid = 0; /* 0: every process */
 __u32 cpu_words = 0; /* how many words of the set of CPUs are wanted */
 
+/* The process of the thread before, 0 at first: threads of a process come one after the other, mostly share memory and cgroup, and what the
+ * record says of these is then right already. */
+__u32 last_tgid = 0;
+static struct mm_struct* last_memory;
+static struct css_set* last_cgroups;
+
 /* Of the one pass that there is at a time. The delays are read in one piece, and taken apart where they lie. */
 static struct record record;
 static char delays_room[1024];
 
 enum { kKernelThread = 0x00200000 }; /* PF_KTHREAD of linux/sched.h */
 
+static void copy_cgroup(struct task_struct* task) {
+  struct css_set* cgroups = 0;
+  bpf_core_read(&cgroups, sizeof cgroups, &task->cgroups);
+  if ((__u32)task->tgid == last_tgid && cgroups == last_cgroups) return;
+  last_cgroups = cgroups;
+  record.cgroup_id = BPF_CORE_READ(cgroups, dfl_cgrp, kn, id);
+}
+
 static void copy_identity(struct task_struct* task) {
   record.tid = task->pid;
   record.tgid = task->tgid;
   bpf_core_read(record.comm, sizeof record.comm, &task->comm);
   record.start_boottime = task->start_boottime;
-  record.cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+  copy_cgroup(task);
   record.nr_threads = task->pid == task->tgid ? BPF_CORE_READ(task, signal, nr_threads) : 0;
 }
 
@@ -106,10 +120,11 @@ static __u64 resident(struct mm_struct* mm) {
 
 static void copy_memory(struct task_struct* task) {
   struct mm_struct* mm = 0;
-  if (bpf_core_field_exists(mm->hiwater_rss)) record.has |= RECORD_HAS_XACCT;
   bpf_core_read(&mm, sizeof mm, &task->mm);
   if (!mm || (task->flags & kKernelThread)) return; /* a kernel thread's is borrowed */
   record.of |= RECORD_OF_MEMORY;
+  if ((__u32)task->tgid == last_tgid && mm == last_memory) return;
+  last_memory = mm;
   record.hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
   record.hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
   record.total_vm = BPF_CORE_READ(mm, total_vm);
@@ -185,7 +200,8 @@ int copy_task(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   if (!task) return 0;
   if (only_tgid != 0 && (__u32)task->tgid != only_tgid) return 0;
-  __builtin_memset(&record, 0, RECORD_FIXED);
+  record.has = 0;
+  record.of = 0;
   copy_identity(task);
   copy_scheduling(task);
   copy_times(task);
@@ -193,6 +209,7 @@ int copy_task(struct bpf_iter__task* ctx) {
   copy_memory(task);
   copy_delays(task);
   copy_statistics(task);
+  last_tgid = task->tgid;
   if (cpu_words <= RECORD_CPU_WORDS) bpf_seq_write(ctx->meta->seq, &record, RECORD_FIXED + cpu_words * 8);
   return 0;
 }

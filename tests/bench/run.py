@@ -12,6 +12,7 @@ import captures
 import detect
 import files
 import jemalloc
+import task_iter
 import taskstats
 
 KINDS = ("processes", "threads")
@@ -27,6 +28,7 @@ class Tools:
         self.ctprof = pathlib.Path(build) / "tools" / "ctprof" / "ctprof"
         self.idle, self.floor = programs / "idle", programs / "floor"
         self.taskstats_floor = programs / "taskstats_floor"
+        self.task_iter_floor = programs / "task_iter_floor"
         self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
         self.ptrace_floor = programs / "ptrace_floor"
         self.heap = pathlib.Path(build) / "tests" / "jemalloc" / "heap_linked"
@@ -40,8 +42,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,jemalloc,detect,files,micro",
-                        help="which of captures, taskstats, jemalloc, detect, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,task_iter,jemalloc,detect,files,micro",
+                        help="which of captures, taskstats, task_iter, jemalloc, detect, files, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -71,6 +73,8 @@ def main():
         captured = bench_captures(tools, given.repeat, given.counts or COUNTS, room) if "captures" in parts else None
         for count in (given.counts or COUNTS) if "taskstats" in parts else []:
             taskstats.bench(tools, given.repeat, count, room)
+        for count in (given.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
+            task_iter.bench(tools, given.repeat, count, room)
         if "jemalloc" in parts and tools.heap.is_file():
             for count in JEMALLOC_COUNTS:
                 jemalloc.bench(tools, given.repeat, count, room)
