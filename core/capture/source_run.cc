@@ -238,9 +238,10 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
   return worker.failed.empty();
 }
 
+// Of hidden columns nothing is told.
 void SourceRun::count_gaps(SourceCost& cost) const {
   for (const Column* column : columns_)
-    if (column)
+    if (column && !column->def().hidden)
       for (const ctprof_gap gap : column->gaps())
         if (gap != CTPROF_VALUE) ++cost.gaps[std::string(kGapNames[gap])];
 }
