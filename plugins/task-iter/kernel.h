@@ -99,6 +99,9 @@ struct mm_struct {
   unsigned long hiwater_rss;
   unsigned long hiwater_vm;
   unsigned long total_vm;
+  unsigned long start_code;
+  unsigned long end_code;
+  unsigned long start_stack;
   struct percpu_counter rss_stat[NR_MM_COUNTERS]; /* Linux 6.2 */
 };
 
@@ -130,6 +133,10 @@ struct cpumask {
   unsigned long bits[1];
 };
 
+struct thread_struct {
+  unsigned long fsbase; /* x86_64 */
+};
+
 struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
@@ -159,6 +166,17 @@ struct task_struct {
   struct task_io_accounting ioac;
   struct css_set* cgroups;
   struct task_delay_info* delays;
+  struct thread_struct thread;
+};
+
+/* Where aarch64 has it. */
+struct thread_struct___aarch64 {
+  struct {
+    unsigned long tp_value;
+  } uw;
+};
+struct task_struct___aarch64 {
+  struct thread_struct___aarch64 thread;
 };
 
 struct seq_file;

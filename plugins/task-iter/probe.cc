@@ -1,8 +1,11 @@
 #include "plugins/task-iter/probe.hpp"
 
+#include <linux/capability.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -49,15 +52,43 @@ const char* unsuitable(const sdk::Host& host) {
   return nullptr;
 }
 
+// What loading and attaching ask for. True too when it cannot be found out.
+bool has_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) return true;
+  const auto has_one = [&](unsigned capability) {
+    return (sets[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
+  };
+  return has_one(CAP_SYS_ADMIN) || (has_one(CAP_BPF) && has_one(CAP_PERFMON));
+}
+
+// Some of the kernel's answers to too little privilege are the words for a program that it does not understand.
 void cannot_load(const sdk::Probe& probe, int error) {
-  if (error == EPERM || error == EACCES)
+  if (!has_capabilities())
     return probe.refuse_all(
         Gap::Denied,
         "the kernel lets only CAP_BPF with CAP_PERFMON load the program that lists threads: run ctprof as root, or "
-        "give it both capabilities with setcap");
+        "give it both with setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep");
+  if (error == EPERM || error == EACCES)
+    return probe.refuse_all(Gap::Denied,
+                            "bpf(2) is closed to this process, as by a container's seccomp profile or by lockdown of the "
+                            "kernel: start it outside");
   if (error == ENOSYS) return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL");
   probe.refuse_all(Gap::Unsupported, "the kernel does not take the BPF program that lists threads (" +
                                          std::string(std::strerror(error)) + "); that needs Linux 5.17");
+}
+
+// Null, and all is refused, where there can be no pass.
+Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
+  if (const char* why = unsuitable(host)) {
+    probe.refuse_all(Gap::Unsupported, why);
+    return nullptr;
+  }
+  int error = 0;
+  Program* program = Program::loaded(error);
+  if (!program) cannot_load(probe, error);
+  return program;
 }
 
 // Our own record, to see what there is in it.
@@ -143,13 +174,17 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
 }  // namespace
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
-  if (const char* why = unsuitable(host)) return probe.refuse_all(Gap::Unsupported, why);
-  int error = 0;
-  Program* program = Program::loaded(error);
-  if (!program) return cannot_load(probe, error);
+  Program* program = program_of(host, probe);
+  if (!program) return;
   probe_record(host, probe, own_record(*program));
   // Without a mount of it no path can be made sure of, and ctprof reads them by itself.
   if (host.cgroup() < 0) probe.refuse(sdk::kCgroup, Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
+}
+
+void probe_pointers(const sdk::Host& host, const sdk::Probe& probe) {
+  Program* program = program_of(host, probe);
+  if (program && !has(own_record(*program), RECORD_HAS_THREAD_POINTER))
+    probe.refuse_all(Gap::Unsupported, "where this machine's kernel keeps thread pointers is not known");
 }
 
 Facts facts_of(const sdk::Host& host) {

@@ -23,6 +23,7 @@ enum record_has {
   RECORD_HAS_DELAY_EXTREMES = 1 << 8,
   RECORD_HAS_WPCOPY = 1 << 9,
   RECORD_HAS_IRQ = 1 << 10,
+  RECORD_HAS_THREAD_POINTER = 1 << 11,
 };
 
 /* Bits of `of`: what this thread has. */
@@ -101,6 +102,12 @@ struct record {
   unsigned long long hiwater_vm;
   unsigned long long total_vm;
   unsigned long long rss;
+
+  /* Of user threads: addresses in their memory. */
+  unsigned long long thread_pointer;
+  unsigned long long start_code;
+  unsigned long long end_code;
+  unsigned long long start_stack;
 
   struct record_delay delays[RECORD_DELAYS];
 

@@ -129,6 +129,21 @@ static void copy_memory(struct task_struct* task) {
   record.hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
   record.total_vm = BPF_CORE_READ(mm, total_vm);
   record.rss = resident(mm);
+  record.start_code = BPF_CORE_READ(mm, start_code);
+  record.end_code = BPF_CORE_READ(mm, end_code);
+  record.start_stack = BPF_CORE_READ(mm, start_stack);
+}
+
+/* As it was saved when the thread last left a CPU: it is set once in a thread's life. */
+static void copy_thread_pointer(struct task_struct* task) {
+  struct task_struct___aarch64* other = (void*)task;
+  if (bpf_core_field_exists(task->thread.fsbase)) {
+    record.has |= RECORD_HAS_THREAD_POINTER;
+    record.thread_pointer = task->thread.fsbase;
+  } else if (bpf_core_field_exists(other->thread.uw.tp_value)) {
+    record.has |= RECORD_HAS_THREAD_POINTER;
+    bpf_core_read(&record.thread_pointer, sizeof record.thread_pointer, &other->thread.uw.tp_value);
+  }
 }
 
 #define COPY_DELAY(info, slot, kind)                       \
@@ -207,6 +222,7 @@ int copy_task(struct bpf_iter__task* ctx) {
   copy_times(task);
   copy_io(task);
   copy_memory(task);
+  copy_thread_pointer(task);
   copy_delays(task);
   copy_statistics(task);
   last_tgid = task->tgid;

@@ -1,4 +1,4 @@
-"""What jemalloc-ptrace spends on one process of many threads, beside the same ptrace by hand."""
+"""What jemalloc-ptrace spends on one process of many threads, beside the same ptrace by hand, and beside task-iter, which stops nobody."""
 
 import contextlib
 import json
@@ -27,10 +27,12 @@ def floor(tools, pid):
     return {"ns": run([tools.ptrace_floor, str(pid), str(OFFSET)]).json()["floor_ns"], "stop_ns": 0}
 
 
-def source(tools, pid, path):
+def source(tools, plugin, pid, path):
     """The source's own time, with detection from a cold cache, and the longest stop."""
-    run([tools.ctprof, "--plugins=jemalloc-ptrace", "capture", "--no-sync", "--jobs", "1", "--pid", str(pid), "-o", path])
-    [cost] = json.loads(subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout)["ctprof"]["sources"]
+    run([tools.ctprof, f"--plugins={plugin}", "capture", "--no-sync", "--jobs", "1", "--pid", str(pid), "--metrics",
+         "allocated_bytes,deallocated_bytes", "-o", path])
+    document = json.loads(subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout)
+    [cost] = [cost for cost in document["ctprof"]["sources"] if cost["stage"] == "thread"]
     return {"ns": cost["busy_ns"], "stop_ns": cost["longest_stop_ns"]}
 
 
@@ -38,7 +40,11 @@ def bench(tools, repeat, count, room):
     """Measures one process of `count` threads; `tools.heap` is a program of tests/jemalloc."""
     path = f"{room}/jemalloc.ctprof.zst"
     with heap(tools, count) as pid:
-        figures = alternate(repeat, {"floor": lambda: floor(tools, pid), "source": lambda: source(tools, pid, path)})
+        figures = alternate(repeat, {
+            "floor": lambda: floor(tools, pid),
+            "source": lambda: source(tools, "jemalloc-ptrace", pid, path),
+            **({"iter": lambda: source(tools, "task-iter", pid, path)} if tools.task_iter_floor.is_file() else {}),
+        })
 
     def row(name, deed, beside="", target=""):
         ns, least = figures[deed]["ns"], figures[deed]["ns min"]
@@ -47,4 +53,7 @@ def bench(tools, repeat, count, room):
     rows = [("", "median", "least", "a thread", "ratio", "target"), row("ptrace by hand", "floor"),
             row("jemalloc-ptrace", "source", f"{ratio(figures['source']['ns'], figures['floor']['ns'])} of the floor", "at most 1.3"),
             ("its longest stop", ms(figures["source"]["stop_ns"]), ms(figures["source"]["stop_ns min"]), "", "", "")]
+    if "iter" in figures:
+        rows.append(row("task-iter", "iter", f"1/{ratio(figures['source']['ns'], figures['iter']['ns'])} of jemalloc-ptrace",
+                        "at most 1/30"))
     show(f"Heaps of one process of {count:,} threads, {repeat} rounds", rows)

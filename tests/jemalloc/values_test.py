@@ -1,7 +1,12 @@
 #!/usr/bin/python3
-"""A hundred threads with known allocations: a capture has exactly the figures that jemalloc tells the threads themselves."""
+"""A hundred threads with known allocations: a capture has exactly the figures that jemalloc tells the threads themselves.
+
+By ptrace, and by task-iter, which stops nobody."""
 
 import os
+import re
+import signal
+import subprocess
 import sys
 import unittest
 
@@ -14,8 +19,9 @@ THREADS = 100
 LIBRARY = os.environ.get("LIBJEMALLOC", "")
 
 
-class Values(unittest.TestCase):
+class ByPtrace(unittest.TestCase):
     maxDiff = 2000
+    PLUGIN = "jemalloc-ptrace"
 
     def setUp(self):
         self.scratch = harness.scratch()
@@ -23,7 +29,7 @@ class Values(unittest.TestCase):
 
     def captured(self, pid, *words):
         path = os.path.join(self.scratch.name, "heap.ctprof.zst")
-        harness.capture(path, *words, before=("--plugins=jemalloc-ptrace",))
+        harness.capture(path, *words, before=(f"--plugins={self.PLUGIN}",))
         file = file_json.load(path)
         self.assertEqual(file.faults(), [])
         return file, {tid: (row["allocated_bytes"], row["deallocated_bytes"]) for (tgid, tid), row in file.threads.items() if tgid == pid}
@@ -82,9 +88,56 @@ class Values(unittest.TestCase):
         said = file.document["probe_summary"]
         self.assertEqual(said, {"tgids_walked": 2, "jemalloc_detected": 1, "probed_ok": THREADS + 1, "failed": 0,
                                 "dominant_failure": None, "privilege_dominant": False, "denied": 0})
-        [cost] = [source for source in file.document["ctprof"]["sources"] if source["plugin"] == "jemalloc-ptrace"]
-        self.assertGreater(cost["longest_stop_ns"], 0)
-        self.assertLess(cost["longest_stop_ns"], 1e9)
+        self.check_stops(next(source["longest_stop_ns"] for source in file.document["ctprof"]["sources"]
+                              if source["plugin"] == self.PLUGIN and source["stage"] == "thread"))
+
+    def check_stops(self, longest_ns):
+        self.assertGreater(longest_ns, 0)
+        self.assertLess(longest_ns, 1e9)
+
+
+class ByTaskIter(ByPtrace):
+    PLUGIN = "task-iter"
+
+    def setUp(self):
+        said = harness.run(f"--plugins={self.PLUGIN}", "plugins").stdout
+        if not re.search(r"^ .*\ballocated_bytes", said.split("Denied:")[0].split("Unsupported:")[0], re.M):
+            self.skipTest("needs the plugin task-iter, and leave to load BPF programs")
+        super().setUp()
+
+    def check_stops(self, longest_ns):
+        self.assertEqual(longest_ns, 0)
+
+    def test_a_stopped_thread_is_read(self):
+        if "HEAP_LINKED" not in os.environ:
+            self.skipTest("no HEAP_LINKED: the development files of jemalloc are missing")
+        with Helper("HEAP_LINKED", "3") as heap:
+            os.kill(heap.pid, signal.SIGSTOP)
+            try:
+                _, ours = self.captured(heap.pid)
+            finally:
+                os.kill(heap.pid, signal.SIGCONT)
+        self.assertEqual(len(ours), 4)
+        self.assertTrue(all(isinstance(figure, int) for figures in ours.values() for figure in figures), ours)
+
+    def test_no_ptrace_call_is_made(self):
+        if "HEAP_LINKED" not in os.environ:
+            self.skipTest("no HEAP_LINKED: the development files of jemalloc are missing")
+        trace = os.path.join(self.scratch.name, "trace")
+        inject = ["strace", "-f", "-o", trace, "-e", "trace=ptrace,process_vm_readv"]
+        try:
+            subprocess.run([*inject, "true"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("needs strace, and leave to use it")
+        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        with Helper("HEAP_LINKED", str(THREADS)) as heap:
+            subprocess.run([*inject, harness.CTPROF, f"--plugins={self.PLUGIN}", "capture", "-p", str(heap.pid), "-o",
+                            os.path.join(self.scratch.name, "traced.ctprof.zst")], env=environment, check=True, capture_output=True)
+        with open(trace, encoding="utf-8", errors="replace") as file:
+            calls = file.read()
+        self.assertNotIn("ptrace(", calls)
+        self.assertIn("process_vm_readv(", calls)
+        self.assertLess(calls.count("process_vm_readv("), THREADS // 4)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ OF_PROCESS = {"nr_threads", "hiwater_rss_bytes", "hiwater_vm_bytes", "pcomm"}
 SCALED = {"utime_clock_ticks", "stime_clock_ticks"}
 # What task_struct has for longer than a file shows it.
 MORE = {"fair_slice_ns"}
+# Compared with what jemalloc says itself, in tests/jemalloc.
+HEAP = {"allocated_bytes", "deallocated_bytes"}
 IDENTITY = ("tgid", "tid", "comm", "pcomm", "cgroup", "start_time_clock_ticks")
 
 
@@ -89,7 +91,7 @@ class Parity(OfTaskIter):
         before, ours, after = (self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES)))
         names = ours.columns_of("thread", "task-iter")
         files = before.columns_of("thread", "procfs-sched") | before.columns_of("thread", "taskstats")
-        self.assertEqual(names - files - set(IDENTITY) - MORE, set())
+        self.assertEqual(names - files - set(IDENTITY) - MORE - HEAP, set())
         there = [key for key in before.threads if key in after.threads
                  and before.threads[key]["start_time_clock_ticks"] == after.threads[key]["start_time_clock_ticks"]]
         self.assert_none([f"{key} is not listed" for key in there if key not in ours.threads])
@@ -232,8 +234,21 @@ class WithoutRights(OfTaskIter):
         file = file_json.load(path)
         self.assertEqual(file.columns_of("thread", "task-iter"), set())
         self.assertIn("run_time_ns", file.columns_of("thread", "procfs-sched"))
-        said = harness.run(*ITER, "plugins", prefix=harness.USER).stdout
-        self.assertIn("CAP_BPF", said)
+        for rights in ((), ("--inh-caps=+bpf", "--ambient-caps=+bpf"), ("--inh-caps=+perfmon", "--ambient-caps=+perfmon")):
+            said = harness.run(*ITER, "plugins", prefix=[*harness.USER, *rights]).stdout
+            self.assertRegex(said, "Denied: .*CAP_BPF with CAP_PERFMON", rights)
+
+    def test_two_capabilities_are_enough(self):
+        """With them a user sees threads of others, too."""
+        if not harness.can_become_user():
+            self.skipTest("needs root, to become somebody without rights")
+        path = os.path.join(self.directory, "capable.ctprof.zst")
+        prefix = [*harness.USER, "--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon"]
+        with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
+            harness.capture(path, before=ITER, prefix=prefix)
+        file = file_json.load(path)
+        self.assertIsInstance(file.threads[sleepers.pid, sleepers.pid]["rchar"], int)
+        self.assertEqual(list(file.faults()), [])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,42 @@
+#include "plugins/task-iter/heap.hpp"
+
+#include <cerrno>
+
+#include "plugins/task-iter/probe.hpp"
+
+namespace ctprof::task_iter {
+namespace {
+
+// No user memory is there: stands for a pointer that the kernel keeps from us.
+constexpr std::uint64_t kKept = UINT64_MAX;
+
+enum Read : std::uint32_t { kPointer = sdk::ThreadSource::kStageReads.size(), kCodeStart, kCodeEnd, kStackStart, kState };
+
+bool is_ended(char state) { return state == 'Z' || state == 'X'; }
+
+}  // namespace
+
+void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) { probe_pointers(host, probe); }
+
+// Memory is read as well of a thread that is stopped; so what the state says is only whether it has any.
+jemalloc::HeapReader::Known Heap::look_at(const sdk::Thread& thread, const sdk::Batch& batch) {
+  const auto number = [&](Read read) { return batch.input<std::uint64_t>(read).at(thread.row); };
+  const auto pointer = number(kPointer);
+  if (pointer.gap == Gap::Denied) return {.image = image_now(thread), .pointer = kKept};
+  const auto state = batch.input<ctprof_text>(kState).at(thread.row);
+  jemalloc::ThreadImage image;
+  image.state = state && state.value.size > 0 && is_ended(state.value.data[0]) ? 'Z' : 'S';
+  image.kernel_thread = !pointer;
+  image.code_start = number(kCodeStart).value;
+  image.code_end = number(kCodeEnd).value;
+  image.stack = number(kStackStart).value;
+  return {.image = image, .pointer = pointer.value};
+}
+
+std::uint64_t Heap::get_pointers(std::span<jemalloc::Tracee> tracees) {
+  for (jemalloc::Tracee& tracee : tracees)
+    if (tracee.pointer == kKept) tracee.outcome = {jemalloc::Step::GetRegset, EPERM};
+  return 0;
+}
+
+}  // namespace ctprof::task_iter

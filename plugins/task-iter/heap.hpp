@@ -1,0 +1,39 @@
+// How much each thread obtained from jemalloc, and gave back, without stopping it: the pass has the thread pointers already, and the counters are
+// read out of the running process.
+//
+// What is here:   the source.
+// What is not:    whose counters are read, and how (jemalloc-ptrace's heap_reader.hpp), where they are (its finder/).
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/jemalloc-ptrace/heap_reader.hpp"
+#include "plugins/jemalloc-ptrace/summary.hpp"
+#include "plugins/vocabulary/vocabulary.hpp"
+
+namespace ctprof::task_iter {
+
+class Heap final : public sdk::ThreadSource, private jemalloc::HeapReader {
+ public:
+  static constexpr const char* kName = "heap";
+  static constexpr std::int32_t kRank = 10;  // before ptrace
+  static constexpr auto kOffers = sdk::offers(vocabulary::allocated_bytes, vocabulary::deallocated_bytes);
+  static constexpr std::array kReads{"thread_pointer", "code_start", "code_end", "stack_start", "state"};
+  static constexpr std::uint32_t kTallies = jemalloc::kTallies;
+  static constexpr const char* kSummaryKey = "probe_summary";
+
+  explicit Heap(const sdk::Host& host) : HeapReader(host) {}
+  static void probe(const sdk::Host& host, const sdk::Probe& probe);
+  static void summarise(const sdk::Summary& summary) { jemalloc::put_probe_summary(summary); }
+
+  void collect(const sdk::Batch& batch) { read(batch); }
+
+ private:
+  Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) override;
+  std::uint64_t get_pointers(std::span<jemalloc::Tracee> tracees) override;
+};
+
+}  // namespace ctprof::task_iter

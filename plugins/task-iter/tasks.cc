@@ -1,0 +1,93 @@
+#include "plugins/task-iter/tasks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace ctprof::task_iter {
+namespace {
+
+// Only some processes' threads; none: all.
+bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
+  return pids.empty() || std::find(pids.begin(), pids.end(), task.tgid) != pids.end();
+}
+
+}  // namespace
+
+Tasks::Room::Room(const sdk::Batch& of)
+    : batch(of), columns(of), places(of), comm(of.column(sdk::kComm)), cgroup(of.column(sdk::kCgroup)) {}
+
+Tasks::Tasks(const sdk::Host& host) : host_(host), facts_(facts_of(host)), names_(host), cgroups_(host), files_(host) {}
+
+void Tasks::summarise(const sdk::Summary& summary) {
+  if (summary.tally(kUnseen) > 0)
+    summary.note("task-iter: this kernel keeps " + std::to_string(summary.tally(kUnseen)) +
+                 " threads from BPF programs; they were read from /proc, and their delays are not known");
+}
+
+void Tasks::list(const sdk::Listing& listing) {
+  Unseen unseen(host_, facts_.ns_per_tick);
+  seen_.clear();
+  std::optional<Room> room;
+  if (!list_seen(listing, room)) return;
+  for (const UnseenThread& thread : unseen.find(seen_, listing.pids())) {
+    if (!has_room(listing, room)) return;
+    put(*room, thread);
+  }
+  if (room) listing.commit(room->rows);
+}
+
+bool Tasks::list_seen(const sdk::Listing& listing, std::optional<Room>& room) {
+  int error = 0;
+  Program* program = Program::loaded(error);
+  if (!program) throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
+  const Wanted wanted = wanted_of(listing.pids());
+  Pass pass(*program, wanted);
+  for (auto records = pass.read(); !records.empty(); records = pass.read())
+    for (std::size_t at = 0; at < records.size(); at += record_size(wanted.cpu_words)) {
+      const auto& task = *reinterpret_cast<const record*>(records.data() + at);
+      if (!is_wanted(task, listing.pids())) continue;
+      if (!has_room(listing, room)) return false;
+      put(*room, task);
+    }
+  return true;
+}
+
+Wanted Tasks::wanted_of(std::span<const std::uint64_t> pids) const {
+  return {.tgid = pids.size() == 1 ? static_cast<std::uint32_t>(pids.front()) : 0,
+          .cpu_words = static_cast<std::uint32_t>(std::min<std::size_t>(facts_.online.size(), RECORD_CPU_WORDS))};
+}
+
+// Makes sure that there is a row to fill; false when ctprof has had enough.
+bool Tasks::has_room(const sdk::Listing& listing, std::optional<Room>& room) {
+  if (room && room->rows < CTPROF_MAX_ROWS) return true;
+  if (room) listing.commit(room->rows);
+  room.reset();
+  if (const auto batch = listing.room()) room.emplace(*batch);
+  return room.has_value();
+}
+
+void Tasks::put(Room& room, const record& task) {
+  const std::uint32_t row = room.rows++;
+  if (is_leader(task)) seen_.push_back(task.tgid);
+  room.columns.put(row, task, facts_);
+  if (room.places) room.places.put(row, task);
+  room.comm.put(row, names_.of(task));
+  if (room.cgroup) room.cgroup.put(row, cgroups_.of(task));
+}
+
+// What /proc knows of a thread that the pass did not meet, and of the rest that we may not know it.
+void Tasks::put(Room& room, const UnseenThread& thread) {
+  const std::uint32_t row = room.rows++;
+  room.batch.tally(kUnseen);
+  room.columns.fail(row, Gap::Denied);
+  room.places.fail(row, Gap::Denied);
+  Identity(room.batch).put(row, thread.tgid, thread.tid, thread.start_ticks);
+  room.comm.put(row, thread.name);
+  if (room.cgroup) room.cgroup.put(row, cgroups_.read(thread.tgid, thread.tid));
+  procfs::ThreadColumns columns(room.batch);
+  files_.fill(columns, {row, thread.tgid, thread.tid, -1}, Gap::Unsupported, room.batch);
+}
+
+}  // namespace ctprof::task_iter

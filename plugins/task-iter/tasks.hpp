@@ -1,0 +1,67 @@
+// The source that lists the threads, and fills nearly all that is known of them on the way.
+//
+// What is here:   one pass, record by record, into rows; and rows for what the pass did not meet.
+// What is not:    loading and reading (pass.hpp), what figures mean (decode.hpp), what the host lacks (probe.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
+#include "plugins/task-iter/cgroups.hpp"
+#include "plugins/task-iter/columns.hpp"
+#include "plugins/task-iter/names.hpp"
+#include "plugins/task-iter/pass.hpp"
+#include "plugins/task-iter/places.hpp"
+#include "plugins/task-iter/probe.hpp"
+#include "plugins/task-iter/unseen.hpp"
+
+namespace ctprof::task_iter {
+
+class Tasks : public sdk::ListSource {
+ public:
+  static constexpr const char* kName = "tasks";
+  static constexpr std::int32_t kRank = 20;  // before taskstats, and /proc
+  static constexpr auto kOffers = joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup), Places::kOffers);
+  static constexpr std::uint32_t kUnseen = procfs::kTallies;  // behind those of the files
+  static constexpr std::uint32_t kTallies = kUnseen + 1;
+
+  explicit Tasks(const sdk::Host& host);
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+  static void summarise(const sdk::Summary& summary);
+
+  void list(const sdk::Listing& listing);
+
+ private:
+  // A room of a listing, and its columns.
+  struct Room {
+    explicit Room(const sdk::Batch& of);
+
+    sdk::Batch batch;
+    Columns columns;
+    Places places;
+    sdk::Column<CTPROF_STRING> comm;
+    sdk::Column<CTPROF_STRING> cgroup;
+    std::uint32_t rows = 0;
+  };
+
+  // False when ctprof has had enough.
+  bool list_seen(const sdk::Listing& listing, std::optional<Room>& room);
+  Wanted wanted_of(std::span<const std::uint64_t> pids) const;
+  static bool has_room(const sdk::Listing& listing, std::optional<Room>& room);
+  void put(Room& room, const record& task);
+  void put(Room& room, const UnseenThread& thread);
+
+  sdk::Host host_;
+  Facts facts_;
+  Names names_;
+  Cgroups cgroups_;
+  procfs::ThreadFiles files_;
+  std::vector<std::uint32_t> seen_;  // processes, ascending
+};
+
+}  // namespace ctprof::task_iter
