@@ -179,6 +179,11 @@ struct task_struct___aarch64 {
   struct thread_struct___aarch64 thread;
 };
 
+/* The queue of a CPU. */
+struct rq {
+  __u64 prev_irq_time; /* CONFIG_IRQ_TIME_ACCOUNTING */
+};
+
 struct seq_file;
 struct bpf_iter_meta {
   struct seq_file* seq;

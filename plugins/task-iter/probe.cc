@@ -110,12 +110,11 @@ void refuse_all_of(const sdk::Probe& probe, Gap gap, std::string_view reason) {
   (Groups::refuse(probe, gap, reason), ...);
 }
 
-void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
+void probe_interrupts(const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_IRQ))
     return refuse_all_of<Interrupts, InterruptExtremes>(
         probe, Gap::Unsupported, "the kernel does not account for interrupts by thread; Linux 6.3 brought it");
-  // PSI shows pressure by interrupts under the same option.
-  if (has_file(host.proc(), "pressure/cpu") && !has_file(host.proc(), "pressure/irq"))
+  if (!has(own, RECORD_HAS_IRQ_TIME))
     refuse_all_of<Interrupts, InterruptExtremes>(
         probe, Gap::Unsupported, "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take");
 }
@@ -134,7 +133,7 @@ void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& 
                                                     "the kernel keeps no extremes of delays; Linux 6.14 brought them");
   if (!has(own, RECORD_HAS_WPCOPY))
     Copies::refuse(probe, Gap::Unsupported, "the kernel does not account for copies on write; Linux 6.0 brought it");
-  probe_interrupts(host, probe, own);
+  probe_interrupts(probe, own);
 }
 
 void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const record& own) {

@@ -24,6 +24,7 @@ enum record_has {
   RECORD_HAS_WPCOPY = 1 << 9,
   RECORD_HAS_IRQ = 1 << 10,
   RECORD_HAS_THREAD_POINTER = 1 << 11,
+  RECORD_HAS_IRQ_TIME = 1 << 12, /* the kernel measures how long interrupts take */
 };
 
 /* Bits of `of`: what this thread has. */

@@ -163,6 +163,7 @@ static void copy_delays(struct task_struct* task) {
   if (bpf_core_field_exists(info->blkio_delay_max)) record.has |= RECORD_HAS_DELAY_EXTREMES;
   if (bpf_core_field_exists(info->wpcopy_delay)) record.has |= RECORD_HAS_WPCOPY;
   if (bpf_core_field_exists(info->irq_delay)) record.has |= RECORD_HAS_IRQ;
+  if (bpf_core_field_exists(((struct rq*)0)->prev_irq_time)) record.has |= RECORD_HAS_IRQ_TIME;
   bpf_core_read(&info, sizeof info, &task->delays);
   if (!info) return;
   if (bpf_probe_read_kernel(delays_room, bpf_core_type_size(struct task_delay_info), info) != 0) return;
