@@ -52,7 +52,7 @@ enum {
   RECORD_DELAYS
 };
 
-enum { RECORD_COMM = 16, RECORD_CPU_WORDS = 128 };
+enum { RECORD_COMM = 16, RECORD_CPU_WORDS = 127 };
 
 struct record {
   unsigned int has;

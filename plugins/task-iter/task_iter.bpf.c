@@ -33,6 +33,12 @@ static char delays_room[1024];
 
 enum { kKernelThread = 0x00200000 }; /* PF_KTHREAD of linux/sched.h */
 
+/* By a mask, from which verifiers of all kernels see that there is room. */
+static __u32 cpu_bytes(void) {
+  _Static_assert((RECORD_CPU_WORDS & (RECORD_CPU_WORDS + 1)) == 0, "a mask");
+  return (cpu_words & RECORD_CPU_WORDS) * 8;
+}
+
 static void copy_cgroup(struct task_struct* task) {
   struct css_set* cgroups = 0;
   bpf_core_read(&cgroups, sizeof cgroups, &task->cgroups);
@@ -64,8 +70,7 @@ static void copy_scheduling(struct task_struct* task) {
     record.has |= RECORD_HAS_SLICE;
     record.slice = task->se.slice;
   }
-  if (cpu_words > 0 && cpu_words <= RECORD_CPU_WORDS)
-    bpf_probe_read_kernel(record.cpus, cpu_words * 8, __builtin_preserve_access_index(&task->cpus_mask));
+  bpf_probe_read_kernel(record.cpus, cpu_bytes(), __builtin_preserve_access_index(&task->cpus_mask));
 }
 
 static void copy_times(struct task_struct* task) {
@@ -227,6 +232,6 @@ int copy_task(struct bpf_iter__task* ctx) {
   copy_delays(task);
   copy_statistics(task);
   last_tgid = task->tgid;
-  if (cpu_words <= RECORD_CPU_WORDS) bpf_seq_write(ctx->meta->seq, &record, RECORD_FIXED + cpu_words * 8);
+  bpf_seq_write(ctx->meta->seq, &record, RECORD_FIXED + cpu_bytes());
   return 0;
 }
