@@ -89,6 +89,7 @@ class Parity(OfTaskIter):
     def compare(self, *words):
         """By the files, by the iterator, by the files again. How many slept."""
         before, ours, after = (self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES)))
+        self.families = {name: metric["family"] for name, metric in before.metrics.items()}
         names = ours.columns_of("thread", "task-iter")
         files = before.columns_of("thread", "procfs-sched") | before.columns_of("thread", "taskstats")
         self.assertEqual(names - files - set(IDENTITY) - MORE - HEAP, set())
@@ -122,13 +123,6 @@ class Parity(OfTaskIter):
             slack = 1 if name in SCALED else 0
             if isinstance(ours[name], Gap) or not before[name] - slack <= ours[name] <= after[name] + slack:
                 yield f"{key} {before['comm']!r}: {name} is {ours[name]!r}, before {before[name]!r}, after {after[name]!r}"
-
-    @property
-    def families(self):
-        path = os.path.join(self.directory, "before.ctprof.zst")
-        if not hasattr(self, "_families"):
-            self._families = {name: metric["family"] for name, metric in file_json.load(path).metrics.items()}
-        return self._families
 
     def compare_sleepers(self, *words):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
