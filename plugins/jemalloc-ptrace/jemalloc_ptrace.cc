@@ -27,7 +27,7 @@ class Threads final : public sdk::ThreadSource, private HeapReader {
 
   explicit Threads(const sdk::Host& host) : HeapReader(host), pointers_(host.proc()) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
-  static void summarise(const sdk::Summary& summary) { put_probe_summary(summary); }
+  static void summarise(const sdk::Summary& summary) { put_probe_summary(summary, "jemalloc-ptrace"); }
 
   void collect(const sdk::Batch& batch) { read(batch); }
 

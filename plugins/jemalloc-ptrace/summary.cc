@@ -51,12 +51,12 @@ bool may_trace_others() {
   return ::syscall(SYS_capget, &header, sets.data()) == 0 && (sets[0].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
 }
 
-void note_denied(const sdk::Summary& summary, std::uint64_t denied) {
+void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::string& plugin) {
   if (denied == 0) return;
   const char* remedy = may_trace_others() ? "; the capability for it is there, so they are guarded in another way"
                                           : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
                                             "kernel.yama.ptrace_scope is not 0";
-  summary.note("jemalloc-ptrace: looking for jemalloc was denied " + std::to_string(denied) + (denied == 1 ? " time" : " times") +
+  summary.note(plugin + ": looking for jemalloc was denied " + std::to_string(denied) + (denied == 1 ? " time" : " times") +
                remedy);
 }
 
@@ -74,7 +74,7 @@ void count_failure(const sdk::Batch& batch, Step step, Gap gap) {
   count_failure_at(batch, kFirstStep + static_cast<std::uint32_t>(step), gap);
 }
 
-void put_probe_summary(const sdk::Summary& summary) {
+void put_probe_summary(const sdk::Summary& summary, const char* plugin) {
   const Failures failures = failures_of(summary);
   const std::uint64_t denied = tally(summary, Tally::FailedDenied);
   summary.put("tgids_walked", tally(summary, Tally::Walked));
@@ -84,7 +84,7 @@ void put_probe_summary(const sdk::Summary& summary) {
   failures.all == 0 ? summary.put_null("dominant_failure") : summary.put("dominant_failure", failures.dominant);
   summary.put("privilege_dominant", denied > 0 && denied * 2 >= failures.all);
   summary.put("denied", tally(summary, Tally::Denied));
-  note_denied(summary, tally(summary, Tally::Denied));
+  note_denied(summary, tally(summary, Tally::Denied), plugin);
 }
 
 }  // namespace ctprof::jemalloc

@@ -37,6 +37,7 @@ void count_failure(const sdk::Batch& batch, Attach attach, Gap gap);
 // Of a thread.
 void count_failure(const sdk::Batch& batch, Step step, Gap gap);
 
-void put_probe_summary(const sdk::Summary& summary);
+// `plugin` is who speaks.
+void put_probe_summary(const sdk::Summary& summary, const char* plugin);
 
 }  // namespace ctprof::jemalloc

@@ -27,7 +27,7 @@ class Heap final : public sdk::ThreadSource, private jemalloc::HeapReader {
 
   explicit Heap(const sdk::Host& host) : HeapReader(host) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe);
-  static void summarise(const sdk::Summary& summary) { jemalloc::put_probe_summary(summary); }
+  static void summarise(const sdk::Summary& summary) { jemalloc::put_probe_summary(summary, "task-iter"); }
 
   void collect(const sdk::Batch& batch) { read(batch); }
 
