@@ -57,7 +57,8 @@ def switched(path, value):
 
 
 def slept(before, after):
-    return all(before[name] == after[name] for name in ("run_time_ns", "timeslices", "start_time_clock_ticks"))
+    """Neither ran nor waited for a CPU."""
+    return all(before[name] == after[name] for name in ("run_time_ns", "wait_time_ns", "timeslices", "start_time_clock_ticks"))
 
 
 def is_unknown(name, files, ours):
