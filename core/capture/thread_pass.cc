@@ -33,6 +33,12 @@ unsigned workers_within_file_limit(unsigned workers) {
   return static_cast<unsigned>(std::min<rlim_t>(workers, (limit.rlim_cur - kOtherFiles) / kRun));
 }
 
+// The time between two looks at the clock that had all threads' readings between them.
+std::optional<std::uint64_t> skew(std::uint64_t start, const std::vector<std::uint64_t>& read_at) {
+  if (read_at.empty()) return std::nullopt;
+  return *std::max_element(read_at.begin(), read_at.end()) - start;
+}
+
 std::size_t pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
 
 }  // namespace
@@ -80,6 +86,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   std::deque<IdentityReader> readers;
   for (unsigned i = 0; i < workers; ++i)
     readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at, clock_start);
+  const std::uint64_t start = now_ns() - clock_start;
   std::vector<std::uint32_t> alive(pieces(listed.size(), kRun));
   const auto tids = share(workers, alive.size(), [&](unsigned worker, std::size_t run) {
     const std::size_t first = run * kRun;
@@ -90,6 +97,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   });
   if (roots.own_tids) snapshot.meta.own_threads = tids;
   compact(alive);
+  snapshot.meta.skew_ns = skew(start, snapshot.read_at);
 }
 
 // Closes the holes that threads left that were gone before anything was read.
@@ -116,12 +124,14 @@ bool ThreadPass::list_by_source() {
       std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) { return run.stage() == CTPROF_STAGE_LIST; });
   if (lister == sources.end()) return false;
   Table& table = snapshot.threads();
+  const std::uint64_t start = now_ns() - clock_start;
   if (!lister->list(pids, snapshot.read_at)) {
     table.rows = 0;
     snapshot.read_at.clear();
     for (Column& column : table.columns) column.resize(0, Gap::Untouched);
     return false;
   }
+  snapshot.meta.skew_ns = skew(start, snapshot.read_at);
   std::vector<std::uint32_t> order(table.rows);
   std::iota(order.begin(), order.end(), 0u);
   const auto tid = table.find(kTid)->u64(), tgid = table.find(kTgid)->u64();

@@ -7,8 +7,6 @@ void FieldReader::read(const boost::json::value& json, std::string& text) {
   text = std::string_view(json.get_string());
 }
 
-void FieldReader::read(const boost::json::value& json, std::optional<std::string>& text) { read(json, text.emplace()); }
-
 void FieldReader::read(const boost::json::value& json, bool& flag) {
   if (!json.is_bool()) return complain("is neither true nor false");
   flag = json.get_bool();

@@ -52,16 +52,18 @@ class FieldWriter {
   }
 
   static bool is_nothing(const std::string& text) { return text.empty(); }
-  static bool is_nothing(const std::optional<std::string>& text) { return !text; }
   static bool is_nothing(bool flag) { return !flag; }
   static bool is_nothing(Gap gap) { return gap == Gap::None; }
+  template <class T>
+  static bool is_nothing(const std::optional<T>& value) {
+    return !value;
+  }
   template <class T>
   static bool is_nothing(const T&) {
     return false;
   }
 
   void write(const std::string& text) { out_->text(text); }
-  void write(const std::optional<std::string>& text) { out_->text(*text); }
   void write(bool flag) { out_->boolean(flag); }
   void write(std::uint64_t number) { out_->number(number); }
   void write(Gap gap) { out_->number(std::uint64_t{static_cast<ctprof_gap>(gap)}); }
@@ -75,6 +77,10 @@ class FieldWriter {
       out_->put(',');
     }
     out_->close('}');
+  }
+  template <class T>
+  void write(const std::optional<T>& value) {
+    write(*value);
   }
   template <HasFields T>
   void write(const T& value) {
@@ -121,13 +127,16 @@ class FieldReader {
   }
 
   void read(const boost::json::value& json, std::string& text);
-  void read(const boost::json::value& json, std::optional<std::string>& text);
   void read(const boost::json::value& json, bool& flag);
   void read(const boost::json::value& json, std::uint64_t& number);
   void read(const boost::json::value& json, Gap& gap);
   void read(const boost::json::value& json, Entity& entity);
   void read(const boost::json::value& json, Storage& storage);
   void read(const boost::json::value& json, std::map<std::string, std::uint64_t>& numbers);
+  template <class T>
+  void read(const boost::json::value& json, std::optional<T>& value) {
+    read(json, value.emplace());
+  }
   template <HasFields T>
   void read(const boost::json::value& json, T& value) {
     object(json, value);

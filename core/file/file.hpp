@@ -24,6 +24,7 @@ struct WriteOptions {
 struct Written {
   std::uint64_t json_bytes = 0;
   std::uint64_t file_bytes = 0;
+  std::uint64_t sync_ns = 0;  // spent waiting for the disk; 0 where nothing was synced
 };
 
 // Writes to a temporary name in the same directory, syncs, renames: nobody sees half a file, and on any error the file that was there

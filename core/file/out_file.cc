@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <random>
 #include <utility>
@@ -29,11 +30,19 @@ std::string directory_of(const std::string& path) {
   return slash == path.npos ? "." : path.substr(0, slash + 1);
 }
 
+// Returns what fsync did, and adds to `ns` how long it took.
+int timed_sync(int fd, std::uint64_t& ns) {
+  const auto start = std::chrono::steady_clock::now();
+  const int status = ::fsync(fd);
+  ns += static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1));
+  return status;
+}
+
 // Makes the name itself durable. A file system that cannot is no reason to fail: the contents are.
-void sync_directory(const std::string& path) {
+void sync_directory(const std::string& path, std::uint64_t& ns) {
   const int fd = ::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
-  ::fsync(fd);
+  timed_sync(fd, ns);
   ::close(fd);
 }
 
@@ -75,7 +84,8 @@ OutFile::OutFile(OutFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
       fd_(std::exchange(other.fd_, -1)),
-      bytes_(other.bytes_) {}
+      bytes_(other.bytes_),
+      sync_ns_(other.sync_ns_) {}
 
 OutFile::~OutFile() {
   if (fd_ >= 0) ::close(fd_);
@@ -94,12 +104,12 @@ Result<void> OutFile::write(std::string_view bytes) {
 }
 
 Result<void> OutFile::commit(bool sync) {
-  if (sync && !temporary_.empty() && ::fsync(fd_) != 0) return failed(errno);
+  if (sync && !temporary_.empty() && timed_sync(fd_, sync_ns_) != 0) return failed(errno);
   if (::close(std::exchange(fd_, -1)) != 0) return failed(errno);
   if (temporary_.empty()) return {};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
   temporary_.clear();
-  if (sync) sync_directory(path_);
+  if (sync) sync_directory(path_, sync_ns_);
   return {};
 }
 

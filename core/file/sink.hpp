@@ -49,6 +49,8 @@ class OutFile {
   // Gives the file its name, after it has reached the disk if `sync` says so.
   Result<void> commit(bool sync);
   std::uint64_t bytes() const { return bytes_; }
+  // How long `commit` waited for the disk.
+  std::uint64_t sync_ns() const { return sync_ns_; }
   const std::string& path() const { return path_; }
 
  private:
@@ -59,6 +61,7 @@ class OutFile {
   std::string temporary_;  // empty: the file has its name already
   int fd_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t sync_ns_ = 0;
 };
 
 // Compresses into an OutFile, with a checksum at the end.

@@ -12,7 +12,7 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
   if (auto done = Document(snapshot, vocabulary).write(sink); !done) return done.error();
   if (auto done = sink.finish(); !done) return done.error();
   if (auto done = file->commit(options.sync); !done) return done.error();
-  return Written{sink.text_bytes(), file->bytes()};
+  return Written{.json_bytes = sink.text_bytes(), .file_bytes = file->bytes(), .sync_ns = file->sync_ns()};
 }
 
 Result<void> check_output(const std::string& path) { return OutFile::check(path); }

@@ -23,7 +23,7 @@ struct Outcome {
   Written written;
   std::string file;
   std::uint64_t collect_ns;
-  std::uint64_t write_ns;
+  std::uint64_t write_ns;  // syncing included
 };
 
 std::size_t metrics_in(const Snapshot& snapshot) {
@@ -41,13 +41,19 @@ std::string gaps_in_words(const CellTally& cells) {
   return words.empty() ? "no gaps" : "gaps: " + words;
 }
 
+std::string times_in_words(const Outcome& outcome) {
+  const std::uint64_t sync_ns = outcome.written.sync_ns;
+  const auto skew = outcome.snapshot.meta.skew_ns;
+  return milliseconds(outcome.collect_ns + outcome.write_ns) + " (" + milliseconds(outcome.collect_ns) + " reading, " +
+         milliseconds(outcome.write_ns - sync_ns) + " writing" + (sync_ns > 0 ? ", " + milliseconds(sync_ns) + " syncing" : "") +
+         ")" + (skew ? ", skew " + milliseconds(*skew) : "");
+}
+
 std::string line(const Outcome& outcome) {
   const Snapshot& snapshot = outcome.snapshot;
   return count(snapshot.threads().rows, "thread") + " of " + count(snapshot.table(Entity::Process).rows, "process", "processes") +
          ", " + count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " +
-         milliseconds(outcome.collect_ns + outcome.write_ns) + " (" + milliseconds(outcome.collect_ns) + " reading, " +
-         milliseconds(outcome.write_ns) + " writing); " + printable(outcome.file) + ", " +
-         size_in_words(outcome.written.file_bytes) + "\n";
+         times_in_words(outcome) + "; " + printable(outcome.file) + ", " + size_in_words(outcome.written.file_bytes) + "\n";
 }
 
 std::string json_of(const Outcome& outcome) {
@@ -68,7 +74,9 @@ std::string json_of(const Outcome& outcome) {
   out.put(',');
   member("collect_ns", outcome.collect_ns);
   member("write_ns", outcome.write_ns);
+  member("sync_ns", outcome.written.sync_ns);
   member("total_ns", outcome.collect_ns + outcome.write_ns);
+  if (outcome.snapshot.meta.skew_ns) member("skew_ns", *outcome.snapshot.meta.skew_ns);
   out.key("file");
   out.text(outcome.file);
   out.put(',');
