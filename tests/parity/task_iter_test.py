@@ -12,26 +12,17 @@ import sys
 import tempfile
 import unittest
 
+import agreement
 import file_json
 import harness
 from file_json import Gap
 
-FILES = ("--plugins=procfs-sched,taskstats",)
-ITER = ("--plugins=task-iter",)
+FILES = (f"--plugins={agreement.FILES}",)
+ITER = (f"--plugins={agreement.ITER}",)
 DELAYACCT = "/proc/sys/kernel/task_delayacct"
 SCHEDSTATS = "/proc/sys/kernel/sched_schedstats"
 
 THREADS = 41  # of the sleepers
-GROWING = {"cumulative", "peak"}
-# Figures of a process, which move although the thread sleeps.
-OF_PROCESS = {"nr_threads", "hiwater_rss_bytes", "hiwater_vm_bytes", "pcomm"}
-# The kernel scales them with what it told before, and may shift a tick from one to the other.
-SCALED = {"utime_clock_ticks", "stime_clock_ticks"}
-# What task_struct has for longer than a file shows it.
-MORE = {"fair_slice_ns"}
-# Compared with what jemalloc says itself, in tests/jemalloc.
-HEAP = {"allocated_bytes", "deallocated_bytes"}
-IDENTITY = ("tgid", "tid", "comm", "pcomm", "cgroup", "start_time_clock_ticks")
 
 
 def why_not():
@@ -56,18 +47,6 @@ def switched(path, value):
         yield
 
 
-def slept(before, after):
-    """Neither ran nor waited for a CPU."""
-    return all(before[name] == after[name] for name in ("run_time_ns", "wait_time_ns", "timeslices", "start_time_clock_ticks"))
-
-
-def is_unknown(name, files, ours):
-    """Netlink shows zero for what nobody accounted for; and of threads that a kernel keeps from BPF programs, /proc has no delays."""
-    if ours == Gap("Denied"):
-        return "_delay_" in name or name.startswith("hiwater_")
-    return files == 0 and ours == Gap("PredatesSwitch")
-
-
 @unittest.skipIf(REFUSED, REFUSED)
 class OfTaskIter(unittest.TestCase):
     longMessage = False
@@ -88,48 +67,12 @@ class OfTaskIter(unittest.TestCase):
 
 class Parity(OfTaskIter):
     def compare(self, *words, runs=()):
-        """By the files, by the iterator, by the files again. Which threads slept. Of those that ran, kernel threads are compared, and the
-        processes `runs`: any other may have been replaced by execve, and its figures be another thread's."""
-        before, ours, after = (self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES)))
-        self.families = {name: metric["family"] for name, metric in before.metrics.items()}
-        names = ours.columns_of("thread", "task-iter")
-        files = before.columns_of("thread", "procfs-sched") | before.columns_of("thread", "taskstats")
-        self.assertEqual(names - files - set(IDENTITY) - MORE - HEAP, set())
-        there = [key for key in before.threads if key in after.threads
-                 and before.threads[key]["start_time_clock_ticks"] == after.threads[key]["start_time_clock_ticks"]]
-        self.assert_none([f"{key} is not listed" for key in there if key not in ours.threads])
-        self.assertLessEqual({tgid for (tgid, _), row in ours.threads.items() if Gap("Denied") in row.values()}, {1})
-        asleep = {key for key in there if slept(before.threads[key], after.threads[key])}
-        wrong = list(ours.faults())
-        for key in there:
-            rows = [file.threads[key] for file in (before, ours, after)]
-            if key in asleep:
-                wrong += self.differences(key, names & files, rows)
-            elif key[0] in runs or rows[0]["hiwater_vm_bytes"] == Gap("NotApplicable"):
-                wrong += self.outside(key, names & files, rows)
-        self.assert_none(wrong)
-        return asleep
-
-    def differences(self, key, names, rows):
-        before, ours, after = rows
-        for name in [*names, *IDENTITY]:
-            moved = before[name] != after[name]
-            # A file that was read before schedstat may be older than the sleep.
-            same = ours[name] in (before[name], after[name])
-            if same or moved and name in OF_PROCESS or is_unknown(name, before[name], ours[name]):
-                continue
-            yield f"{key} {before['comm']!r}: {name} is {ours[name]!r}, not {before[name]!r}, and then {after[name]!r}"
-
-    def outside(self, key, names, rows):
-        before, ours, after = rows
-        for name in names:
-            if isinstance(before[name], Gap) or isinstance(after[name], Gap):
-                continue
-            if is_unknown(name, before[name], ours[name]) or self.families[name] not in GROWING or name.endswith("_min_ns"):
-                continue
-            slack = 1 if name in SCALED else 0
-            if isinstance(ours[name], Gap) or not before[name] - slack <= ours[name] <= after[name] + slack:
-                yield f"{key} {before['comm']!r}: {name} is {ours[name]!r}, before {before[name]!r}, after {after[name]!r}"
+        """Which threads slept."""
+        found = agreement.Agreement(*(self.captured(*which, *words) for which in (("before", FILES), ("ours", ITER), ("after", FILES))))
+        self.assertEqual(found.alone(), set())
+        self.assertLessEqual({tgid for (tgid, _), row in found.ours.threads.items() if Gap("Denied") in row.values()}, {1})
+        self.assert_none(found.wrong(runs))
+        return found.asleep
 
     def compare_sleepers(self, *words):
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:

@@ -29,6 +29,7 @@ class Cell:
     largest: object  # None where no value is other than nothing
     gaps: dict  # name -> cells
     expected: tuple  # (gap, reason), or None
+    may_have: set  # gaps that its rows may have on a kernel that has the metric
     had_schedulers: bool
     grew: bool  # between the captures, in some row
 
@@ -79,14 +80,20 @@ def seen_with_schedulers(left, metric):
     return [value for capture in left.statuses if capture.startswith("scx-") for value in found_in(left, metric, capture)]
 
 
+def allowed_gaps(left, metric):
+    """A thread that is older than the switch of delay accounting has none of it."""
+    switched_late = metric["plugin"] == "taskstats" and left.notes.get("delayacct_at_boot") == "0"
+    return ROW_REASONS[metric["entity"]] | ({"PredatesSwitch"} if switched_late else set())
+
+
 def cell(left, metric):
     found = found_in(left, metric, "second")
     values = [value for value in found if not isinstance(value, Gap)]
     gaps = Counter(value.name for value in found if isinstance(value, Gap))
     later = [value for value in seen_with_schedulers(left, metric) if not isinstance(value, Gap)]
     return Cell(metric, len(values), len(found), largest(values + later), dict(gaps),
-                expected.why_not(metric, left.kernel, left.taskstats_version), left.statuses.get("scx-full") == 0,
-                has_grown(left, metric))
+                expected.why_not(metric, left.kernel, left.taskstats_version), allowed_gaps(left, metric),
+                left.statuses.get("scx-full") == 0, has_grown(left, metric))
 
 
 def cells(left):
@@ -105,7 +112,7 @@ def complaint(each):
             else "is nothing, a scheduler or not"
     if each.values == 0:
         return f"this kernel has it, but there are only gaps: {each.gaps}"
-    if not set(each.gaps) <= ROW_REASONS[each.metric["entity"]]:
+    if not set(each.gaps) <= each.may_have:
         return f"has gaps {each.gaps}"
     if each.may_be_zero:
         return None

@@ -21,6 +21,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import checks_moved
+import checks_parity
 import checks_plain
 import checks_scx
 import checks_switches
@@ -36,7 +37,7 @@ from debian import Unavailable
 from kernels import KERNELS, Cache, default_cache
 from systems import Own
 
-WHOLE = checks_values.CHECKS | checks_plain.CHECKS | checks_moved.CHECKS | checks_switches.CHECKS
+WHOLE = checks_values.CHECKS | checks_plain.CHECKS | checks_parity.CHECKS | checks_moved.CHECKS | checks_switches.CHECKS
 BARE = {"every capture succeeds, each cell a value or one gap": checks_values.file_faults} | checks_switches.BARE_CHECKS
 NEEDED = {"mke2fs": "e2fsprogs", "debugfs": "e2fsprogs", "busybox": "busybox-static",
           "apt-get": "apt", "setpriv": "util-linux", "zstd": "zstd"}

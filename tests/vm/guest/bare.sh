@@ -11,3 +11,4 @@ capture bare
 record all bare
 set_switch /proc/sys/kernel/task_delayacct 1
 capture later
+by_files later-files

@@ -13,6 +13,12 @@ capture() { # capture NAME [WORD...]: the words stand before ctprof; its options
   echo "$name $?" >>/out/statuses
 }
 
+by_files() { # by_files NAME: of threads, by /proc and netlink alone
+  options=--plugins=procfs-sched,taskstats
+  capture "$1"
+  options=
+}
+
 # Copies of what a capture reads of our processes, and of all that is not a thread's.
 record() { # record all|threads NAME
   step "record $2"

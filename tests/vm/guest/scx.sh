@@ -29,7 +29,7 @@ load_and_see() {
 
 run_scx() {
   [ -e /sys/kernel/sched_ext ] && [ -e /suite/scx_load ] || return 0
-  options=--plugins=procfs-sched,sched_ext
+  options=--plugins=task-iter,procfs-sched,sched_ext
   load_and_see full
   see unloaded
   load_and_see partial

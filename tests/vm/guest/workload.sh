@@ -2,6 +2,7 @@
 # Two captures with all kinds of work between them, and one of threads that sleep beside plain copies of the same files.
 
 prepare_host() {
+  note delayacct_at_boot "$(cat /proc/sys/kernel/task_delayacct 2>/dev/null)"
   set_switch /proc/sys/kernel/sched_schedstats 1
   set_switch /proc/sys/kernel/task_delayacct 1
   set_switch /sys/module/zswap/parameters/enabled Y
@@ -97,7 +98,10 @@ run_workload() {
   work || return 1
   sleep 3 # averages of pressure are made every two seconds
   record all before
+  by_files files-before
   capture second
+  by_files files-after
   record all after
+  /suite/tools/ctprof/ctprof plugins --format json >/out/plugins.json
   step slept
 }
