@@ -4,7 +4,9 @@ It measures and prints; nothing passes or fails. See README.md for what the figu
 """
 
 import argparse
+import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -12,6 +14,7 @@ import captures
 import detect
 import files
 import jemalloc
+import peers
 import task_iter
 import taskstats
 
@@ -33,6 +36,7 @@ class Tools:
         self.ptrace_floor = programs / "ptrace_floor"
         self.heap = pathlib.Path(build) / "tests" / "jemalloc" / "heap_linked"
         self.detect = programs / "detect"
+        self.atop = shutil.which("atop", path=f"{os.environ['PATH']}:{pathlib.Path(build).parent}/peers/usr/bin")
         kinds = {"none": "idle", "libjemalloc.so": "idle_linked", "archive": "idle_archive", "static": "idle_static"}
         self.jemalloc_idle = {how: programs / name for how, name in kinds.items() if (programs / name).is_file()}
         self.micro = sorted(path for path in programs.glob("*_bench") if path.is_file())
@@ -42,8 +46,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,task_iter,jemalloc,detect,files,micro",
-                        help="which of captures, taskstats, task_iter, jemalloc, detect, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,task_iter,peers,jemalloc,detect,files,micro",
+                        help="which of captures, taskstats, task_iter, peers, jemalloc, detect, files, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -75,6 +79,8 @@ def main():
             taskstats.bench(tools, given.repeat, count, room)
         for count in (given.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
             task_iter.bench(tools, given.repeat, count, room)
+        for count in (given.counts or COUNTS) if "peers" in parts else []:
+            peers.bench(tools, given.repeat, count, room)
         if "jemalloc" in parts and tools.heap.is_file():
             for count in JEMALLOC_COUNTS:
                 jemalloc.bench(tools, given.repeat, count, room)
