@@ -3,8 +3,17 @@
 #define BOOST_TEST_MODULE jemalloc_mappings
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/mapping_query.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "tests/unit/kernel_text.hpp"
 
@@ -61,4 +70,48 @@ BOOST_AUTO_TEST_CASE(each_file_once) {
   BOOST_REQUIRE(files.size() == 2u);
   BOOST_TEST(files[0].path == "/a");
   BOOST_TEST(files[1].path == "/b");
+}
+
+BOOST_AUTO_TEST_CASE(ranges_are_named_as_in_map_files) {
+  const auto files = code_files("00400000-00401000 r-xp 00000000 08:01 5 /a\n");
+  BOOST_REQUIRE(files.size() == 1u);
+  BOOST_TEST(files[0].range == "400000-401000");
+}
+
+namespace {
+
+void expect_same(const std::vector<MappedFile>& asked, const std::vector<MappedFile>& read) {
+  BOOST_REQUIRE(asked.size() == read.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    BOOST_TEST(asked[i].path == read[i].path);
+    BOOST_TEST(asked[i].range == read[i].range);
+    BOOST_TEST((asked[i].file == read[i].file));
+    BOOST_TEST(asked[i].lowest.start == read[i].lowest.start);
+    BOOST_TEST(asked[i].lowest.offset == read[i].lowest.offset);
+  }
+}
+
+std::string text_of(int file) {
+  std::string whole;
+  std::array<char, 16384> piece;
+  for (ssize_t got; (got = ::read(file, piece.data(), piece.size())) > 0;)
+    whole.append(piece.data(), static_cast<std::size_t>(got));
+  return whole;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_kernel_says_the_same_when_asked_for_files_alone) {
+  const ctprof::sdk::Fd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  const auto read = code_files(text_of(maps.get()));
+  BOOST_TEST(!read.empty());
+  std::vector<MappedFile> asked;
+  const int error = ctprof::jemalloc::query_code_files(maps.get(), asked);
+  if (error == ENOTTY) return;  // before Linux 6.11
+  BOOST_REQUIRE(error == 0);
+  expect_same(asked, read);
+  const int error_by_names =
+      ctprof::jemalloc::query_code_files(maps.get(), ::open("/proc/self/map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC), asked);
+  BOOST_REQUIRE(error_by_names == 0);
+  expect_same(asked, read);
 }

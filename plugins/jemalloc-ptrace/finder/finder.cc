@@ -1,5 +1,6 @@
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <map>
@@ -99,20 +100,23 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
   return found;
 }
 
-// The list of mappings, whole: the kernel hands it out a page at a time, in pieces that end with a line, which sdk::TextFile takes for the end.
-// 0, or an errno.
-int read_maps(int proc, std::uint64_t tgid, std::string& maps) {
-  constexpr std::size_t kPiece = 16384;
-  const sdk::Fd file(::openat(proc, (std::to_string(tgid) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return errno;
-  for (;;) {
-    const std::size_t size = maps.size();
-    maps.resize(size + kPiece);
-    const ssize_t got = ::read(file.get(), maps.data() + size, kPiece);
-    maps.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
-    if (got < 0 && errno != EINTR) return errno;
-    if (got == 0) return 0;
-  }
+// Of a process of many threads: each has a stack or two among the mappings.
+std::optional<int> open_map_files(int proc, const std::string& process) {
+  constexpr nlink_t kMany = 256;
+  struct stat tasks {};
+  if (::fstatat(proc, (process + "/task").c_str(), &tasks, 0) != 0 || tasks.st_nlink < kMany) return std::nullopt;
+  const int directory = ::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return directory >= 0 ? std::optional(directory) : std::nullopt;
+}
+
+// Found stands for success.
+Found read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
+  const std::string process = std::to_string(tgid);
+  const sdk::Fd maps(::openat(proc, (process + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
+  const int failed = maps ? read_code_files(maps.get(), open_map_files(proc, process), files) : errno;
+  if (maps && failed == ESRCH) return without(Attach::ReadlinkFailure, ENOENT);
+  if (failed == 0) return without(Attach::Found);
+  return without(gap_of_errno(failed) == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure, failed);
 }
 
 }  // namespace
@@ -143,12 +147,10 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
 }
 
 Found Finder::Impl::find(std::uint64_t tgid) {
-  std::string maps;
-  const int failed = read_maps(host.proc(), tgid, maps);
-  if (failed != 0) return without(gap_of_errno(failed) == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure, failed);
-  if (maps.empty()) return without(Attach::ReadlinkFailure, ENOENT);
+  std::vector<MappedFile> files;
+  if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found) return read;
   Found result = without(Attach::NotJemalloc);
-  for (const MappedFile& file : code_files(maps)) {
+  for (const MappedFile& file : files) {
     if (is_bare_memory(file)) continue;
     int error = 0;
     const auto entry = verdict_of(tgid, file, error);

@@ -1,12 +1,17 @@
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <optional>
 
 #include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/mapping_query.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -16,7 +21,6 @@ constexpr std::string_view kNewline = "\\012";
 
 struct Line {
   Mapping mapping;
-  std::string_view range;
   std::string_view path;
   bool code = false;
 };
@@ -40,7 +44,7 @@ bool parse_file(std::string_view device, std::string_view inode, FileId& file) {
 
 std::optional<Line> parse_line(std::string_view text) {
   Line line;
-  line.range = sdk::take(text, ' ');
+  const std::string_view range = sdk::take(text, ' ');
   const std::string_view rights = sdk::take(text, ' ');
   const std::string_view offset = sdk::take(text, ' ');
   const std::string_view device = sdk::take(text, ' ');
@@ -48,7 +52,7 @@ std::optional<Line> parse_line(std::string_view text) {
   line.code = rights.size() == 4 && rights[2] == 'x';
   const auto path = text.find_first_not_of(' ');
   if (path != text.npos) line.path = text.substr(path);
-  const bool whole = parse_range(line.range, line.mapping) && number_in(offset, 16, line.mapping.offset) &&
+  const bool whole = parse_range(range, line.mapping) && number_in(offset, 16, line.mapping.offset) &&
                      parse_file(device, inode, line.mapping.file);
   return whole ? std::optional(line) : std::nullopt;
 }
@@ -60,27 +64,50 @@ std::string unescaped(std::string_view path) {
   return plain;
 }
 
-MappedFile file_of(const Line& line, const Mapping& lowest) {
-  std::string_view path = line.path;
-  const bool deleted = path.ends_with(kDeleted);
-  if (deleted) path.remove_suffix(kDeleted.size());
-  return {line.mapping.file, unescaped(path), deleted, std::string(line.range), lowest};
+// Without leading zeroes, which maps has and map_files does not.
+std::string range_of(const Mapping& mapping) {
+  std::array<char, 2 * 16 + 2> text;
+  const int size = std::snprintf(text.data(), text.size(), "%llx-%llx", static_cast<unsigned long long>(mapping.start),
+                                 static_cast<unsigned long long>(mapping.end));
+  return {text.data(), static_cast<std::size_t>(size)};
 }
 
 }  // namespace
 
+void CodeFiles::add(const Mapping& mapping, bool code, std::string_view path) {
+  if (mapping.file != lowest_.file) lowest_ = mapping;
+  if (!code) return;
+  if (std::any_of(files_.begin(), files_.end(), [&](const MappedFile& known) { return known.file == mapping.file; })) return;
+  const bool deleted = path.ends_with(kDeleted);
+  if (deleted) path.remove_suffix(kDeleted.size());
+  files_.push_back({mapping.file, std::string(path), deleted, range_of(mapping), lowest_});
+}
+
 std::vector<MappedFile> code_files(std::string_view maps) {
-  std::vector<MappedFile> files;
-  Mapping lowest;  // of the run of mappings of one file that we are in
+  CodeFiles files;
   while (!maps.empty()) {
     const auto line = parse_line(sdk::take(maps, '\n'));
-    if (!line || line->mapping.file.inode == 0) continue;
-    if (line->mapping.file != lowest.file) lowest = line->mapping;
-    if (!line->code) continue;
-    const bool known = std::any_of(files.begin(), files.end(), [&](const MappedFile& f) { return f.file == line->mapping.file; });
-    if (!known) files.push_back(file_of(*line, lowest));
+    if (line && line->mapping.file.inode != 0) files.add(line->mapping, line->code, line->code ? unescaped(line->path) : "");
   }
-  return files;
+  return files.take();
+}
+
+// The kernel hands the text out a page at a time, in pieces that end with a line, which sdk::TextFile takes for the end.
+int read_code_files(int maps, std::optional<int> map_files, std::vector<MappedFile>& files) {
+  if (map_files && query_code_files(maps, *map_files, files) == 0) return 0;
+  if (const int error = query_code_files(maps, files); error != ENOTTY) return error;
+  constexpr std::size_t kPiece = 16384;
+  std::string text;
+  for (;;) {
+    const std::size_t size = text.size();
+    text.resize(size + kPiece);
+    const ssize_t got = ::read(maps, text.data() + size, kPiece);
+    text.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got < 0 && errno != EINTR) return errno;
+    if (got == 0) break;
+  }
+  files = code_files(text);
+  return text.empty() ? ESRCH : 0;
 }
 
 }  // namespace ctprof::jemalloc

@@ -1,4 +1,7 @@
-// /proc/<pid>/maps: one line for each mapping of a process.
+// The files of which a process has code in memory.
+//
+// Linux 6.11 answers questions about single mappings, and passes over those that are no file: a process of ten thousand threads has twenty
+// thousand, and a few dozen of files. Before that, /proc/<pid>/maps has a line for each:
 //
 //     7f5c3a200000-7f5c3a228000 r-xp 00028000 fd:01 1835034                    /usr/lib/libc.so.6
 //
@@ -7,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ctprof::jemalloc {
@@ -31,11 +36,27 @@ struct MappedFile {
   FileId file;
   std::string path;  // as the process sees it
   bool deleted = false;
-  std::string range;  // of the mapping of code, as the text has it: a name in /proc/<pid>/map_files
+  std::string range;  // of the mapping of code: a name in /proc/<pid>/map_files
   Mapping lowest;     // the file's first mapping: tells where it was loaded
 };
 
-// Each such file once, in the order of the text. A line that cannot be understood is passed over.
+// Collects the files, each once, from mappings in the order of their addresses.
+class CodeFiles {
+ public:
+  // Of a file; `path` is the kernel's name for it, with " (deleted)" perhaps.
+  void add(const Mapping& mapping, bool code, std::string_view path);
+  std::vector<MappedFile> take() { return std::move(files_); }
+
+ private:
+  std::vector<MappedFile> files_;
+  Mapping lowest_;  // of the run of mappings of one file that we are in
+};
+
+// What the text says. A line that cannot be understood is passed over.
 std::vector<MappedFile> code_files(std::string_view maps);
+
+// What the kernel says of the process that the open file `maps` belongs to: 0, or an errno; ESRCH when it has no memory.
+// `map_files`: that directory, open, of a process of many mappings; it is closed.
+int read_code_files(int maps, std::optional<int> map_files, std::vector<MappedFile>& files);
 
 }  // namespace ctprof::jemalloc

@@ -34,15 +34,6 @@ bool same(const OpenedFile& opened, const FileId& mapped) {
   return opened.fd && opened.id.inode == mapped.inode && (opened.id.device == mapped.device || anonymous);
 }
 
-// maps pads small addresses with zeros, the names in map_files do not have them.
-std::string unpadded(std::string_view range) {
-  const auto strip = [](std::string_view number) {
-    return number.substr(std::min(number.find_first_not_of('0'), number.size() - 1));
-  };
-  const auto dash = range.find('-');
-  return std::string(strip(range.substr(0, dash))) + '-' + std::string(strip(range.substr(dash + 1)));
-}
-
 }  // namespace
 
 sdk::Fd root_of(int proc, std::uint64_t tgid) {
@@ -58,7 +49,7 @@ OpenedFile open_under(int root, const char* path) {
 
 OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file) {
   const std::string process = std::to_string(tgid);
-  if (auto mapped = opened(name(proc, process + "/map_files/" + unpadded(file.range))); mapped.fd) return mapped;
+  if (auto mapped = opened(name(proc, process + "/map_files/" + file.range)); mapped.fd) return mapped;
   if (auto program = opened(name(proc, process + "/exe")); same(program, file.file)) return program;
   const auto root = root_of(proc, tgid);
   if (!root) return failed();
