@@ -240,10 +240,12 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
 
 // Of hidden columns nothing is told.
 void SourceRun::count_gaps(SourceCost& cost) const {
+  std::array<std::uint64_t, kGapNames.size()> counts{};
   for (const Column* column : columns_)
     if (column && !column->def().hidden)
-      for (const ctprof_gap gap : column->gaps())
-        if (gap != CTPROF_VALUE) ++cost.gaps[std::string(kGapNames[gap])];
+      for (const ctprof_gap gap : column->gaps()) ++counts[gap];
+  for (std::size_t gap = CTPROF_VALUE + 1; gap < counts.size(); ++gap)
+    if (counts[gap] > 0) cost.gaps[std::string(kGapNames[gap])] = counts[gap];
 }
 
 SourceCost SourceRun::finish() {

@@ -94,7 +94,8 @@ std::vector<std::uint32_t> sorted_order(std::size_t rows, Before before) {
 }
 
 void reorder(Table& table, KeptKeys& kept, std::span<const std::uint32_t> order) {
-  for (Column& column : table.columns) column.permute(order);
+  std::vector<std::byte> scratch;
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns) column.permute(runs, scratch);
   std::vector<std::uint32_t> new_row(order.size());
   for (std::uint32_t row = 0; row < order.size(); ++row) new_row[order[row]] = row;
   for (auto& [path, pieces] : kept) {
@@ -111,7 +112,8 @@ void sort_threads(Draft& draft) {
   });
   if (order.empty()) return;
   reorder(snapshot.threads(), snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)], order);
-  for (Column& column : draft.process_columns) column.permute(order);
+  std::vector<std::byte> scratch;
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : draft.process_columns) column.permute(runs, scratch);
   if (snapshot.read_at.empty()) return;
   std::vector<std::uint64_t> read_at;
   for (const std::uint32_t row : order) read_at.push_back(snapshot.read_at[row]);
@@ -145,22 +147,11 @@ std::vector<std::uint32_t> leaders(const Table& threads) {
   return rows;
 }
 
-// The cells of `from` at `rows`, in a column that has the same storage.
-void copy_rows(const Column& from, std::span<const std::uint32_t> rows, Column& to) {
-  to.resize(rows.size(), Gap::NotInFile);
-  if (from.rows() == 0 || rows.empty()) return;
-  Column picked = from;
-  picked.permute(rows);
-  const auto width = static_cast<std::size_t>(static_cast<const std::byte*>(picked.values_at(1)) -
-                                              static_cast<const std::byte*>(picked.values_at(0)));
-  std::copy_n(static_cast<const std::byte*>(picked.values_at(0)), rows.size() * width, static_cast<std::byte*>(to.values_at(0)));
-  std::copy(picked.gaps().begin(), picked.gaps().end(), to.gaps().begin());
-}
-
 void rebuild_processes(Draft& draft) {
   const Table& threads = draft.snapshot.threads();
   Table& processes = draft.snapshot.table(Entity::Process);
   const std::vector<std::uint32_t> rows = leaders(threads);
+  const std::vector<RowRun> runs = runs_of(rows);
   processes.rows = rows.size();
   auto gathered = draft.process_columns.begin();
   for (Column& column : processes.columns) {
@@ -168,7 +159,8 @@ void rebuild_processes(Draft& draft) {
     const Column* from = column.def().name == kProcessTgid    ? threads.find(kTgid)
                          : column.def().name == kProcessPcomm ? threads.find(kPcomm)
                                                               : &own;
-    if (from) copy_rows(*from, rows, column);
+    column.resize(rows.size(), Gap::NotInFile);
+    if (from && from->rows() > 0) column.gather(*from, runs);
   }
 }
 

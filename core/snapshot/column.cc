@@ -11,7 +11,23 @@ std::size_t width_of(Storage storage) {
   return is_pooled(storage) ? sizeof(Id) : sizeof(std::uint64_t);
 }
 
+void pick(std::byte* to, const std::byte* from, std::span<const RowRun> rows, std::size_t width) {
+  for (const RowRun& run : rows) {
+    std::memcpy(to, from + run.first * width, run.count * width);
+    to += run.count * width;
+  }
+}
+
 }  // namespace
+
+std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows) {
+  std::vector<RowRun> runs;
+  for (const std::uint32_t row : rows) {
+    if (runs.empty() || runs.back().first + runs.back().count != row) runs.push_back({row, 0});
+    ++runs.back().count;
+  }
+  return runs;
+}
 
 Column::Column(MetricDef def, std::size_t rows, Gap initial) : def_(std::move(def)), width_(width_of(def_.storage)) {
   resize(rows, initial);
@@ -32,15 +48,22 @@ void Column::move_rows(std::size_t to, std::size_t from, std::size_t count) {
   std::memmove(gaps_.data() + to, gaps_.data() + from, count);
 }
 
-void Column::permute(std::span<const std::uint32_t> order) {
-  std::vector<std::byte> values(order.size() * width_);
-  std::vector<ctprof_gap> gaps(order.size());
-  for (std::size_t row = 0; row < order.size(); ++row) {
-    std::memcpy(values.data() + row * width_, values_.data() + order[row] * width_, width_);
-    gaps[row] = gaps_[order[row]];
-  }
-  values_ = std::move(values);
-  gaps_ = std::move(gaps);
+void Column::gather(const Column& from, std::span<const RowRun> rows) {
+  std::size_t count = 0;
+  for (const RowRun& run : rows) count += run.count;
+  resize(count, Gap::Untouched);
+  pick(values_.data(), from.values_.data(), rows, width_);
+  pick(reinterpret_cast<std::byte*>(gaps_.data()), reinterpret_cast<const std::byte*>(from.gaps_.data()), rows,
+       sizeof(ctprof_gap));
+}
+
+void Column::permute(std::span<const RowRun> order, std::vector<std::byte>& scratch) {
+  const auto reorder = [&](std::byte* bytes, std::size_t width) {
+    scratch.assign(bytes, bytes + rows() * width);
+    pick(bytes, scratch.data(), order, width);
+  };
+  reorder(values_.data(), width_);
+  reorder(reinterpret_cast<std::byte*>(gaps_.data()), sizeof(ctprof_gap));
 }
 
 }  // namespace ctprof

@@ -13,6 +13,7 @@
 
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/pool.hpp"
+#include "core/snapshot/zeroed_bytes.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
@@ -24,6 +25,14 @@ struct Provenance {
   Gap gap = Gap::None;  // with nobody: what all cells are
   std::string reason;
 };
+
+// Rows that stand one after the other.
+struct RowRun {
+  std::uint32_t first;
+  std::uint32_t count;
+};
+// As few as there can be.
+std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows);
 
 class Column {
  public:
@@ -57,8 +66,10 @@ class Column {
   void resize(std::size_t rows, Gap gap);
   // Moves `count` rows from `from` to `to`, over whatever stood there. REQUIRES: to <= from.
   void move_rows(std::size_t to, std::size_t from, std::size_t count);
-  // Rows in the order given: row i becomes what row order[i] was.
-  void permute(std::span<const std::uint32_t> order);
+  // Becomes these rows of `from`. REQUIRES: another column of the same storage.
+  void gather(const Column& from, std::span<const RowRun> rows);
+  // Rows in the order given, all of them. `scratch` serves many columns one after the other.
+  void permute(std::span<const RowRun> order, std::vector<std::byte>& scratch);
   void reserve(std::size_t rows);
 
   Provenance provenance;
@@ -75,7 +86,7 @@ class Column {
 
   MetricDef def_;
   std::size_t width_;
-  std::vector<std::byte> values_;
+  ZeroedBytes values_;
   std::vector<ctprof_gap> gaps_;
 };
 

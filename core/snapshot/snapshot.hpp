@@ -69,7 +69,7 @@ struct Meta {
   std::uint64_t cpu_time_ns = 0;
   std::vector<std::uint64_t> own_threads;
   std::uint64_t rows_listed = 0;
-  std::uint64_t rows_absent = 0;  // listed, but gone before anything could be read
+  std::uint64_t rows_absent = 0;         // listed, but gone before anything could be read
   std::optional<std::uint64_t> skew_ns;  // from before the first thread was read until after the last was
   std::vector<SourceCost> sources;
   std::vector<std::string> notes;  // sentences that the sources had for the user
