@@ -24,18 +24,6 @@ std::string without_prefix(const Plugin& plugin, std::string_view name) {
   return "'" + std::string(name) + "' must begin with '" + prefix_of(plugin) + "'; names without a prefix are ctprof's own";
 }
 
-// Where a source's refusals go while it is probed.
-struct Answers {
-  std::vector<Offer*> offers;  // by the source's own numbering; null for those not taken
-};
-
-void refuse(void* core, std::uint32_t offer, ctprof_gap gap, const char* reason, std::size_t size) {
-  auto& answers = *static_cast<Answers*>(core);
-  if (offer >= answers.offers.size() || !answers.offers[offer]) return;
-  answers.offers[offer]->verdict = may_be_written(gap) && gap != CTPROF_VALUE ? static_cast<Gap>(gap) : Gap::SourceFailed;
-  answers.offers[offer]->reason.assign(reason ? reason : "", reason ? size : 0);
-}
-
 }  // namespace
 
 const Offer* Field::chosen() const {
@@ -82,7 +70,7 @@ void Registry::take_offers(const Plugin& plugin, const SourceTable& source) {
     declare(offer.metric);
     auto& offers = field(offer.metric).offers;
     const auto below = std::find_if(offers.begin(), offers.end(), [&](const Offer& other) { return other.rank < offer.rank; });
-    offers.insert(below, {&plugin, &source, i, offer.rank, Gap::None, {}});
+    offers.insert(below, Offer{.plugin = &plugin, .source = &source, .index = i, .rank = offer.rank});
   }
 }
 
@@ -138,20 +126,6 @@ Field& Registry::field(const MetricDef& metric) {
   const MetricDef* declared = vocabulary_.find(metric.name);
   fields_.push_back({declared ? *declared : metric, {}});
   return fields_.back();
-}
-
-void Registry::probe(const ctprof_host& host) {
-  for (const Plugin& plugin : plugins_) {
-    for (const SourceTable& source : plugin.sources) {
-      if (!source.table.probe) continue;
-      Answers answers{std::vector<Offer*>(source.offers.size(), nullptr)};
-      for (Field& field : fields_)
-        for (Offer& offer : field.offers)
-          if (offer.source == &source) answers.offers[offer.index] = &offer;
-      const ctprof_probe probe{sizeof(ctprof_probe), 0, &answers, &refuse};
-      source.table.probe(&host, &probe);
-    }
-  }
 }
 
 }  // namespace ctprof

@@ -9,7 +9,7 @@
 // metrics are checked when all plugins are there: their units must come out as they say.
 //
 // What is here:   merging, conflicts, what each offer is worth here.
-// What is not:    loading (loader.hpp), which sources a capture runs and in which order (plan.hpp), printing (tools/).
+// What is not:    asking sources (probe.cc), loading (loader.hpp), which sources a capture runs and in which order (plan.hpp), printing (tools/).
 
 #pragma once
 
@@ -26,6 +26,20 @@
 
 namespace ctprof {
 
+// What would change what the host lacks; of the kind NONE where nothing would.
+struct Remedy {
+  ctprof_remedy kind = CTPROF_REMEDY_NONE;
+  std::string what;
+
+  friend bool operator==(const Remedy&, const Remedy&) = default;
+};
+
+// What stays a gap although the offer stands.
+struct Lack {
+  std::string sentence;
+  Remedy remedy;
+};
+
 // One source's word that it can fill one metric, and what came of it.
 struct Offer {
   const Plugin* plugin = nullptr;
@@ -33,7 +47,9 @@ struct Offer {
   std::uint32_t index = 0;  // among the source's offers
   std::int32_t rank = 0;
   Gap verdict = Gap::None;  // why not, after probing
-  std::string reason;
+  std::string reason{};
+  Remedy remedy{};  // of the verdict
+  std::vector<Lack> lacks{};
 };
 
 struct Field {

@@ -45,7 +45,13 @@ class Fields {
     std::apply([&](auto&... columns) { (columns.put(row, gap), ...); }, columns_);
   }
 
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason) { (probe.refuse(kMetrics, gap, reason), ...); }
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy = {}) {
+    (probe.refuse(kMetrics, gap, reason, remedy), ...);
+  }
+
+  static void lacks(const sdk::Probe& probe, std::string_view sentence, const sdk::Remedy& remedy) {
+    (probe.lacks(kMetrics, sentence, remedy), ...);
+  }
 
  private:
   std::tuple<decltype(std::declval<const sdk::Batch&>().column(kMetrics))...> columns_;

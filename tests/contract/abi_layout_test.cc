@@ -95,11 +95,12 @@ AT(ctprof_offer, metric, 0);
 AT(ctprof_offer, rank, 8);
 AT(ctprof_offer, reserved, 12);
 
-SIZE(ctprof_probe, 24);
+SIZE(ctprof_probe, 32);
 AT(ctprof_probe, size, 0);
 AT(ctprof_probe, reserved, 4);
 AT(ctprof_probe, core, 8);
 AT(ctprof_probe, refuse, 16);
+AT(ctprof_probe, remedy, 24);
 
 SIZE(ctprof_input, 16);
 AT(ctprof_input, values, 0);
@@ -232,6 +233,7 @@ AT(ctprof_plugin, objects, 104);
 
 // Signatures.
 CALL(ctprof_probe, refuse, void (*)(void*, std::uint32_t, ctprof_gap, const char*, std::size_t));
+CALL(ctprof_probe, remedy, void (*)(void*, std::uint32_t, const char*, std::size_t, ctprof_remedy, const char*, std::size_t));
 CALL(ctprof_batch, put_text, void (*)(void*, std::uint32_t, std::uint32_t, const char*, std::size_t));
 CALL(ctprof_batch, put_bits, void (*)(void*, std::uint32_t, std::uint32_t, const std::uint64_t*, std::size_t));
 CALL(ctprof_batch, put_map, void (*)(void*, std::uint32_t, std::uint32_t, const ctprof_entry*, std::size_t));
@@ -270,7 +272,7 @@ CALL(ctprof_rule, parts, void (*)(const void*, const ctprof_parts*));
 static_assert(std::is_same_v<ctprof_entity, std::uint32_t> && std::is_same_v<ctprof_storage, std::uint32_t>);
 static_assert(std::is_same_v<ctprof_stage, std::uint32_t> && std::is_same_v<ctprof_gap, std::uint8_t>);
 static_assert(std::is_same_v<ctprof_metric_flags, std::uint32_t> && std::is_same_v<ctprof_host_flags, std::uint32_t>);
-static_assert(std::is_same_v<ctprof_plugin_flags, std::uint32_t>);
+static_assert(std::is_same_v<ctprof_plugin_flags, std::uint32_t> && std::is_same_v<ctprof_remedy, std::uint32_t>);
 
 // Numbers. Those of entities, storages and gaps reach the file.
 NUMBER(CTPROF_ABI, 1);
@@ -316,6 +318,12 @@ NUMBER(CTPROF_HOST_LIVE, 1);
 NUMBER(CTPROF_HOST_OWN_TIDS, 2);
 
 NUMBER(CTPROF_PLUGIN_LAYOUT, 1);
+
+NUMBER(CTPROF_REMEDY_NONE, 0);
+NUMBER(CTPROF_REMEDY_COMMAND, 1);
+NUMBER(CTPROF_REMEDY_CAPABILITIES, 2);
+NUMBER(CTPROF_REMEDY_BOOT, 3);
+NUMBER(CTPROF_REMEDY_KERNEL, 4);
 
 NUMBER(CTPROF_NUMBER_NONE, 0);
 NUMBER(CTPROF_NUMBER_U64, 1);

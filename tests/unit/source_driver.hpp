@@ -76,10 +76,13 @@ class SourceDriver {
 
   // Offer -> "Gap: reason", for those that were refused.
   std::map<std::string, std::string> probe() {
-    const ctprof_probe probe{.size = sizeof(ctprof_probe), .reserved = 0, .core = this, .refuse = &refuse};
+    const ctprof_probe probe{.size = sizeof(ctprof_probe), .reserved = 0, .core = this, .refuse = &refuse, .remedy = &remedy};
     source_.probe(&host_.abi, &probe);
     return refused_;
   }
+
+  // Offer -> what would change what was said of it last, as "command: sysctl ..."; after the sentence where it stands and lacks something.
+  const std::map<std::string, std::string>& remedies() const { return remedies_; }
 
   // Fills rows for these threads, or processes. Metrics not in `wanted` are not asked for; none in it: all are.
   void collect(const std::vector<Ids>& ids, const std::vector<std::string>& wanted = {}) {
@@ -205,6 +208,14 @@ class SourceDriver {
   static void refuse(void* core, std::uint32_t offer, ctprof_gap gap, const char* reason, std::size_t size) {
     self(core).refused_[self(core).offers_[offer].metric->name] =
         std::string(ctprof::name(static_cast<ctprof::Gap>(gap))) + ": " + std::string(reason, size);
+    self(core).remedies_.erase(self(core).offers_[offer].metric->name);
+  }
+  static void remedy(void* core, std::uint32_t offer, const char* lack, std::size_t lack_size, ctprof_remedy kind,
+                     const char* what, std::size_t what_size) {
+    constexpr std::array kKinds{"nothing", "command", "capabilities", "boot", "kernel"};
+    const std::string sentence = lack_size > 0 ? std::string(lack, lack_size) + "; " : "";
+    const std::string words = what_size > 0 ? ": " + std::string(what, what_size) : "";
+    self(core).remedies_[self(core).offers_[offer].metric->name] = sentence + kKinds.at(kind) + words;
   }
   static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data, std::size_t size) {
     self(core).keep(offer, row, std::string(data, size));
@@ -242,6 +253,7 @@ class SourceDriver {
   std::vector<std::vector<ctprof_gap>> gaps_;
   std::map<std::pair<std::size_t, std::size_t>, std::string> texts_;
   std::map<std::string, std::string> refused_;
+  std::map<std::string, std::string> remedies_;
   std::vector<std::uint64_t> tallies_;
   Said said_;
 };

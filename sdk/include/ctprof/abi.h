@@ -181,12 +181,27 @@ struct ctprof_offer {
   uint32_t reserved;
 };
 
+/* What would change what this host lacks, and how `what` is to be read. */
+typedef uint32_t ctprof_remedy;
+enum {
+  CTPROF_REMEDY_NONE = 0,         /* nothing would */
+  CTPROF_REMEDY_COMMAND = 1,      /* a command for root's shell, to be pasted as it is: "sysctl -w kernel.sched_schedstats=1" */
+  CTPROF_REMEDY_CAPABILITIES = 2, /* capabilities that ctprof lacks, with commas between: "cap_bpf,cap_perfmon" */
+  CTPROF_REMEDY_BOOT = 3,         /* words on the kernel's command line: "psi=1", "without nodelayacct" */
+  CTPROF_REMEDY_KERNEL = 4        /* another kernel: "CONFIG_SCHEDSTATS=y", "Linux 6.12 or newer" */
+};
+
 /* What `probe` answers to: an offer that is not refused stands. */
 struct ctprof_probe {
   uint32_t size;
   uint32_t reserved;
   void* core;
   void (*refuse)(void* core, uint32_t offer, ctprof_gap gap, const char* reason, size_t reason_size);
+  /* For people who want more than there is. Of an offer that was refused, `lack` empty: what would change that. Of one that stands, as
+   * often as needed: a sentence on what stays a gap all the same, and what would change that. A core that is older than this
+   * function has a smaller `size`. */
+  void (*remedy)(void* core, uint32_t offer, const char* lack, size_t lack_size, ctprof_remedy kind, const char* what,
+                 size_t what_size);
 };
 
 /* A column that the source reads. `values` points to uint64_t, int64_t, double, uint8_t, or struct ctprof_text for

@@ -1,16 +1,18 @@
 // The host as a source sees it, and the answers that a source gives about it.
 //
 // What is here:   Host (where things are, what may be tried), Thread (one row's address), Probe (what cannot be filled here).
-// What is not:    reading files (files.hpp), filling cells (batch.hpp).
+// What is not:    what would change that (remedy.hpp), reading files (files.hpp), filling cells (batch.hpp).
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "ctprof/abi.h"
 #include "ctprof/gap.hpp"
 #include "ctprof/metric.hpp"
+#include "ctprof/remedy.hpp"
 
 namespace ctprof::sdk {
 
@@ -51,28 +53,55 @@ class Host {
   const ctprof_host* abi_;
 };
 
-// Where a source says what it cannot fill on this host. What it does not refuse, it promises to try.
+// Where a source says what it cannot fill on this host, and what would change that. What it does not refuse, it promises to try. A metric
+// that the source does not offer is ignored.
 class Probe {
  public:
   Probe(const ctprof_probe& probe, const ctprof_array& offers) : abi_(&probe), offers_(&offers) {}
 
-  // Refuses one metric, for `gap`, with a sentence. A metric that the source does not offer is ignored.
+  // Refuses one metric, for `gap`, with a sentence.
   template <class N, class R, Entity E>
-  void refuse(const Metric<N, R, E>& metric, Gap gap, std::string_view reason) const {
-    for (std::uint32_t i = 0; i < offers_->count; ++i)
-      if (std::string_view(offer(i).metric->name) == metric.abi.name) refuse(i, gap, reason);
+  void refuse(const Metric<N, R, E>& metric, Gap gap, std::string_view reason, const Remedy& remedy = {}) const {
+    for_each_offer_of(metric.abi.name, [&](std::uint32_t i) { refuse(i, gap, reason, remedy); });
   }
 
-  void refuse_all(Gap gap, std::string_view reason) const {
-    for (std::uint32_t i = 0; i < offers_->count; ++i) refuse(i, gap, reason);
+  void refuse_all(Gap gap, std::string_view reason, const Remedy& remedy = {}) const {
+    for (std::uint32_t i = 0; i < offers_->count; ++i) refuse(i, gap, reason, remedy);
   }
 
   // By position in the source's offers.
-  void refuse(std::uint32_t index, Gap gap, std::string_view reason) const {
+  void refuse(std::uint32_t index, Gap gap, std::string_view reason, const Remedy& remedy = {}) const {
     abi_->refuse(abi_->core, index, static_cast<ctprof_gap>(gap), reason.data(), reason.size());
+    if (remedy.kind != CTPROF_REMEDY_NONE) tell(index, {}, remedy);
+  }
+
+  // Says of a metric that is not refused what stays a gap all the same, in a sentence: "other users' files are closed to ctprof".
+  template <class N, class R, Entity E>
+  void lacks(const Metric<N, R, E>& metric, std::string_view sentence, const Remedy& remedy = {}) const {
+    for_each_offer_of(metric.abi.name, [&](std::uint32_t i) { tell(i, sentence, remedy); });
+  }
+
+  void lacks(std::uint32_t index, std::string_view sentence, const Remedy& remedy = {}) const { tell(index, sentence, remedy); }
+
+  void all_lack(std::string_view sentence, const Remedy& remedy = {}) const {
+    for (std::uint32_t i = 0; i < offers_->count; ++i) tell(i, sentence, remedy);
   }
 
  private:
+  // A core that is older than remedies has no ear for them.
+  static constexpr std::size_t kSizeWithRemedy = offsetof(ctprof_probe, remedy) + sizeof(ctprof_probe::remedy);
+
+  template <class Deed>
+  void for_each_offer_of(std::string_view metric, Deed deed) const {
+    for (std::uint32_t i = 0; i < offers_->count; ++i)
+      if (offer(i).metric->name == metric) deed(i);
+  }
+
+  void tell(std::uint32_t index, std::string_view lack, const Remedy& remedy) const {
+    if (abi_->size < kSizeWithRemedy) return;
+    abi_->remedy(abi_->core, index, lack.data(), lack.size(), remedy.kind, remedy.what.data(), remedy.what.size());
+  }
+
   const ctprof_offer& offer(std::uint32_t i) const { return static_cast<const ctprof_offer*>(offers_->items)[i]; }
 
   const ctprof_probe* abi_;
