@@ -49,12 +49,6 @@ std::string words_of(const std::exception& exception, const std::string& path) {
   return words.starts_with(path + ": ") ? words.substr(path.size() + 2) : words;
 }
 
-// Owned by root, and writable by nobody else.
-bool is_roots(const fs::path& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 Result<Plugin> load(const std::string& path) {
   if (!is_elf(path)) return Error{"it is not an ELF shared object"};
   try {
@@ -85,7 +79,7 @@ bool knows(const LoadedPlugins& loaded, std::string_view name) {
 
 void load_directory(const std::string& directory, bool shipped, LoadedPlugins& loaded) {
   for (const std::string& path : libraries_in(directory)) {
-    if (runs_privileged() && !(is_roots(directory) && is_roots(path))) {
+    if (runs_privileged() && !(may_load_privileged(directory) && may_load_privileged(path))) {
       loaded.refused.push_back({path, "it or its directory is not root's alone, and this process is privileged"});
       continue;
     }
@@ -145,5 +139,10 @@ std::string own_plugin_directory() {
 }
 
 bool runs_privileged() { return ::getauxval(AT_SECURE) != 0; }
+
+bool may_load_privileged(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
 
 }  // namespace ctprof

@@ -44,5 +44,7 @@ std::string own_plugin_directory();
 
 // Whether the process got privileges from its file, so that neither options nor environment may choose what is loaded.
 bool runs_privileged();
+// Whether a process with such privileges may open what is there: a file or directory that is root's, and writable by nobody else.
+bool may_load_privileged(const std::string& path);
 
 }  // namespace ctprof

@@ -16,7 +16,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::string_view kEvery = "capture,show,compare,metric-list,plugins,version,help";
+constexpr std::string_view kEvery = "capture,show,compare,metric-list,plugins,doctor,version,help";
 
 // The table of all options. `value` is what stands for the value in help; null: a switch.
 struct OptionInfo {
@@ -58,14 +58,14 @@ constexpr std::array kOptions{
                "candidate, arrow, delta, %, rate, of-which"},
     OptionInfo{"wrap", nullptr, "show,compare", "on a terminal, break long cells into lines rather than shorten them"},
     OptionInfo{"format", "text|json|csv", kEvery, "for people or for programs; csv of show and compare alone"},
-    OptionInfo{"json-schema", nullptr, "capture,show,compare,metric-list,plugins,help",
+    OptionInfo{"json-schema", nullptr, "capture,show,compare,metric-list,plugins,doctor,help",
                "print the schema of what --format json prints, and do nothing else"},
     OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
-    OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins,help",
+    OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins,doctor,help",
                "exactly these plugins, or only what they filled"},
-    OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins,help",
+    OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins,doctor,help",
                "look for plugins here too; may be repeated"},
-    OptionInfo{"rootfs", "DIR", "capture,plugins", "take /proc, /sys and cgroup from under this directory"},
+    OptionInfo{"rootfs", "DIR", "capture,plugins,doctor", "take /proc, /sys and cgroup from under this directory"},
     OptionInfo{"quiet,q", nullptr, kEvery, "only errors"},
     OptionInfo{"version,V", nullptr, "", "the version, as the verb of that name prints it"},
     OptionInfo{"help,h", nullptr, kEvery, "this text"},

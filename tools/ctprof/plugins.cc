@@ -1,6 +1,5 @@
 // ctprof plugins: every plugin, every offer, the winner, and why the others lost.
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,49 +10,16 @@
 #include "core/render/printable.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
+#include "tools/ctprof/verdicts.hpp"
 
 namespace ctprof::cli {
 namespace {
-
-// What became of one offer on this host.
-struct Verdict {
-  std::string metric;
-  std::int32_t rank;
-  std::string state;  // "fills", "second to <plugin>", or a gap's name
-  std::string reason;
-};
-
-Verdict judge(const Field& field, const Offer& offer) {
-  if (offer.verdict != Gap::None) return {field.def.name, offer.rank, std::string(name(offer.verdict)), offer.reason};
-  const Offer* chosen = field.chosen();
-  if (chosen == &offer) return {field.def.name, offer.rank, "fills", {}};
-  return {field.def.name, offer.rank, "second to " + chosen->plugin->name, "that offer has rank " + std::to_string(chosen->rank)};
-}
-
-std::vector<Verdict> verdicts_on(const Plugin& plugin, const Registry& registry) {
-  std::vector<Verdict> verdicts;
-  for (const Field& field : registry.fields())
-    for (const Offer& offer : field.offers)
-      if (offer.plugin == &plugin && !field.def.hidden) verdicts.push_back(judge(field, offer));
-  return verdicts;
-}
-
-// Names joined and wrapped, each line indented.
-std::string wrapped(const std::vector<std::string>& names, std::size_t indent, std::size_t width) {
-  std::string text, line(indent, ' ');
-  for (const std::string& name : names) {
-    if (line.size() > indent && line.size() + name.size() + 1 > width) text += line + "\n", line.assign(indent, ' ');
-    line += (line.size() > indent ? " " : "") + printable(name);
-  }
-  return text + line + "\n";
-}
 
 std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> not_filled;
   std::vector<std::string> filled;
   for (const Verdict& verdict : verdicts)
-    verdict.state == "fills" ? filled.push_back(verdict.metric)
-                             : not_filled[{verdict.state, verdict.reason}].push_back(verdict.metric);
+    (verdict.fills() ? filled : not_filled[{verdict.state, verdict.reason}]).push_back(verdict.field->def.name);
   std::string text =
       printable(plugin.name + " " + plugin.version + " (ABI " + std::to_string(plugin.abi) + ")  " + plugin.path) + "\n";
   if (!plugin.description.empty()) text += "  " + printable(plugin.description) + "\n";
@@ -64,17 +30,11 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
   return text + "\n";
 }
 
-void put_member(JsonOut& out, std::string_view key, std::string_view text) {
-  out.key(key);
-  out.text(text);
-  out.put(',');
-}
-
 void put_offer(JsonOut& out, const Verdict& verdict) {
   out.put('{');
-  put_member(out, "metric", verdict.metric);
+  put_member(out, "metric", verdict.field->def.name);
   out.key("rank");
-  out.number(std::int64_t{verdict.rank});
+  out.number(std::int64_t{verdict.offer->rank});
   out.put(',');
   put_member(out, "state", verdict.state);
   put_member(out, "reason", verdict.reason);
@@ -105,26 +65,17 @@ std::string json_of(const Registry& registry) {
   for (const Plugin& plugin : registry.plugins())
     if (!plugin.layout) put_plugin(out, plugin, verdicts_on(plugin, registry));
   out.close(']');
-  out.raw(",\"refused\":[");
-  for (const Refusal& refusal : registry.refused()) {
-    out.put('{');
-    put_member(out, "path", refusal.what);
-    put_member(out, "state", "refused");
-    put_member(out, "reason", refusal.reason);
-    out.close('}');
-    out.put(',');
-  }
-  out.close(']');
-  out.put('}');
+  out.put(',');
+  put_refused(out, registry);
+  out.close('}');
   return json_line(out.view());
 }
 
 std::string text_of(const Registry& registry) {
-  const std::size_t width = terminal_width() > 0 ? terminal_width() : 100;
   std::string text;
   for (const Plugin& plugin : registry.plugins())
-    if (!plugin.layout) text += text_of(plugin, verdicts_on(plugin, registry), width);
-  for (const Refusal& refusal : registry.refused()) text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
+    if (!plugin.layout) text += text_of(plugin, verdicts_on(plugin, registry), text_width());
+  text += text_of_refused(registry);
   return text.empty() ? "no plugin is loaded\n" : text;
 }
 

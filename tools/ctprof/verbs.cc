@@ -22,6 +22,8 @@ constexpr std::array kVerbs{
          "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare},
     Verb{"metric-list", "", "list every metric, with what is known of it", "ctprof metric-list", &run_metric_list},
     Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why", "ctprof plugins", &run_plugins},
+    Verb{"doctor", "", "show what this host keeps from each plugin, and the command or setting that would change it",
+         "ctprof doctor", &run_doctor},
     Verb{"version", "", "print the version", "ctprof version", &run_version},
 };
 

@@ -33,6 +33,7 @@ int run_show(const Options& options);
 int run_compare(const Options& options);
 int run_metric_list(const Options& options);
 int run_plugins(const Options& options);
+int run_doctor(const Options& options);
 int run_version(const Options& options);
 
 // What --json-schema prints for a verb that takes it.

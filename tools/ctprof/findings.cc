@@ -1,0 +1,91 @@
+#include "tools/ctprof/findings.hpp"
+
+#include <algorithm>
+
+#include "tools/ctprof/verdicts.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// The item that `is_it`, made by `make` where there is none.
+template <class Item, class IsIt, class Make>
+Item& found_or_made(std::vector<Item>& items, IsIt is_it, Make make) {
+  const auto it = std::find_if(items.begin(), items.end(), is_it);
+  return it != items.end() ? *it : items.emplace_back(make());
+}
+
+void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state, const std::string& reason,
+         const Remedy& remedy) {
+  Finding& finding = found_or_made(
+      diagnosis.findings,
+      [&](const Finding& known) { return known.state == state && known.reason == reason && known.remedy == remedy; },
+      [&] {
+        return Finding{state, reason, remedy, {}, 0};
+      });
+  finding.metrics.push_back(verdict.field->def.name);
+  if (!verdict.field->chosen()) ++finding.unfilled;
+}
+
+Diagnosis diagnose(const Plugin& plugin, const Registry& registry) {
+  Diagnosis diagnosis{&plugin};
+  for (const Verdict& verdict : verdicts_on(plugin, registry)) {
+    ++(verdict.is_refused() ? diagnosis.refused : verdict.fills() ? diagnosis.fills : diagnosis.second);
+    if (verdict.is_refused()) add(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
+    if (verdict.fills())
+      for (const Lack& lack : verdict.offer->lacks) add(diagnosis, verdict, kInPart, lack.sentence, lack.remedy);
+  }
+  return diagnosis;
+}
+
+Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy) {
+  return found_or_made(
+      gains, [&](const Gain& known) { return known.remedy == remedy; }, [&] { return Gain{remedy}; });
+}
+
+// Whether this remedy alone cannot do: another source of the metric lacks what no capability gives, and this one will too.
+bool needs_more_than(const Remedy& remedy, const Field& field) {
+  return remedy.kind == CTPROF_REMEDY_CAPABILITIES &&
+         std::any_of(field.offers.begin(), field.offers.end(), [](const Offer& offer) {
+           return offer.verdict == Gap::SwitchedOff || offer.remedy.kind == CTPROF_REMEDY_KERNEL;
+         });
+}
+
+void add_refusal(std::vector<Gain>& gains, const Verdict& verdict) {
+  const Offer& offer = *verdict.offer;
+  const Offer* chosen = verdict.field->chosen();
+  if (offer.remedy.kind == CTPROF_REMEDY_NONE || (chosen && chosen->rank >= offer.rank)) return;
+  if (!chosen && needs_more_than(offer.remedy, *verdict.field)) return;
+  Gain& gain = gain_by(gains, offer.remedy);
+  gain.plugins.insert(offer.plugin->name);
+  (chosen ? gain.better : gain.filled).insert(verdict.field->def.name);
+}
+
+void add_lacks(std::vector<Gain>& gains, const Verdict& verdict) {
+  for (const Lack& lack : verdict.offer->lacks) {
+    if (lack.remedy.kind == CTPROF_REMEDY_NONE) continue;
+    Gain& gain = gain_by(gains, lack.remedy);
+    gain.plugins.insert(verdict.offer->plugin->name);
+    gain.fuller.insert(verdict.field->def.name);
+  }
+}
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose(const Registry& registry) {
+  std::vector<Diagnosis> diagnoses;
+  for (const Plugin& plugin : registry.plugins())
+    if (!plugin.layout) diagnoses.push_back(diagnose(plugin, registry));
+  return diagnoses;
+}
+
+std::vector<Gain> gains(const Registry& registry) {
+  std::vector<Gain> gains;
+  for (const Plugin& plugin : registry.plugins())
+    for (const Verdict& verdict : verdicts_on(plugin, registry)) {
+      if (verdict.is_refused()) add_refusal(gains, verdict);
+      if (verdict.fills()) add_lacks(gains, verdict);
+    }
+  return gains;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,173 @@
+#include "tools/ctprof/setcap.hpp"
+
+#include <linux/capability.h>
+#include <linux/limits.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/registry/loader.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// By number, as setcap and include/uapi/linux/capability.h call them, without "cap_".
+constexpr std::array<std::string_view, 41> kCapabilities{"chown",
+                                                         "dac_override",
+                                                         "dac_read_search",
+                                                         "fowner",
+                                                         "fsetid",
+                                                         "kill",
+                                                         "setgid",
+                                                         "setuid",
+                                                         "setpcap",
+                                                         "linux_immutable",
+                                                         "net_bind_service",
+                                                         "net_broadcast",
+                                                         "net_admin",
+                                                         "net_raw",
+                                                         "ipc_lock",
+                                                         "ipc_owner",
+                                                         "sys_module",
+                                                         "sys_rawio",
+                                                         "sys_chroot",
+                                                         "sys_ptrace",
+                                                         "sys_pacct",
+                                                         "sys_admin",
+                                                         "sys_boot",
+                                                         "sys_nice",
+                                                         "sys_resource",
+                                                         "sys_time",
+                                                         "sys_tty_config",
+                                                         "mknod",
+                                                         "lease",
+                                                         "audit_write",
+                                                         "audit_control",
+                                                         "setfcap",
+                                                         "mac_override",
+                                                         "mac_admin",
+                                                         "syslog",
+                                                         "wake_alarm",
+                                                         "block_suspend",
+                                                         "audit_read",
+                                                         "perfmon",
+                                                         "bpf",
+                                                         "checkpoint_restore"};
+static_assert(kCapabilities[CAP_NET_ADMIN] == "net_admin" && kCapabilities[CAP_SYS_PTRACE] == "sys_ptrace" &&
+              kCapabilities[CAP_SYSLOG] == "syslog" && kCapabilities[CAP_BPF] == "bpf");
+
+using Mask = std::uint64_t;
+
+constexpr std::uint64_t kFirstUserNamespace = 0xEFFFFFFD;  // the kernel's include/linux/proc_ns.h
+
+Mask mask_of(std::string_view names) {
+  Mask mask = 0;
+  while (!names.empty()) {
+    std::string_view name = sdk::take(names, ',');
+    if (!name.starts_with("cap_")) continue;
+    name.remove_prefix(4);
+    const auto at = std::find(kCapabilities.begin(), kCapabilities.end(), name);
+    if (at != kCapabilities.end()) mask |= Mask{1} << (at - kCapabilities.begin());
+  }
+  return mask;
+}
+
+// "cap_bpf,cap_perfmon", in the order of the alphabet.
+std::string names_of(Mask mask) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < kCapabilities.size(); ++i)
+    if ((mask >> i & 1) != 0) names.insert("cap_" + std::string(kCapabilities[i]));
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+Mask bounding_set() {
+  Mask mask = 0;
+  for (std::size_t i = 0; i < kCapabilities.size(); ++i)
+    if (::prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1) mask |= Mask{1} << i;
+  return mask;
+}
+
+// What the file gives already. Numbers on disk have their little end first.
+Mask permitted_by_file(const std::string& path) {
+  std::array<unsigned char, sizeof(vfs_ns_cap_data)> data{};
+  if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) < ssize_t{XATTR_CAPS_SZ_2}) return 0;
+  const auto word = [&](std::size_t at) {
+    return Mask{data[at]} | Mask{data[at + 1]} << 8 | Mask{data[at + 2]} << 16 | Mask{data[at + 3]} << 24;
+  };
+  constexpr std::size_t kPermittedLow = 4, kPermittedHigh = 12;  // vfs_cap_data::data[0], [1]
+  return word(kPermittedLow) | word(kPermittedHigh) << 32;
+}
+
+// Where the file is that we were started from; empty where it has gone.
+std::string executable() {
+  std::array<char, PATH_MAX> path;
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  std::string name(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  struct stat ours, named;
+  const bool same = ::stat("/proc/self/exe", &ours) == 0 && ::stat(name.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
+                    ours.st_ino == named.st_ino;
+  return same ? name : std::string();
+}
+
+bool is_nosuid(const std::string& path) {
+  struct statvfs status;
+  return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOSUID) != 0;
+}
+
+bool is_in_first_user_namespace() {
+  struct stat status;
+  return ::stat("/proc/self/ns/user", &status) != 0 || status.st_ino == kFirstUserNamespace;
+}
+
+// Why capabilities of the file would come to nothing; empty where they would not.
+std::string obstacle(const std::string& path) {
+  if (!is_in_first_user_namespace())
+    return "ctprof runs in a user namespace of its own, where capabilities are not the host's: start it outside";
+  if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+    return "this process may get no new privileges (no_new_privs), so capabilities of its file would come to nothing";
+  if (path.empty()) return "the file that ctprof was started from is not there any more: nothing can be given to it";
+  if (is_nosuid(path)) return "capabilities of " + path + " would come to nothing: its filesystem is mounted nosuid";
+  if (const std::string plugins = own_plugin_directory(); !may_load_privileged(plugins))
+    return "a ctprof with capabilities of its own loads only plugins that are root's alone, and those in " + plugins +
+           " are not: install it as root, and ask that one";
+  return {};
+}
+
+}  // namespace
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,=:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+Setcap setcap_for(const std::set<std::string>& wanted) {
+  Mask all = 0;
+  for (const std::string& names : wanted) all |= mask_of(names);
+  if (all == 0) return {};
+  const std::string path = executable();
+  if (const std::string why = obstacle(path); !why.empty()) return {{}, {why}};
+  Setcap setcap;
+  const Mask reachable = bounding_set();
+  if (const Mask beyond = all & ~reachable; beyond != 0)
+    setcap.notes.push_back(names_of(beyond) + ": not to be had in here (not in the bounding set, as in a container): " +
+                           "start the container with them");
+  if ((all & reachable) == 0) return setcap;
+  setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) + "+ep " + quoted(path);
+  setcap.notes.emplace_back("whoever may start that file can read then what these let it read: see to who may");
+  return setcap;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,66 @@
+#include "tools/ctprof/verdicts.hpp"
+
+#include "core/render/printable.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::size_t kWidthWithoutTerminal = 100;
+
+Verdict judge(const Field& field, const Offer& offer) {
+  if (offer.verdict != Gap::None) return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
+  const Offer* chosen = field.chosen();
+  if (chosen == &offer) return {&field, &offer, "fills", {}};
+  return {&field, &offer, "second to " + chosen->plugin->name, "that offer has rank " + std::to_string(chosen->rank)};
+}
+
+}  // namespace
+
+std::vector<Verdict> verdicts_on(const Plugin& plugin, const Registry& registry) {
+  std::vector<Verdict> verdicts;
+  for (const Field& field : registry.fields())
+    for (const Offer& offer : field.offers)
+      if (offer.plugin == &plugin && !field.def.hidden) verdicts.push_back(judge(field, offer));
+  return verdicts;
+}
+
+std::string wrapped(const std::vector<std::string>& names, std::size_t indent, std::size_t width) {
+  std::string text, line(indent, ' ');
+  for (const std::string& name : names) {
+    if (line.size() > indent && line.size() + name.size() + 1 > width) text += line + "\n", line.assign(indent, ' ');
+    line += (line.size() > indent ? " " : "") + printable(name);
+  }
+  return text + line + "\n";
+}
+
+std::size_t text_width() { return terminal_width() > 0 ? terminal_width() : kWidthWithoutTerminal; }
+
+void put_member(JsonOut& out, std::string_view key, std::string_view text) {
+  out.key(key);
+  out.text(text);
+  out.put(',');
+}
+
+void put_refused(JsonOut& out, const Registry& registry) {
+  out.key("refused");
+  out.put('[');
+  for (const Refusal& refusal : registry.refused()) {
+    out.put('{');
+    put_member(out, "path", refusal.what);
+    put_member(out, "state", "refused");
+    put_member(out, "reason", refusal.reason);
+    out.close('}');
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+std::string text_of_refused(const Registry& registry) {
+  std::string text;
+  for (const Refusal& refusal : registry.refused()) text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
+  return text;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,42 @@
+// What became of each plugin's offers on this host, for the verbs that tell it.
+//
+// What is here:   judging an offer, and how lists of metrics and refused plugins are put.
+// What is not:    asking the plugins (core/registry), telling everything (plugins.cc), telling what would help (doctor.cc).
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/file/json_out.hpp"
+#include "core/registry/registry.hpp"
+
+namespace ctprof::cli {
+
+// Of the registry that it was made of, and no longer than that.
+struct Verdict {
+  const Field* field;
+  const Offer* offer;
+  std::string state;  // "fills", "second to <plugin>", or a gap's name
+  std::string reason;
+
+  bool fills() const { return field->chosen() == offer; }
+  bool is_refused() const { return offer->verdict != Gap::None; }
+};
+
+// Of all that the plugin offers and shows. REQUIRES: a registry that was probed.
+std::vector<Verdict> verdicts_on(const Plugin& plugin, const Registry& registry);
+
+// Names joined and wrapped, each line indented.
+std::string wrapped(const std::vector<std::string>& names, std::size_t indent, std::size_t width);
+// Of the terminal, or what stands for it where there is none.
+std::size_t text_width();
+
+// "key":"text",
+void put_member(JsonOut& out, std::string_view key, std::string_view text);
+// "refused":[...] of a registry.
+void put_refused(JsonOut& out, const Registry& registry);
+std::string text_of_refused(const Registry& registry);
+
+}  // namespace ctprof::cli
