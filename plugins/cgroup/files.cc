@@ -24,9 +24,14 @@ void CpuStatFile::fail(std::uint32_t row, Gap gap) {
   bandwidth_.fail(row, gap);
 }
 
-void CpuStatFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason) {
-  Times::refuse(probe, gap, reason);
-  Bandwidth::refuse(probe, gap, reason);
+void CpuStatFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+  Times::refuse(probe, gap, reason, remedy);
+  Bandwidth::refuse(probe, gap, reason, remedy);
+}
+
+void CpuStatFile::lacks(const sdk::Probe& probe, std::string_view sentence, const sdk::Remedy& remedy) {
+  Times::lacks(probe, sentence, remedy);
+  Bandwidth::lacks(probe, sentence, remedy);
 }
 
 void CpuStatLocalFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {

@@ -81,7 +81,8 @@ class CpuStatFile {
   explicit operator bool() const { return times_ || bandwidth_; }
   void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory);
   void fail(std::uint32_t row, Gap gap);
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason);
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy);
+  static void lacks(const sdk::Probe& probe, std::string_view sentence, const sdk::Remedy& remedy);
 
  private:
   Times times_;

@@ -1,10 +1,14 @@
 #include "plugins/cgroup/probe.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <string>
 
 #include "plugins/cgroup/files.hpp"
 #include "plugins/cgroupfs/sample.hpp"
+#include "plugins/cgroupfs/unified.hpp"
+#include "plugins/shared/command_line.hpp"
 
 namespace ctprof::cgroup {
 namespace {
@@ -35,6 +39,16 @@ std::string no_controller(const sdk::Host& host, const std::string& controller) 
   return lack + "the kernel was built or started without it, or it is not passed on to this namespace";
 }
 
+// Which of the three it is cannot always be told; what is not known to help is no remedy.
+sdk::Remedy with_controller(const sdk::Host& host, const std::string& controller) {
+  if (is_mounted_as_v1(host, controller)) return cgroupfs::unified_boot(host);
+  const std::string disabled = boot_option(host, "cgroup_disable=");
+  for (std::string_view rest = disabled; !rest.empty();)
+    if (const auto name = sdk::take(rest, ','); name == controller || name == v1_name(controller))
+      return sdk::by_boot("without cgroup_disable");
+  return {};
+}
+
 // "it needs CONFIG_MEMCG,CONFIG_ZSWAP and Linux 5.19": what the vocabulary says of a metric.
 std::string needs(const ctprof_metric& metric) {
   const std::string_view since = metric.since ? metric.since : "";
@@ -43,21 +57,57 @@ std::string needs(const ctprof_metric& metric) {
   return sentence;
 }
 
+// The same for a kernel to be: "CONFIG_MEMCG=y CONFIG_ZSWAP=y (Linux 5.19 or newer)".
+std::string kernel_for(const ctprof_metric& metric) {
+  const std::string_view since = metric.since ? metric.since : "";
+  std::string words;
+  for (std::string_view rest = metric.config_gates ? metric.config_gates : ""; !rest.empty();)
+    (words += words.empty() ? "" : " ") += std::string(sdk::take(rest, ',')) + "=y";
+  if (since.empty()) return words;
+  const std::string newer = "Linux " + std::string(since.substr(0, since.find(' '))) + " or newer";
+  return words.empty() ? newer : words + " (" + newer + ")";
+}
+
 void refuse_controller(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
   const std::string reason = no_controller(host, controller);
+  const sdk::Remedy remedy = with_controller(host, controller);
   AllFiles::for_each_type([&]<class File>() {
-    if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason);
+    if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason, remedy);
   });
   if (controller != "cpu") return;
-  CpuStatFile::Bandwidth::refuse(probe, Gap::Unsupported, reason);
-  CpuStatLocalFile::refuse(probe, Gap::Unsupported, reason);
+  CpuStatFile::Bandwidth::refuse(probe, Gap::Unsupported, reason, remedy);
+  CpuStatLocalFile::refuse(probe, Gap::Unsupported, reason, remedy);
+}
+
+// Whether the root of the hierarchy keeps the controller to itself. The root of a namespace is not ours to judge: it may have processes of
+// its own, and then it must.
+bool is_kept_by_root(const sdk::Host& host, const std::string& controller) {
+  sdk::TextFile file;
+  const auto passed = file.read(host.cgroup(), "cgroup.subtree_control");
+  const bool is_root = ::faccessat(host.cgroup(), "cgroup.type", F_OK, 0) != 0;
+  return is_root && passed && !cgroupfs::has_word(sdk::trimmed(passed.value), controller);
+}
+
+void tell_if_kept(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
+  const std::string place = std::string(host.cgroup_path()) + "/cgroup.subtree_control";
+  if (!is_kept_by_root(host, controller) || place.find_first_of("'\\") != place.npos) return;
+  const std::string lack =
+      "the root of the cgroup v2 hierarchy does not pass the " + controller + " controller on to the cgroups below it";
+  const std::string command = "echo +" + controller + " >'" + place + "'";
+  AllFiles::for_each_type([&]<class File>() {
+    if (File::kController == controller) File::lacks(probe, lack, sdk::by_command(command));
+  });
+  if (controller != "cpu") return;
+  CpuStatFile::Bandwidth::lacks(probe, lack, sdk::by_command(command));
+  CpuStatLocalFile::lacks(probe, lack, sdk::by_command(command));
 }
 
 // A cgroup that has the controller lacks the file: so do all.
 template <class File>
 void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample) {
   if (sample.lacks(File::kName))
-    File::refuse(probe, Gap::Unsupported, std::string("cgroups have no ") + File::kName + " here: " + needs(File::kOffers[0]));
+    File::refuse(probe, Gap::Unsupported, std::string("cgroups have no ") + File::kName + " here: " + needs(File::kOffers[0]),
+                 sdk::by_kernel(kernel_for(File::kOffers[0])));
 }
 
 // The same of a key in a file that they all have.
@@ -67,7 +117,9 @@ void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample, 
   sdk::TextFile reader;
   const auto text = reader.read(sample.dir(), file);
   const bool lacks = text ? flat_value(text.value, key).gap == Gap::Unsupported : reader.last_errno() == ENOENT;
-  if (lacks) probe.refuse(metric, Gap::Unsupported, std::string(file) + " has no " + key + " here: " + needs(metric.abi));
+  if (lacks)
+    probe.refuse(metric, Gap::Unsupported, std::string(file) + " has no " + key + " here: " + needs(metric.abi),
+                 sdk::by_kernel(kernel_for(metric.abi)));
 }
 
 void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
@@ -87,12 +139,14 @@ void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
 }  // namespace
 
 void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
-  if (host.cgroup() < 0) return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
+  if (host.cgroup() < 0)
+    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted", cgroupfs::unified_boot(host));
   sdk::TextFile file;
   const auto controllers = file.read(host.cgroup(), "cgroup.controllers");
   if (!controllers) return;  // each cell will say why
   for (const char* controller : {"cpu", "memory", "pids", "io"})
-    if (!cgroupfs::has_word(sdk::trimmed(controllers.value), controller)) refuse_controller(host, probe, controller);
+    cgroupfs::has_word(sdk::trimmed(controllers.value), controller) ? tell_if_kept(host, probe, controller)
+                                                                    : refuse_controller(host, probe, controller);
   probe_versions(host, probe);
 }
 

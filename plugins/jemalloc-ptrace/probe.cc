@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "ctprof/files.hpp"
+#include "plugins/shared/capabilities.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -19,10 +21,17 @@ int tracing_error() {
   return errno;
 }
 
-bool yama_forbids(const sdk::Host& host) {
+// The kernel's documentation of yama names the scopes: 0 none, 1 descendants, 2 by capability alone, 3 nobody. "" where there is no yama.
+std::string yama_scope(const sdk::Host& host) {
   sdk::TextFile file;
   const auto scope = file.read(host.proc(), "sys/kernel/yama/ptrace_scope");
-  return scope && sdk::trimmed(scope.value) == "3";
+  return std::string(scope ? sdk::trimmed(scope.value) : std::string_view{});
+}
+
+const char* closed_by(const std::string& scope) {
+  if (scope == "1") return "kernel.yama.ptrace_scope is 1: all processes but ctprof's own children are closed to it";
+  if (scope == "2") return "kernel.yama.ptrace_scope is 2: all processes are closed to ctprof";
+  return "other users' processes are closed to ctprof";
 }
 
 }  // namespace
@@ -32,11 +41,17 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.own_tids())
     return probe.refuse_all(Gap::Unsupported,
                             "the tree is another PID namespace's: its thread ids mean nothing to ptrace(2) here");
-  if (yama_forbids(host))
-    return probe.refuse_all(Gap::Denied, "kernel.yama.ptrace_scope is 3: nobody may trace until the next boot");
+  probe_rights(host, probe);
   if (const int error = tracing_error(); error != 0)
     probe.refuse_all(Gap::Denied, std::string("ptrace(2) is closed to this process (") + std::strerror(error) +
                                       "), as by a container's seccomp profile: start it outside, or allow ptrace there");
+}
+
+void probe_rights(const sdk::Host& host, const sdk::Probe& probe) {
+  const std::string scope = yama_scope(host);
+  if (scope == "3")
+    return probe.refuse_all(Gap::Denied, "kernel.yama.ptrace_scope is 3: nobody may look into others until the next boot");
+  if (!has_capabilities({CAP_SYS_PTRACE})) probe.all_lack(closed_by(scope), sdk::by_capabilities("cap_sys_ptrace"));
 }
 
 }  // namespace ctprof::jemalloc

@@ -1,12 +1,10 @@
 #include "plugins/jemalloc-ptrace/summary.hpp"
 
-#include <linux/capability.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <array>
 #include <string>
 #include <string_view>
+
+#include "plugins/shared/capabilities.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -44,18 +42,12 @@ Failures failures_of(const sdk::Summary& summary) {
 
 std::uint64_t tally(const sdk::Summary& summary, Tally which) { return summary.tally(static_cast<std::uint32_t>(which)); }
 
-// False too when it cannot be found out.
-bool may_trace_others() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
-  return ::syscall(SYS_capget, &header, sets.data()) == 0 && (sets[0].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
-}
-
 void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::string& plugin) {
   if (denied == 0) return;
-  const char* remedy = may_trace_others() ? "; the capability for it is there, so they are guarded in another way"
-                                          : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
-                                            "kernel.yama.ptrace_scope is not 0";
+  const char* remedy = has_capabilities({CAP_SYS_PTRACE})
+                           ? "; the capability for it is there, so they are guarded in another way"
+                           : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
+                             "kernel.yama.ptrace_scope is not 0";
   summary.note(plugin + ": looking for jemalloc was denied " + std::to_string(denied) + (denied == 1 ? " time" : " times") +
                remedy);
 }

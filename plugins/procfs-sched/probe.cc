@@ -5,6 +5,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/procfs-sched/io.hpp"
+#include "plugins/procfs-sched/others.hpp"
 #include "plugins/procfs-sched/sched.hpp"
 #include "plugins/procfs-sched/schedstat.hpp"
 #include "plugins/procfs-sched/smaps_rollup.hpp"
@@ -20,13 +21,13 @@ bool is_missing(const sdk::Host& host, const char* name) {
 }
 
 template <class File>
-void refuse_if_missing(const sdk::Host& host, const sdk::Probe& probe, std::string_view reason) {
-  if (is_missing(host, File::kName)) File::refuse(probe, Gap::Unsupported, reason);
+void refuse_if_missing(const sdk::Host& host, const sdk::Probe& probe, std::string_view reason, std::string_view option) {
+  if (is_missing(host, File::kName)) File::refuse(probe, Gap::Unsupported, reason, sdk::by_kernel(option));
 }
 
-void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason) {
-  SchedStatistics::refuse(probe, gap, reason);
-  probe.refuse(vocabulary::voluntary_sleep_ns, gap, reason);
+void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy = {}) {
+  SchedStatistics::refuse(probe, gap, reason, remedy);
+  probe.refuse(vocabulary::voluntary_sleep_ns, gap, reason, remedy);
 }
 
 // The statistics are not printed: for want of the option, or because the switch is off.
@@ -34,10 +35,12 @@ void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
   sdk::TextFile file;
   const auto text = file.read(host.proc(), "sys/kernel/sched_schedstats");
   if (!text)
-    return refuse_statistics(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats");
+    return refuse_statistics(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats",
+                             sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
   if (sdk::trimmed(text.value) == "0")
     return refuse_statistics(probe, Gap::SwitchedOff,
-                             "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on");
+                             "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
+                             sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
   refuse_statistics(probe, Gap::Unsupported, "the sched files have no statistics although kernel.sched_schedstats is on");
 }
 
@@ -45,32 +48,40 @@ void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const Sche
   if (!sched[SchedKey::NrWakeups]) return why_no_statistics(host, probe);
   if (!sched[SchedKey::SumBlockRuntime]) {
     constexpr std::string_view kReason = "the sched files have no sum_block_runtime, which came with Linux 5.16";
-    probe.refuse(vocabulary::block_sum, Gap::Unsupported, kReason);
-    probe.refuse(vocabulary::voluntary_sleep_ns, Gap::Unsupported, kReason);
+    constexpr auto kNewer = sdk::by_kernel("Linux 5.16 or newer");
+    probe.refuse(vocabulary::block_sum, Gap::Unsupported, kReason, kNewer);
+    probe.refuse(vocabulary::voluntary_sleep_ns, Gap::Unsupported, kReason, kNewer);
   }
   if (!sched[SchedKey::CoreForceidleSum])
-    probe.refuse(vocabulary::core_forceidle_sum, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)");
+    probe.refuse(vocabulary::core_forceidle_sum, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)",
+                 sdk::by_kernel("CONFIG_SCHED_CORE=y (Linux 5.17 or newer)"));
 }
 
 void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_view text) {
   const Sched sched = parse_sched(text);
   probe_statistics(host, probe, sched);
   if (!sched[SchedKey::ExtEnabled])
-    probe.refuse(vocabulary::ext_enabled, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)");
+    probe.refuse(vocabulary::ext_enabled, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
+                 sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
   if (fair_slice(sched).gap == Gap::Unsupported)
-    probe.refuse(vocabulary::fair_slice_ns, Gap::Unsupported, "the sched files have no se.slice, which came with Linux 6.12");
+    probe.refuse(vocabulary::fair_slice_ns, Gap::Unsupported, "the sched files have no se.slice, which came with Linux 6.12",
+                 sdk::by_kernel("Linux 6.12 or newer"));
 }
 
 }  // namespace
 
 void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
   if (is_missing(host, StatFile::kName)) return;  // no sample to learn from
-  refuse_if_missing<SchedstatFile>(host, probe, "the kernel has no CONFIG_SCHED_INFO: threads have no schedstat file");
-  refuse_if_missing<IoFile>(host, probe, "the kernel has no CONFIG_TASK_IO_ACCOUNTING: threads have no io file");
-  refuse_if_missing<SchedFile>(host, probe, "the kernel has no CONFIG_SCHED_DEBUG: threads have no sched file");
+  refuse_if_missing<SchedstatFile>(host, probe, "the kernel has no CONFIG_SCHED_INFO: threads have no schedstat file",
+                                   "CONFIG_SCHED_INFO=y");
+  refuse_if_missing<IoFile>(host, probe, "the kernel has no CONFIG_TASK_IO_ACCOUNTING: threads have no io file",
+                            "CONFIG_TASK_IO_ACCOUNTING=y");
+  refuse_if_missing<SchedFile>(host, probe, "the kernel has no CONFIG_SCHED_DEBUG: threads have no sched file",
+                               "CONFIG_SCHED_DEBUG=y");
   sdk::TextFile file;
   const auto sched = file.read(host, host.sample(), SchedFile::kName);
   if (sched) probe_sched(host, probe, sched.value);
+  tell_of_closed_threads(host, probe);
 }
 
 void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
@@ -81,7 +92,9 @@ void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
   std::snprintf(path, sizeof path, "%llu/smaps_rollup", static_cast<unsigned long long>(host.sample().tgid));
   if (!file.read(host.proc(), path) && file.last_errno() == ENOENT)
     SmapsRollupField::refuse(probe, Gap::Unsupported,
-                             "the kernel has no CONFIG_PROC_PAGE_MONITOR: processes have no smaps_rollup file");
+                             "the kernel has no CONFIG_PROC_PAGE_MONITOR: processes have no smaps_rollup file",
+                             sdk::by_kernel("CONFIG_PROC_PAGE_MONITOR=y"));
+  tell_of_closed_processes(host, probe);
 }
 
 }  // namespace ctprof::procfs

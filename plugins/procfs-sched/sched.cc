@@ -205,10 +205,10 @@ void SchedFile::fail(std::uint32_t row, Gap gap) {
   computed_.fail(row, gap);
 }
 
-void SchedFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason) {
-  SchedPlain::refuse(probe, gap, reason);
-  SchedStatistics::refuse(probe, gap, reason);
-  SchedComputed::refuse(probe, gap, reason);
+void SchedFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+  SchedPlain::refuse(probe, gap, reason, remedy);
+  SchedStatistics::refuse(probe, gap, reason, remedy);
+  SchedComputed::refuse(probe, gap, reason, remedy);
 }
 
 }  // namespace ctprof::procfs

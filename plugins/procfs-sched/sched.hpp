@@ -126,7 +126,7 @@ class SchedFile {
 
   void fill(const sdk::Thread& thread, std::string_view text);
   void fail(std::uint32_t row, Gap gap);
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason);
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy);
 
   // Times less than zero in all that was filled.
   std::uint64_t negatives() const { return negatives_; }

@@ -1,12 +1,10 @@
 #include "plugins/procfs-sched/summary.hpp"
 
-#include <linux/capability.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
+
+#include "plugins/shared/capabilities.hpp"
 
 namespace ctprof::procfs {
 namespace {
@@ -36,17 +34,9 @@ void put_dominant(const sdk::Summary& summary, const Failures& failures) {
   summary.put("dominant_read_failure", std::string_view(kFiles[static_cast<std::size_t>(most - failures.by_file.begin())]));
 }
 
-// What other users' io and smaps_rollup ask for; False too when it cannot be found out.
-bool has_capabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
-  constexpr std::uint32_t kNeeded = CAP_TO_MASK(CAP_SYS_PTRACE) | CAP_TO_MASK(CAP_DAC_READ_SEARCH);
-  return ::syscall(SYS_capget, &header, sets.data()) == 0 && (sets[0].effective & kNeeded) == kNeeded;
-}
-
 void note_denied(const sdk::Summary& summary, std::uint64_t denied) {
   if (denied == 0) return;
-  const char* remedy = has_capabilities()
+  const char* remedy = has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})
                            ? "; the capabilities for it are there, so these processes are guarded in another way"
                            : "; io and smaps_rollup of other users' processes need the capabilities CAP_SYS_PTRACE "
                              "and CAP_DAC_READ_SEARCH";

@@ -46,9 +46,9 @@ class PressureFile {
     full_.fail(row, gap);
     some_.fail(row, kLines == Lines::SomeAndFull ? gap : Gap::NotApplicable);
   }
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason) {
-    Full::refuse(probe, gap, reason);
-    if (kLines == Lines::SomeAndFull) Some::refuse(probe, gap, reason);
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+    Full::refuse(probe, gap, reason, remedy);
+    if (kLines == Lines::SomeAndFull) Some::refuse(probe, gap, reason, remedy);
   }
   static void refuse_what_no_kernel_has(const sdk::Probe& probe) {
     if (kLines == Lines::FullAlone)

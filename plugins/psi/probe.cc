@@ -5,7 +5,9 @@
 #include <string_view>
 
 #include "ctprof/files.hpp"
+#include "plugins/cgroupfs/unified.hpp"
 #include "plugins/psi/files.hpp"
+#include "plugins/shared/command_line.hpp"
 
 namespace ctprof::psi {
 namespace {
@@ -13,34 +15,29 @@ namespace {
 struct Refusal {
   Gap gap;
   std::string_view reason;
+  sdk::Remedy remedy{};
 };
-
-// The last word of the command line that begins with `option`, without it; empty where there is none.
-std::string boot_option(const sdk::Host& host, std::string_view option) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), "cmdline");
-  std::string found;
-  for (std::string_view rest = text ? sdk::trimmed(text.value) : std::string_view{}; !rest.empty();)
-    if (const auto word = sdk::take(rest, ' '); word.starts_with(option)) found = word.substr(option.size());
-  return found;
-}
 
 // Why there is no pressure at all.
 Refusal why_no_pressure(const sdk::Host& host) {
   const std::string psi = boot_option(host, "psi=");
   if (psi == "0" || psi == "n" || psi == "off")
-    return {Gap::SwitchedOff, "pressure is switched off by psi=0 on the kernel's command line; psi=1 there gives it"};
-  return {Gap::Unsupported, "the kernel keeps no pressure: it has no CONFIG_PSI, or needs psi=1 on its command line"};
+    return {Gap::SwitchedOff, "pressure is switched off by psi=0 on the kernel's command line; psi=1 there gives it",
+            sdk::by_boot("psi=1")};
+  return {Gap::Unsupported, "the kernel keeps no pressure: it has no CONFIG_PSI, or needs psi=1 on its command line",
+          psi.empty() ? sdk::by_kernel("CONFIG_PSI=y, and psi=1 on its command line") : sdk::by_kernel("CONFIG_PSI=y")};
 }
 
 Refusal why_no_pressure_of_cgroups(const sdk::Host& host) {
   if (boot_option(host, "cgroup_disable=").find("pressure") != std::string::npos)
-    return {Gap::SwitchedOff, "pressure of cgroups is switched off by cgroup_disable=pressure on the kernel's command line"};
+    return {Gap::SwitchedOff, "pressure of cgroups is switched off by cgroup_disable=pressure on the kernel's command line",
+            sdk::by_boot("without cgroup_disable=pressure")};
   return why_no_pressure(host);
 }
 
 constexpr std::string_view kNoIrq =
     "the kernel keeps no pressure by interrupts: it has no CONFIG_IRQ_TIME_ACCOUNTING (Linux 6.1)";
+constexpr auto kWithIrq = sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y (Linux 6.1 or newer)");
 constexpr std::string_view kNoFull = "the kernel has no line `full` for this resource, which came with Linux 5.13";
 
 // What is refused when `name` cannot be read as a pressure file. One that exists and may not be read is not missing.
@@ -50,19 +47,21 @@ void probe_file(const sdk::Probe& probe, int dir, const char* name, const Refusa
   const auto text = file.read(dir, name);
   const bool is_irq = std::string_view(name).find("irq") != std::string_view::npos;
   File::refuse_what_no_kernel_has(probe);
-  if (text && !parse_pressure(text.value).full.total_usec) File::FullFields::refuse(probe, Gap::Unsupported, kNoFull);
+  if (text && !parse_pressure(text.value).full.total_usec)
+    File::FullFields::refuse(probe, Gap::Unsupported, kNoFull, sdk::by_kernel("Linux 5.13 or newer"));
   if (text) return;
   if (file.last_errno() == EOPNOTSUPP)
-    File::refuse(probe, Gap::SwitchedOff, "the kernel was started without pressure; psi=1 gives it");
+    File::refuse(probe, Gap::SwitchedOff, "the kernel was started without pressure; psi=1 gives it", sdk::by_boot("psi=1"));
   if (file.last_errno() != ENOENT) return;
-  is_irq&& whole.gap == Gap::None ? File::refuse(probe, Gap::Unsupported, kNoIrq) : File::refuse(probe, whole.gap, whole.reason);
+  is_irq&& whole.gap == Gap::None ? File::refuse(probe, Gap::Unsupported, kNoIrq, kWithIrq)
+                                  : File::refuse(probe, whole.gap, whole.reason, whole.remedy);
 }
 
 // Refuses all, for one reason, save what has a better one.
 template <class Files>
 void refuse_all(const sdk::Probe& probe, const Refusal& whole) {
   Files::for_each_type([&]<class File>() {
-    File::refuse(probe, whole.gap, whole.reason);
+    File::refuse(probe, whole.gap, whole.reason, whole.remedy);
     File::refuse_what_no_kernel_has(probe);
   });
 }
@@ -87,7 +86,8 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
-  if (host.cgroup() < 0) return refuse_all<CgroupFiles>(probe, {Gap::Unsupported, "no cgroup v2 hierarchy is mounted"});
+  if (host.cgroup() < 0)
+    return refuse_all<CgroupFiles>(probe, {Gap::Unsupported, "no cgroup v2 hierarchy is mounted", cgroupfs::unified_boot(host)});
   if (is_switched_off_at_root(host)) return;
   const Refusal whole = is_there(host.cgroup(), "cpu.pressure") ? Refusal{Gap::None, {}} : why_no_pressure_of_cgroups(host);
   CgroupFiles::for_each_type([&]<class File>() { probe_file<File>(probe, host.cgroup(), File::kCgroupName, whole); });

@@ -40,7 +40,8 @@ class SchedExt : public sdk::HostSource {
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     if (host.sys() < 0 || is_missing(host, kDirectory))
       probe.refuse_all(Gap::Unsupported,
-                       "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12): there is no /sys/kernel/sched_ext");
+                       "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12): there is no /sys/kernel/sched_ext",
+                       sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
   }
 
   explicit SchedExt(const sdk::Host& host) : host_(host) {}

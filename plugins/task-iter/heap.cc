@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "plugins/jemalloc-ptrace/probe.hpp"
 #include "plugins/task-iter/probe.hpp"
 
 namespace ctprof::task_iter {
@@ -16,7 +17,9 @@ bool is_ended(char state) { return state == 'Z' || state == 'X'; }
 
 }  // namespace
 
-void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) { probe_pointers(host, probe); }
+void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) {
+  if (probe_pointers(host, probe)) jemalloc::probe_rights(host, probe);
+}
 
 // Memory is read as well of a thread that is stopped; so what the state says is only whether it has any.
 jemalloc::HeapReader::Known Heap::look_at(const sdk::Thread& thread, const sdk::Batch& batch) {

@@ -85,7 +85,7 @@ struct task_delay_info { /* CONFIG_TASK_DELAY_ACCT; the extremes since Linux 6.1
   __u64 thrashing_delay, thrashing_delay_max, thrashing_delay_min;
   __u64 compact_delay, compact_delay_max, compact_delay_min;
   __u64 wpcopy_delay, wpcopy_delay_max, wpcopy_delay_min; /* Linux 6.0 */
-  __u64 irq_delay, irq_delay_max, irq_delay_min;          /* Linux 6.3 */
+  __u64 irq_delay, irq_delay_max, irq_delay_min;          /* Linux 6.4 */
   __u32 blkio_count, swapin_count, freepages_count, thrashing_count, compact_count, wpcopy_count, irq_count;
 };
 

@@ -1,17 +1,16 @@
 #include "plugins/task-iter/probe.hpp"
 
-#include <linux/capability.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "ctprof/files.hpp"
+#include "plugins/shared/capabilities.hpp"
+#include "plugins/shared/command_line.hpp"
 #include "plugins/shared/cpu_list.hpp"
 #include "plugins/task-iter/pass.hpp"
 
@@ -38,7 +37,7 @@ sdk::Reading<bool> is_switched_on(const sdk::Host& host, const char* path) {
   return text ? sdk::Reading<bool>(sdk::trimmed(text.value) != "0") : sdk::Reading<bool>(text.gap);
 }
 
-// Why the host is none for us, or nullptr.
+// Why the host is none for us, whatever may be changed about it, or nullptr.
 const char* unsuitable(const sdk::Host& host) {
   if (!host.live() || !host.own_tids())
     return "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; this tree is another";
@@ -47,42 +46,42 @@ const char* unsuitable(const sdk::Host& host) {
            "1 -p)";
   if (!is_in("/proc/self/ns/time", kFirstTimeNamespace))
     return "ctprof runs in a time namespace of its own, which shifts start times; run it in the host's (nsenter -t 1 -T)";
-  if (!has_file(host.sys(), "kernel/btf/vmlinux"))
-    return "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it has no CONFIG_DEBUG_INFO_BTF";
   return nullptr;
 }
 
 // What loading and attaching ask for. True too when it cannot be found out.
-bool has_capabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
-  if (::syscall(SYS_capget, &header, sets.data()) != 0) return true;
-  const auto has_one = [&](unsigned capability) {
-    return (sets[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
-  };
-  return has_one(CAP_SYS_ADMIN) || (has_one(CAP_BPF) && has_one(CAP_PERFMON));
-}
+bool may_load() { return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true); }
 
 // Some of the kernel's answers to too little privilege are the words for a program that it does not understand.
 void cannot_load(const sdk::Probe& probe, int error) {
-  if (!has_capabilities())
+  if (!may_load())
     return probe.refuse_all(
         Gap::Denied,
         "the kernel lets only CAP_BPF with CAP_PERFMON load the program that lists threads: run ctprof as root, or "
-        "give it both with setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep");
+        "give it both",
+        sdk::by_capabilities("cap_bpf,cap_perfmon"));
   if (error == EPERM || error == EACCES)
     return probe.refuse_all(Gap::Denied,
                             "bpf(2) is closed to this process, as by a container's seccomp profile or by lockdown of the "
                             "kernel: start it outside");
-  if (error == ENOSYS) return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL");
-  probe.refuse_all(Gap::Unsupported, "the kernel does not take the BPF program that lists threads (" +
-                                         std::string(std::strerror(error)) + "); that needs Linux 5.17");
+  if (error == ENOSYS)
+    return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL", sdk::by_kernel("CONFIG_BPF_SYSCALL=y"));
+  probe.refuse_all(Gap::Unsupported,
+                   "the kernel does not take the BPF program that lists threads (" + std::string(std::strerror(error)) +
+                       "); that needs Linux 5.17",
+                   sdk::by_kernel("Linux 5.17 or newer"));
 }
 
 // Null, and all is refused, where there can be no pass.
 Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
   if (const char* why = unsuitable(host)) {
     probe.refuse_all(Gap::Unsupported, why);
+    return nullptr;
+  }
+  if (!has_file(host.sys(), "kernel/btf/vmlinux")) {
+    probe.refuse_all(Gap::Unsupported,
+                     "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it has no CONFIG_DEBUG_INFO_BTF",
+                     sdk::by_kernel("CONFIG_DEBUG_INFO_BTF=y"));
     return nullptr;
   }
   int error = 0;
@@ -99,58 +98,83 @@ record own_record(Program& program) {
   return own;
 }
 
+constexpr std::string_view kNoExtremes = "the kernel keeps no extremes of delays; Linux 6.14 brought them";
+constexpr auto kWithExtremes = sdk::by_kernel("Linux 6.14 or newer");
+
 void probe_waits(const sdk::Probe& probe, const record& own) {
-  if (!has(own, RECORD_HAS_SCHED_INFO)) Waits::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_INFO");
-  if (!has(own, RECORD_HAS_SCHED_INFO_EXTREMES))
-    WaitExtremes::refuse(probe, Gap::Unsupported, "the kernel keeps no extremes of delays; Linux 6.14 brought them");
+  if (!has(own, RECORD_HAS_SCHED_INFO))
+    Waits::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_INFO", sdk::by_kernel("CONFIG_SCHED_INFO=y"));
+  if (!has(own, RECORD_HAS_SCHED_INFO_EXTREMES)) WaitExtremes::refuse(probe, Gap::Unsupported, kNoExtremes, kWithExtremes);
 }
 
 template <class... Groups>
-void refuse_all_of(const sdk::Probe& probe, Gap gap, std::string_view reason) {
-  (Groups::refuse(probe, gap, reason), ...);
+void refuse_all_of(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+  (Groups::refuse(probe, gap, reason, remedy), ...);
 }
 
 void probe_interrupts(const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_IRQ))
     return refuse_all_of<Interrupts, InterruptExtremes>(
-        probe, Gap::Unsupported, "the kernel does not account for interrupts by thread; Linux 6.3 brought it");
+        probe, Gap::Unsupported, "the kernel does not account for interrupts by thread; Linux 6.4 brought it",
+        sdk::by_kernel("Linux 6.4 or newer"));
   if (!has(own, RECORD_HAS_IRQ_TIME))
     refuse_all_of<Interrupts, InterruptExtremes>(
-        probe, Gap::Unsupported, "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take");
+        probe, Gap::Unsupported, "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
+        sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
+}
+
+// The switch came after the kernel: who ran already has no delays.
+void tell_of_older_threads(const sdk::Probe& probe) {
+  const auto tell = [&]<class... Groups>() {
+    (Groups::lacks(probe, "kernel.task_delayacct was switched on at run time, and threads that ran already are not accounted for",
+                   sdk::by_boot("delayacct")),
+     ...);
+  };
+  tell.operator()<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>();
 }
 
 void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
-  const auto refuse = [&](Gap gap, std::string_view reason) {
-    refuse_all_of<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>(probe, gap, reason);
+  const auto refuse = [&](Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+    refuse_all_of<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>(probe, gap, reason, remedy);
   };
-  if (!has(own, RECORD_HAS_DELAYS)) return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT");
+  if (!has(own, RECORD_HAS_DELAYS))
+    return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT", sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
   const auto switched_on = is_switched_on(host, "sys/kernel/task_delayacct");
   if (switched_on && !switched_on.value)
-    return refuse(Gap::SwitchedOff,
-                  "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on");
+    refuse(Gap::SwitchedOff,
+           "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on",
+           sdk::by_command("sysctl -w kernel.task_delayacct=1"));
+  else if (switched_on && !is_on_command_line(host, "delayacct"))
+    tell_of_older_threads(probe);
+  // What the kernel cannot at all, no switch gives.
   if (!has(own, RECORD_HAS_DELAY_EXTREMES))
-    refuse_all_of<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported,
-                                                    "the kernel keeps no extremes of delays; Linux 6.14 brought them");
+    refuse_all_of<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported, kNoExtremes, kWithExtremes);
   if (!has(own, RECORD_HAS_WPCOPY))
-    Copies::refuse(probe, Gap::Unsupported, "the kernel does not account for copies on write; Linux 6.0 brought it");
+    Copies::refuse(probe, Gap::Unsupported, "the kernel does not account for copies on write; Linux 6.0 brought it",
+                   sdk::by_kernel("Linux 6.0 or newer"));
   probe_interrupts(probe, own);
 }
 
 void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_STATISTICS))
-    return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS");
+    return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS",
+                                                         sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
   if (const auto on = is_switched_on(host, "sys/kernel/sched_schedstats"); on && !on.value)
-    return refuse_all_of<Wakeups, Statistics, Forceidle>(
-        probe, Gap::SwitchedOff, "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on");
+    refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::SwitchedOff,
+                                                  "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
+                                                  sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
   if (!has(own, RECORD_HAS_FORCEIDLE))
-    Forceidle::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)");
+    Forceidle::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)",
+                      sdk::by_kernel("CONFIG_SCHED_CORE=y (Linux 5.17 or newer)"));
 }
 
 // Threads are in the charge of a BPF scheduler only while one is loaded; which of them, the structures do not say plainly.
 void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
   sdk::TextFile file;
   const auto state = file.read(host.sys(), "kernel/sched_ext/state");
-  if (!state) return Extensible::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)");
+  if (!state)
+    return Extensible::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
+                              sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
   if (sdk::trimmed(state.value) != "disabled")
     Extensible::refuse(probe, Gap::Unsupported, "a BPF scheduler is loaded; which threads it is in charge of, /proc says");
 }
@@ -160,8 +184,11 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
     Times::refuse(probe, Gap::Unsupported,
                   "the kernel accounts for CPU time in another way than by ticks, and /proc says it better");
   if (!has(own, RECORD_HAS_SLICE))
-    Slice::refuse(probe, Gap::Unsupported, "the kernel's fair scheduler keeps no slice; Linux 6.6 brought it");
-  if (!has(own, RECORD_HAS_IO)) Io::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING");
+    Slice::refuse(probe, Gap::Unsupported, "the kernel's fair scheduler keeps no slice; Linux 6.6 brought it",
+                  sdk::by_kernel("Linux 6.6 or newer"));
+  if (!has(own, RECORD_HAS_IO))
+    Io::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING",
+               sdk::by_kernel("CONFIG_TASK_IO_ACCOUNTING=y"));
   if (const auto online = facts_of(host).online; online.empty() || online.size() > RECORD_CPU_WORDS)
     Affinity::refuse(probe, Gap::Unsupported, "which CPUs are online is not known, or they are more than a record has room for");
   probe_waits(probe, own);
@@ -180,10 +207,12 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.cgroup() < 0) probe.refuse(sdk::kCgroup, Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
 }
 
-void probe_pointers(const sdk::Host& host, const sdk::Probe& probe) {
+bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe) {
   Program* program = program_of(host, probe);
-  if (program && !has(own_record(*program), RECORD_HAS_THREAD_POINTER))
-    probe.refuse_all(Gap::Unsupported, "where this machine's kernel keeps thread pointers is not known");
+  if (!program) return false;
+  if (has(own_record(*program), RECORD_HAS_THREAD_POINTER)) return true;
+  probe.refuse_all(Gap::Unsupported, "where this machine's kernel keeps thread pointers is not known");
+  return false;
 }
 
 Facts facts_of(const sdk::Host& host) {

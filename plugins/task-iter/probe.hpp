@@ -13,8 +13,8 @@
 namespace ctprof::task_iter {
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
-// The same for a source that needs nothing but the pass and thread pointers.
-void probe_pointers(const sdk::Host& host, const sdk::Probe& probe);
+// The same for a source that needs nothing but the pass and thread pointers; whether they are there.
+bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe);
 
 // Online CPUs and the like. How many words a set of CPUs has is the size of `online`.
 Facts facts_of(const sdk::Host& host);

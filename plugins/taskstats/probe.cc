@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "ctprof/files.hpp"
+#include "plugins/shared/capabilities.hpp"
+#include "plugins/shared/command_line.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/gaps.hpp"
 #include "plugins/taskstats/interrupts.hpp"
@@ -24,25 +26,18 @@ sdk::Reading<bool> is_switched_on(const sdk::Host& host) {
   return text ? sdk::Reading<bool>(sdk::trimmed(text.value) != "0") : sdk::Reading<bool>(text.gap);
 }
 
-bool is_on_command_line(const sdk::Host& host, std::string_view wanted) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), "cmdline");
-  std::string_view words = text ? sdk::trimmed(text.value) : std::string_view{};
-  while (!words.empty())
-    if (sdk::take(words, ' ') == wanted) return true;
-  return false;
+void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+  probe.refuse(static_cast<std::uint32_t>(index_of(field)), gap, reason, remedy);
 }
 
-void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reason) {
-  probe.refuse(static_cast<std::uint32_t>(index_of(field)), gap, reason);
-}
-
-void refuse_range(const sdk::Probe& probe, std::size_t first, std::size_t past, Gap gap, std::string_view reason) {
-  for (std::size_t i = first; i < past; ++i) refuse(probe, static_cast<Field>(i), gap, reason);
+void refuse_range(const sdk::Probe& probe, std::size_t first, std::size_t past, Gap gap, std::string_view reason,
+                  const sdk::Remedy& remedy) {
+  for (std::size_t i = first; i < past; ++i) refuse(probe, static_cast<Field>(i), gap, reason, remedy);
 }
 
 void cannot_open(const sdk::Probe& probe, const Refused& refused) {
-  if (refused.error == ENOENT) return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_TASKSTATS");
+  if (refused.error == ENOENT)
+    return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_TASKSTATS", sdk::by_kernel("CONFIG_TASKSTATS=y"));
   probe.refuse_all(gap_of_answer(refused.error), refused.why);
 }
 
@@ -51,8 +46,17 @@ void no_answer(const sdk::Probe& probe, int error) {
     return probe.refuse_all(
         Gap::Denied,
         "the kernel gives taskstats only to CAP_NET_ADMIN in the host's own user namespace: run ctprof as the "
-        "host's root, or give it that capability with setcap");
+        "host's root, or give it that capability",
+        has_capabilities({CAP_NET_ADMIN}) ? sdk::Remedy{} : sdk::by_capabilities("cap_net_admin"));
   probe.refuse_all(gap_of_answer(error), "asking for the taskstats of a thread: " + std::string(std::strerror(error)));
+}
+
+// The first release whose struct is sure to have what came with a version, for those that Linux 5.10 has not yet.
+sdk::Remedy with_version(std::uint16_t version) {
+  if (version <= 11) return sdk::by_kernel("Linux 5.17 or newer");
+  if (version <= 13) return sdk::by_kernel("Linux 6.0 or newer");
+  if (version <= 14) return sdk::by_kernel("Linux 6.4 or newer");
+  return sdk::by_kernel("Linux 6.16 or newer");
 }
 
 void probe_version(const sdk::Probe& probe, const Layout& layout) {
@@ -63,33 +67,51 @@ void probe_version(const sdk::Probe& probe, const Layout& layout) {
     const std::uint16_t brought = since(field);
     refuse(probe, field, Gap::Unsupported,
            here + (layout.version() < brought ? "; the figure came with " + std::to_string(brought)
-                                              : ", but too short for the figure"));
+                                              : ", but too short for the figure"),
+           with_version(brought));
   }
 }
 
 // All that the kernel's delay accounting fills, the cpu's figures too.
-void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason) {
-  refuse_range(probe, 0, kPastKinds, gap, reason);
-  for (const Field field : {Field::CpuRunVirtual, Field::RunDelay, Field::Pcount}) refuse(probe, field, gap, reason);
+void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+  refuse_range(probe, 0, kPastKinds, gap, reason, remedy);
+  for (const Field field : {Field::CpuRunVirtual, Field::RunDelay, Field::Pcount}) refuse(probe, field, gap, reason, remedy);
+}
+
+// The switch came after the kernel: who ran already has no delays, and cannot be told from who waited for nothing.
+void tell_of_older_threads(const sdk::Probe& probe) {
+  for (std::size_t i = kFirstOtherKind; i < kPastKinds; ++i)
+    probe.lacks(
+        static_cast<std::uint32_t>(i),
+        "kernel.task_delayacct was switched on at run time: threads that ran already have zeros, whatever they waited for",
+        sdk::by_boot("delayacct"));
 }
 
 void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool counts_cpu) {
   const auto switched_on = is_switched_on(host);
   if (!counts_cpu && is_on_command_line(host, "nodelayacct"))
-    return refuse_delays(probe, Gap::SwitchedOff, "the kernel was started with nodelayacct; without it delays are accounted");
-  if (!counts_cpu) return refuse_delays(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT");
+    return refuse_delays(probe, Gap::SwitchedOff, "the kernel was started with nodelayacct; without it delays are accounted",
+                         sdk::by_boot("without nodelayacct"));
+  if (!counts_cpu)
+    return refuse_delays(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
+                         sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
   if (switched_on && !switched_on.value)
     refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::SwitchedOff,
-                 "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on");
+                 "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on",
+                 sdk::by_command("sysctl -w kernel.task_delayacct=1"));
+  if (was_switched_on_later(host)) tell_of_older_threads(probe);
 }
 
 void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
   const auto measured = measures_interrupts(host);
   if (measured && measured.value) return;
-  refuse_range(
-      probe, index_of(Field::IrqCount), kPastKinds, Gap::Unsupported,
-      measured ? "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take"
-               : "neither /proc/pressure nor /sys/kernel/btf/vmlinux is there to tell whether the kernel measures interrupts");
+  const auto refuse_irq = [&](std::string_view reason, const sdk::Remedy& remedy) {
+    refuse_range(probe, index_of(Field::IrqCount), kPastKinds, Gap::Unsupported, reason, remedy);
+  };
+  if (measured)
+    return refuse_irq("the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
+                      sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
+  refuse_irq("neither /proc/pressure nor /sys/kernel/btf/vmlinux is there to tell whether the kernel measures interrupts", {});
 }
 
 void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
@@ -99,7 +121,7 @@ void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
   probe_interrupts(host, probe);
   if (!counts(Field::HiwaterVm))
     refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual), Gap::Unsupported,
-                 "the kernel has no CONFIG_TASK_XACCT");
+                 "the kernel has no CONFIG_TASK_XACCT", sdk::by_kernel("CONFIG_TASK_XACCT=y"));
   probe_version(probe, layout);
 }
 
