@@ -39,13 +39,12 @@ std::string no_controller(const sdk::Host& host, const std::string& controller) 
   return lack + "the kernel was built or started without it, or it is not passed on to this namespace";
 }
 
-// Which of the three it is cannot always be told; what is not known to help is no remedy.
-sdk::Remedy with_controller(const sdk::Host& host, const std::string& controller) {
-  if (is_mounted_as_v1(host, controller)) return cgroupfs::unified_boot(host);
+// The word of the command line that keeps the kernel from having the controller; empty where there is none.
+std::string word_that_disables(const sdk::Host& host, std::string_view controller) {
   const std::string disabled = boot_option(host, "cgroup_disable=");
   for (std::string_view rest = disabled; !rest.empty();)
     if (const auto name = sdk::take(rest, ','); name == controller || name == v1_name(controller))
-      return sdk::by_boot("without cgroup_disable");
+      return "cgroup_disable=" + disabled;
   return {};
 }
 
@@ -70,7 +69,11 @@ std::string kernel_for(const ctprof_metric& metric) {
 
 void refuse_controller(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
   const std::string reason = no_controller(host, controller);
-  const sdk::Remedy remedy = with_controller(host, controller);
+  const std::string without = "without " + word_that_disables(host, controller);
+  // Where it is neither mounted as v1 nor disabled, it is not known what would help.
+  const sdk::Remedy remedy = is_mounted_as_v1(host, controller) ? cgroupfs::unified_boot(host)
+                             : without.ends_with(' ')           ? sdk::Remedy{}
+                                                                : sdk::by_boot(without);
   AllFiles::for_each_type([&]<class File>() {
     if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason, remedy);
   });

@@ -1,4 +1,4 @@
-// What would give a host the cgroup v2 hierarchy, or controllers in it that are mounted as v1.
+// What would give a host the cgroup v2 hierarchy, or the controllers in it that are mounted as v1.
 
 #pragma once
 
@@ -8,12 +8,13 @@
 
 namespace ctprof::cgroupfs {
 
-// systemd mounts what its own word says; under another init the kernel can be told to keep v1 from having any controller.
+// systemd mounts what its own word says. Another init mounts what it likes; but where v2 is mounted, the kernel can be told to let v1 have no
+// controller.
 inline sdk::Remedy unified_boot(const sdk::Host& host) {
   sdk::TextFile file;
   const auto init = file.read(host.proc(), "1/comm");
-  const bool systemd = init && sdk::trimmed(init.value) == "systemd";
-  return sdk::by_boot(systemd ? "systemd.unified_cgroup_hierarchy=1" : "cgroup_no_v1=all");
+  if (init && sdk::trimmed(init.value) == "systemd") return sdk::by_boot("systemd.unified_cgroup_hierarchy=1");
+  return init && host.cgroup() >= 0 ? sdk::by_boot("cgroup_no_v1=all") : sdk::Remedy{};
 }
 
 }  // namespace ctprof::cgroupfs
