@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,11 +27,11 @@ constexpr std::size_t kFewNames = 8;
 
 // By ctprof_remedy: in JSON, and before what it is.
 struct Kind {
-  const char* word;
-  const char* phrase;
+  std::string_view word;
+  std::string_view phrase;
 };
 constexpr std::array kKinds{Kind{"none", ""}, Kind{"command", "as root: "}, Kind{"capabilities", "with the capabilities "},
-                            Kind{"boot", "on the kernel's command line: "}, Kind{"kernel", "a kernel with "}};
+                            Kind{"boot", "on the kernel's command line: "}, Kind{"kernel", "another kernel: "}};
 const Kind& kind_of(const Remedy& remedy) { return kKinds[remedy.kind]; }
 
 // A command that can be pasted, and what each of its parts can bring.
@@ -90,7 +91,7 @@ std::string text_of(const Finding& finding, std::size_t width) {
   std::string text = "  " + printable(head + ": " + finding.reason) + "\n";
   if (all <= kFewNames) text += wrapped(finding.metrics, 4, width);
   if (finding.remedy.kind != CTPROF_REMEDY_NONE)
-    text += "    -> " + printable(kind_of(finding.remedy).phrase + finding.remedy.what) + "\n";
+    text += "    -> " + printable(std::string(kind_of(finding.remedy).phrase) + finding.remedy.what) + "\n";
   return text;
 }
 
@@ -101,7 +102,7 @@ std::string text_of(const Gain& gain) {
     if (number > 0) text += (text.empty() ? "" : ", ") + count(number, "metric") + " " + which;
   };
   add(gain.filled.size(), "that nothing fills now");
-  add(gain.fuller.size(), "of more than now");
+  add(gain.fuller.size(), "with fewer gaps");
   add(gain.better.size(), "from a better source");
   return text + " (" + joined(gain.plugins) + ")";
 }

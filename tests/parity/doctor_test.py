@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+"""`ctprof doctor`: what it says to do is done, to the letter, and then what was lacking is there.
+
+A user without rights asks, root runs the setcap that was told, on a copy of the product at a place with blanks and quotes in its name, and
+the user captures again. Switches are left alone here: tests/vm runs those commands, on a kernel of its own.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import file_json
+import harness
+from file_json import Gap
+from json_schema import Validator
+from product_copy import product_copy
+
+PLACE = "it's here"
+NEEDED = ("cap_bpf", "cap_dac_read_search", "cap_net_admin", "cap_perfmon", "cap_sys_ptrace")
+
+
+def ask(program, *words, prefix=()):
+    done = subprocess.run([*prefix, program, "doctor", "--format", "json", *words], capture_output=True, timeout=harness.TIMEOUT, check=False)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr.decode(errors="replace"))
+    return json.loads(done.stdout)
+
+
+def remedies(report, kind):
+    """What is told of that kind anywhere in the report."""
+    findings = [finding for plugin in report["plugins"] for finding in plugin["findings"]]
+    gains = [gain for command in report["commands"] for gain in command["gains"]]
+    return {each["remedy"]["what"] for each in findings + gains if each["remedy"] and each["remedy"]["kind"] == kind}
+
+
+def setcaps(report):
+    return [command["command"] for command in report["commands"] if command["command"].startswith("setcap ")]
+
+
+def capabilities_in(command):
+    return set(command.split()[1].removesuffix("+ep").split(","))
+
+
+def as_root(command):
+    subprocess.run(["sh", "-c", command], check=True)
+
+
+class Told(unittest.TestCase):
+    """To whoever asks, wherever."""
+
+    def test_it_is_as_the_schema_says(self):
+        schema = Validator(json.loads(harness.run("doctor", "--json-schema").stdout))
+        reports = [ask(harness.CTPROF)] + [ask(harness.CTPROF, "--rootfs", harness.fixture(kernel)) for kernel in harness.kernels()]
+        for report in reports:
+            self.assertEqual(schema.problems(report), [])
+        reports[0]["plugins"][0]["fills"] = "many"
+        self.assertNotEqual(schema.problems(reports[0]), [])
+
+    def test_a_recording_gets_no_commands(self):
+        report = ask(harness.CTPROF, "--rootfs", harness.fixture("6.18-schedstats-off"))
+        self.assertFalse(report["live"])
+        self.assertEqual((report["commands"], report["notes"]), ([], []))
+        self.assertEqual(remedies(report, "command"), {"sysctl -w kernel.sched_schedstats=1"})
+        self.assertEqual(remedies(report, "capabilities"), set())
+
+    def test_numbers_agree_with_plugins(self):
+        offers = {plugin["name"]: plugin["offers"] for plugin in json.loads(harness.run("plugins", "--format", "json").stdout)["plugins"]}
+        for plugin in ask(harness.CTPROF)["plugins"]:
+            states = [offer["state"] for offer in offers[plugin["name"]]]
+            second = sum(state.startswith("second to ") for state in states)
+            self.assertEqual(plugin["fills"], states.count("fills"))
+            self.assertEqual(plugin["second"], second)
+            self.assertEqual(plugin["refused"], len(states) - second - states.count("fills"))
+            told = [metric for finding in plugin["findings"] if finding["state"] != "in part" for metric in finding["metrics"]]
+            self.assertEqual(len(told), plugin["refused"])
+
+
+@unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
+class Done(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+        os.mkdir(self.path(PLACE))
+        self.program = product_copy(harness.CTPROF, self.path(PLACE))
+
+    def path(self, *names):
+        return os.path.join(self.scratch.name, *names)
+
+    def ask_as_user(self):
+        return ask(self.program, prefix=harness.USER)
+
+    def capture_as_user(self, name):
+        """What a file has of a sleeping process of root's."""
+        path = self.path(name)
+        with harness.Helper("SLEEPERS") as sleepers:
+            subprocess.run([*harness.USER, self.program, "-q", "capture", "-o", path], check=True, capture_output=True, timeout=harness.TIMEOUT)
+            file = file_json.load(path)
+            self.assertEqual(file.faults(), [])
+            return file.threads[(sleepers.pid, sleepers.pid)] | file.processes[sleepers.pid]
+
+    def setcap_told(self):
+        report = self.ask_as_user()
+        commands = setcaps(report)
+        if not commands:
+            self.skipTest(f"capabilities of a file would come to nothing here: {report['notes']}")
+        self.assertEqual(len(commands), 1, commands)
+        return report, commands[0]
+
+    def test_what_was_denied_is_filled(self):
+        report, command = self.setcap_told()
+        before = self.capture_as_user("before")
+        denied = {name for name, cell in before.items() if cell == Gap("Denied")}
+        self.assertLess({"rchar", "process.smaps_rollup", "cpu_delay_count"}, denied)
+        self.assertLess({"cap_net_admin", "cap_dac_read_search", "cap_sys_ptrace"}, capabilities_in(command))
+        as_root(command)
+        after = self.capture_as_user("after")
+        self.assertEqual({name for name in denied if after[name] == Gap("Denied")}, set())
+        for name in ("rchar", "process.smaps_rollup", "cpu_delay_count"):
+            self.assertNotIsInstance(after[name], Gap, name)
+        told = self.ask_as_user()
+        self.assertEqual((remedies(told, "capabilities"), setcaps(told)), (set(), []))
+        self.assertNotIn("Denied", {finding["state"] for plugin in told["plugins"] for finding in plugin["findings"]})
+        self.assertNotEqual(remedies(report, "capabilities"), set())
+
+    def test_what_the_file_has_is_named_again(self):
+        as_root(f"setcap cap_net_admin,cap_wake_alarm+ep {json.dumps(self.program)}")
+        report, command = self.setcap_told()
+        self.assertNotIn("cap_net_admin", {name for what in remedies(report, "capabilities") for name in what.split(",")})
+        self.assertLess({"cap_net_admin", "cap_wake_alarm", "cap_sys_ptrace"}, capabilities_in(command))
+        as_root(command)
+        self.assertEqual(setcaps(self.ask_as_user()), [])
+
+    def test_what_is_out_of_reach_is_left_out(self):
+        """A file with capabilities beyond the bounding set could not be executed at all."""
+        bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]
+        report = ask(self.program, prefix=bounded)
+        self.assertEqual([name for command in setcaps(report) for name in capabilities_in(command) if name == "cap_sys_ptrace"], [])
+        self.assertTrue(any(note.startswith("cap_sys_ptrace: not to be had") for note in report["notes"]), report["notes"])
+        for command in setcaps(report):
+            as_root(command)
+        ask(self.program, prefix=bounded)
+
+    def test_processes_that_proc_hides(self):
+        """The first process of the namespace is a shell of root's."""
+        options = ["-pf", "--mount"]
+        harness.needs_namespaces(self, options)
+        hidden = ["unshare", *options, "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && "$0" "$@"; exit $?', *harness.USER]
+        told = [finding for plugin in ask(self.program, prefix=hidden)["plugins"] for finding in plugin["findings"]]
+        lacks = [finding["remedy"] for finding in told if "hidepid" in finding["reason"]]
+        self.assertEqual(lacks, [{"kind": "capabilities", "what": "cap_sys_ptrace"}])
+        as_root(f"setcap cap_sys_ptrace+ep {json.dumps(self.program)}")
+        self.assertNotIn("hidepid", json.dumps(ask(self.program, prefix=hidden)))
+
+    def test_where_it_would_come_to_nothing_it_is_not_told(self):
+        report = ask(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
+        self.assertEqual(setcaps(report), [])
+        self.assertIn("no_new_privs", " ".join(report["notes"]))
+        os.chown(os.path.join(self.path(PLACE), "plugins"), 1000, 1000)
+        report = self.ask_as_user()
+        self.assertEqual(setcaps(report), [])
+        self.assertIn("root's alone", " ".join(report["notes"]))
+
+
+if __name__ == "__main__":
+    harness.main()
