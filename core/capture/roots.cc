@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/capture/walk.hpp"
+#include "core/registry/loader.hpp"
 
 namespace ctprof {
 namespace {
@@ -64,6 +65,8 @@ void look_for_cgroup2(const std::string& rootfs, Roots& roots) {
 }  // namespace
 
 Result<Roots> open_roots(const std::string& rootfs) {
+  if (!rootfs.empty() && runs_privileged())
+    return Error{"--rootfs: a ctprof that has capabilities from its file reads no tree that somebody else made; use one without"};
   std::string prefix = rootfs;
   while (prefix.ends_with('/')) prefix.pop_back();
   Roots roots;

@@ -29,7 +29,8 @@ struct Roots {
   ctprof_host host() const;
 };
 
-// Fails where there is no readable proc directory under `rootfs`.
+// Fails where there is no readable proc directory under `rootfs`. Under privileges from our file there is no `rootfs` at all: links in a tree
+// that its user made would lead to what only the privileges can read.
 Result<Roots> open_roots(const std::string& rootfs);
 
 }  // namespace ctprof

@@ -134,6 +134,14 @@ class Done(unittest.TestCase):
         as_root(command)
         self.assertEqual(setcaps(self.ask_as_user()), [])
 
+    def test_with_capabilities_it_reads_nobodys_tree(self):
+        """A link in a tree of one's own would show any file of the host."""
+        _, command = self.setcap_told()
+        as_root(command)
+        done = subprocess.run([*harness.USER, self.program, "--rootfs", harness.fixture("6.12"), "doctor"], capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"--rootfs", done.stderr)
+
     def test_what_is_out_of_reach_is_left_out(self):
         """A file with capabilities beyond the bounding set could not be executed at all."""
         bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]
