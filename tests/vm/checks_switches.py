@@ -137,7 +137,27 @@ def switched_on_later(left):
     return wrong if "task_delayacct" in left.said("later-files") else [*wrong, f"no note on older threads: {left.said('later-files')}"]
 
 
-BARE_CHECKS = {"nothing switched on": bare, "no interrupt times without pressure": interrupts, "delayacct switched on later": switched_on_later}
+def of_cgroup(left, capture, path, names):
+    row = left.file(capture).cgroups_by_path()[path]
+    return {row[name].name if isinstance(row[name], Gap) else "value" for name in names}
+
+
+def treated(left):
+    """doctor told root three kinds of commands; they ran, changed what they were told for, and are not told again."""
+    wanted = ["sysctl -w kernel.sched_schedstats=1", "sysctl -w kernel.task_delayacct=1", "echo +memory >'/sys/fs/cgroup/cgroup.subtree_control'"]
+    wrong = [f"not told: {command}" for command in wanted if command not in left.text("doctor.before").splitlines()]
+    wrong += [f"still told: {line}" for line in left.text("doctor.after").splitlines() if "-> as root" in line]
+    wrong += ["the commands failed"] if "failed" in left.notes else []
+    switched = [*schedstats(left), *delays(left)]
+    wrong += all_are(left, "untreated", "thread", switched, "SwitchedOff") + all_are(left, "treated", "thread", schedstats(left), "value")
+    wrong += ["delays are still off"] if Gap("SwitchedOff") in [row[name] for row in left.file("treated").threads.values() for name in delays(left)] else []
+    memory = ["cgroup.memory.current", "cgroup.memory.max"]
+    found = [of_cgroup(left, capture, b"/below", memory) for capture in ("untreated", "treated")]
+    return wrong if found == [{"SwitchedOff"}, {"value"}] else [*wrong, f"memory of a cgroup was and is {found}"]
+
+
+BARE_CHECKS = {"nothing switched on": bare, "no interrupt times without pressure": interrupts, "delayacct switched on later": switched_on_later,
+               "what doctor told was done": treated}
 
 CHECKS = {"schedstats off and on": schedstats_off, "delayacct off and on": delayacct_off, "a user without rights": without_rights,
           "a user with one capability": with_one_capability, "yama 0 to 2": yama, "pressure off for a cgroup": pressure_off,
