@@ -168,10 +168,11 @@ class Refused(Plugins):
     def test_plugins_tells_of_each(self):
         for name, words in {**REFUSED, **METRIC_REFUSED}.items():
             with self.subTest(name):
-                done = harness.run("--plugin-path", str(self.place(name)), "plugins")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertIn(f"{name}.so", done.stdout + done.stderr)
-                self.assertIn(words, " ".join((done.stdout + done.stderr).split()))
+                for verb in ("plugins", "doctor"):
+                    done = harness.run("--plugin-path", str(self.place(name)), verb)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn(f"{name}.so", done.stdout + done.stderr)
+                    self.assertIn(words, " ".join((done.stdout + done.stderr).split()))
 
 
 class Fails(Plugins):
@@ -270,6 +271,12 @@ class Kept(Plugins):
         shown = [row for row in json.loads(done.stdout)["rows"] if row["metric"] == "frozen_number"]
         self.assertEqual(sum(row["value"] for row in shown), sum(tid for _, tid in file.threads))
         self.assertIn("frozen_odd_part", {row["metric"] for row in json.loads(done.stdout)["rows"]})
+
+    def test_doctor_knows_it_and_has_no_remedy_for_it(self):
+        done = harness.run("--plugin-path", str(self.place("frozen")), "--rootfs", harness.fixture(KERNEL), "doctor", "--format", "json")
+        plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "frozen")
+        self.assertEqual((plugin["refused"], plugin["findings"]), (0, []))
+        self.assertGreater(plugin["fills"], 0)
 
     def test_every_plugin_adds_up(self):
         """Ours, the examples and the frozen one, on each recorded tree and on this host."""
