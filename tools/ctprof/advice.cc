@@ -1,0 +1,33 @@
+#include "tools/ctprof/advice.hpp"
+
+#include <set>
+#include <utility>
+
+#include "tools/ctprof/setcap.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+void add_setcap(Advice& advice) {
+  Command command;
+  std::set<std::string> wanted;
+  for (const Gain& gain : advice.gains)
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES) wanted.insert(gain.remedy.what), command.gains.push_back(gain);
+  Setcap setcap = setcap_for(wanted);
+  advice.notes = std::move(setcap.notes);
+  command.text = std::move(setcap.command);
+  if (!command.text.empty()) advice.commands.push_back(std::move(command));
+}
+
+}  // namespace
+
+Advice advice_on(const Registry& registry, bool live) {
+  Advice advice{.live = live, .diagnoses = diagnose(registry), .gains = gains(registry), .commands = {}, .notes = {}};
+  if (!live) return advice;
+  add_setcap(advice);
+  for (const Gain& gain : advice.gains)
+    if (gain.remedy.kind == CTPROF_REMEDY_COMMAND) advice.commands.push_back({gain.remedy.what, {gain}});
+  return advice;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,104 @@
+// Advice as JSON.
+
+#include <array>
+#include <string_view>
+
+#include "core/file/json_out.hpp"
+#include "tools/ctprof/advice.hpp"
+#include "tools/ctprof/text.hpp"
+#include "tools/ctprof/verdicts.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+// By ctprof_remedy.
+constexpr std::array<std::string_view, 5> kKinds{"none", "command", "capabilities", "boot", "kernel"};
+
+void put_count(JsonOut& out, std::string_view key, std::size_t number) {
+  out.key(key);
+  out.number(std::uint64_t{number});
+  out.put(',');
+}
+
+template <class Names>
+void put_names(JsonOut& out, std::string_view key, const Names& names) {
+  out.key(key);
+  out.put('[');
+  for (const std::string& name : names) {
+    out.text(name);
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+// "key":[{...},...], with `put` for what is in each object's braces.
+template <class Items, class Put>
+void put_objects(JsonOut& out, std::string_view key, const Items& items, Put put) {
+  out.key(key);
+  out.put('[');
+  for (const auto& item : items) {
+    out.put('{');
+    put(item);
+    out.close('}');
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+void put_remedy(JsonOut& out, const Remedy& remedy) {
+  out.key("remedy");
+  if (remedy.kind == CTPROF_REMEDY_NONE) return out.raw("null,");
+  out.put('{');
+  put_member(out, "kind", kKinds[remedy.kind]);
+  put_member(out, "what", remedy.what);
+  out.close('}');
+  out.put(',');
+}
+
+void put_finding(JsonOut& out, const Finding& finding) {
+  put_member(out, "state", finding.state);
+  put_member(out, "reason", finding.reason);
+  put_remedy(out, finding.remedy);
+  put_count(out, "unfilled", finding.unfilled);
+  put_names(out, "metrics", finding.metrics);
+}
+
+void put_diagnosis(JsonOut& out, const Diagnosis& diagnosis) {
+  put_member(out, "name", diagnosis.plugin->name);
+  put_count(out, "fills", diagnosis.fills);
+  put_count(out, "second", diagnosis.second);
+  put_count(out, "refused", diagnosis.refused);
+  put_objects(out, "findings", diagnosis.findings, [&](const Finding& finding) { put_finding(out, finding); });
+}
+
+void put_gain(JsonOut& out, const Gain& gain) {
+  put_remedy(out, gain.remedy);
+  put_names(out, "plugins", gain.plugins);
+  put_names(out, "filled", gain.filled);
+  put_names(out, "fuller", gain.fuller);
+  put_names(out, "better", gain.better);
+}
+
+void put_command(JsonOut& out, const Command& command) {
+  put_member(out, "command", command.text);
+  put_objects(out, "gains", command.gains, [&](const Gain& gain) { put_gain(out, gain); });
+}
+
+}  // namespace
+
+std::string json_of(const Advice& advice, const Registry& registry) {
+  JsonOut out;
+  out.raw("{\"schema\":1,\"live\":");
+  out.boolean(advice.live);
+  out.put(',');
+  put_objects(out, "plugins", advice.diagnoses, [&](const Diagnosis& diagnosis) { put_diagnosis(out, diagnosis); });
+  put_refused(out, registry);
+  put_objects(out, "commands", advice.commands, [&](const Command& command) { put_command(out, command); });
+  put_names(out, "notes", advice.notes);
+  out.close('}');
+  return json_line(out.view());
+}
+
+}  // namespace ctprof::cli
