@@ -82,5 +82,6 @@ def make(cache, build, programs):
     if os.path.exists(log):
         os.unlink(log)
     configure(root, build, log)
+    run(log, "ninja", "-C", build, "build.ninja")  # tests may have come since it was configured
     run(log, "ninja", "-C", build, "product", *programs, *units.to_build(build))
     return Tree(root, LIBRARIES, build)
