@@ -52,8 +52,8 @@ std::string times_in_words(const Outcome& outcome) {
 std::string line(const Outcome& outcome) {
   const Snapshot& snapshot = outcome.snapshot;
   return count(snapshot.threads().rows, "thread") + " of " + count(snapshot.table(Entity::Process).rows, "process", "processes") +
-         ", " + count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " +
-         times_in_words(outcome) + "; " + printable(outcome.file) + ", " + size_in_words(outcome.written.file_bytes) + "\n";
+         ", " + count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " + times_in_words(outcome) +
+         "; " + printable(outcome.file) + ", " + size_in_words(outcome.written.file_bytes) + "\n";
 }
 
 std::string json_of(const Outcome& outcome) {
