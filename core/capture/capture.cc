@@ -32,6 +32,7 @@ class Capture {
         options_(options),
         workers_(options.jobs > 0 ? options.jobs : spare_workers()) {}
 
+  // Check `failed_lister` before anything else.
   Result<Snapshot> run() {
     const std::uint64_t cpu_before = cpu_time_ns();
     snapshot_.meta = begin_meta(roots_, options_.hostname);
@@ -39,6 +40,10 @@ class Capture {
     open_sources();
     ThreadPass pass{roots_, snapshot_, options_.pids, workers_, snapshot_.meta.start.monotonic_ns, sources_};
     if (auto read = pass.run(); !read) return read.error();
+    if (pass.failed_lister) {
+      failed_lister_ = {&pass.failed_lister->source(), pass.failed_lister->finish()};
+      return std::move(snapshot_);
+    }
     add_process_rows(snapshot_);
     add_cgroup_rows(snapshot_);
     add_host_row(snapshot_);
@@ -46,6 +51,13 @@ class Capture {
     finish(cpu_before);
     return std::move(snapshot_);
   }
+
+  // The source that was to list the threads and gave up, so that the snapshot is void; null, as a rule.
+  struct FailedLister {
+    const SourceTable* source = nullptr;
+    SourceCost cost;
+  };
+  const FailedLister& failed_lister() const { return failed_lister_; }
 
  private:
   void open_sources() {
@@ -89,6 +101,7 @@ class Capture {
   unsigned workers_;
   Snapshot snapshot_;
   std::deque<SourceRun> sources_;
+  FailedLister failed_lister_;
 };
 
 // Whether each process is there, and is a process and not one thread of another.
@@ -112,10 +125,22 @@ Result<Snapshot> capture(Registry& registry, const CaptureOptions& options, std:
   if (!roots) return roots.error();
   if (auto there = check_pids(*roots, options.pids); !there) return there.error();
   registry.probe(roots->host());
-  const auto plan = make_plan(registry, options.metrics);
-  if (!plan) return plan.error();
-  if (refused) *refused = plan->refused;
-  return Capture(registry, *roots, *plan, options).run();
+  Lost lost;
+  std::vector<SourceCost> costs;
+  for (;;) {
+    const auto plan = make_plan(registry, options.metrics, lost);
+    if (!plan) return plan.error();
+    if (refused) *refused = plan->refused;
+    Capture capture(registry, *roots, *plan, options);
+    auto snapshot = capture.run();
+    if (const auto& [source, cost] = capture.failed_lister(); source) {
+      lost[source] = cost.failed;
+      costs.push_back(cost);
+      continue;
+    }
+    if (snapshot) snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
+    return snapshot;
+  }
 }
 
 Result<Snapshot> capture_pid(Registry& registry, std::uint64_t pid, CaptureOptions options) {

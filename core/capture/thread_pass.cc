@@ -57,16 +57,25 @@ std::size_t pieces(std::size_t items, std::size_t size) { return (items + size -
 
 Result<void> ThreadPass::run() {
   workers = workers_within_file_limit(workers);
-  if (!list_by_source()) {
-    const auto listed = list_threads();
-    if (!listed) return listed.error();
-    snapshot.meta.rows_listed = listed->size();
-    read_runs(*listed);
-  } else {
-    snapshot.meta.rows_listed = snapshot.threads().rows;
+  const auto lister =
+      std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) { return run.stage() == CTPROF_STAGE_LIST; });
+  if (lister == sources.end()) {
+    if (auto walked = walk(); !walked) return walked;
+  } else if (list_by(*lister)) {
     collect_listed();
+  } else {
+    failed_lister = &*lister;
+    return {};
   }
   name_processes();
+  return {};
+}
+
+Result<void> ThreadPass::walk() {
+  const auto listed = list_threads();
+  if (!listed) return listed.error();
+  snapshot.meta.rows_listed = listed->size();
+  read_runs(*listed);
   return {};
 }
 
@@ -131,20 +140,13 @@ void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
   table.rows = rows;
 }
 
-bool ThreadPass::list_by_source() {
-  const auto lister =
-      std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) { return run.stage() == CTPROF_STAGE_LIST; });
-  if (lister == sources.end()) return false;
+bool ThreadPass::list_by(SourceRun& lister) {
   Table& table = snapshot.threads();
   const std::uint64_t start = now_ns() - clock_start;
   if (pids.empty())
     for (Column& column : table.columns) column.reserve(threads_of_host(roots) + CTPROF_MAX_ROWS);
-  if (!lister->list(pids, snapshot.read_at)) {
-    table.rows = 0;
-    snapshot.read_at.clear();
-    for (Column& column : table.columns) column.resize(0, Gap::Untouched);
-    return false;
-  }
+  if (!lister.list(pids, snapshot.read_at)) return false;
+  snapshot.meta.rows_listed = table.rows;
   snapshot.meta.skew_ns = skew(start, snapshot.read_at);
   std::vector<std::uint32_t> order(table.rows);
   std::iota(order.begin(), order.end(), 0u);

@@ -3,8 +3,8 @@
 // Threads are listed by name first, then read in runs of a few dozen: identity, then every source, while the run's directories are open. Runs
 // are shared by the workers. Threads that went away before anything could be read leave no row; they are counted.
 //
-// If a source of the list stage was planned, it lists instead, and the sources of the thread stage follow; should it fail midway, its rows
-// are discarded and /proc is walked.
+// If a source of the list stage was planned, it lists instead, and the sources of the thread stage follow. Should it fail, nothing of the
+// pass is of use: it is to be made again by a plan without that source.
 
 #pragma once
 
@@ -30,10 +30,12 @@ struct ThreadPass {
 
   // Fills the thread table, in (tgid, tid) order, without a hidden column.
   Result<void> run();
+  SourceRun* failed_lister = nullptr;  // set by `run`
 
  private:
   Result<std::vector<ThreadId>> list_threads();
-  bool list_by_source();
+  Result<void> walk();
+  bool list_by(SourceRun& lister);
   void read_runs(const std::vector<ThreadId>& listed);
   void collect_listed();
   void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);

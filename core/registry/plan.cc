@@ -1,7 +1,6 @@
 #include "core/registry/plan.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/base/nearest.hpp"
@@ -22,7 +21,9 @@ bool is_identity(std::string_view column) {
 // Working state: offers still in play, and the sources that fell out.
 class Planner {
  public:
-  explicit Planner(const Registry& registry) : registry_(&registry) {}
+  Planner(const Registry& registry, const Lost& lost) : registry_(&registry), why_out_(lost) {
+    for (const auto& [source, why] : lost) out_.insert(source);
+  }
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
     if (auto known = want(names); !known) return known.error();
@@ -175,14 +176,14 @@ class Planner {
   const Registry* registry_;
   Wanted wanted_;
   std::set<const SourceTable*> out_;
-  std::map<const SourceTable*, std::string> why_out_;
+  Lost why_out_;
   Plan plan_;
 };
 
 }  // namespace
 
-Result<Plan> make_plan(const Registry& registry, const std::optional<std::vector<std::string>>& wanted) {
-  return Planner(registry).plan(wanted);
+Result<Plan> make_plan(const Registry& registry, const std::optional<std::vector<std::string>>& wanted, const Lost& lost) {
+  return Planner(registry, lost).plan(wanted);
 }
 
 }  // namespace ctprof

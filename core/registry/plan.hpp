@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,10 @@ struct Plan {
   std::vector<Refusal> refused;  // sources that could not be ordered or fed
 };
 
+// Sources that were tried and gave up, and what they said.
+using Lost = std::map<const SourceTable*, std::string>;
+
 // `wanted`: names of metrics or derived metrics; none: all that is not hidden. The error names what is unknown.
-Result<Plan> make_plan(const Registry& registry, const std::optional<std::vector<std::string>>& wanted);
+Result<Plan> make_plan(const Registry& registry, const std::optional<std::vector<std::string>>& wanted, const Lost& lost = {});
 
 }  // namespace ctprof

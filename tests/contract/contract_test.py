@@ -205,6 +205,8 @@ class Fails(Plugins):
                 done, file = self.captured_with(name)
                 self.assert_one_line(name, done.stderr, words)
                 self.assert_others_kept(file, f"{name}_")
+                if name.startswith("lister_"):
+                    self.assertEqual({row[f"{name}_value"] for row in file.threads.values()}, {FAILED})
 
     def test_both_halves_of_a_circle_are_told(self):
         done, file = self.captured_with("circle")

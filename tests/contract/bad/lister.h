@@ -1,5 +1,5 @@
 /* A source of the list stage whose LIST is told apart by the files that include this: it offers what a lister must, at a rank above
- * the core's own. */
+ * the core's own, and a figure besides. */
 #include <stddef.h>
 #include <string.h>
 
@@ -11,15 +11,17 @@ static inline int32_t open_nothing(const struct ctprof_host* host, void** worker
 }
 static inline void close_nothing(void* worker) { (void)worker; }
 
+enum { COMM = 3 }; /* its place among the offers */
+
 /* Threads that no host has. */
 static inline void fill_rows(struct ctprof_batch* batch, uint32_t rows) {
   for (uint32_t row = 0; row < rows; ++row) {
-    for (int offer = 0; offer < 3; ++offer)
-      if (batch->cells[offer].values) {
+    for (int offer = 0; offer < 5; ++offer)
+      if (offer != COMM && batch->cells[offer].values) {
         ((uint64_t*)batch->cells[offer].values)[row] = 4000000 + row;
         batch->cells[offer].gaps[row] = CTPROF_VALUE;
       }
-    batch->put_text(batch->core, 3, row, "phantom", 7);
+    batch->put_text(batch->core, COMM, row, "phantom", 7);
   }
 }
 
@@ -31,7 +33,10 @@ static int32_t list(void* worker, struct ctprof_listing* listing);
 static const struct ctprof_metric kTgid = KEY("tgid", "IdU32", CTPROF_U64, "none"), kTid = KEY("tid", "IdU32", CTPROF_U64, "none");
 static const struct ctprof_metric kStart = KEY("start_time_clock_ticks", "IdU64", CTPROF_U64, "ticks");
 static const struct ctprof_metric kComm = KEY("comm", "IdText", CTPROF_STRING, "text");
-static const struct ctprof_offer kOffers[] = {{&kTgid, 90, 0}, {&kTid, 90, 0}, {&kStart, 90, 0}, {&kComm, 90, 0}};
+static const struct ctprof_metric kValue = {
+  .size = sizeof(struct ctprof_metric), .storage = CTPROF_U64, .name = NAME "_value", .newtype = "MonotonicCount", .rule = "SumCount",
+  .description = "For tests."};
+static const struct ctprof_offer kOffers[] = {{&kTgid, 90, 0}, {&kTid, 90, 0}, {&kStart, 90, 0}, {&kComm, 90, 0}, {&kValue, 90, 0}};
 static const struct ctprof_source kSources[] = {{
   .size = sizeof(struct ctprof_source), .stage = CTPROF_STAGE_LIST, .name = NAME, .offers = CTPROF_ARRAY_OF(kOffers),
   .open_worker = open_nothing, .list = list, .close_worker = close_nothing}};
