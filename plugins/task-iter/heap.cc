@@ -29,7 +29,7 @@ jemalloc::HeapReader::Known Heap::look_at(const sdk::Thread& thread, const sdk::
   const auto state = batch.input<ctprof_text>(kState).at(thread.row);
   jemalloc::ThreadImage image;
   image.state = state && state.value.size > 0 && is_ended(state.value.data[0]) ? 'Z' : 'S';
-  image.kernel_thread = !pointer;
+  image.kernel_thread = pointer.gap == Gap::NotApplicable;
   image.code_start = number(kCodeStart).value;
   image.code_end = number(kCodeEnd).value;
   image.stack = number(kStackStart).value;

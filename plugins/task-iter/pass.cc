@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -12,8 +13,8 @@
 namespace ctprof::task_iter {
 namespace {
 
-// The kernel fills at most 32 KiB a read.
-constexpr std::size_t kBuffer = 64 * 1024;
+// At most so much is asked for at a time: whole records, for the kernel cuts off what does not fit. It has eight pages ready.
+constexpr std::size_t kBuffer = 32 * 1024;
 
 [[noreturn]] void fail(const std::string& deed) { throw std::runtime_error(deed + ": " + std::strerror(errno)); }
 
@@ -33,8 +34,8 @@ Program::~Program() { task_iter_skeleton_unload(skeleton_); }
 Pass::Pass(Program& program, const Wanted& wanted)
     : turn_(program.turn_),
       record_size_(record_size(wanted.cpu_words)),
-      records_(task_iter_skeleton_begin(program.skeleton_, wanted.tgid, wanted.cpu_words)),
-      buffer_(kBuffer) {
+      buffer_(std::max(kBuffer / record_size_, std::size_t{1}) * record_size_),
+      records_(task_iter_skeleton_begin(program.skeleton_, wanted.tgid, wanted.cpu_words)) {
   if (!records_) fail("starting a pass over the threads by BPF");
 }
 

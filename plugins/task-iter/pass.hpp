@@ -58,8 +58,8 @@ class Pass {
  private:
   std::lock_guard<std::mutex> turn_;
   std::size_t record_size_;
-  sdk::Fd records_;
   std::vector<std::byte> buffer_;
+  sdk::Fd records_;
 };
 
 }  // namespace ctprof::task_iter

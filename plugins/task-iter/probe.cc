@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -52,24 +53,33 @@ const char* unsuitable(const sdk::Host& host) {
 // What loading and attaching ask for. True too when it cannot be found out.
 bool may_load() { return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true); }
 
+bool is_locked_down(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.sys(), "kernel/security/lockdown");
+  return text && text.value.find("[confidentiality]") != std::string_view::npos;
+}
+
 // Some of the kernel's answers to too little privilege are the words for a program that it does not understand.
-void cannot_load(const sdk::Probe& probe, int error) {
+void cannot_load(const sdk::Host& host, const sdk::Probe& probe, int error) {
   if (!may_load())
     return probe.refuse_all(
         Gap::Denied,
         "the kernel lets only CAP_BPF with CAP_PERFMON load the program that lists threads: run ctprof as root, or "
         "give it both",
         sdk::by_capabilities("cap_bpf,cap_perfmon"));
-  if (error == EPERM || error == EACCES)
+  if (is_locked_down(host))
+    return probe.refuse_all(Gap::Denied, "the kernel is locked down (confidentiality): no BPF program may read its memory",
+                            sdk::by_boot("without lockdown=confidentiality"));
+  if (error == EPERM)
     return probe.refuse_all(Gap::Denied,
-                            "bpf(2) is closed to this process, as by a container's seccomp profile or by lockdown of the "
-                            "kernel: start it outside");
+                            "bpf(2) is closed to this process, as by a container's seccomp profile: start ctprof outside of it");
   if (error == ENOSYS)
     return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL", sdk::by_kernel("CONFIG_BPF_SYSCALL=y"));
-  probe.refuse_all(Gap::Unsupported,
-                   "the kernel does not take the BPF program that lists threads (" + std::string(std::strerror(error)) +
-                       "); that needs Linux 5.17",
-                   sdk::by_kernel("Linux 5.17 or newer"));
+  const std::string said = "the BPF program that lists threads (" + std::string(std::strerror(error)) + ")";
+  if (error == EINVAL || error == E2BIG)
+    return probe.refuse_all(Gap::Unsupported, "the kernel does not take " + said + "; Linux 5.17 was the first that does",
+                            sdk::by_kernel("Linux 5.17 or newer"));
+  probe.refuse_all(Gap::SourceFailed, "the kernel could not load " + said);
 }
 
 // Null, and all is refused, where there can be no pass.
@@ -86,7 +96,7 @@ Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
   }
   int error = 0;
   Program* program = Program::loaded(error);
-  if (!program) cannot_load(probe, error);
+  if (!program) cannot_load(host, probe, error);
   return program;
 }
 
@@ -95,7 +105,15 @@ record own_record(Program& program) {
   record own{};
   Pass pass(program, {.tgid = static_cast<std::uint32_t>(::getpid()), .cpu_words = 0});
   for (auto records = pass.read(); !records.empty(); records = pass.read()) std::memcpy(&own, records.data(), RECORD_FIXED);
+  if (own.tid == 0) throw std::runtime_error("a pass over the threads by BPF did not meet ctprof itself");
   return own;
+}
+
+// Whether the kernel counts the time of some CPUs as it passes, not by ticks.
+bool has_tickless_cpus(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.sys(), "devices/system/cpu/nohz_full");
+  return text && text.value.find_first_of("0123456789") != std::string_view::npos;
 }
 
 constexpr std::string_view kNoExtremes = "the kernel keeps no extremes of delays; Linux 6.14 brought them";
@@ -180,7 +198,7 @@ void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
-  if (!has(own, RECORD_HAS_PREV_CPUTIME))
+  if (!has(own, RECORD_HAS_PREV_CPUTIME) || has_tickless_cpus(host))
     Times::refuse(probe, Gap::Unsupported,
                   "the kernel accounts for CPU time in another way than by ticks, and /proc says it better");
   if (!has(own, RECORD_HAS_SLICE))

@@ -14,16 +14,16 @@ struct task_iter_skeleton* task_iter_skeleton_load(int* error) {
     return NULL;
   }
   int status = task_iter__load(program);
-  if (status == 0) status = task_iter__attach(program);
-  if (status >= 0) return (struct task_iter_skeleton*)program;
   *error = -status;
+  if (status == 0 && (status = task_iter__attach(program)) < 0) *error = errno;
+  if (status >= 0) return (struct task_iter_skeleton*)program;
   task_iter__destroy(program);
   return NULL;
 }
 
 void task_iter_skeleton_unload(struct task_iter_skeleton* skeleton) { task_iter__destroy((struct task_iter*)skeleton); }
 
-/* A link whose passes visit the threads of one process alone. Kernels before 6.1 go by all: the program passes over the others. */
+/* A link whose passes visit the threads of one process alone. Kernels before 6.1 cannot be told so, and say E2BIG or EINVAL. */
 static int link_to_process(int program, unsigned int tgid) {
   union bpf_iter_link_info which;
   union bpf_attr attributes;
@@ -51,6 +51,8 @@ int task_iter_skeleton_begin(struct task_iter_skeleton* skeleton, unsigned int o
   program->bss->last_tgid = 0;
   if (only_tgid == 0) return open_pass(program->links.copy_task_fd);
   int link = link_to_process(program->progs.copy_task.prog_fd, only_tgid);
+  if (link < 0 && (errno == E2BIG || errno == EINVAL))
+    return open_pass(program->links.copy_task_fd); /* which passes over the others */
   if (link < 0) return link;
   int pass = open_pass(link);
   int error = errno;

@@ -123,13 +123,13 @@ static __u64 resident(struct mm_struct* mm) {
          pages(BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count));
 }
 
-static void copy_memory(struct task_struct* task) {
+static struct mm_struct* memory_of(struct task_struct* task) {
   struct mm_struct* mm = 0;
   bpf_core_read(&mm, sizeof mm, &task->mm);
-  if (!mm || (task->flags & kKernelThread)) return; /* a kernel thread's is borrowed */
-  record.of |= RECORD_OF_MEMORY;
-  if ((__u32)task->tgid == last_tgid && mm == last_memory) return;
-  last_memory = mm;
+  return mm;
+}
+
+static void copy_figures(struct mm_struct* mm) {
   record.hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
   record.hiwater_vm = BPF_CORE_READ(mm, hiwater_vm);
   record.total_vm = BPF_CORE_READ(mm, total_vm);
@@ -137,6 +137,23 @@ static void copy_memory(struct task_struct* task) {
   record.start_code = BPF_CORE_READ(mm, start_code);
   record.end_code = BPF_CORE_READ(mm, end_code);
   record.start_stack = BPF_CORE_READ(mm, start_stack);
+}
+
+/* Nothing keeps an address space from going while it is read, and its memory from being another's: a thread that exits or runs another program
+ * lets go of the pointer before that, so figures are good if it still stands there behind them. */
+static void copy_memory(struct task_struct* task) {
+  if (task->flags & kKernelThread) return; /* its address space is borrowed */
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    struct mm_struct* mm = memory_of(task);
+    if (!mm) return;
+    const int is_copied = (__u32)task->tgid == last_tgid && mm == last_memory;
+    if (!is_copied) copy_figures(mm);
+    if (memory_of(task) != mm) continue;
+    last_memory = mm;
+    record.of |= RECORD_OF_MEMORY;
+    return;
+  }
+  last_memory = 0;
 }
 
 /* As it was saved when the thread last left a CPU: it is set once in a thread's life. */

@@ -26,12 +26,17 @@ THREADS = 41  # of the sleepers
 
 
 def why_not():
-    """Why task-iter cannot list here, or None."""
+    """Why task-iter cannot list here, or None where it must."""
     said = harness.run(*ITER, "plugins").stdout
-    if "fills 0 of" not in said and "task-iter" in said:
-        return None
-    refusal = re.search(r"^  (Denied|Unsupported): (.*)$", said, re.M)
-    return refusal[2] if refusal else "the plugin task-iter was not built"
+    if "task-iter" not in said:
+        return "the plugin task-iter was not built"
+    denied = re.search(r"^  Denied: (.*)$", said, re.M)
+    if denied and "fills 0 of" in said:
+        return denied[1]
+    if not os.path.exists("/sys/kernel/btf/vmlinux"):
+        return "the kernel does not describe its structures (BTF)"
+    release = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
+    return "the kernel is older than Linux 5.17" if release < (5, 17) else None
 
 
 REFUSED = why_not()
@@ -167,6 +172,61 @@ class Switches(OfTaskIter):
             self.assertEqual(ours.threads[old.pid, old.pid][name], Gap("PredatesSwitch"), name)
             self.assertIsInstance(ours.threads[young.pid, young.pid][name], int, name)
         self.assertIsInstance(ours.threads[old.pid, old.pid]["cpu_delay_count"], int)
+
+
+class Faults(OfTaskIter):
+    """What a kernel may answer, answered by strace."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            subprocess.run(["strace", "true"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("needs strace, and leave to use it")
+        self.path = os.path.join(self.directory, "traced.ctprof.zst")
+
+    def under_strace(self, *options):
+        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        trace = os.path.join(self.directory, "trace")
+        done = subprocess.run(["strace", "-o", trace, "-e", "trace=bpf,read", *options, harness.CTPROF, "--plugins=task-iter,procfs-sched",
+                               "capture", "--jobs", "1", "-o", self.path], env=environment, capture_output=True, text=True, check=False,
+                              timeout=harness.TIMEOUT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(trace, encoding="utf-8", errors="replace") as file:
+            return done.stderr, file.read().splitlines()
+
+    def answered(self, call, error, number):
+        """What it said, and the file."""
+        said, _ = self.under_strace("-e", f"inject={call}:error={error}:when={number}")
+        file = file_json.load(self.path)
+        self.assert_none(list(file.faults()))
+        return said, file
+
+    def numbers_of(self, call, words):
+        """Which of these calls they are, in a capture to which nothing is done."""
+        calls = [line for line in self.under_strace()[1] if line.startswith(call + "(")]
+        numbers = [number for number, line in enumerate(calls, 1) if words in line]
+        self.assertGreater(len(numbers), 0, f"no {call} with {words}")
+        return numbers
+
+    def test_links_that_know_no_process(self):
+        """As before Linux 6.1."""
+        for number in self.numbers_of("bpf", "iter_info=[")[:2]:
+            _, file = self.answered("bpf", "E2BIG", number)
+            self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "task-iter")
+
+    def test_no_descriptor_for_a_link(self):
+        said, file = self.answered("bpf", "EMFILE", self.numbers_of("bpf", "BPF_LINK_CREATE")[0])
+        self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "procfs-sched")
+
+    def test_a_pass_that_breaks_off(self):
+        """Whoever else has a metric fills it."""
+        _, calls = self.under_strace()
+        last_pass = max(place for place, line in enumerate(calls) if line.startswith("bpf(BPF_ITER_CREATE"))
+        said, file = self.answered("read", "EIO", 1 + sum(line.startswith("read(") for line in calls[:last_pass]))
+        self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", said)
+        self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "procfs-sched")
+        self.assertGreater(len(file.threads), 0)
 
 
 class WithoutRights(OfTaskIter):

@@ -10,8 +10,8 @@ import expected
 from agreement import FILES, ITER, Agreement
 from captured import Gap
 
-# With all that task-iter reads.
-WHOLE_SINCE = (6, 12)
+# From here on nothing that a kernel has is left to the files.
+WHOLE_SINCE = (5, 17)
 
 
 def of_files(left):
@@ -36,7 +36,7 @@ def agrees(left):
 
 
 def falls_back(left):
-    """A newer kernel leaves nothing to the files; of an older one, what is left to them has values, and the reason is told."""
+    """A newer kernel leaves nothing to the files; of an older one, the reason is told."""
     told, filled = offers(left), left.file("second").columns_of("thread", ITER)
     wrong = [] if told else ["there is no task-iter"]
     for name in of_files(left) & set(told):
