@@ -41,6 +41,9 @@ std::optional<std::uint64_t> skew(std::uint64_t start, const std::vector<std::ui
   return *std::max_element(read_at.begin(), read_at.end()) - start;
 }
 
+// The kernel's own limit (PID_MAX_LIMIT).
+constexpr std::uint64_t kMostThreads = 4 << 20;
+
 // About as many as there are, for making room: the kernel counts them in /proc/loadavg, "0.52 0.58 0.59 1/467 11206". 0: not known.
 std::size_t threads_of_host(const Roots& roots) {
   sdk::TextFile file;
@@ -48,7 +51,7 @@ std::size_t threads_of_host(const Roots& roots) {
   if (!text) return 0;
   std::string_view rest = text.value;
   sdk::take(rest, '/');
-  return static_cast<std::size_t>(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value);
+  return static_cast<std::size_t>(std::min(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value, kMostThreads));
 }
 
 std::size_t pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 namespace ctprof {
 
@@ -12,6 +13,11 @@ class ZeroedBytes {
  public:
   ZeroedBytes() = default;
   explicit ZeroedBytes(std::size_t size) { resize(size); }
+  ZeroedBytes(ZeroedBytes&& other) noexcept { swap(other); }
+  ZeroedBytes& operator=(ZeroedBytes&& other) noexcept {
+    swap(other);
+    return *this;
+  }
 
   std::byte* data() { return bytes_.get(); }
   const std::byte* data() const { return bytes_.get(); }
@@ -20,6 +26,11 @@ class ZeroedBytes {
   // New bytes are zero, also where there were others before.
   void resize(std::size_t size);
   void reserve(std::size_t capacity);
+  void swap(ZeroedBytes& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
+    std::swap(used_, other.used_);
+  }
 
  private:
   struct Free {

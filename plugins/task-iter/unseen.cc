@@ -22,8 +22,9 @@ std::uint64_t ns_since_boot() {
 // The names that are numbers in a directory under `proc`.
 std::vector<std::uint64_t> numbers_in(int proc, const char* path) {
   std::vector<std::uint64_t> numbers;
-  const int fd = ::openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
+  sdk::Fd fd(::openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd ? ::fdopendir(fd.get()) : nullptr, &::closedir);
+  if (directory) fd.release();
   while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
     if (const auto number = sdk::number<std::uint64_t>(entry->d_name)) numbers.push_back(number.value);
   return numbers;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ctprof/files.hpp"
@@ -110,8 +111,7 @@ BOOST_AUTO_TEST_CASE(the_kernel_says_the_same_when_asked_for_files_alone) {
   if (error == ENOTTY) return;  // before Linux 6.11
   BOOST_REQUIRE(error == 0);
   expect_same(asked, read);
-  const int error_by_names =
-      ctprof::jemalloc::query_code_files(maps.get(), ::open("/proc/self/map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC), asked);
-  BOOST_REQUIRE(error_by_names == 0);
+  ctprof::sdk::Fd names(::open("/proc/self/map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_REQUIRE(ctprof::jemalloc::query_code_files(maps.get(), std::move(names), asked) == 0);
   expect_same(asked, read);
 }

@@ -101,12 +101,11 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
 }
 
 // Of a process of many threads: each has a stack or two among the mappings.
-std::optional<int> open_map_files(int proc, const std::string& process) {
+sdk::Fd open_map_files(int proc, const std::string& process) {
   constexpr nlink_t kMany = 256;
   struct stat tasks {};
-  if (::fstatat(proc, (process + "/task").c_str(), &tasks, 0) != 0 || tasks.st_nlink < kMany) return std::nullopt;
-  const int directory = ::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return directory >= 0 ? std::optional(directory) : std::nullopt;
+  if (::fstatat(proc, (process + "/task").c_str(), &tasks, 0) != 0 || tasks.st_nlink < kMany) return sdk::Fd();
+  return sdk::Fd(::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 // Found stands for success.

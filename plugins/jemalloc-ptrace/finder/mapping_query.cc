@@ -99,12 +99,18 @@ int query_code_files(int maps, std::vector<MappedFile>& files) {
   return error == ENOENT ? 0 : error;
 }
 
-int query_code_files(int maps, int map_files, std::vector<MappedFile>& files) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> names(::fdopendir(map_files), &::closedir);
+int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> names(::fdopendir(map_files.get()), &::closedir);
   if (!names) return ENOTTY;
+  map_files.release();
   Asking asking(maps);
-  while (const dirent* entry = ::readdir(names.get()))
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(names.get());
+    if (!entry && errno != 0) return ENOTTY;
+    if (!entry) break;
     if (entry->d_name[0] != '.' && !asking.ask(kOfFile, start_of(entry->d_name)) && errno != ENOENT) return ENOTTY;
+  }
   files = asking.take();
   return files.empty() ? ENOTTY : 0;
 }

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 
 namespace ctprof::jemalloc {
@@ -15,8 +16,8 @@ namespace ctprof::jemalloc {
 int query_code_files(int maps, std::vector<MappedFile>& files);
 
 // The same for a process of so many mappings that passing over those of no file takes longest: which are of files, the directory map_files
-// tells in a third of the time. Takes the descriptor. ENOTTY too where that directory is closed to us.
-int query_code_files(int maps, int map_files, std::vector<MappedFile>& files);
+// tells in a third of the time. ENOTTY too where that directory is closed to us.
+int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
 
 // Whether the memory that the file was opened for is still there: 0, or an errno as above.
 int query_any(int maps);

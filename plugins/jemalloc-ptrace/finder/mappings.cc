@@ -93,8 +93,8 @@ std::vector<MappedFile> code_files(std::string_view maps) {
 }
 
 // The kernel hands the text out a page at a time, in pieces that end with a line, which sdk::TextFile takes for the end.
-int read_code_files(int maps, std::optional<int> map_files, std::vector<MappedFile>& files) {
-  if (map_files && query_code_files(maps, *map_files, files) == 0) return 0;
+int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files) {
+  if (map_files && query_code_files(maps, std::move(map_files), files) == 0) return 0;
   if (const int error = query_code_files(maps, files); error != ENOTTY) return error;
   constexpr std::size_t kPiece = 16384;
   std::string text;

@@ -10,11 +10,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "ctprof/files.hpp"
 
 namespace ctprof::jemalloc {
 
@@ -56,7 +57,7 @@ class CodeFiles {
 std::vector<MappedFile> code_files(std::string_view maps);
 
 // What the kernel says of the process that the open file `maps` belongs to: 0, or an errno; ESRCH when it has no memory.
-// `map_files`: that directory, open, of a process of many mappings; it is closed.
-int read_code_files(int maps, std::optional<int> map_files, std::vector<MappedFile>& files);
+// `map_files`: that directory, open, of a process of many mappings; none of others.
+int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
 
 }  // namespace ctprof::jemalloc
