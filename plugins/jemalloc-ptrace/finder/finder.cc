@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
@@ -148,6 +149,9 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
 Found Finder::Impl::find(std::uint64_t tgid) {
   std::vector<MappedFile> files;
   if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found) return read;
+  // What bears the name is looked at first: then the others need not be.
+  std::stable_partition(files.begin(), files.end(),
+                        [](const MappedFile& file) { return file.path.find("jemalloc") != file.path.npos; });
   Found result = without(Attach::NotJemalloc);
   for (const MappedFile& file : files) {
     if (is_bare_memory(file)) continue;
