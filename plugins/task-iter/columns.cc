@@ -49,7 +49,7 @@ void Columns::put_scheduling(std::uint32_t row, const record& task, const Facts&
                   task.rt_priority, task.cpu, state_letter(task), task.nr_migrations);
   slice_.put(row, fair_slice(task));
   if (affinity_) affinity_.put(row, cpus(task, facts.online, words_));
-  extensible_.put(row, false);
+  extensible_.put(row, ext_enabled(task, facts.extensible_class));
 }
 
 void Columns::put_times(std::uint32_t row, const record& task, const Facts& facts) {

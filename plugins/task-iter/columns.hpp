@@ -21,6 +21,7 @@ struct Facts {
   std::uint64_t ns_per_tick = 10'000'000;
   std::uint64_t page = 4096;
   std::vector<std::uint64_t> online;  // the CPUs that are
+  sdk::Reading<std::uint64_t> extensible_class = std::uint64_t{0};
 };
 
 using Identity = Fields<sdk::kTgid, sdk::kTid, sdk::kStartTime>;

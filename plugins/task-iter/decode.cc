@@ -58,6 +58,11 @@ sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online, std::vector
   return words.empty() ? sdk::Reading<sdk::Words>(Gap::Malformed) : sdk::Words(words);
 }
 
+sdk::Reading<bool> ext_enabled(const record& task, const sdk::Reading<std::uint64_t>& extensible_class) {
+  if (!extensible_class) return extensible_class.gap;
+  return extensible_class.value != 0 && task.sched_class == extensible_class.value;
+}
+
 sdk::Reading<std::uint64_t> nr_threads(const record& task) {
   if (!is_leader(task)) return Gap::NotApplicable;
   return std::uint64_t{task.nr_threads};

@@ -40,6 +40,9 @@ CpuTimes cpu_times(const record& task);
 // The CPUs that the thread may run on and that are online, into `words`; Malformed when there is none.
 sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online, std::vector<std::uint64_t>& words);
 
+// Whether a BPF scheduler is in charge of it: whether its class is the one for that, which is nowhere (0) while none is loaded.
+sdk::Reading<bool> ext_enabled(const record& task, const sdk::Reading<std::uint64_t>& extensible_class);
+
 sdk::Reading<std::uint64_t> nr_threads(const record& task);
 sdk::Reading<std::uint64_t> fair_slice(const record& task);
 

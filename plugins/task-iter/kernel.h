@@ -137,6 +137,7 @@ struct thread_struct {
   unsigned long fsbase; /* x86_64 */
 };
 
+struct sched_class;
 struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
@@ -146,6 +147,7 @@ struct task_struct {
   int static_prio;
   unsigned int rt_priority;
   unsigned int policy;
+  const struct sched_class* sched_class;
   struct sched_entity se;
   struct sched_statistics stats;
   struct sched_info sched_info;

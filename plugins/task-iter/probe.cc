@@ -13,6 +13,7 @@
 #include "plugins/shared/capabilities.hpp"
 #include "plugins/shared/command_line.hpp"
 #include "plugins/shared/cpu_list.hpp"
+#include "plugins/task-iter/extensible.hpp"
 #include "plugins/task-iter/pass.hpp"
 
 namespace ctprof::task_iter {
@@ -186,15 +187,32 @@ void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const reco
                       sdk::by_kernel("CONFIG_SCHED_CORE=y (Linux 5.17 or newer)"));
 }
 
-// Threads are in the charge of a BPF scheduler only while one is loaded; which of them, the structures do not say plainly.
-void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
+bool hides_addresses_from_all(const sdk::Host& host) {
   sdk::TextFile file;
-  const auto state = file.read(host.sys(), "kernel/sched_ext/state");
-  if (!state)
+  const auto restricted = file.read(host.proc(), "sys/kernel/kptr_restrict");
+  return restricted && sdk::trimmed(restricted.value) == "2";
+}
+
+// Which threads a BPF scheduler is in charge of, an address tells, and addresses are secrets.
+void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
+  if (!has_extensible_class(host))
     return Extensible::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
                               sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
-  if (sdk::trimmed(state.value) != "disabled")
-    Extensible::refuse(probe, Gap::Unsupported, "a BPF scheduler is loaded; which threads it is in charge of, /proc says");
+  const Gap gap = extensible_class(host).gap;
+  if (gap == Gap::Unsupported)
+    Extensible::refuse(probe, gap,
+                       "a BPF scheduler is loaded, and the kernel does not say where its scheduling classes are, as without "
+                       "CONFIG_KALLSYMS_ALL; which threads the scheduler is in charge of, /proc says",
+                       sdk::by_kernel("CONFIG_KALLSYMS_ALL=y"));
+  else if (gap == Gap::Denied && hides_addresses_from_all(host))
+    Extensible::refuse(probe, gap,
+                       "a BPF scheduler is loaded, and kernel.kptr_restrict is 2: the kernel tells nobody where its scheduling "
+                       "classes are; which threads the scheduler is in charge of, /proc says");
+  else if (gap == Gap::Denied)
+    Extensible::refuse(probe, gap,
+                       "a BPF scheduler is loaded, and the kernel tells only CAP_SYSLOG where its scheduling classes are; which "
+                       "threads the scheduler is in charge of, /proc says",
+                       sdk::by_capabilities("cap_syslog"));
 }
 
 void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& own) {

@@ -84,6 +84,7 @@ struct record {
   unsigned long long sum_exec_runtime;
   unsigned long long nr_migrations;
   unsigned long long slice;
+  unsigned long long sched_class; /* where it is */
 
   unsigned long long pcount;
   unsigned long long run_delay;

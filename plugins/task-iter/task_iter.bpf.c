@@ -6,7 +6,7 @@
  * takes it four times as long as everything else in loading.
  *
  * What is here:   the copying.
- * What is not:    what the figures mean (decode.cc), who loads and reads (pass.cc).
+ * What is not:    what the figures mean (decode.cc), who loads and reads (pass.cc), where scheduling classes are (ext_class.bpf.c).
  */
 #include "kernel.h"
 
@@ -66,6 +66,7 @@ static void copy_scheduling(struct task_struct* task) {
   record.rt_priority = task->rt_priority;
   record.cpu = task->thread_info.cpu;
   record.nr_migrations = task->se.nr_migrations;
+  bpf_core_read(&record.sched_class, sizeof record.sched_class, &task->sched_class);
   if (bpf_core_field_exists(task->se.slice)) {
     record.has |= RECORD_HAS_SLICE;
     record.slice = task->se.slice;

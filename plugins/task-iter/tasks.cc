@@ -43,6 +43,7 @@ bool Tasks::list_seen(const sdk::Listing& listing, std::optional<Room>& room) {
   Program* program = Program::loaded(error);
   if (!program) throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
   const Wanted wanted = wanted_of(listing.pids());
+  facts_.extensible_class = extensible_class(host_);
   Pass pass(*program, wanted);
   for (auto records = pass.read(); !records.empty(); records = pass.read())
     for (std::size_t at = 0; at < records.size(); at += record_size(wanted.cpu_words)) {

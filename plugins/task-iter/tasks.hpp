@@ -14,6 +14,7 @@
 #include "plugins/procfs-sched/thread_files.hpp"
 #include "plugins/task-iter/cgroups.hpp"
 #include "plugins/task-iter/columns.hpp"
+#include "plugins/task-iter/extensible.hpp"
 #include "plugins/task-iter/names.hpp"
 #include "plugins/task-iter/pass.hpp"
 #include "plugins/task-iter/places.hpp"

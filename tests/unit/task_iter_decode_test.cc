@@ -102,6 +102,17 @@ BOOST_AUTO_TEST_CASE(what_does_not_apply) {
   BOOST_CHECK(hiwater_vm_bytes(task, 4096).gap == Gap::NotApplicable);
 }
 
+BOOST_AUTO_TEST_CASE(the_class_of_bpf_schedulers) {
+  record task{};
+  task.sched_class = 0xffffffff81234560;
+  BOOST_TEST(ext_enabled(task, task.sched_class).value);
+  BOOST_TEST(!ext_enabled(task, task.sched_class + 0x100).value);
+  BOOST_TEST(!ext_enabled(task, std::uint64_t{0}).value);
+  BOOST_CHECK(ext_enabled(task, Gap::Denied).gap == Gap::Denied);
+  task.sched_class = 0;
+  BOOST_TEST(!ext_enabled(task, std::uint64_t{0}).value);
+}
+
 BOOST_AUTO_TEST_CASE(peaks_are_at_least_what_is_there_now) {
   record task{};
   task.of = RECORD_OF_MEMORY;

@@ -4,7 +4,10 @@ What is here:   checks on the captures that guest/scx.sh made.
 What is not:    building schedulers (schedulers.py).
 """
 
+import json
+
 import plain_cgroups
+from agreement import ITER
 from captured import Gap
 from compare_rows import cell_differs
 
@@ -82,6 +85,33 @@ def threads(left):
     return wrong
 
 
+def filler(left, capture):
+    return next((plugin for plugin in (ITER, "procfs-sched") if "ext_enabled" in left.file(capture).columns_of("thread", plugin)), None)
+
+
+def by_iterator(left):
+    """task-iter knows while a scheduler is loaded too."""
+    return [f"{step}: ext_enabled is filled by {filler(left, f'scx-{step}')}" for step in STEPS if filler(left, f"scx-{step}") != ITER]
+
+
+def refusal(left, name):
+    """State and reason of task-iter's offer."""
+    plugins = json.loads(left.text(f"scx-{name}.json"))["plugins"]
+    return next((offer["state"], offer["reason"]) for plugin in plugins if plugin["name"] == ITER for offer in plugin["offers"]
+                if offer["metric"] == "ext_enabled")
+
+
+def without_addresses(left):
+    """Where the kernel tells no addresses, /proc is asked, and says the same; task-iter says what it lacks, and fills the rest."""
+    wrong = [f"{name}: task-iter says {refusal(left, name)}" for name, word in (("denied", "CAP_SYSLOG"), ("hidden", "kernel.kptr_restrict"))
+             if refusal(left, name)[0] != "Denied" or word not in refusal(left, name)[1]]
+    wrong += [] if filler(left, "scx-denied") == "procfs-sched" else [f"ext_enabled is filled by {filler(left, 'scx-denied')}"]
+    wrong += [] if "run_time_ns" in left.file("scx-denied").columns_of("thread", ITER) else ["task-iter fills nothing"]
+    found = left.file("scx-denied").threads
+    return wrong + [f"{plain['comm']}: ext_enabled is {found[key]['ext_enabled']}" for key, plain in left.plain_threads("scx-full").items()
+                    if found[key]["ext_enabled"] != plain["ext_enabled"]]
+
+
 def policies(left):
     """A refused thread loses its policy; one whose scheduler was thrown out does not."""
     found = {step: {row["policy"] for row in left.named(f"scx-{step}", "vm-ext").values()} for step in STEPS}
@@ -90,4 +120,5 @@ def policies(left):
 
 
 CHECKS = {"sched_ext: schedulers load": loaded, "sched_ext: the host's figures": host, "sched_ext: CPUs that go and come": hotplug,
-          "sched_ext: equal plain readings": plain_host, "sched_ext: thread by thread": threads, "sched_ext: policies": policies}
+          "sched_ext: equal plain readings": plain_host, "sched_ext: thread by thread": threads, "sched_ext: policies": policies,
+          "sched_ext: in the iterator's pass": by_iterator, "sched_ext: without addresses": without_addresses}

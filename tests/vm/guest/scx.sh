@@ -27,10 +27,31 @@ load_and_see() {
   unload
 }
 
+told() { # told NAME [WORD...]: what `plugins` says; the words stand before ctprof
+  local name=$1
+  shift
+  "$@" /suite/tools/ctprof/ctprof plugins --format json >"/out/scx-$name.json"
+}
+
+without_syslog() { /usr/bin/setpriv --bounding-set=-syslog --inh-caps=-syslog "$@"; }
+
+# The kernel keeps addresses to itself: from who has not one capability, then from all.
+see_without_addresses() {
+  echo 1 >/proc/sys/kernel/kptr_restrict
+  capture scx-denied without_syslog
+  told denied without_syslog
+  echo 2 >/proc/sys/kernel/kptr_restrict
+  told hidden
+  echo 0 >/proc/sys/kernel/kptr_restrict
+}
+
 run_scx() {
   [ -e /sys/kernel/sched_ext ] && [ -e /suite/scx_load ] || return 0
   options=--plugins=task-iter,procfs-sched,sched_ext
-  load_and_see full
+  load full
+  see full
+  see_without_addresses
+  unload
   see unloaded
   load_and_see partial
   load stall
