@@ -1,0 +1,43 @@
+// Any bytes as a thread's cgroup file and as its stat file: no crash, a path is a piece of one line, and a name a piece of the text.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "plugins/task-iter/cgroups.hpp"
+#include "plugins/task-iter/unseen.hpp"
+
+namespace {
+
+void must(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_cgroup(std::string_view text) {
+  const auto path = ctprof::task_iter::unified_path(text);
+  if (!path) return;
+  must(path.value.data() >= text.data() && path.value.data() + path.value.size() <= text.data() + text.size());
+  must(path.value.starts_with('/') && path.value.find('\n') == path.value.npos);
+  must(text.substr(0, static_cast<std::size_t>(path.value.data() - text.data())).ends_with("0::"));
+}
+
+// The name stands between the first parenthesis and the last, whatever it consists of; the start behind it.
+void check_stat(std::string_view text) {
+  ctprof::task_iter::UnseenThread thread{};
+  if (!ctprof::task_iter::parse_unseen(text, thread)) return;
+  const auto open = text.find('('), close = text.rfind(')');
+  must(open < close && close != text.npos);
+  must(text.substr(open, close - open).find(thread.name) != text.npos);
+  must(text.find(std::to_string(thread.start_ticks), close) != text.npos);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_cgroup(text);
+  check_stat(text);
+  return 0;
+}
