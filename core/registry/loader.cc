@@ -11,6 +11,7 @@
 #include <boost/dll/shared_library.hpp>
 #include <boost/filesystem.hpp>
 #include <fstream>
+#include <mutex>
 
 #include "core/base/nearest.hpp"
 
@@ -19,10 +20,13 @@ namespace {
 
 namespace fs = boost::filesystem;
 
-// Libraries are never closed: what they made may outlive any scope of ours.
-std::vector<boost::dll::shared_library>& open_libraries() {
+// Libraries are never closed: what they made may outlive any scope of ours. Each is held once, however often it is loaded.
+void hold_open(const boost::dll::shared_library& library) {
   static auto* libraries = new std::vector<boost::dll::shared_library>;
-  return *libraries;
+  static std::mutex holding;
+  const std::lock_guard lock(holding);
+  const auto is_same = [&](const auto& held) { return held.native() == library.native(); };
+  if (std::none_of(libraries->begin(), libraries->end(), is_same)) libraries->push_back(library);
 }
 
 bool is_elf(const std::string& path) {
@@ -53,7 +57,7 @@ Result<Plugin> load(const std::string& path) {
   if (!is_elf(path)) return Error{"it is not an ELF shared object"};
   try {
     boost::dll::shared_library library(path, boost::dll::load_mode::rtld_now);
-    open_libraries().push_back(library);
+    hold_open(library);
     if (!library.has("ctprof_plugin")) return Error{"it exports no symbol 'ctprof_plugin'"};
     const auto& table = library.get<const ctprof_plugin>("ctprof_plugin");
     auto plugin = read_plugin(table, symbol_size(&table));
