@@ -77,6 +77,12 @@ std::vector<std::string> libraries_in(const std::string& directory) {
   return paths;
 }
 
+// Whether what is there is root's, and writable by nobody else.
+bool may_load_privileged(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 bool knows(const LoadedPlugins& loaded, std::string_view name) {
   return std::any_of(loaded.plugins.begin(), loaded.plugins.end(), [&](const Plugin& plugin) { return plugin.name == name; });
 }
@@ -144,9 +150,11 @@ std::string own_plugin_directory() {
 
 bool runs_privileged() { return ::getauxval(AT_SECURE) != 0; }
 
-bool may_load_privileged(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+std::vector<std::string> closed_to_privileged(const std::string& directory) {
+  if (!may_load_privileged(directory)) return {directory};
+  std::vector<std::string> closed = libraries_in(directory);
+  std::erase_if(closed, &may_load_privileged);
+  return closed;
 }
 
 }  // namespace ctprof

@@ -44,7 +44,8 @@ std::string own_plugin_directory();
 
 // Whether the process got privileges from its file, so that neither options nor environment may choose what is loaded.
 bool runs_privileged();
-// Whether a process with such privileges may open what is there: a file or directory that is root's, and writable by nobody else.
-bool may_load_privileged(const std::string& path);
+// What keeps a process with such privileges from loading all that is in the directory: itself where it is not root's alone, or those of
+// its libraries that are not.
+std::vector<std::string> closed_to_privileged(const std::string& directory);
 
 }  // namespace ctprof

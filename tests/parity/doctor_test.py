@@ -167,11 +167,14 @@ class Done(unittest.TestCase):
         report = ask(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
         self.assertEqual(setcaps(report), [])
         self.assertIn("no_new_privs", " ".join(report["notes"]))
-        os.chown(os.path.join(self.path(PLACE), "plugins"), 1000, 1000)
-        report = self.ask_as_user()
-        self.assertEqual(setcaps(report), [])
-        self.assertIn("root's alone", " ".join(report["notes"]))
-
+        plugins = self.path(PLACE, "plugins")
+        for closed in (plugins, os.path.join(plugins, "psi.so")):
+            os.chown(closed, 1000, 1000)
+            report = self.ask_as_user()
+            os.chown(closed, 0, 0)
+            self.assertEqual(setcaps(report), [])
+            self.assertIn(f"root's alone, and {closed} is not", " ".join(report["notes"]))
+        self.setcap_told()
 
 if __name__ == "__main__":
     harness.main()

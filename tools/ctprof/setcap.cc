@@ -137,9 +137,10 @@ std::string obstacle(const std::string& path) {
     return "this process may get no new privileges (no_new_privs), so capabilities of its file would come to nothing";
   if (path.empty()) return "the file that ctprof was started from is not there any more: nothing can be given to it";
   if (is_nosuid(path)) return "capabilities of " + path + " would come to nothing: its filesystem is mounted nosuid";
-  if (const std::string plugins = own_plugin_directory(); !may_load_privileged(plugins))
-    return "a ctprof with capabilities of its own loads only plugins that are root's alone, and those in " + plugins +
-           " are not: install it as root, and ask that one";
+  if (const auto closed = closed_to_privileged(own_plugin_directory()); !closed.empty())
+    return "a ctprof with capabilities of its own loads only plugins that are root's alone, and " + closed.front() +
+           (closed.size() > 1 ? " (and " + std::to_string(closed.size() - 1) + " more)" : "") +
+           " is not: install it as root, and ask that one";
   return {};
 }
 
