@@ -176,5 +176,22 @@ class Done(unittest.TestCase):
             self.assertIn(f"root's alone, and {closed} is not", " ".join(report["notes"]))
         self.setcap_told()
 
+    def test_what_the_rights_cost_is_told(self):
+        report, _ = self.setcap_told()
+        self.assertTrue(any("--rootfs" in note and "CTPROF_PLUGIN_PATH" in note for note in report["notes"]), report["notes"])
+
+    def test_plugins_that_would_not_be_loaded_then_count_for_nothing(self):
+        """The capability is lacking all the same, and root has it."""
+        elsewhere = self.path("elsewhere")
+        os.mkdir(elsewhere)
+        os.rename(self.path(PLACE, "plugins", "procfs-sched.so"), os.path.join(elsewhere, "procfs-sched.so"))
+        report = ask(self.program, "--plugin-path", elsewhere, prefix=harness.USER)
+        self.assertIn("cap_dac_read_search,cap_sys_ptrace", remedies(report, "capabilities"))
+        for command in setcaps(report):
+            self.assertNotIn("cap_dac_read_search", capabilities_in(command))
+        gains = [gain for command in report["commands"] for gain in command["gains"] if gain["remedy"]["kind"] == "capabilities"]
+        self.assertFalse([gain for gain in gains if "procfs-sched" in gain["plugins"]])
+
+
 if __name__ == "__main__":
     harness.main()

@@ -12,7 +12,8 @@ void add_setcap(Advice& advice) {
   Command command;
   std::set<std::string> wanted;
   for (const Gain& gain : advice.gains)
-    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES) wanted.insert(gain.remedy.what), command.gains.push_back(gain);
+    if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && !gain.for_root_alone)
+      wanted.insert(gain.remedy.what), command.gains.push_back(gain);
   Setcap setcap = setcap_for(wanted);
   advice.notes = std::move(setcap.notes);
   command.text = std::move(setcap.command);

@@ -37,9 +37,15 @@ Diagnosis diagnose(const Plugin& plugin, const Registry& registry) {
   return diagnosis;
 }
 
-Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy) {
-  return found_or_made(
-      gains, [&](const Gain& known) { return known.remedy == remedy; }, [&] { return Gain{remedy}; });
+Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plugin) {
+  const bool for_root_alone = remedy.kind == CTPROF_REMEDY_CAPABILITIES && !plugin.shipped;
+  Gain& gain = found_or_made(
+      gains, [&](const Gain& known) { return known.remedy == remedy && known.for_root_alone == for_root_alone; },
+      [&] {
+        return Gain{remedy, for_root_alone};
+      });
+  gain.plugins.insert(plugin.name);
+  return gain;
 }
 
 // Whether this remedy alone cannot do: another source of the metric lacks what no capability gives, and this one will too.
@@ -55,17 +61,14 @@ void add_refusal(std::vector<Gain>& gains, const Verdict& verdict) {
   const Offer* chosen = verdict.field->chosen();
   if (offer.remedy.kind == CTPROF_REMEDY_NONE || (chosen && chosen->rank >= offer.rank)) return;
   if (!chosen && needs_more_than(offer.remedy, *verdict.field)) return;
-  Gain& gain = gain_by(gains, offer.remedy);
-  gain.plugins.insert(offer.plugin->name);
+  Gain& gain = gain_by(gains, offer.remedy, *offer.plugin);
   (chosen ? gain.better : gain.filled).insert(verdict.field->def.name);
 }
 
 void add_lacks(std::vector<Gain>& gains, const Verdict& verdict) {
   for (const Lack& lack : verdict.offer->lacks) {
     if (lack.remedy.kind == CTPROF_REMEDY_NONE) continue;
-    Gain& gain = gain_by(gains, lack.remedy);
-    gain.plugins.insert(verdict.offer->plugin->name);
-    gain.fuller.insert(verdict.field->def.name);
+    gain_by(gains, lack.remedy, *verdict.offer->plugin).fuller.insert(verdict.field->def.name);
   }
 }
 

@@ -42,13 +42,15 @@ std::vector<Diagnosis> diagnose(const Registry& registry);
 // What one remedy can bring: names of metrics, and whose they would be.
 struct Gain {
   Remedy remedy;
+  bool for_root_alone = false;  // capabilities for plugins that a ctprof with capabilities of its file would not load
   std::set<std::string> plugins{};
   std::set<std::string> filled{};  // nothing fills them now
   std::set<std::string> better{};  // a source of lower rank does
   std::set<std::string> fuller{};  // of more rows
 };
 
-// All remedies that are worth something, each once, in the order of plugins.
+// All remedies that are worth something, each once, in the order of plugins. Capabilities may be there twice, for plugins of ctprof's own
+// directory and for others.
 std::vector<Gain> gains(const Registry& registry);
 
 }  // namespace ctprof::cli

@@ -171,4 +171,6 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
   return setcap;
 }
 
+  setcap.notes.emplace_back(
+      "with them it refuses --rootfs, and loads no plugins of --plugin-path and CTPROF_PLUGIN_PATH: for those, use one without");
 }  // namespace ctprof::cli
