@@ -142,6 +142,55 @@ class Done(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, b""))
         self.assertIn(b"--rootfs", done.stderr)
 
+    def closed_directory(self):
+        """Of root's, with a snapshot that root alone may read, and a directory."""
+        closed = self.path("closed")
+        os.mkdir(closed, 0o700)
+        os.mkdir(os.path.join(closed, "inner"))
+        snapshot = os.path.join(closed, "root.ctprof.zst")
+        subprocess.run([self.program, "-q", "capture", "-o", snapshot], check=True, timeout=harness.TIMEOUT)
+        os.chmod(snapshot, 0o600)
+        return closed, snapshot
+
+    def by_user(self, *words):
+        return subprocess.run([*harness.USER, self.program, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True)
+
+    def test_with_capabilities_it_opens_nobodys_snapshots(self):
+        """They are for threads, not for files that whoever started it names."""
+        _, command = self.setcap_told()
+        _, snapshot = self.closed_directory()
+        os.chmod(os.path.dirname(snapshot), 0o755)
+        as_root(command)
+        for words in (["show", snapshot], ["compare", snapshot, snapshot], ["show", snapshot, "--format", "json"]):
+            done = self.by_user(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn("Permission denied", done.stderr)
+        for words in (["metric-list"], ["version"], ["help"], ["help", "nice"], ["show", "--help"], ["--version"]):
+            self.assertEqual(self.by_user(*words).returncode, 0, words)
+
+    def test_with_capabilities_it_writes_where_its_user_may(self):
+        """cap_dac_override, which somebody gave it for no good, included."""
+        _, command = self.setcap_told()
+        closed, snapshot = self.closed_directory()
+        link = self.path("link.ctprof.zst")
+        os.symlink(snapshot, link)
+        with open(snapshot, "rb") as file:
+            before = file.read()
+        as_root(command.replace("setcap ", "setcap cap_dac_override,", 1))
+        said = {self.by_user("-q", "capture", "-o", path).stderr.replace(path, "PATH")
+                for path in (snapshot, os.path.join(closed, "inner"), os.path.join(closed, "none"))}
+        self.assertEqual(said, {"ctprof: writing 'PATH': Permission denied\n"})
+        self.by_user("-q", "capture", "-o", link)  # which is its user's to replace
+        with open(snapshot, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(sorted(os.listdir(closed)), ["inner", "root.ctprof.zst"])
+        own = self.path("own.ctprof.zst")
+        self.assertEqual(self.by_user("-q", "capture", "-o", own).returncode, 0)
+        self.assertEqual(os.stat(own).st_uid, 1000)
+        to_pipe = [*harness.USER, self.program, "-q", "capture", "-o", "-"]
+        piped = subprocess.run(to_pipe, capture_output=True, timeout=harness.TIMEOUT, check=False)
+        self.assertEqual((piped.returncode, piped.stderr), (0, b""))
+
     def test_what_is_out_of_reach_is_left_out(self):
         """A file with capabilities beyond the bounding set could not be executed at all."""
         bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]

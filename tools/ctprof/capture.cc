@@ -10,6 +10,7 @@
 #include "core/file/file.hpp"
 #include "core/file/json_out.hpp"
 #include "core/render/printable.hpp"
+#include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -105,7 +106,7 @@ int run_capture(const Options& options) {
   if (!options.arguments.empty())
     return fail("capture takes no '" + options.arguments.front() + "'; the file is named by -o FILE");
   if (options.output.empty() || (to_stdout && ::isatty(STDOUT_FILENO) == 1)) return fail(cannot_write_here(options));
-  if (auto possible = check_output(options.output); !possible) return fail(possible.error());
+  if (auto possible = without_privileges([&] { return check_output(options.output); }); !possible) return fail(possible.error());
   auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
 
@@ -117,6 +118,8 @@ int run_capture(const Options& options) {
     if (!cost.failed.empty())
       note(options, file_of(cost.plugin, *registry) + ": source '" + cost.source + "' failed: " + cost.failed);
   for (const std::string& sentence : snapshot->meta.notes) note(options, sentence);
+  // All has been read; the file is the user's, where the user may write.
+  if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
 
   const std::uint64_t write_start = monotonic_ns();
   const auto written = write_file(*snapshot, registry->vocabulary(), options.output, {.sync = options.sync});

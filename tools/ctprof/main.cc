@@ -9,6 +9,7 @@
 #include "core/base/nearest.hpp"
 #include "core/render/metric_help.hpp"
 #include "tools/ctprof/options.hpp"
+#include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -58,7 +59,13 @@ int help_on_metric(const std::string& name, const Options& options) {
 
 int help_in_all(const Options& options) { return options.format == Format::Json ? fail(kTextAlone) : print(overview()); }
 
+bool reads_kernel(const Options& options) {
+  return std::any_of(verbs().begin(), verbs().end(),
+                     [&](const Verb& verb) { return verb.reads_kernel && verb.name == options.verb && !options.help; });
+}
+
 int run(const Options& options) {
+  if (auto dropped = reads_kernel(options) ? Result<void>() : drop_privileges(); !dropped) return fail(dropped.error());
   if (options.verb.empty() && options.help) return print(overview());
   if (options.verb.empty() && options.version) return run_version(options);
   if (options.verb.empty()) return fail("which verb? `ctprof --help` lists them");

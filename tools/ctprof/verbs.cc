@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::array kVerbs{
     Verb{"capture", "-o FILE", "take a snapshot of every thread of this host", "ctprof capture -o before.ctprof.zst",
-         &run_capture},
+         &run_capture, true},
     Verb{"show", "FILE", "show one snapshot, group by group", "ctprof show before.ctprof.zst", &run_show},
     Verb{"compare", "BEFORE AFTER", "show what moved between two snapshots",
          "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare},
     Verb{"metric-list", "", "list every metric, with what is known of it", "ctprof metric-list", &run_metric_list},
-    Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why", "ctprof plugins", &run_plugins},
+    Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why", "ctprof plugins", &run_plugins,
+         true},
     Verb{"doctor", "", "show what this host keeps from each plugin, and the command or setting that would change it",
-         "ctprof doctor", &run_doctor},
+         "ctprof doctor", &run_doctor, true},
     Verb{"version", "", "print the version", "ctprof version", &run_version},
 };
 

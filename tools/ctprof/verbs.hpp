@@ -25,6 +25,7 @@ struct Verb {
   std::string_view summary;
   std::string_view example;
   int (*run)(const Options&);
+  bool reads_kernel = false;  // keeps capabilities of ctprof's file; the others lay them down first
 };
 std::span<const Verb> verbs();
 
