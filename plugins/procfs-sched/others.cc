@@ -37,7 +37,7 @@ bool hides_processes(const sdk::Host& host) {
 void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live()) return;
   if (hides_processes(host))
-    return probe.all_lack("/proc is mounted with hidepid, and shows only the processes that ctprof may trace", kMayTrace);
+    probe.all_lack("/proc is mounted with hidepid, and shows only the processes that ctprof may trace", kMayTrace);
   if (!has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}))
     IoFile::lacks(probe, "the io files of other users' threads are closed to ctprof",
                   sdk::by_capabilities("cap_dac_read_search,cap_sys_ptrace"));
