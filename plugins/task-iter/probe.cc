@@ -44,8 +44,7 @@ const char* unsuitable(const sdk::Host& host) {
   if (!host.live() || !host.own_tids())
     return "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; this tree is another";
   if (!is_in("/proc/self/ns/pid", kFirstPidNamespace))
-    return "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does; run it in the host's (nsenter -t "
-           "1 -p)";
+    return "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does: start ctprof on the host";
   if (!is_in("/proc/self/ns/time", kFirstTimeNamespace))
     return "ctprof runs in a time namespace of its own, which shifts start times; run it in the host's (nsenter -t 1 -T)";
   return nullptr;

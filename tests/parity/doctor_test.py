@@ -65,6 +65,15 @@ class Told(unittest.TestCase):
         self.assertEqual(remedies(report, "command"), {"sysctl -w kernel.sched_schedstats=1"})
         self.assertEqual(remedies(report, "capabilities"), set())
 
+    def test_in_a_pid_namespace_it_is_sent_to_the_host(self):
+        """Process 1 is the namespace's own there: no command that goes by it leads out."""
+        options = ["-pf", "--mount-proc"]
+        harness.needs_namespaces(self, options)
+        told = json.dumps(ask(harness.CTPROF, prefix=["unshare", *options]))
+        self.assertNotIn("nsenter -t 1 -p", told)
+        if '"task-iter"' in told:
+            self.assertIn("start ctprof on the host", told)
+
     def test_numbers_agree_with_plugins(self):
         offers = {plugin["name"]: plugin["offers"] for plugin in json.loads(harness.run("plugins", "--format", "json").stdout)["plugins"]}
         for plugin in ask(harness.CTPROF)["plugins"]:
