@@ -65,6 +65,18 @@ class Told(unittest.TestCase):
         self.assertEqual(remedies(report, "command"), {"sysctl -w kernel.sched_schedstats=1"})
         self.assertEqual(remedies(report, "capabilities"), set())
 
+    def test_where_every_plugin_is_refused_it_says_why(self):
+        with harness.scratch() as place:
+            program = product_copy(harness.CTPROF, place)
+            plugins = os.path.join(place, "plugins")
+            shutil.rmtree(plugins)
+            os.mkdir(plugins)
+            with open(os.path.join(plugins, "odd.so"), "w", encoding="ascii") as file:
+                file.write("no library")
+            done = subprocess.run([program, "doctor"], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True)
+            refused = f"refused: {os.path.join(os.path.realpath(plugins), 'odd.so')}: it is not an ELF shared object\n"
+            self.assertEqual((done.returncode, done.stdout), (0, refused + "no plugin is loaded\n"))
+
     def test_in_a_pid_namespace_it_is_sent_to_the_host(self):
         """Process 1 is the namespace's own there: no command that goes by it leads out."""
         options = ["-pf", "--mount-proc"]

@@ -91,8 +91,8 @@ std::string text_of(const Advice& advice, const Registry& registry) {
     for (const Finding& finding : diagnosis.findings) text += text_of(finding, text_width());
     text += "\n";
   }
-  if (text.empty()) return "no plugin is loaded\n";
-  return text + text_of_refused(registry) + last_words(advice);
+  text += text_of_refused(registry);
+  return advice.diagnoses.empty() ? text + "no plugin is loaded\n" : text + last_words(advice);
 }
 
 }  // namespace
