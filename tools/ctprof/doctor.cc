@@ -18,6 +18,9 @@ namespace {
 // So many names are told; `ctprof plugins` has all.
 constexpr std::size_t kFewNames = 8;
 
+// How far the second line of a sentence stands behind its first.
+constexpr std::size_t kHanging = 4;
+
 // By ctprof_remedy: what stands before it.
 constexpr std::array<std::string_view, 5> kPhrases{"", "as root: ", "with the capabilities ",
                                                    "on the kernel's command line: ", "another kernel: "};
@@ -35,16 +38,21 @@ std::string state_of(const Diagnosis& diagnosis) {
   return printable(text) + "\n";
 }
 
+// A command stays in one line.
+std::string text_of(const Remedy& remedy, std::size_t width) {
+  if (remedy.kind == CTPROF_REMEDY_NONE) return {};
+  const std::string text = std::string(kPhrases[remedy.kind]) + remedy.what;
+  return remedy.kind == CTPROF_REMEDY_COMMAND ? "    -> " + printable(text) + "\n" : wrapped("-> " + text, 4, width, kHanging);
+}
+
 std::string text_of(const Finding& finding, std::size_t width) {
   const std::size_t all = finding.metrics.size(), others = all - finding.unfilled;
   std::string head = finding.state + ", " + count(all, "metric");
   if (finding.state != kInPart && others > 0)
     head += others == all ? " that another source fills" : " (" + std::to_string(others) + " of them another source fills)";
-  std::string text = "  " + printable(head + ": " + finding.reason) + "\n";
+  std::string text = wrapped(head + ": " + finding.reason, 2, width, kHanging);
   if (all <= kFewNames) text += wrapped(finding.metrics, 4, width);
-  if (finding.remedy.kind != CTPROF_REMEDY_NONE)
-    text += "    -> " + printable(std::string(kPhrases[finding.remedy.kind]) + finding.remedy.what) + "\n";
-  return text;
+  return text + text_of(finding.remedy, width);
 }
 
 // What a remedy can bring, in a phrase.

@@ -1,6 +1,7 @@
 #include "tools/ctprof/verdicts.hpp"
 
 #include "core/render/printable.hpp"
+#include "ctprof/files.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -25,13 +26,22 @@ std::vector<Verdict> verdicts_on(const Plugin& plugin, const Registry& registry)
   return verdicts;
 }
 
-std::string wrapped(const std::vector<std::string>& names, std::size_t indent, std::size_t width) {
+std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width, std::size_t hanging) {
   std::string text, line(indent, ' ');
-  for (const std::string& name : names) {
-    if (line.size() > indent && line.size() + name.size() + 1 > width) text += line + "\n", line.assign(indent, ' ');
-    line += (line.size() > indent ? " " : "") + printable(name);
+  bool begun = false;
+  for (const std::string& word : words) {
+    const std::string shown = printable(word);
+    if (begun && line.size() + 1 + shown.size() > width) text += line + "\n", line.assign(indent + hanging, ' '), begun = false;
+    line += (begun ? " " : "") + shown;
+    begun = true;
   }
   return text + line + "\n";
+}
+
+std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width, std::size_t hanging) {
+  std::vector<std::string> words;
+  while (!sentence.empty()) words.emplace_back(sdk::take(sentence, ' '));
+  return wrapped(words, indent, width, hanging);
 }
 
 std::size_t text_width() { return terminal_width() > 0 ? terminal_width() : kWidthWithoutTerminal; }

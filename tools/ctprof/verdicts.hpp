@@ -28,8 +28,10 @@ struct Verdict {
 // Of all that the plugin offers and shows. REQUIRES: a registry that was probed.
 std::vector<Verdict> verdicts_on(const Plugin& plugin, const Registry& registry);
 
-// Names joined and wrapped, each line indented.
-std::string wrapped(const std::vector<std::string>& names, std::size_t indent, std::size_t width);
+// Words joined and wrapped, each line indented, those behind the first `hanging` more.
+std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width, std::size_t hanging = 0);
+// The same of a sentence.
+std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width, std::size_t hanging);
 // Of the terminal, or what stands for it where there is none.
 std::size_t text_width();
 
