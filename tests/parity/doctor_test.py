@@ -250,6 +250,13 @@ class Done(unittest.TestCase):
             self.assertIn(f"root's alone, and {closed} is not", " ".join(report["notes"]))
         self.setcap_told()
 
+    def test_a_path_that_no_line_can_show(self):
+        os.rename(self.path(PLACE), self.path("new\nline"))
+        program = self.program.replace(PLACE, "new\nline")
+        report = ask(program, prefix=harness.USER)
+        self.assertEqual(setcaps(report), [])
+        self.assertTrue(report["notes"][0].endswith(f"no command for it can be told: {program}"), report["notes"])
+
     def test_what_the_rights_cost_is_told(self):
         report, _ = self.setcap_told()
         self.assertTrue(any("--rootfs" in note and "CTPROF_PLUGIN_PATH" in note for note in report["notes"]), report["notes"])

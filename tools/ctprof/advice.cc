@@ -3,10 +3,19 @@
 #include <set>
 #include <utility>
 
+#include "core/render/printable.hpp"
 #include "tools/ctprof/setcap.hpp"
 
 namespace ctprof::cli {
 namespace {
+
+// One that cannot be shown as it is would be another to the shell that it is pasted into.
+void add_command(Advice& advice, Command command) {
+  if (const std::string shown = printable(command.text); shown == command.text)
+    advice.commands.push_back(std::move(command));
+  else
+    advice.notes.push_back("a command is left out, for it has letters that cannot be shown as they are: " + shown);
+}
 
 void add_setcap(Advice& advice) {
   Command command;
@@ -17,7 +26,7 @@ void add_setcap(Advice& advice) {
   Setcap setcap = setcap_for(wanted);
   advice.notes = std::move(setcap.notes);
   command.text = std::move(setcap.command);
-  if (!command.text.empty()) advice.commands.push_back(std::move(command));
+  if (!command.text.empty()) add_command(advice, std::move(command));
 }
 
 }  // namespace
@@ -27,7 +36,7 @@ Advice advice_on(const Registry& registry, bool live) {
   if (!live) return advice;
   add_setcap(advice);
   for (const Gain& gain : advice.gains)
-    if (gain.remedy.kind == CTPROF_REMEDY_COMMAND) advice.commands.push_back({gain.remedy.what, {gain}});
+    if (gain.remedy.kind == CTPROF_REMEDY_COMMAND) add_command(advice, {gain.remedy.what, {gain}});
   return advice;
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/registry/loader.hpp"
+#include "core/render/printable.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof::cli {
@@ -136,6 +137,8 @@ std::string obstacle(const std::string& path) {
   if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
     return "this process may get no new privileges (no_new_privs), so capabilities of its file would come to nothing";
   if (path.empty()) return "the file that ctprof was started from is not there any more: nothing can be given to it";
+  if (printable(path) != path)
+    return "the path of this executable has letters that cannot be shown as they are, so no command for it can be told: " + path;
   if (is_nosuid(path)) return "capabilities of " + path + " would come to nothing: its filesystem is mounted nosuid";
   if (const auto closed = closed_to_privileged(own_plugin_directory()); !closed.empty())
     return "a ctprof with capabilities of its own loads only plugins that are root's alone, and " + closed.front() +
@@ -168,9 +171,9 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
   if ((all & reachable) == 0) return setcap;
   setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) + "+ep " + quoted(path);
   setcap.notes.emplace_back("whoever may start that file can read then what these let it read: see to who may");
+  setcap.notes.emplace_back(
+      "with them it refuses --rootfs, and loads no plugins of --plugin-path and CTPROF_PLUGIN_PATH: for those, use one without");
   return setcap;
 }
 
-  setcap.notes.emplace_back(
-      "with them it refuses --rootfs, and loads no plugins of --plugin-path and CTPROF_PLUGIN_PATH: for those, use one without");
 }  // namespace ctprof::cli
