@@ -7,6 +7,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/cgroupfs/unified.hpp"
 #include "plugins/psi/files.hpp"
+#include "plugins/psi/kernel_config.hpp"
 #include "plugins/shared/command_line.hpp"
 
 namespace ctprof::psi {
@@ -24,8 +25,16 @@ Refusal why_no_pressure(const sdk::Host& host) {
   if (psi == "0" || psi == "n" || psi == "off")
     return {Gap::SwitchedOff, "pressure is switched off by psi=0 on the kernel's command line; psi=1 there gives it",
             sdk::by_boot("psi=1")};
-  return {Gap::Unsupported, "the kernel keeps no pressure: it has no CONFIG_PSI, or needs psi=1 on its command line",
-          psi.empty() ? sdk::by_kernel("CONFIG_PSI=y, and psi=1 on its command line") : sdk::by_kernel("CONFIG_PSI=y")};
+  const auto built = is_built_with(host, "CONFIG_PSI");
+  if (!built && psi.empty())
+    return {Gap::Unsupported, "the kernel keeps no pressure: it has no CONFIG_PSI, or needs psi=1 on its command line",
+            sdk::by_boot("psi=1, if the kernel has CONFIG_PSI")};
+  if (!built.value_or(false))
+    return {Gap::Unsupported, "the kernel keeps no pressure: it has no CONFIG_PSI", sdk::by_kernel("CONFIG_PSI=y")};
+  if (psi.empty() && is_built_with(host, "CONFIG_PSI_DEFAULT_DISABLED").value_or(false))
+    return {Gap::SwitchedOff, "the kernel keeps pressure only with psi=1 on its command line (CONFIG_PSI_DEFAULT_DISABLED)",
+            sdk::by_boot("psi=1")};
+  return {Gap::Unsupported, "the kernel has CONFIG_PSI, and shows no pressure here all the same"};
 }
 
 Refusal why_no_pressure_of_cgroups(const sdk::Host& host) {
