@@ -39,13 +39,18 @@ std::string no_controller(const sdk::Host& host, const std::string& controller) 
   return lack + "the kernel was built or started without it, or it is not passed on to this namespace";
 }
 
-// The word of the command line that keeps the kernel from having the controller; empty where there is none.
-std::string word_that_disables(const sdk::Host& host, std::string_view controller) {
-  const std::string disabled = boot_option(host, "cgroup_disable=");
-  for (std::string_view rest = disabled; !rest.empty();)
-    if (const auto name = sdk::take(rest, ','); name == controller || name == v1_name(controller))
-      return "cgroup_disable=" + disabled;
-  return {};
+bool disables(std::string_view list, std::string_view controller) {
+  while (!list.empty())
+    if (const auto name = sdk::take(list, ','); name == controller || name == v1_name(controller)) return true;
+  return false;
+}
+
+// The words of the command line that keep the kernel from having the controller, which adds them up; empty where there is none.
+std::string words_that_disable(const sdk::Host& host, std::string_view controller) {
+  std::string words;
+  for (const std::string& list : boot_options(host, "cgroup_disable="))
+    if (disables(list, controller)) words += (words.empty() ? "cgroup_disable=" : " cgroup_disable=") + list;
+  return words;
 }
 
 // "it needs CONFIG_MEMCG,CONFIG_ZSWAP and Linux 5.19": what the vocabulary says of a metric.
@@ -69,10 +74,10 @@ std::string kernel_for(const ctprof_metric& metric) {
 
 void refuse_controller(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
   const std::string reason = no_controller(host, controller);
-  const std::string without = "without " + word_that_disables(host, controller);
+  const std::string words = words_that_disable(host, controller), without = "without " + words;
   // Where it is neither mounted as v1 nor disabled, it is not known what would help.
   const sdk::Remedy remedy = is_mounted_as_v1(host, controller) ? cgroupfs::unified_boot(host)
-                             : without.ends_with(' ')           ? sdk::Remedy{}
+                             : words.empty()                    ? sdk::Remedy{}
                                                                 : sdk::by_boot(without);
   AllFiles::for_each_type([&]<class File>() {
     if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason, remedy);

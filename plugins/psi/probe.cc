@@ -37,8 +37,16 @@ Refusal why_no_pressure(const sdk::Host& host) {
   return {Gap::Unsupported, "the kernel has CONFIG_PSI, and shows no pressure here all the same"};
 }
 
+// The kernel adds up all such words.
+bool is_disabled(const sdk::Host& host, std::string_view feature) {
+  for (const std::string& list : boot_options(host, "cgroup_disable="))
+    for (std::string_view rest = list; !rest.empty();)
+      if (sdk::take(rest, ',') == feature) return true;
+  return false;
+}
+
 Refusal why_no_pressure_of_cgroups(const sdk::Host& host) {
-  if (boot_option(host, "cgroup_disable=").find("pressure") != std::string::npos)
+  if (is_disabled(host, "pressure"))
     return {Gap::SwitchedOff, "pressure of cgroups is switched off by cgroup_disable=pressure on the kernel's command line",
             sdk::by_boot("without cgroup_disable=pressure")};
   return why_no_pressure(host);
