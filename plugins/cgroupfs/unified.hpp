@@ -2,19 +2,30 @@
 
 #pragma once
 
+#include <sys/stat.h>
+
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
 #include "ctprof/remedy.hpp"
 
 namespace ctprof::cgroupfs {
 
+// Whether process 1 is the host's: in a PID namespace of its own a container has another. A recording's is taken for its host's.
+inline bool shows_init(const sdk::Host& host) {
+  constexpr ino_t kFirstPidNamespace = 0xEFFFFFFC;  // the kernel's include/linux/proc_ns.h
+  struct stat status;
+  return !host.live() || ::fstatat(host.proc(), "self/ns/pid", &status, 0) != 0 || status.st_ino == kFirstPidNamespace;
+}
+
 // systemd mounts what its own word says. Another init mounts what it likes; but where v2 is mounted, the kernel can be told to let v1 have no
 // controller.
 inline sdk::Remedy unified_boot(const sdk::Host& host) {
+  if (!shows_init(host)) return {};
   sdk::TextFile file;
   const auto init = file.read(host.proc(), "1/comm");
   if (init && sdk::trimmed(init.value) == "systemd") return sdk::by_boot("systemd.unified_cgroup_hierarchy=1");
-  return init && host.cgroup() >= 0 ? sdk::by_boot("cgroup_no_v1=all") : sdk::Remedy{};
+  return init && host.cgroup() >= 0 ? sdk::by_boot("cgroup_no_v1=all, which takes the controllers from what mounts cgroup v1")
+                                    : sdk::Remedy{};
 }
 
 }  // namespace ctprof::cgroupfs

@@ -85,6 +85,7 @@ class Told(unittest.TestCase):
         self.assertNotIn("nsenter -t 1 -p", told)
         if '"task-iter"' in told:
             self.assertIn("start ctprof on the host", told)
+        self.assertNotIn("cgroup_no_v1", told)
 
     def test_numbers_agree_with_plugins(self):
         offers = {plugin["name"]: plugin["offers"] for plugin in json.loads(harness.run("plugins", "--format", "json").stdout)["plugins"]}

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/unit/loaded_plugin.hpp"
 #include "tests/unit/source_driver.hpp"
@@ -52,6 +53,26 @@ BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
   for (const char* metric : {"cgroup.pids.peak", "cgroup.memory.zswap.current", "cgroup.cpu.nr_bursts", "cgroup.cpu.burst_usec",
                              "cgroup.cpu.local.throttled_usec"})
     BOOST_TEST(said(refusals, metric).starts_with("Unsupported: "), metric);
+}
+
+// A container's process 1 says nothing of who mounts the host's hierarchies: the file here is no first PID namespace.
+BOOST_AUTO_TEST_CASE(a_remedy_of_the_hosts_init_is_told_only_where_it_is_seen) {
+  const auto root = std::filesystem::temp_directory_path() / ("ctprof-init-" + std::to_string(::getpid()));
+  const auto put = [&](const char* path, const char* text) {
+    std::filesystem::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text;
+  };
+  put("proc/1/comm", "init\n");
+  put("proc/7/task/7/cgroup", "5:blkio:/\n0::/\n");
+  put("proc/self/ns/pid", "");
+  put("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
+  const TestHost recorded(root, {7, 7}, 0), contained(root, {7, 7}, kLive);
+  SourceDriver of_recorded(*plugin("cgroup"), kOnly, recorded), of_contained(*plugin("cgroup"), kOnly, contained);
+  for (SourceDriver* source : {&of_recorded, &of_contained})
+    BOOST_TEST(said(source->probe(), "cgroup.io.stat.rbytes").ends_with("it is mounted as cgroup v1, and the figures are there"));
+  BOOST_TEST(of_recorded.remedies().at("cgroup.io.stat.rbytes").starts_with("boot: cgroup_no_v1=all"));
+  BOOST_TEST(!of_contained.remedies().contains("cgroup.io.stat.rbytes"));
+  std::filesystem::remove_all(root);
 }
 
 BOOST_AUTO_TEST_CASE(what_7_2_has_is_not_refused) {
