@@ -5,7 +5,7 @@
 // thread-local storage; hence each thread is asked afterwards whether it is still there.
 //
 // What is here:   addresses, reading, and that question.
-// What is not:    whether the process still runs the program that the place was found for: jemalloc_ptrace.cc.
+// What is not:    whether the process still runs the program that the place was found for: heap_reader.cc.
 
 #pragma once
 
