@@ -62,7 +62,7 @@ class Stranger(unittest.TestCase):
             self.assertNotIn(str(EXAMPLE.parent.parent), entry["command"])
 
     def test_the_example_passes_its_own_test(self):
-        done = run("meson", "test", "-C", self.built_example(), env=self.env)
+        done = run("meson", "test", "-t", "4", "-C", self.built_example(), env=self.env)
         self.assertRegex(done.stdout, r"Ok:\s+1")
 
     def test_a_file_is_read_without_the_plugins(self):
