@@ -15,7 +15,7 @@ import tarfile
 import time
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-PUBLIC = {"debian": "http://deb.debian.org/debian", "debian-security": "http://deb.debian.org/debian-security"}
+ARCHIVES = ("debian", "debian-security")
 FRESH_SECONDS = 24 * 3600
 WANTED_FILES = {"vmlinuz": re.compile(r"/vmlinuz(-\d[^/]*)?$"), "config": re.compile(r"/config(-\d[^/]*)?$")}
 
@@ -38,13 +38,16 @@ def run(*words, **options):
 
 
 def mirrors():
-    """Archive -> address: those of the machine where it has some."""
-    found = dict(PUBLIC)
+    """Archive -> address, by this machine's own lists; a mirror that is listed for one archive is taken to have the other beside it."""
     targets = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True, check=False)
+    found = {}
     for address in targets.stdout.split():
-        archive = address.rstrip("/").rpartition("/")[2]
-        if archive in found:
+        place, _, archive = address.rstrip("/").rpartition("/")
+        if archive in ARCHIVES:
             found[archive] = address.rstrip("/")
+            found = {other: f"{place}/{other}" for other in ARCHIVES} | found
+    if not found:
+        raise Unavailable("apt's lists on this machine name no Debian mirror")
     return found
 
 
