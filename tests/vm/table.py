@@ -40,6 +40,9 @@ FOUND = """
 - A rejected thread of policy SCHED_EXT becomes SCHED_OTHER for good; one whose scheduler was thrown out for stalling keeps its policy.
 - arm64 tells what x86 tells: with the same version (7.2.12) every cell of the table was the same. jemalloc's counters stand behind the thread
   pointer there, not before it, and what `show` and `compare` print of a file was the same to the byte on both.
+- One pass by BPF (task-iter) said all that /proc and netlink say of threads on every kernel from 6.1 on, schedstats and BPF schedulers included;
+  5.10 does not take the program, and the files fill all. A thread older than kernel.task_delayacct=1 has no delays at all: task-iter tells
+  so (PredatesSwitch), netlink shows zeros.
 """
 
 
