@@ -42,7 +42,7 @@ class SourceRun {
   void collect(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
 
   // For the list stage: appends rows to the table until the source is through. False, and a sentence in cost().failed, when it
-  // failed; the rows it gave are then to be discarded.
+  // failed; the rows it gave are then of no use.
   bool list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at);
 
   // Closes the workers and tells what the source did. The gaps of its columns are counted by then.

@@ -10,7 +10,8 @@
 //     }
 //   }
 //
-// Of all listers the one of the best rank is asked. If `list` throws, its rows are discarded, and ctprof walks /proc.
+// Of all listers the one of the best rank is asked. If `list` throws, its rows are discarded, and the capture is made without its
+// source: by another lister, or by walking /proc.
 //
 // What is here:   the columns that say who a thread is, and Listing.
 // What is not:    the base class of such sources, ListSource (source.hpp).
