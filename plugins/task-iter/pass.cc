@@ -34,14 +34,15 @@ Program::~Program() { task_iter_skeleton_unload(skeleton_); }
 Pass::Pass(Program& program, const Wanted& wanted)
     : turn_(program.turn_),
       record_size_(record_size(wanted.cpu_words)),
-      buffer_(std::max(kBuffer / record_size_, std::size_t{1}) * record_size_),
+      asked_(std::max(kBuffer / record_size_, std::size_t{1}) * record_size_),
+      buffer_(asked_ + sizeof(record)),
       records_(task_iter_skeleton_begin(program.skeleton_, wanted.tgid, wanted.cpu_words)) {
   if (!records_) fail("starting a pass over the threads by BPF");
 }
 
 std::span<const std::byte> Pass::read() {
   ssize_t got = 0;
-  do got = ::read(records_.get(), buffer_.data(), buffer_.size());
+  do got = ::read(records_.get(), buffer_.data(), asked_);
   while (got < 0 && (errno == EINTR || errno == EAGAIN));
   if (got < 0) fail("reading the threads by BPF");
   if (static_cast<std::size_t>(got) % record_size_ != 0)

@@ -58,7 +58,8 @@ class Pass {
  private:
   std::lock_guard<std::mutex> turn_;
   std::size_t record_size_;
-  std::vector<std::byte> buffer_;
+  std::size_t asked_;              // bytes at a time: whole records
+  std::vector<std::byte> buffer_;  // with room behind, for the last record is shorter than its type
   sdk::Fd records_;
 };
 
