@@ -93,7 +93,12 @@ Gap HeapReader::why_not(const Found& found, const Row& row) {
 }
 
 void HeapReader::leave(const sdk::Batch& batch, std::span<const Row> rows, Gap gap) {
-  for (const Row& row : rows) put(batch, row.thread, has_ended(row.known.image) ? Gap::ThreadGone : gap);
+  auto allocated = batch.column(vocabulary::allocated_bytes), deallocated = batch.column(vocabulary::deallocated_bytes);
+  for (const Row& row : rows) {
+    const Gap why = has_ended(row.known.image) ? Gap::ThreadGone : gap;
+    allocated.put(row.thread, why);
+    deallocated.put(row.thread, why);
+  }
 }
 
 // A process may fill many batches in a row: the last answer is kept. Asks for a living thread, since a leader that ended has neither

@@ -30,15 +30,19 @@ void Tasks::list(const sdk::Listing& listing) {
   Unseen unseen(host_, facts_.ns_per_tick);
   seen_.clear();
   std::optional<Room> room;
-  if (!list_seen(listing, room)) return;
-  for (const UnseenThread& thread : unseen.find(seen_, listing.pids())) {
-    if (!has_room(listing, room)) return;
-    put(*room, thread);
-  }
+  if (!list_seen(listing, unseen, room) || !list(listing, unseen.find(seen_, listing.pids()), room)) return;
   if (room) listing.commit(room->rows);
 }
 
-bool Tasks::list_seen(const sdk::Listing& listing, std::optional<Room>& room) {
+bool Tasks::list(const sdk::Listing& listing, std::span<const UnseenThread> threads, std::optional<Room>& room) {
+  for (const UnseenThread& thread : threads) {
+    if (!has_room(listing, room)) return false;
+    put(*room, thread);
+  }
+  return true;
+}
+
+bool Tasks::list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional<Room>& room) {
   int error = 0;
   Program* program = Program::loaded(error);
   if (!program) throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
@@ -49,6 +53,10 @@ bool Tasks::list_seen(const sdk::Listing& listing, std::optional<Room>& room) {
     for (std::size_t at = 0; at < records.size(); at += record_size(wanted.cpu_words)) {
       const auto& task = *reinterpret_cast<const record*>(records.data() + at);
       if (!is_wanted(task, listing.pids())) continue;
+      if (seen_.empty() && listing.pids().empty() && task.tgid != kFirstProcess) {
+        seen_.push_back(kFirstProcess);
+        if (!list(listing, unseen.first(), room)) return false;
+      }
       if (!has_room(listing, room)) return false;
       put(*room, task);
     }

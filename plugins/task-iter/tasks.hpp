@@ -51,7 +51,8 @@ class Tasks : public sdk::ListSource {
   };
 
   // False when ctprof has had enough.
-  bool list_seen(const sdk::Listing& listing, std::optional<Room>& room);
+  bool list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional<Room>& room);
+  bool list(const sdk::Listing& listing, std::span<const UnseenThread> threads, std::optional<Room>& room);
   Wanted wanted_of(std::span<const std::uint64_t> pids) const;
   static bool has_room(const sdk::Listing& listing, std::optional<Room>& room);
   void put(Room& room, const record& task);

@@ -45,10 +45,17 @@ bool parse_unseen(std::string_view stat, UnseenThread& thread) {
 
 Unseen::Unseen(const sdk::Host& host, std::uint64_t ns_per_tick) : host_(host), first_tick_(ns_since_boot() / ns_per_tick) {}
 
+std::vector<UnseenThread> Unseen::first() {
+  hides_ = true;
+  std::vector<UnseenThread> found;
+  add_threads(kFirstProcess, found);
+  return found;
+}
+
 std::vector<UnseenThread> Unseen::find(std::span<const std::uint32_t> seen, std::span<const std::uint64_t> pids) {
   const auto was_seen = [&](std::uint64_t tgid) { return std::binary_search(seen.begin(), seen.end(), tgid); };
   std::vector<UnseenThread> found;
-  if (pids.empty() && was_seen(1)) return found;
+  if (pids.empty() && !hides_) return found;
   for (const std::uint64_t tgid : pids.empty() ? numbers_in(host_.proc(), ".") : std::vector(pids.begin(), pids.end()))
     if (!was_seen(tgid)) add_threads(tgid, found);
   return found;

@@ -26,12 +26,16 @@ struct UnseenThread {
   std::string name;
 };
 
+inline constexpr std::uint32_t kFirstProcess = 1;
+
 class Unseen {
  public:
   // To be made before the pass: who started later is new, not hidden.
   Unseen(const sdk::Host& host, std::uint64_t ns_per_tick);
 
-  // `seen`: the processes that were met, ascending. `pids`: only these were wanted; none: all.
+  // Of the first process, where a pass over all begins with another: it would come first, and who hides it may hide more.
+  std::vector<UnseenThread> first();
+  // `seen`: the processes that are listed, ascending. `pids`: only these were wanted; none: all.
   std::vector<UnseenThread> find(std::span<const std::uint32_t> seen, std::span<const std::uint64_t> pids);
 
  private:
@@ -39,6 +43,7 @@ class Unseen {
 
   sdk::Host host_;
   std::uint64_t first_tick_;
+  bool hides_ = false;
   sdk::TextFile file_;
 };
 
