@@ -6,7 +6,6 @@ By ptrace, and by task-iter, which stops nobody."""
 import os
 import re
 import signal
-import subprocess
 import sys
 import unittest
 
@@ -124,15 +123,9 @@ class ByTaskIter(ByPtrace):
         if "HEAP_LINKED" not in os.environ:
             self.skipTest("no HEAP_LINKED: the development files of jemalloc are missing")
         trace = os.path.join(self.scratch.name, "trace")
-        inject = ["strace", "-f", "-o", trace, "-e", "trace=ptrace,process_vm_readv"]
-        try:
-            subprocess.run([*inject, "true"], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError):
-            self.skipTest("needs strace, and leave to use it")
-        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
         with Helper("HEAP_LINKED", str(THREADS)) as heap:
-            subprocess.run([*inject, harness.CTPROF, f"--plugins={self.PLUGIN}", "capture", "-p", str(heap.pid), "-o",
-                            os.path.join(self.scratch.name, "traced.ctprof.zst")], env=environment, check=True, capture_output=True)
+            harness.under_strace(self, ("-f", "-e", "trace=ptrace,process_vm_readv"), f"--plugins={self.PLUGIN}", "capture", "-p", str(heap.pid),
+                                 "-o", os.path.join(self.scratch.name, "traced.ctprof.zst"), log=trace)
         with open(trace, encoding="utf-8", errors="replace") as file:
             calls = file.read()
         self.assertNotIn("ptrace(", calls)

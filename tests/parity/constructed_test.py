@@ -12,7 +12,7 @@ import unittest
 import file_json
 import harness
 from file_json import Gap
-from opens_test import opened_paths, strace_works, traced
+from opens_test import opened_paths, traced
 
 
 class Constructed(unittest.TestCase):
@@ -113,9 +113,7 @@ class Constructed(unittest.TestCase):
 
     def opened_below(self, directory, *words):
         """How often each file of a cgroup is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
-        if not strace_works():
-            self.skipTest("needs strace, and leave to use it")
-        log = traced(self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins="cgroup,psi")
+        log = traced(self, self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins="cgroup,psi")
         top = os.path.join(self.root, directory) + "/"
         return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
                                    if path.startswith(top) and not path.endswith("/cgroup.type"))

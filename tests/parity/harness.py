@@ -52,6 +52,23 @@ def run(*words, prefix=()):
                           errors="surrogateescape")
 
 
+def strace_works():
+    try:
+        return subprocess.run(["strace", "-o", os.devnull, "true"], check=False, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def under_strace(test, options, *words, log=os.devnull):
+    """A finished run of ctprof that strace looks at, with its log in a file; skips the test where there is no strace, or no leave to use it.
+    A process that is traced cannot look for its own leaks."""
+    if not strace_works():
+        test.skipTest("needs strace, and leave to use it")
+    environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    return subprocess.run(["strace", "-o", log, *options, CTPROF, *words], env=environment, check=True, capture_output=True, text=True,
+                          timeout=TIMEOUT)
+
+
 def capture(path, *words, before=(), prefix=()):
     """Captures into `path`; returns the finished run. `before` are options before the verb."""
     done = run(*before, "capture", "-o", path, *words, prefix=prefix)

@@ -4,8 +4,6 @@
 import collections
 import os
 import re
-import shutil
-import subprocess
 import unittest
 
 import harness
@@ -22,18 +20,11 @@ def opened_paths(log):
             yield os.path.normpath(os.path.join(call["base"] or "/", call["path"]))
 
 
-def strace_works():
-    return shutil.which("strace") is not None and subprocess.run(["strace", "-o", "/dev/null", "true"], check=False).returncode == 0
-
-
-def traced(path, *words, plugins="procfs-sched"):
+def traced(test, path, *words, plugins="procfs-sched"):
     """strace's log of a capture."""
     log = path + ".strace"
-    # A process that is traced cannot look for its own leaks.
-    environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-    command = ["strace", "-f", "-y", "-qq", "-e", "trace=open,openat,openat2", "-o", log, harness.CTPROF, f"--plugins={plugins}",
-               "capture", "-o", path, *words]
-    subprocess.run(command, capture_output=True, timeout=harness.TIMEOUT, check=True, env=environment)
+    opens = ("-f", "-y", "-qq", "-e", "trace=open,openat,openat2")
+    harness.under_strace(test, opens, f"--plugins={plugins}", "capture", "-o", path, *words, log=log)
     with open(log, encoding="utf-8", errors="surrogateescape") as file:
         return file.read()
 
@@ -43,9 +34,7 @@ class Opens(unittest.TestCase):
 
     def opens_below(self, pid, *words):
         """How often each path below /proc/<pid> is opened by a capture with these options."""
-        if not strace_works():
-            self.skipTest("needs strace, and leave to use it")
-        log = traced(os.path.join(self.directory, "opens.ctprof.zst"), "--jobs", "1", *words)
+        log = traced(self, os.path.join(self.directory, "opens.ctprof.zst"), "--jobs", "1", *words)
         top = f"/proc/{pid}"
         return collections.Counter(path[len(top):] for path in opened_paths(log) if (path + "/").startswith(top + "/"))
 

@@ -7,7 +7,6 @@ threads that ran."""
 import contextlib
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -123,16 +122,9 @@ class Listing(OfTaskIter):
     def test_no_file_of_threads_is_opened(self):
         """But the file of a cgroup's first thread; and no thread is stopped."""
         trace = os.path.join(self.directory, "trace")
-        inject = ["strace", "-f", "-o", trace, "-e", "trace=open,openat,ptrace"]
-        try:
-            subprocess.run([*inject, "true"], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError):
-            self.skipTest("needs strace, and leave to use it")
-        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
         with harness.Helper("SLEEPERS", cwd=self.directory) as sleepers:
             path = os.path.join(self.directory, "traced.ctprof.zst")
-            subprocess.run([*inject, harness.CTPROF, *ITER, "capture", "-o", path, "-p", str(sleepers.pid)], env=environment, check=True,
-                           capture_output=True, timeout=harness.TIMEOUT)
+            harness.under_strace(self, ("-f", "-e", "trace=open,openat,ptrace"), *ITER, "capture", "-o", path, "-p", str(sleepers.pid), log=trace)
         with open(trace, encoding="utf-8", errors="replace") as file:
             calls = file.read()
         opened = re.findall(r'"(?:/proc/)?[0-9]+/task/[0-9]+/([a-z]+)"', calls)
@@ -179,19 +171,12 @@ class Faults(OfTaskIter):
 
     def setUp(self):
         super().setUp()
-        try:
-            subprocess.run(["strace", "true"], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError):
-            self.skipTest("needs strace, and leave to use it")
         self.path = os.path.join(self.directory, "traced.ctprof.zst")
 
     def under_strace(self, *options):
-        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
         trace = os.path.join(self.directory, "trace")
-        done = subprocess.run(["strace", "-o", trace, "-e", "trace=bpf,read", *options, harness.CTPROF, "--plugins=task-iter,procfs-sched",
-                               "capture", "--jobs", "1", "-o", self.path], env=environment, capture_output=True, text=True, check=False,
-                              timeout=harness.TIMEOUT)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = harness.under_strace(self, ("-e", "trace=bpf,read", *options), "--plugins=task-iter,procfs-sched", "capture", "--jobs", "1",
+                                    "-o", self.path, log=trace)
         with open(trace, encoding="utf-8", errors="replace") as file:
             return done.stderr, file.read().splitlines()
 

@@ -2,7 +2,6 @@
 """What ctprof captures by taskstats is what a plain netlink reader is told, what /proc shows, and what was really waited for."""
 
 import os
-import subprocess
 import tempfile
 import unittest
 
@@ -182,14 +181,8 @@ class WithoutRights(OfTaskstats):
 class Silent(OfTaskstats):
     def test_a_kernel_that_does_not_answer(self):
         """strace keeps answers from us: the wait is bounded, and its cells say who failed."""
-        inject = ["strace", "-f", "-o", "/dev/null", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+"]
-        try:
-            subprocess.run([*inject, "true"], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError):
-            self.skipTest("needs strace, and leave to use it")
-        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-        done = subprocess.run([*inject, harness.CTPROF, *ONLY, "capture", "--jobs", "1", "-o", self.file], env=environment, check=True,
-                              capture_output=True, text=True, timeout=harness.TIMEOUT)
+        silence = ("-f", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+")
+        done = harness.under_strace(self, silence, *ONLY, "capture", "--jobs", "1", "-o", self.file)
         self.assertIn("without an answer", done.stderr)
         captured = file_json.load(self.file)
         self.assertEqual({row["cpu_delay_count"] for row in captured.threads.values()}, {file_json.Gap("SourceFailed")})
