@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,22 +12,25 @@
 
 namespace ctprof {
 
-inline bool is_on_command_line(const sdk::Host& host, std::string_view wanted) {
+inline std::vector<std::string> command_line(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host.proc(), "cmdline");
-  std::string_view words = text ? sdk::trimmed(text.value) : std::string_view{};
-  while (!words.empty())
-    if (sdk::take(words, ' ') == wanted) return true;
-  return false;
+  std::vector<std::string> words;
+  for (std::string_view rest = text ? sdk::trimmed(text.value) : std::string_view{}; !rest.empty();)
+    words.emplace_back(sdk::take(rest, ' '));
+  return words;
+}
+
+inline bool is_on_command_line(const sdk::Host& host, std::string_view wanted) {
+  const auto words = command_line(host);
+  return std::find(words.begin(), words.end(), wanted) != words.end();
 }
 
 // Every word that begins with `option`, without it, in order.
 inline std::vector<std::string> boot_options(const sdk::Host& host, std::string_view option) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), "cmdline");
   std::vector<std::string> found;
-  for (std::string_view rest = text ? sdk::trimmed(text.value) : std::string_view{}; !rest.empty();)
-    if (const auto word = sdk::take(rest, ' '); word.starts_with(option)) found.emplace_back(word.substr(option.size()));
+  for (const std::string& word : command_line(host))
+    if (word.starts_with(option)) found.push_back(word.substr(option.size()));
   return found;
 }
 
