@@ -23,7 +23,7 @@ class Image:
     def __init__(self, directory, system):
         self.system = system
         self.root = os.path.join(directory, "root")
-        for place in ("bin", "etc", "proc", "sys", "dev", "run", "tmp", "out", "work", "root"):
+        for place in ("bin", "etc", "proc", "sys", "dev", "run", "tmp", "out", "disk", "root"):
             os.makedirs(os.path.join(self.root, place))
         self.add("/bin/busybox", system.path(BUSYBOX))
         self.add("/init", os.path.join(HERE, "guest", "init.sh"))

@@ -16,7 +16,7 @@ mount -t bpf bpf /sys/fs/bpf
 sh /command >/out/output 2>&1
 echo $? >/out/status
 kill -9 -1
-[ ! -e /work/swap ] || swapoff /work/swap
+[ ! -e /disk/swap ] || swapoff /disk/swap
 sync
 mount -o remount,ro /
 poweroff -f

@@ -40,7 +40,7 @@ static void swap_out_and_in(void) {
 
 /* Two halves of a file, of which the cgroup holds one and a half. Each is read twice, which makes it the working set; then the other pushes
  * it out, and waiting for such a page to come back is thrashing. How soon the kernel takes them for one differs. */
-static void prepare_thrash(void) { fill_file("/work/set", 2 * kHalf); }
+static void prepare_thrash(void) { fill_file("/disk/set", 2 * kHalf); }
 
 static long value_in(const char* path, const char* key) {
   char text[8192] = {0};
@@ -64,8 +64,8 @@ static void read_half(int file, int half) {
 }
 
 static void thrash(void) {
-  const int file = open("/work/set", O_RDONLY);
-  check(file >= 0 && posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM) == 0, "/work/set");
+  const int file = open("/disk/set", O_RDONLY);
+  check(file >= 0 && posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM) == 0, "/disk/set");
   for (int i = 0; i < kTurns && !has_come_back(); ++i) read_half(file, i % 2);
   close(file);
 }

@@ -17,30 +17,30 @@ static void sleep_long(void) { sleep_ms(kSleepMs); }
 static void sync_often(void) {
   char page[kPage];
   memset(page, 'x', sizeof page);
-  const int file = open("/work/synced", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  check(file >= 0, "/work/synced");
+  const int file = open("/disk/synced", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  check(file >= 0, "/disk/synced");
   for (int i = 0; i < kSyncs; ++i) check(pwrite(file, page, sizeof page, (off_t)i * kPage) == kPage && fsync(file) == 0, "fsync");
   close(file);
 }
 
-static void prepare_direct(void) { fill_file("/work/direct", kFilePages); }
+static void prepare_direct(void) { fill_file("/disk/direct", kFilePages); }
 
 static void read_past_the_cache(void) {
   void* block;
   check(posix_memalign(&block, kPage, kPage) == 0, "posix_memalign");
-  const int file = open("/work/direct", O_RDONLY | O_DIRECT);
-  check(file >= 0, "/work/direct");
+  const int file = open("/disk/direct", O_RDONLY | O_DIRECT);
+  check(file >= 0, "/disk/direct");
   for (int i = 0; i < kReads; ++i) check(pread(file, block, kPage, (off_t)i * kPage) == kPage, "pread");
   close(file);
   free(block);
 }
 
-static void prepare_faults(void) { fill_file("/work/mapped", kFilePages); }
+static void prepare_faults(void) { fill_file("/disk/mapped", kFilePages); }
 
 /* Pages of a file that nobody has in memory, one by one. */
 static void fault_pages_in(void) {
-  const int file = open("/work/mapped", O_RDONLY);
-  check(file >= 0, "/work/mapped");
+  const int file = open("/disk/mapped", O_RDONLY);
+  check(file >= 0, "/disk/mapped");
   char* const memory = mmap(NULL, (size_t)kFilePages * kPage, PROT_READ, MAP_SHARED, file, 0);
   check(memory != MAP_FAILED && madvise(memory, (size_t)kFilePages * kPage, MADV_RANDOM) == 0, "mmap");
   for (int i = 0; i < kFilePages; i += 8) (void)((volatile char*)memory)[(size_t)i * kPage];
@@ -49,8 +49,8 @@ static void fault_pages_in(void) {
 /* Written, and thrown away before it reached the disk. */
 static void take_back(void) {
   char page[kPage] = {0};
-  const int file = open("/work/taken-back", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  check(file >= 0, "/work/taken-back");
+  const int file = open("/disk/taken-back", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  check(file >= 0, "/disk/taken-back");
   for (int i = 0; i < 16; ++i) check(write(file, page, kPage) == kPage, "write");
   check(ftruncate(file, 0) == 0, "ftruncate");
   close(file);

@@ -12,8 +12,8 @@ prepare_host() {
   set_switch /sys/kernel/debug/sched/migration_cost_ns 4294967295
   set_switch /sys/kernel/mm/transparent_hugepage/enabled madvise
   set_switch /sys/kernel/mm/transparent_hugepage/defrag madvise
-  dd if=/dev/zero of=/work/swap bs=1M count=48 2>/dev/null
-  mkswap /work/swap >/dev/null && swapon /work/swap
+  dd if=/dev/zero of=/disk/swap bs=1M count=48 2>/dev/null
+  mkswap /disk/swap >/dev/null && swapon /disk/swap
 }
 
 make_cgroup() { # make_cgroup NAME [FILE VALUE]...
@@ -52,7 +52,7 @@ start() {
   mkfifo "/run/$name.in" "/run/$name.out"
   (
     into "$group"
-    cd /work && exec "$@" <"/run/$name.in" >"/run/$name.out" 2>"/out/$name.log"
+    cd /disk && exec "$@" <"/run/$name.in" >"/run/$name.out" 2>"/out/$name.log"
   ) &
   processes="$processes $!"
 }
