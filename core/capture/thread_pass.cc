@@ -146,8 +146,8 @@ void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
 bool ThreadPass::list_by(SourceRun& lister) {
   Table& table = snapshot.threads();
   const std::uint64_t start = now_ns() - clock_start;
-  if (pids.empty())
-    for (Column& column : table.columns) column.reserve(threads_of_host(roots) + CTPROF_MAX_ROWS);
+  const std::size_t expected = pids.empty() ? threads_of_host(roots) : 0;
+  for (Column& column : table.columns) column.reserve(expected + CTPROF_MAX_ROWS);
   if (!lister.list(pids, snapshot.read_at)) return false;
   snapshot.meta.rows_listed = table.rows;
   snapshot.meta.skew_ns = skew(start, snapshot.read_at);

@@ -21,9 +21,7 @@ bool is_identity(std::string_view column) {
 // Working state: offers still in play, and the sources that fell out.
 class Planner {
  public:
-  Planner(const Registry& registry, const Lost& lost) : registry_(&registry), why_out_(lost) {
-    for (const auto& [source, why] : lost) out_.insert(source);
-  }
+  Planner(const Registry& registry, const Lost& lost) : registry_(&registry), out_(lost) {}
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
     if (auto known = want(names); !known) return known.error();
@@ -121,9 +119,9 @@ class Planner {
   }
 
   void take_out(const PlannedSource& planned, std::string why) {
-    if (!out_.insert(planned.source).second) return;
+    if (out_.contains(planned.source)) return;
     plan_.refused.push_back({planned.plugin->path, "source '" + planned.source->name + "': " + why});
-    why_out_[planned.source] = std::move(why);
+    out_[planned.source] = std::move(why);
   }
 
   // Puts readers after what they read, stage by stage, load order otherwise; false when a circle had to be taken out.
@@ -165,18 +163,17 @@ class Planner {
       if (!wanted_.contains(&field) || is_identity(field.def.name) || best(field)) continue;
       // The last resort speaks for all: it is what asks for the least.
       const Offer& last = field.offers.back();
-      const auto out = why_out_.find(last.source);
+      const auto out = out_.find(last.source);
       if (last.verdict != Gap::None)
         plan_.unfilled.push_back({&field, last.verdict, last.reason});
       else
-        plan_.unfilled.push_back({&field, Gap::SourceFailed, out == why_out_.end() ? "" : out->second});
+        plan_.unfilled.push_back({&field, Gap::SourceFailed, out == out_.end() ? "" : out->second});
     }
   }
 
   const Registry* registry_;
   Wanted wanted_;
-  std::set<const SourceTable*> out_;
-  Lost why_out_;
+  Lost out_;
   Plan plan_;
 };
 
