@@ -2,20 +2,15 @@
 
 #pragma once
 
-#include <sys/stat.h>
-
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
 #include "ctprof/remedy.hpp"
+#include "plugins/shared/namespaces.hpp"
 
 namespace ctprof::cgroupfs {
 
 // Whether process 1 is the host's: in a PID namespace of its own a container has another. A recording's is taken for its host's.
-inline bool shows_init(const sdk::Host& host) {
-  constexpr ino_t kFirstPidNamespace = 0xEFFFFFFC;  // the kernel's include/linux/proc_ns.h
-  struct stat status;
-  return !host.live() || ::fstatat(host.proc(), "self/ns/pid", &status, 0) != 0 || status.st_ino == kFirstPidNamespace;
-}
+inline bool shows_init(const sdk::Host& host) { return !host.live() || is_in(host, FirstNamespace::Pid); }
 
 // systemd mounts what its own word says. Another init mounts what it likes; but where v2 is mounted, the kernel can be told to let v1 have no
 // controller.

@@ -10,6 +10,7 @@
 #include "plugins/procfs-sched/schedstat.hpp"
 #include "plugins/procfs-sched/smaps_rollup.hpp"
 #include "plugins/procfs-sched/stat.hpp"
+#include "plugins/shared/kernel_switch.hpp"
 
 namespace ctprof::procfs {
 namespace {
@@ -32,12 +33,11 @@ void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason
 
 // The statistics are not printed: for want of the option, or because the switch is off.
 void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), "sys/kernel/sched_schedstats");
-  if (!text)
+  const auto switched_on = is_switched_on(host, kScheduleStatistics);
+  if (!switched_on)
     return refuse_statistics(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats",
                              sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
-  if (sdk::trimmed(text.value) == "0")
+  if (!switched_on.value)
     return refuse_statistics(probe, Gap::SwitchedOff,
                              "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
                              sdk::by_command("sysctl -w kernel.sched_schedstats=1"));

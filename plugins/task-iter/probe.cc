@@ -1,6 +1,5 @@
 #include "plugins/task-iter/probe.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,8 @@
 #include "plugins/shared/capabilities.hpp"
 #include "plugins/shared/command_line.hpp"
 #include "plugins/shared/cpu_list.hpp"
+#include "plugins/shared/kernel_switch.hpp"
+#include "plugins/shared/namespaces.hpp"
 #include "plugins/task-iter/extensible.hpp"
 #include "plugins/task-iter/pass.hpp"
 
@@ -21,31 +22,15 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-// Numbers of the namespaces that the kernel starts with, from its include/linux/proc_ns.h.
-constexpr std::uint64_t kFirstPidNamespace = 0xEFFFFFFC;
-constexpr std::uint64_t kFirstTimeNamespace = 0xEFFFFFFA;
-
 bool has_file(int directory, const char* path) { return ::faccessat(directory, path, F_OK, 0) == 0; }
-
-// Whether we are in this namespace; also where the kernel has none of its kind.
-bool is_in(const char* file, std::uint64_t number) {
-  struct stat status;
-  return ::stat(file, &status) != 0 || status.st_ino == number;
-}
-
-sdk::Reading<bool> is_switched_on(const sdk::Host& host, const char* path) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), path);
-  return text ? sdk::Reading<bool>(sdk::trimmed(text.value) != "0") : sdk::Reading<bool>(text.gap);
-}
 
 // Why the host is none for us, whatever may be changed about it, or nullptr.
 const char* unsuitable(const sdk::Host& host) {
   if (!host.live() || !host.own_tids())
     return "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; this tree is another";
-  if (!is_in("/proc/self/ns/pid", kFirstPidNamespace))
+  if (!is_in(host, FirstNamespace::Pid))
     return "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does: start ctprof on the host";
-  if (!is_in("/proc/self/ns/time", kFirstTimeNamespace))
+  if (!is_in(host, FirstNamespace::Time))
     return "ctprof runs in a time namespace of its own, which shifts start times; run it in the host's (nsenter -t 1 -T)";
   return nullptr;
 }
@@ -157,7 +142,7 @@ void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& 
   };
   if (!has(own, RECORD_HAS_DELAYS))
     return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT", sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
-  const auto switched_on = is_switched_on(host, "sys/kernel/task_delayacct");
+  const auto switched_on = is_switched_on(host, kDelayAccounting);
   if (switched_on && !switched_on.value)
     refuse(Gap::SwitchedOff,
            "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on",
@@ -177,7 +162,7 @@ void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const reco
   if (!has(own, RECORD_HAS_STATISTICS))
     return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS",
                                                          sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
-  if (const auto on = is_switched_on(host, "sys/kernel/sched_schedstats"); on && !on.value)
+  if (const auto on = is_switched_on(host, kScheduleStatistics); on && !on.value)
     refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::SwitchedOff,
                                                   "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
                                                   sdk::by_command("sysctl -w kernel.sched_schedstats=1"));

@@ -11,6 +11,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/shared/capabilities.hpp"
 #include "plugins/shared/command_line.hpp"
+#include "plugins/shared/kernel_switch.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/gaps.hpp"
 #include "plugins/taskstats/interrupts.hpp"
@@ -18,13 +19,6 @@
 
 namespace ctprof::taskstats {
 namespace {
-
-// The kernel's switch for all delays but cpu; absent before Linux 5.14, where they are on.
-sdk::Reading<bool> is_switched_on(const sdk::Host& host) {
-  sdk::TextFile file;
-  const auto text = file.read(host.proc(), "sys/kernel/task_delayacct");
-  return text ? sdk::Reading<bool>(sdk::trimmed(text.value) != "0") : sdk::Reading<bool>(text.gap);
-}
 
 void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
   probe.refuse(static_cast<std::uint32_t>(index_of(field)), gap, reason, remedy);
@@ -88,7 +82,7 @@ void tell_of_older_threads(const sdk::Probe& probe) {
 }
 
 void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool counts_cpu) {
-  const auto switched_on = is_switched_on(host);
+  const auto switched_on = is_switched_on(host, kDelayAccounting);
   if (!counts_cpu && is_on_command_line(host, "nodelayacct"))
     return refuse_delays(probe, Gap::SwitchedOff, "the kernel was started with nodelayacct; without it delays are accounted",
                          sdk::by_boot("without nodelayacct"));
@@ -138,7 +132,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 bool was_switched_on_later(const sdk::Host& host) {
-  const auto switched_on = is_switched_on(host);
+  const auto switched_on = is_switched_on(host, kDelayAccounting);
   return switched_on && switched_on.value && !is_on_command_line(host, "delayacct");
 }
 
