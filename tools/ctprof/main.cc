@@ -1,12 +1,15 @@
 // ctprof: finds the verb, runs it.
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/nearest.hpp"
+#include "core/registry/loader.hpp"
 #include "core/render/metric_help.hpp"
 #include "tools/ctprof/options.hpp"
 #include "tools/ctprof/privileges.hpp"
@@ -80,12 +83,24 @@ int run(const Options& options) {
   return asks_help || options.help ? print(help_of(*verb)) : verb->run(options);
 }
 
+// Who starts a ctprof that has capabilities from its file has no say in what it does but by its options: neither ours nor libraries'
+// variables count (libdw, for one, can be told to ask servers). Those that stay are about colours alone.
+void forget_environment() {
+  if (!runs_privileged()) return;
+  std::vector<std::pair<const char*, std::string>> kept;
+  for (const char* name : {"NO_COLOR", "CLICOLOR_FORCE"})
+    if (const char* value = std::getenv(name)) kept.emplace_back(name, value);
+  ::clearenv();
+  for (const auto& [name, value] : kept) ::setenv(name, value.c_str(), 1);
+}
+
 }  // namespace
 }  // namespace ctprof::cli
 
 int main(int argc, char** argv) {
   using namespace ctprof::cli;
   try {
+    forget_environment();
     const auto options = parse_options(argc, argv);
     return options ? run(*options) : fail(options.error());
   } catch (const std::bad_alloc&) {
