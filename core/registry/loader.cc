@@ -4,35 +4,32 @@
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <boost/dll/runtime_symbol_info.hpp>
 #include <boost/dll/shared_library.hpp>
-#include <boost/filesystem.hpp>
-#include <fstream>
+#include <filesystem>
 #include <mutex>
 
 #include "core/base/nearest.hpp"
+#include "core/registry/plugin_directory.hpp"
+#include "core/registry/trusted_path.hpp"
 
 namespace ctprof {
 namespace {
 
-namespace fs = boost::filesystem;
+// A library that is open, and under which name; the descriptor is there where that is its name.
+struct Held {
+  boost::dll::shared_library library;
+  sdk::Fd fd;
+};
 
 // Libraries are never closed: what they made may outlive any scope of ours. Each is held once, however often it is loaded.
-void hold_open(const boost::dll::shared_library& library) {
-  static auto* libraries = new std::vector<boost::dll::shared_library>;
+void hold_open(Held held) {
+  static auto* all = new std::vector<Held>;
   static std::mutex holding;
   const std::lock_guard lock(holding);
-  const auto is_same = [&](const auto& held) { return held.native() == library.native(); };
-  if (std::none_of(libraries->begin(), libraries->end(), is_same)) libraries->push_back(library);
-}
-
-bool is_elf(const std::string& path) {
-  char magic[SELFMAG] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  return std::equal(magic, magic + SELFMAG, ELFMAG);
+  const auto is_same = [&](const Held& other) { return other.library.native() == held.library.native(); };
+  if (std::none_of(all->begin(), all->end(), is_same)) all->push_back(std::move(held));
 }
 
 // How many bytes the library says its symbol has; what a lying size field would claim beyond that is not there.
@@ -53,62 +50,84 @@ std::string words_of(const std::exception& exception, const std::string& path) {
   return words.starts_with(path + ": ") ? words.substr(path.size() + 2) : words;
 }
 
-Result<Plugin> load(const std::string& path) {
-  if (!is_elf(path)) return Error{"it is not an ELF shared object"};
+// The name that the dynamic loader gets. Between looking at a path and opening it again others may come in; at a descriptor nobody does.
+std::string name_for_loader(const OpenPlugin& file) {
+  return runs_privileged() ? "/proc/self/fd/" + std::to_string(file.fd.get()) : file.path;
+}
+
+Result<Plugin> load(OpenPlugin file) {
+  const std::string name = name_for_loader(file);
   try {
-    boost::dll::shared_library library(path, boost::dll::load_mode::rtld_now);
-    hold_open(library);
+    boost::dll::shared_library library(name, boost::dll::load_mode::rtld_now);
+    hold_open({library, runs_privileged() ? std::move(file.fd) : sdk::Fd()});
     if (!library.has("ctprof_plugin")) return Error{"it exports no symbol 'ctprof_plugin'"};
     const auto& table = library.get<const ctprof_plugin>("ctprof_plugin");
     auto plugin = read_plugin(table, symbol_size(&table));
-    if (plugin) plugin->path = path;
+    if (plugin) plugin->path = file.path;
     return plugin;
   } catch (const std::exception& exception) {
-    return Error{words_of(exception, path)};
+    return Error{words_of(exception, name)};
   }
-}
-
-std::vector<std::string> libraries_in(const std::string& directory) {
-  std::vector<std::string> paths;
-  boost::system::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".so") paths.push_back(it->path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-// Whether what is there is root's, and writable by nobody else.
-bool may_load_privileged(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 bool knows(const LoadedPlugins& loaded, std::string_view name) {
   return std::any_of(loaded.plugins.begin(), loaded.plugins.end(), [&](const Plugin& plugin) { return plugin.name == name; });
 }
 
-void load_directory(const std::string& directory, bool shipped, LoadedPlugins& loaded) {
-  for (const std::string& path : libraries_in(directory)) {
-    if (runs_privileged() && !(may_load_privileged(directory) && may_load_privileged(path))) {
-      loaded.refused.push_back({path, "it or its directory is not root's alone, and this process is privileged"});
-      continue;
-    }
-    auto plugin = load(path);
-    if (!plugin) {
-      loaded.refused.push_back({path, plugin.error().text});
-    } else if (knows(loaded, plugin->name)) {
-      loaded.refused.push_back({path, "a plugin named '" + plugin->name + "' is loaded already"});
-    } else {
-      plugin->shipped = shipped;
-      loaded.plugins.push_back(std::move(*plugin));
-    }
-  }
+void load_file(const PluginDirectory& directory, const std::string& name, bool shipped, const LoadOptions& options,
+               LoadedPlugins& loaded) {
+  const std::string path = directory.path_of(name);
+  auto file = directory.open_file(name);
+  if (!file) return loaded.refused.push_back({path, file.error().text});
+  if (options.layouts_alone && !file->file.layout) return;
+  auto plugin = load(std::move(*file));
+  if (!plugin) return loaded.refused.push_back({path, plugin.error().text});
+  if (knows(loaded, plugin->name))
+    return loaded.refused.push_back({path, "a plugin named '" + plugin->name + "' is loaded already"});
+  plugin->shipped = shipped;
+  loaded.plugins.push_back(std::move(*plugin));
+}
+
+void load_directory(const PluginDirectory& directory, bool shipped, const LoadOptions& options, LoadedPlugins& loaded) {
+  for (const std::string& name : directory.names()) load_file(directory, name, shipped, options, loaded);
+}
+
+std::string for_privileged(const std::string& why) {
+  return "this ctprof has capabilities from its file and loads only what root alone can change, but " + why +
+         ": install it as root, in directories of root's";
+}
+
+// The program's own directory counts too: who can exchange that one chooses which plugins are the program's own.
+Result<PluginDirectory> open_for_privileged(const std::string& directory) {
+  if (const auto program = open_trusted_directory(program_directory()); !program) return program.error();
+  return PluginDirectory::open(directory, Trust::RootAlone);
+}
+
+std::string nothing_in(const std::string& directory) { return "'" + directory + "': no file there ends in .so"; }
+
+// Where was looked, and why there is nothing to load from the own directory.
+std::string load_own(const LoadOptions& options, LoadedPlugins& loaded) {
+  const std::string& path = options.own_directory;
+  if (path.empty()) return "the place of ctprof's own plugins: it cannot be known without /proc (mount it)";
+  const auto directory = runs_privileged() ? open_for_privileged(path) : PluginDirectory::open(path, Trust::Anybody);
+  if (directory) return load_directory(*directory, true, options, loaded), nothing_in(path);
+  if (runs_privileged()) loaded.refused.push_back({path, for_privileged(directory.error().text)});
+  return directory.error().text;
+}
+
+Error nothing_found(const std::string& own, const LoadOptions& options) {
+  std::string where = own;
+  if (!runs_privileged())
+    for (const std::string& directory : options.directories) where += ", " + nothing_in(directory);
+  return {"no plugin was found; looked in " + where +
+          "; install ctprof with its plugins, or say where they are by --plugin-path DIR"};
 }
 
 // Why `name` is not there: its file was refused, or there is none.
 Error missing(const std::string& name, const LoadedPlugins& loaded) {
   for (const Refusal& refusal : loaded.refused)
-    if (fs::path(refusal.what).stem() == name) return {"plugin '" + name + "' (" + refusal.what + "): " + refusal.reason};
+    if (std::filesystem::path(refusal.what).stem() == name)
+      return {"plugin '" + name + "' (" + refusal.what + "): " + refusal.reason};
   std::vector<std::string> names;
   for (const Plugin& plugin : loaded.plugins)
     if (!plugin.layout) names.push_back(plugin.name);
@@ -129,32 +148,28 @@ Result<void> keep_only(const std::vector<std::string>& only, LoadedPlugins& load
 
 Result<LoadedPlugins> load_plugins(const LoadOptions& options) {
   LoadedPlugins loaded;
-  load_directory(options.own_directory, true, loaded);
+  const std::string own = load_own(options, loaded);
   if (!runs_privileged())
-    for (const std::string& directory : options.directories) load_directory(directory, false, loaded);
+    for (const std::string& path : options.directories) {
+      const auto directory = PluginDirectory::open(path, Trust::Anybody);
+      if (!directory) return Error{"looking for plugins in " + directory.error().text};
+      load_directory(*directory, false, options, loaded);
+    }
+  if (!options.layouts_alone && loaded.plugins.empty() && loaded.refused.empty()) return nothing_found(own, options);
   if (options.only)
     if (auto kept = keep_only(*options.only, loaded); !kept) return kept.error();
   return loaded;
 }
 
-std::string own_plugin_directory() {
-  const fs::path here = boost::dll::program_location().parent_path();
-  boost::system::error_code error;
-  const fs::path build_tree = here / ".." / "..";
-  if (fs::exists(build_tree / "build.ninja", error)) return fs::weakly_canonical(build_tree / "plugins", error).string();
-  fs::path prefix = here;
-  for (const fs::path& part : fs::path(CTPROF_BIN_DIR))
-    if (part != ".") prefix = prefix.parent_path();
-  return (prefix / CTPROF_PLUGIN_DIR).string();
-}
-
 bool runs_privileged() { return ::getauxval(AT_SECURE) != 0; }
 
-std::vector<std::string> closed_to_privileged(const std::string& directory) {
-  if (!may_load_privileged(directory)) return {directory};
-  std::vector<std::string> closed = libraries_in(directory);
-  std::erase_if(closed, &may_load_privileged);
-  return closed;
+std::string closed_to_privileged(const std::string& path) {
+  const auto directory = open_for_privileged(path);
+  if (!directory) return directory.error().text;
+  for (const std::string& name : directory->names())
+    if (const auto fits = directory->check_trust(name); !fits)
+      return "'" + directory->path_of(name) + "'" + fits.error().text.substr(std::string_view("it").size());
+  return {};
 }
 
 }  // namespace ctprof

@@ -3,10 +3,13 @@
 // Directories are searched in order: the own one (installed, or the build tree's), --plugin-path, CTPROF_PLUGIN_PATH; name order within
 // one. Of two plugins of one name the first stands. A library that was opened stays until the process ends.
 //
-// When the process has privileges from the file (AT_SECURE), only what root owns is opened, and only from the own directory.
+// A file is looked at before it is loaded: what is cut short, no regular file, or no plugin is refused and runs nothing.
+//
+// When the process has privileges from the file (AT_SECURE), only the own directory is searched, and only what root alone can change is
+// loaded (trusted_path.hpp), by the descriptor that was checked: /proc/self/fd/N, which stays open so that no two plugins share a name.
 //
 // What is here:   files to plugins, each with the reason if it is refused.
-// What is not:    what plugins mean together (registry.hpp).
+// What is not:    what plugins mean together (registry.hpp), where ctprof is (program_place.hpp).
 
 #pragma once
 
@@ -16,6 +19,7 @@
 
 #include "core/base/result.hpp"
 #include "core/registry/plugin.hpp"
+#include "core/registry/program_place.hpp"
 
 namespace ctprof {
 
@@ -23,11 +27,12 @@ struct LoadOptions {
   std::string own_directory;                     // where ctprof's own plugins are
   std::vector<std::string> directories;          // --plugin-path and the environment's, in order
   std::optional<std::vector<std::string>> only;  // --plugins: exactly these; layouts load regardless
+  bool layouts_alone = false;                    // the others are looked at, and not loaded
 };
 
 // A plugin, a metric or a source that is not taken, and why.
 struct Refusal {
-  std::string what;  // a file, or a plugin's name
+  std::string what;  // a file, a directory, or a plugin's name
   std::string reason;
 };
 
@@ -36,16 +41,15 @@ struct LoadedPlugins {
   std::vector<Refusal> refused;
 };
 
-// Fails only where `only` names a plugin that is not there or is refused.
+// Fails where `only` names a plugin that is not there or is refused, where one of `directories` cannot be opened, and where no file is
+// found at all (but for layouts alone): the error says where was looked. Not on two threads at once.
 Result<LoadedPlugins> load_plugins(const LoadOptions& options);
-
-// The directory of ctprof's own plugins, seen from the running program.
-std::string own_plugin_directory();
 
 // Whether the process got privileges from its file, so that neither options nor environment may choose what is loaded.
 bool runs_privileged();
-// What keeps a process with such privileges from loading all that is in the directory: itself where it is not root's alone, or those of
-// its libraries that are not.
-std::vector<std::string> closed_to_privileged(const std::string& directory);
+
+// What keeps a ctprof with such privileges from loading all that is in the directory: a sentence, empty where nothing does. Asked by one
+// that may have none.
+std::string closed_to_privileged(const std::string& directory);
 
 }  // namespace ctprof

@@ -25,7 +25,8 @@ FAILED = Gap("SourceFailed")
 REFUSED = {
     "not_elf": "not an ELF",
     "empty": "not an ELF",
-    "cut_short": "cannot read file data",
+    "cut_short": "it is cut short",
+    "undefined_symbol": "undefined symbol: function_of_nobody",
     "no_symbol": "no symbol 'ctprof_plugin'",
     "another_abi": "ABI 2, this ctprof speaks 1",
     "small_plugin": "its table is of size 8",

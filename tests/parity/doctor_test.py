@@ -106,8 +106,11 @@ class Done(unittest.TestCase):
     def setUp(self):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)
-        os.mkdir(self.path(PLACE))
-        self.program = product_copy(harness.CTPROF, self.path(PLACE))
+        closed = harness.closed_scratch()
+        self.addCleanup(closed.cleanup)
+        self.home = os.path.join(closed.name, PLACE)
+        os.mkdir(self.home)
+        self.program = product_copy(harness.CTPROF, self.home)
 
     def path(self, *names):
         return os.path.join(self.scratch.name, *names)
@@ -242,17 +245,17 @@ class Done(unittest.TestCase):
         report = ask(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
         self.assertEqual(setcaps(report), [])
         self.assertIn("no_new_privs", " ".join(report["notes"]))
-        plugins = self.path(PLACE, "plugins")
-        for closed in (plugins, os.path.join(plugins, "psi.so")):
+        plugins = os.path.join(self.home, "plugins")
+        for closed in (plugins, os.path.join(plugins, "psi.so"), os.path.dirname(self.home), os.path.dirname(self.program)):
             os.chown(closed, 1000, 1000)
             report = self.ask_as_user()
             os.chown(closed, 0, 0)
             self.assertEqual(setcaps(report), [])
-            self.assertIn(f"root's alone, and {closed} is not", " ".join(report["notes"]))
+            self.assertIn(f"root alone can change, but '{closed}' belongs to user 1000", " ".join(report["notes"]))
         self.setcap_told()
 
     def test_a_path_that_no_line_can_show(self):
-        os.rename(self.path(PLACE), self.path("new\nline"))
+        os.rename(self.home, self.home.replace(PLACE, "new\nline"))
         program = self.program.replace(PLACE, "new\nline")
         report = ask(program, prefix=harness.USER)
         self.assertEqual(setcaps(report), [])
@@ -266,7 +269,7 @@ class Done(unittest.TestCase):
         """The capability is lacking all the same, and root has it."""
         elsewhere = self.path("elsewhere")
         os.mkdir(elsewhere)
-        os.rename(self.path(PLACE, "plugins", "procfs-sched.so"), os.path.join(elsewhere, "procfs-sched.so"))
+        os.rename(os.path.join(self.home, "plugins", "procfs-sched.so"), os.path.join(elsewhere, "procfs-sched.so"))
         report = ask(self.program, "--plugin-path", elsewhere, prefix=harness.USER)
         self.assertIn("cap_dac_read_search,cap_sys_ptrace", remedies(report, "capabilities"))
         for command in setcaps(report):

@@ -39,6 +39,14 @@ def scratch():
     return directory
 
 
+def closed_scratch():
+    """The same where every directory on the way is root's alone, this one included: a ctprof with capabilities loads nothing from
+    another. REQUIRES: root."""
+    directory = tempfile.TemporaryDirectory(prefix="ctprof-test-", dir="/opt" if os.path.isdir("/opt") else "/usr")
+    os.chmod(directory.name, 0o755)
+    return directory
+
+
 @functools.cache
 def reachable():
     """A directory that lives as long as we do, and in it a ctprof that other users can run."""

@@ -107,7 +107,7 @@ int run_capture(const Options& options) {
     return fail("capture takes no '" + options.arguments.front() + "'; the file is named by -o FILE");
   if (options.output.empty() || (to_stdout && ::isatty(STDOUT_FILENO) == 1)) return fail(cannot_write_here(options));
   if (auto possible = without_privileges([&] { return check_output(options.output); }); !possible) return fail(possible.error());
-  auto registry = load_registry(options);
+  auto registry = load_metrics(options);
   if (!registry) return fail(registry.error());
 
   std::vector<Refusal> refused;

@@ -48,7 +48,7 @@ int unknown_verb(const std::string& given) {
 
 // What is neither a verb nor a metric is answered with the nearest of both.
 int help_on_metric(const std::string& name, const Options& options) {
-  const auto registry = load_registry(options);
+  const auto registry = load_metrics(options);
   if (!registry) return fail(registry.error());
   const TextLayout layout{terminal_width() > 0 ? terminal_width() : 100, use_color(options)};
   const bool json = options.format == Format::Json;

@@ -31,7 +31,7 @@ MetricList list_of(const Registry& registry) {
 }  // namespace
 
 int run_metric_list(const Options& options) {
-  const auto registry = load_registry(options);
+  const auto registry = load_metrics(options);
   if (!registry) return fail(registry.error());
   const MetricList list = list_of(*registry);
   if (options.format == Format::Json) return print(metric_list_json(list));

@@ -165,7 +165,8 @@ class Reader {
     // An empty entry stands for nothing: an unset variable in somebody's script is not the current directory.
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))
       for (std::string_view rest = path; !rest.empty();)
-        if (const auto directory = sdk::take(rest, ':'); !directory.empty()) options_.plugin_path.emplace_back(directory);
+        if (const auto directory = sdk::take(rest, ':'); !directory.empty())
+          options_.plugin_path_of_environment.emplace_back(directory);
   }
 
   void read_list(const char* name, std::optional<std::vector<std::string>>& out) {

@@ -28,6 +28,7 @@ struct Options {
 
   std::optional<std::vector<std::string>> plugins;  // --plugins: exactly these
   std::vector<std::string> plugin_path;
+  std::vector<std::string> plugin_path_of_environment;  // CTPROF_PLUGIN_PATH
   std::string rootfs;
   Format format = Format::Text;
   Color color = Color::Auto;

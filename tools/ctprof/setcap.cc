@@ -140,10 +140,9 @@ std::string obstacle(const std::string& path) {
   if (printable(path) != path)
     return "the path of this executable has letters that cannot be shown as they are, so no command for it can be told: " + path;
   if (is_nosuid(path)) return "capabilities of " + path + " would come to nothing: its filesystem is mounted nosuid";
-  if (const auto closed = closed_to_privileged(own_plugin_directory()); !closed.empty())
-    return "a ctprof with capabilities of its own loads only plugins that are root's alone, and " + closed.front() +
-           (closed.size() > 1 ? " (and " + std::to_string(closed.size() - 1) + " more)" : "") +
-           " is not: install it as root, and ask that one";
+  if (const std::string why = closed_to_privileged(own_plugin_directory()); !why.empty())
+    return "a ctprof with capabilities of its own loads only what root alone can change, but " + why +
+           ": install it as root, in directories of root's, and ask that one";
   return {};
 }
 
@@ -170,7 +169,10 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
                            "start the container with them");
   if ((all & reachable) == 0) return setcap;
   setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) + "+ep " + quoted(path);
-  setcap.notes.emplace_back("whoever may start that file can read then what these let it read: see to who may");
+  setcap.notes.emplace_back(
+      "whoever may start that file learns then of other users' processes: that they are there, their I/O and delays, how much "
+      "memory and heap "
+      "they have; no contents of memory or files: see to who may (README.md, \"A ctprof with capabilities\")");
   setcap.notes.emplace_back(
       "with them it refuses --rootfs, and loads no plugins of --plugin-path and CTPROF_PLUGIN_PATH: for those, use one without");
   return setcap;

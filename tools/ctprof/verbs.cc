@@ -3,12 +3,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
 #include "core/base/version.hpp"
+#include "core/registry/plugin_directory.hpp"
 #include "core/render/printable.hpp"
 
 namespace ctprof::cli {
@@ -31,6 +33,19 @@ constexpr std::array kVerbs{
 bool environment_has(const char* name) {
   const char* value = std::getenv(name);
   return value && *value;
+}
+
+// An option that leads nowhere is a mistake; the environment may name what another host has.
+std::vector<std::string> plugin_directories(const Options& options) {
+  if (runs_privileged() && !options.plugin_path.empty())
+    note(options, "--plugin-path is not heeded: this ctprof has capabilities from its file, and loads its own plugins alone");
+  std::vector<std::string> directories = options.plugin_path;
+  for (const std::string& directory : options.plugin_path_of_environment)
+    if (const auto open = PluginDirectory::open(directory, Trust::Anybody); open)
+      directories.push_back(directory);
+    else
+      note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
+  return directories;
 }
 
 }  // namespace
@@ -60,12 +75,22 @@ int print(std::string_view text) {
   return errno == EPIPE ? kFine : fail(errno_error("writing to", "standard output", errno));
 }
 
-Result<Registry> load_registry(const Options& options) {
-  auto loaded = load_plugins({own_plugin_directory(), options.plugin_path, options.plugins});
+Result<Registry> load_registry(const Options& options, Load which) {
+  auto loaded = load_plugins({own_plugin_directory(), plugin_directories(options), options.plugins, which == Load::Layouts});
   if (!loaded) return loaded.error();
   Registry registry(std::move(*loaded));
+  if (which == Load::Layouts) return registry;
   for (const Refusal& refusal : registry.refused()) note(options, "refused: " + refusal.what + ": " + refusal.reason);
   return registry;
+}
+
+Result<Registry> load_metrics(const Options& options) {
+  auto registry = load_registry(options);
+  if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(), [](const Plugin& p) { return !p.layout; }))
+    return registry;
+  const auto& refused = registry->refused();
+  const std::string why = refused.empty() ? "" : "; " + refused.front().what + ": " + refused.front().reason;
+  return Error{"no plugin could be loaded, and without plugins there are no metrics" + why};
 }
 
 bool use_color(const Options& options) {

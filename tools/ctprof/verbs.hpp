@@ -49,8 +49,11 @@ void note(const Options& options, std::string_view sentence);
 // Writes to standard output; a reader that went away is no error of ours.
 int print(std::string_view text);
 
-// Loads what the options name. Refused plugins are noted.
-Result<Registry> load_registry(const Options& options);
+enum class Load { All, Layouts };
+// Loads what the options name. Refused plugins are noted, unless layouts alone are asked for.
+Result<Registry> load_registry(const Options& options, Load which = Load::All);
+// The same for a verb that is nothing without metrics: it is an error where no plugin could be loaded.
+Result<Registry> load_metrics(const Options& options);
 
 // Whether text on standard output may be coloured.
 bool use_color(const Options& options);

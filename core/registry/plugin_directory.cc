@@ -1,0 +1,93 @@
+#include "core/registry/plugin_directory.hpp"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "core/registry/trusted_path.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kSuffix = ".so";
+
+Result<sdk::Fd> open_directory(const std::string& path) {
+  sdk::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return Error{"'" + path + "': " + std::strerror(errno)};
+  return fd;
+}
+
+Error cannot_open(int number) { return {std::string("it cannot be opened: ") + std::strerror(number)}; }
+
+// A pipe is not opened at all, and one that came in between is not waited for.
+Result<sdk::Fd> open_regular(int directory, const std::string& name) {
+  struct stat status {};
+  if (::fstatat(directory, name.c_str(), &status, 0) != 0) return cannot_open(errno);
+  if (!S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
+  sdk::Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return cannot_open(errno);
+  return fd;
+}
+
+// The dynamic loader searches these before the system's own, and takes one that is no absolute path from the current directory.
+Result<void> check_directory(const std::string& directory) {
+  if (directory.find('$') != directory.npos)
+    return Error{"it looks for libraries in '" + directory + "', which depends on where it is"};
+  const auto trusted = open_trusted_directory(directory);
+  return trusted ? Result<void>() : Error{"it looks for libraries in '" + directory + "', and " + trusted.error().text};
+}
+
+Result<void> check_libraries(const PluginFile& file) {
+  for (const std::string& directory : file.directories)
+    if (auto fits = check_directory(directory); !fits) return fits;
+  for (const std::string& library : file.libraries)
+    if (library.find('/') != library.npos) return Error{"it needs the library '" + library + "' by a path"};
+  return {};
+}
+
+}  // namespace
+
+Result<PluginDirectory> PluginDirectory::open(const std::string& path, Trust trust) {
+  auto fd = trust == Trust::RootAlone ? open_trusted_directory(path) : open_directory(path);
+  if (!fd) return fd.error();
+  return PluginDirectory(path, trust, std::move(*fd));
+}
+
+std::vector<std::string> PluginDirectory::names() const {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                                                    &::closedir);
+  if (!entries) return names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.size() > kSuffix.size() && name.ends_with(kSuffix)) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<sdk::Fd> PluginDirectory::open_descriptor(const std::string& name) const {
+  return trust_ == Trust::RootAlone ? open_trusted_file(fd_.get(), name) : open_regular(fd_.get(), name);
+}
+
+Result<OpenPlugin> PluginDirectory::open_file(const std::string& name) const {
+  auto fd = open_descriptor(name);
+  if (!fd) return fd.error();
+  auto file = read_plugin_file(fd->get());
+  if (!file) return file.error();
+  if (trust_ == Trust::RootAlone)
+    if (auto fits = check_libraries(*file); !fits) return fits.error();
+  return OpenPlugin{path_of(name), std::move(*fd), std::move(*file)};
+}
+
+Result<void> PluginDirectory::check_trust(const std::string& name) const {
+  const auto fd = open_descriptor(name);
+  if (!fd) return fd.error();
+  const auto file = read_plugin_file(fd->get());
+  return file ? check_libraries(*file) : Result<void>();
+}
+
+}  // namespace ctprof
