@@ -41,6 +41,7 @@ Registry::Registry(LoadedPlugins loaded) : plugins_(std::move(loaded.plugins)), 
   // Derived metrics last: their inputs may come from any of the others.
   for (const Plugin& plugin : plugins_)
     if (!plugin.layout) take_derived(plugin);
+  say_how_many_more();
 }
 
 const Field* Registry::find(std::string_view metric) const {
@@ -52,7 +53,7 @@ void Registry::take(const Plugin& plugin) {
   for (const ctprof_rule& rule : plugin.rules) rules_.add(rule, plugin.name);
   for (const MetricDef& metric : plugin.declared) {
     const std::string why = objection(plugin, metric);
-    why.empty() ? declare(metric) : refused_.push_back({plugin.path, why});
+    why.empty() ? declare(metric) : refuse_part(plugin, why);
   }
   for (const SourceTable& source : plugin.sources) take_offers(plugin, source);
   for (const std::string& key : plugin.objects)
@@ -64,13 +65,26 @@ void Registry::take_offers(const Plugin& plugin, const SourceTable& source) {
   for (std::uint32_t i = 0; i < source.offers.size(); ++i) {
     const OfferTable& offer = source.offers[i];
     if (std::string why = objection(plugin, offer.metric); !why.empty()) {
-      refused_.push_back({plugin.path, std::move(why)});
+      refuse_part(plugin, std::move(why));
       continue;
     }
     declare(offer.metric);
     auto& offers = field(offer.metric).offers;
     const auto below = std::find_if(offers.begin(), offers.end(), [&](const Offer& other) { return other.rank < offer.rank; });
     offers.insert(below, Offer{.plugin = &plugin, .source = &source, .index = i, .rank = offer.rank});
+  }
+}
+
+void Registry::refuse_part(const Plugin& plugin, std::string reason) {
+  if (++faults_[plugin.path] == 1) refused_.push_back({plugin.path, std::move(reason)});
+}
+
+void Registry::say_how_many_more() {
+  for (Refusal& refusal : refused_) {
+    const auto faults = faults_.find(refusal.what);
+    if (faults == faults_.end() || faults->second < 2) continue;
+    const std::size_t more = faults->second - 1;
+    refusal.reason += "; and " + std::to_string(more) + (more == 1 ? " more fault" : " more faults") + " of the kind";
   }
 }
 
@@ -81,7 +95,7 @@ void Registry::declare(const MetricDef& metric) {
 void Registry::take_derived(const Plugin& plugin) {
   for (const DerivedDef& derived : plugin.derived) {
     if (std::string why = objection(plugin, derived); !why.empty()) {
-      refused_.push_back({plugin.path, std::move(why)});
+      refuse_part(plugin, std::move(why));
       continue;
     }
     const auto same =

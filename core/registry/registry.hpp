@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,7 +73,7 @@ class Registry {
   const std::vector<DerivedDef>& derived() const { return derived_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const RuleBook& rules() const { return rules_; }
-  // Plugins and metrics that were not taken.
+  // Plugins that were not taken, and those that some metric was not taken of; one for each file.
   const std::vector<Refusal>& refused() const { return refused_; }
 
   // Asks every source what it can do on this host. REQUIRES: once, before planning.
@@ -83,6 +84,9 @@ class Registry {
   void take_offers(const Plugin& plugin, const SourceTable& source);
   void declare(const MetricDef& metric);
   void take_derived(const Plugin& plugin);
+  // Notes what is not taken of a plugin: its first fault in words, the others by number.
+  void refuse_part(const Plugin& plugin, std::string reason);
+  void say_how_many_more();
   // The sentence why `metric` may not be what `plugin` says it is; empty when it may.
   std::string objection(const Plugin& plugin, const MetricDef& metric) const;
   std::string objection(const Plugin& plugin, const DerivedDef& derived) const;
@@ -94,6 +98,7 @@ class Registry {
   Vocabulary vocabulary_;
   RuleBook rules_;
   std::vector<Refusal> refused_;
+  std::map<std::string, std::size_t> faults_;  // by the plugin's path
 };
 
 }  // namespace ctprof

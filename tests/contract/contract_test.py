@@ -51,6 +51,7 @@ METRIC_REFUSED = {
     "takes_a_place": "wants the place 'threads[].run_time_ns'",
     "takes_a_table": "wants the place 'threads'",
     "clash": "its metric 'run_time_ns' is a thread's MonotonicCount",
+    "many_unprefixed": "and 500 more faults of the kind",
     "unprefixed": "must begin with 'unprefixed_'",
 }
 
