@@ -83,10 +83,10 @@ def array(name, items):
 
 
 def arrays(rows):
-    """All metrics, all derived ones, and the same per plugin."""
+    """All metrics, all derived ones, and the same per plugin. Derived ones stand in the order in which plugins are loaded: by name."""
     def both(prefix, wanted):
         metrics = [identifier(r["name"]) + ".abi" for r in wanted if r["kind"] != "derived"]
-        formulas = [identifier(r["name"]) for r in wanted if r["kind"] == "derived"]
+        formulas = [identifier(r["name"]) for r in sorted(wanted, key=lambda r: r["plugin"]) if r["kind"] == "derived"]
         return array(f"k{prefix}Metrics", metrics) + array(f"k{prefix}Derived", formulas)
     plugins = list(dict.fromkeys(row["plugin"] for row in rows))
     return "".join(both(camel(plugin), [r for r in rows if r["plugin"] == plugin]) for plugin in plugins) + both("All", rows)

@@ -1,6 +1,5 @@
 #include "tools/ctprof/report.hpp"
 
-#include <future>
 #include <utility>
 #include <vector>
 
@@ -8,7 +7,6 @@
 #include "core/compare/fail_on.hpp"
 #include "core/compare/report.hpp"
 #include "core/compare/section.hpp"
-#include "core/file/file.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"
@@ -16,6 +14,7 @@
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
+#include "tools/ctprof/report_files.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -89,20 +88,6 @@ Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
   return options.display_format.empty() ? default_columns(kind) : parse_display_format(options.display_format);
 }
 
-Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const Vocabulary& vocabulary) {
-  std::vector<std::future<Result<Snapshot>>> loading;
-  for (const std::string& file : files)
-    loading.push_back(std::async(std::launch::async, [&] { return load_file(file, vocabulary); }));
-  for (auto& one : loading) one.wait();
-  std::vector<Snapshot> snapshots;
-  for (auto& one : loading) {
-    auto loaded = one.get();
-    if (!loaded) return loaded.error();
-    snapshots.push_back(std::move(*loaded));
-  }
-  return snapshots;
-}
-
 // What CSV has no place for.
 void note_leftovers(const Report& report, const Options& options) {
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
@@ -141,13 +126,11 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
   // Which plugins filled what is asked of the files; those that are here only know rules.
   Options every_plugin = options;
   every_plugin.plugins.reset();
-  const auto registry = load_registry(every_plugin);
-  if (!registry) return fail(registry.error());
-  const auto snapshots = load_all(files, registry->vocabulary());
-  if (!snapshots) return fail(snapshots.error());
+  const auto loaded = ReportFiles::load(files, every_plugin);
+  if (!loaded) return fail(loaded.error());
   std::vector<const Snapshot*> sides;
-  for (const Snapshot& snapshot : *snapshots) sides.push_back(&snapshot);
-  const auto report = Report::make(sides, *spec, {&registry->rules(), registry->derived()});
+  for (const Snapshot& snapshot : loaded->snapshots()) sides.push_back(&snapshot);
+  const auto report = Report::make(sides, *spec, loaded->knowledge());
   if (!report) return fail(report.error());
   const int status = print_report(*report, files, *columns, options);
   return status == kFine && !report->failed().rows.empty() ? kFindings : status;

@@ -1,0 +1,234 @@
+#!/usr/bin/python3
+"""What is loaded, and what is not: files that are damaged or none, directories that are not there, verbs that need no plugin.
+
+Environment: CTPROF, FIXTURES; BAD_PLUGINS and FROZEN_PLUGIN, directories of shared objects.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+KERNEL = "6.12"
+SECONDS = 20  # a verb that waits for a pipe would wait for ever
+
+
+def bad(name):
+    return os.path.join(os.environ["BAD_PLUGINS"], f"{name}.so")
+
+
+def ran(*words, program=None, **options):
+    return subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=SECONDS, check=False, text=True, **options)
+
+
+class Loading(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+        self.place = self.path("plugins")
+        os.mkdir(self.place)
+
+    def path(self, *names):
+        return os.path.join(self.scratch.name, *names)
+
+    def put(self, name, data):
+        with open(os.path.join(self.place, name), "wb") as file:
+            file.write(data)
+
+    def snapshot(self, *before):
+        path = self.path("snapshot.ctprof.zst")
+        harness.capture(path, before=("--rootfs", harness.fixture(KERNEL), *before))
+        return path
+
+    def assert_refused(self, name, words):
+        done = ran("--plugin-path", self.place, "metric-list", cwd=self.scratch.name)
+        self.assertEqual(done.returncode, 0, f"{name}: status {done.returncode}, {done.stderr}")
+        lines = [line for line in done.stderr.splitlines() if f"/{name}" in line]
+        self.assertEqual(len(lines), 1, f"{name}: {done.stderr}")
+        self.assertIn(words, lines[0])
+
+
+class Damaged(Loading):
+    def test_cut_at_any_place_it_is_refused(self):
+        """Behind its last segment a file has nothing that is mapped: cut there it is whole."""
+        with open(bad("sound"), "rb") as file:
+            whole = file.read()
+        end = self.end_of_segments(whole)
+        for size in sorted({*range(64, end, max(1, end // 24)), end - 1}):
+            self.put("cut.so", whole[:size])
+            self.assert_refused("cut.so", "it is cut short")
+        self.put("cut.so", whole[:end])
+        self.assertEqual(ran("--plugin-path", self.place, "metric-list").stderr, "")
+
+    @staticmethod
+    def end_of_segments(whole):
+        offset, = struct.unpack_from("<Q", whole, 32)
+        size, number = struct.unpack_from("<HH", whole, 54)
+        segments = [struct.unpack_from("<IIQQQQ", whole, offset + size * i) for i in range(number)]
+        return max(begin + length for _, _, begin, _, _, length in segments)
+
+    def test_any_byte_of_its_headers_may_be_wrong(self):
+        """It is refused or it is loaded; nothing dies of it that the dynamic loader does not survive."""
+        with open(bad("sound"), "rb") as file:
+            whole = file.read()
+        for at in (4, 5, 16, 18, 32, 33, 54, 56, 57):
+            spoiled = bytearray(whole)
+            spoiled[at] ^= 0xFF
+            self.put("spoiled.so", bytes(spoiled))
+            self.assert_refused("spoiled.so", "it is ")
+
+    def test_every_verb_bears_it(self):
+        path = self.snapshot()
+        with open(bad("sound"), "rb") as file:
+            self.put("cut.so", file.read()[:8192])
+        os.mkfifo(os.path.join(self.place, "pipe.so"))
+        out = self.path("out")
+        for verb in (["capture", "-o", out], ["metric-list"], ["plugins"], ["doctor"], ["help", "nice"]):
+            done = ran("--plugin-path", self.place, *verb)
+            self.assertEqual(done.returncode, 0, f"{verb}: {done.returncode} {done.stderr}")
+        for verb in (["show", path], ["compare", path, path]):
+            done = ran("--plugin-path", self.place, *verb)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), verb)
+
+    def test_what_is_no_regular_file_is_not_opened(self):
+        os.mkfifo(os.path.join(self.place, "pipe.so"))
+        os.mkdir(os.path.join(self.place, "directory.so"))
+        os.symlink("/dev/zero", os.path.join(self.place, "device.so"))
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(os.path.join(self.place, "socket.so"))
+            for name in ("pipe.so", "directory.so", "device.so", "socket.so"):
+                self.assert_refused(name, "it is not a regular file")
+
+    def test_a_link_to_a_plugin_is_one(self):
+        os.symlink(bad("sound"), os.path.join(self.place, "sound.so"))
+        done = ran("--plugin-path", self.place, "metric-list")
+        self.assertEqual(done.stderr, "")
+        self.assertIn("sound_value", done.stdout)
+
+    def test_what_is_no_plugin_runs_nothing(self):
+        """Its constructor would: it is told from a plugin by its symbols, before it is loaded."""
+        with open(bad("stranger"), "rb") as file:
+            self.put("stranger.so", file.read().replace(b"ctprof_plugin\0", b"other_symbols\0"))
+        self.assert_refused("stranger.so", "it exports no symbol 'ctprof_plugin'")
+        self.assertFalse(os.path.exists(self.path("loot")))
+
+    def test_one_line_for_a_file_whatever_is_wrong_with_it(self):
+        shutil.copy(bad("many_unprefixed"), self.place)
+        self.assert_refused("many_unprefixed.so", "'value000' must begin with 'many_unprefixed_'; names without a prefix are ctprof's own; "
+                            "and 500 more faults of the kind")
+        report = json.loads(ran("--plugin-path", self.place, "plugins", "--format", "json").stdout)
+        self.assertEqual(len(report["refused"]), 1)
+
+
+class Found(Loading):
+    def alone(self, *names):
+        """The program without its plugins."""
+        place = self.path(*names)
+        os.makedirs(place)
+        return shutil.copy(harness.CTPROF, place)
+
+    def assert_says_where_it_looked(self, done, *paths):
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        for path in paths:
+            self.assertIn(f"'{path}': ", done.stderr)
+        self.assertIn("--plugin-path DIR", done.stderr)
+
+    def test_without_any_plugin_it_says_where_it_looked(self):
+        program = self.alone("prefix", "bin")
+        out = self.path("out")
+        for verb in (["capture", "-o", out], ["plugins"], ["doctor"], ["metric-list"], ["help", "nice"]):
+            done = ran(*verb, program=program)
+            self.assert_says_where_it_looked(done)
+            self.assertIn(f"'{self.path('prefix')}/lib", done.stderr)
+        self.assertFalse(os.path.exists(out))
+        self.assert_says_where_it_looked(ran("--plugin-path", self.place, "metric-list", program=program), self.place)
+
+    def test_where_all_are_refused_nothing_is_captured(self):
+        program = self.alone("prefix", "bin")
+        self.put("odd.so", b"no library")
+        done = ran("-q", "--plugin-path", self.place, "capture", "-o", self.path("out"), program=program)
+        self.assertEqual((done.returncode, os.path.exists(self.path("out"))), (2, False))
+        self.assertIn("odd.so: it is not an ELF shared object", done.stderr)
+
+    def test_files_can_be_shown_without_any_plugin(self):
+        path = self.snapshot()
+        program = self.alone("prefix", "bin")
+        for verb in (["show", path, "--format", "json"], ["compare", path, path, "--format", "json"]):
+            here, there = ran(*verb), ran(*verb, program=program)
+            self.assertEqual((there.returncode, there.stderr), (0, ""), verb)
+            self.assertEqual(json.loads(there.stdout)["rows"], json.loads(here.stdout)["rows"])
+
+    def test_a_file_of_others_needs_them(self):
+        path = self.path("foreign.ctprof.zst")
+        text = subprocess.run(["zstd", "-qdc", self.snapshot()], capture_output=True, check=True).stdout
+        document = {key: value for key, value in json.loads(text).items() if key not in ("ctprof", "registry")}
+        subprocess.run(["zstd", "-qo", path], input=json.dumps(document).encode(), check=True)
+        self.assertIn("cpu_efficiency", ran("show", path, "--limit", "0").stdout)
+        self.assert_says_where_it_looked(ran("show", path, program=self.alone("prefix", "bin")))
+
+    def test_from_a_deleted_directory_it_finds_them(self):
+        gone = self.path("gone")
+        os.mkdir(gone)
+        done = ran("-c", 'cd "$1" && rmdir "$1" && exec "$2" metric-list --format json', "sh", gone, harness.CTPROF, program="sh")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("run_time_ns", done.stdout)
+
+    def test_under_the_dynamic_loader_it_says_so(self):
+        loader = subprocess.run(["sh", "-c", "ls /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.* 2>&-"], capture_output=True, check=False, text=True)
+        if not loader.stdout:
+            self.skipTest("needs a dynamic loader in one of the usual places")
+        done = ran(harness.CTPROF, "capture", "-o", self.path("out"), program=loader.stdout.split()[0])
+        self.assert_says_where_it_looked(done)
+
+    def test_a_path_that_leads_nowhere(self):
+        nowhere = self.path("nowhere")
+        for words in (["metric-list"], ["capture", "-o", self.path("out")], ["show", self.snapshot()]):
+            done = ran("--plugin-path", nowhere, *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertEqual(done.stderr, f"ctprof: looking for plugins in '{nowhere}': No such file or directory\n")
+
+    def test_a_variable_that_leads_nowhere_is_told(self):
+        nowhere = self.path("nowhere")
+        done = ran("metric-list", env=os.environ | {"CTPROF_PLUGIN_PATH": f"{nowhere}:{self.place}"})
+        said = f"ctprof: CTPROF_PLUGIN_PATH: looking for plugins in '{nowhere}': No such file or directory\n"
+        self.assertEqual((done.returncode, done.stderr), (0, said))
+
+
+class Needed(Loading):
+    def opened(self, *words):
+        """Plugins that the dynamic loader opened, by name."""
+        log = self.path("log")
+        harness.under_strace(self, ["-f", "-e", "trace=openat"], *words, log=log)
+        with open(log, encoding="utf-8") as file:
+            lines = [line for line in file if "openat(AT_FDCWD," in line and ".so" in line]
+        return sorted({os.path.basename(line.split('"')[1]) for line in lines if "/plugins/" in line})
+
+    def test_show_and_compare_load_the_layout_alone(self):
+        path = self.snapshot()
+        for words in (["show", path], ["compare", path, path]):
+            self.assertEqual(self.opened(*words), ["file-layout.so"])
+        self.assertGreater(len(self.opened("metric-list")), 3)
+
+    def test_a_rule_that_is_lacking_is_looked_for(self):
+        """The sound one brings none, and is left alone; the frozen one's rule is nobody else's."""
+        before = ("--plugin-path", self.place)
+        for name, needed in ((bad("sound"), False), (os.path.join(os.environ["FROZEN_PLUGIN"], "frozen.so"), True)):
+            shutil.copy(name, self.place)
+            path = self.snapshot(*before)
+            self.assertEqual(os.path.basename(name) in self.opened(*before, "show", path), needed, name)
+            self.assertIn(os.path.basename(name).replace(".so", "_"), ran(*before, "show", path, "--limit", "0").stdout)
+
+
+if __name__ == "__main__":
+    harness.main()

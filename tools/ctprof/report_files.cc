@@ -1,0 +1,67 @@
+#include "tools/ctprof/report_files.hpp"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "core/file/file.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const Vocabulary& vocabulary) {
+  std::vector<std::future<Result<Snapshot>>> loading;
+  for (const std::string& file : files)
+    loading.push_back(std::async(std::launch::async, [&] { return load_file(file, vocabulary); }));
+  for (auto& one : loading) one.wait();
+  std::vector<Snapshot> snapshots;
+  for (auto& one : loading) {
+    auto loaded = one.get();
+    if (!loaded) return loaded.error();
+    snapshots.push_back(std::move(*loaded));
+  }
+  return snapshots;
+}
+
+bool needs_rule_of_plugin(const Snapshot& snapshot) {
+  const RuleBook built_in;
+  return std::any_of(snapshot.tables.begin(), snapshot.tables.end(), [&](const Table& table) {
+    return std::any_of(table.columns.begin(), table.columns.end(),
+                       [&](const Column& column) { return !built_in.find(column.def().rule); });
+  });
+}
+
+bool needs_plugins(const Snapshot& snapshot) { return snapshot.foreign || needs_rule_of_plugin(snapshot); }
+
+std::vector<DerivedDef> derived_of_layouts(const Registry& layouts) {
+  std::vector<DerivedDef> derived;
+  for (const Plugin& plugin : layouts.plugins()) derived.insert(derived.end(), plugin.derived.begin(), plugin.derived.end());
+  return derived;
+}
+
+}  // namespace
+
+Result<ReportFiles> ReportFiles::load(std::span<const std::string> files, const Options& options) {
+  auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  ReportFiles loaded(std::move(*layouts));
+  auto snapshots = load_all(files, loaded.layouts_.vocabulary());
+  if (!snapshots) return snapshots.error();
+  loaded.snapshots_ = std::move(*snapshots);
+  if (std::none_of(loaded.snapshots_.begin(), loaded.snapshots_.end(), needs_plugins)) {
+    loaded.derived_ = derived_of_layouts(loaded.layouts_);
+    return loaded;
+  }
+  auto all = load_registry(options);
+  if (!all) return all.error();
+  loaded.all_.emplace(std::move(*all));
+  return loaded;
+}
+
+Knowledge ReportFiles::knowledge() const {
+  if (all_) return {&all_->rules(), all_->derived()};
+  return {&layouts_.rules(), derived_};
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,42 @@
+// The files of a report, and what has to be known beside them.
+//
+// A file of ours says by itself what is in it, so plugins are loaded only where one is needed: all of them for a file that has no registry
+// of its own, or for a rule that is not built in. The layout is always loaded: it types the columns of files that say nothing of theirs.
+//
+// What is here:   loading both.
+// What is not:    what is reported (report.cc).
+
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/compare/metric_plan.hpp"
+#include "core/registry/registry.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "tools/ctprof/options.hpp"
+
+namespace ctprof::cli {
+
+class ReportFiles {
+ public:
+  // The error is that of a file, or of the plugins where they are needed. Refused plugins are noted only then.
+  static Result<ReportFiles> load(std::span<const std::string> files, const Options& options);
+
+  const std::vector<Snapshot>& snapshots() const { return snapshots_; }
+  // Refers to this object.
+  Knowledge knowledge() const;
+
+ private:
+  explicit ReportFiles(Registry layouts) : layouts_(std::move(layouts)) {}
+
+  Registry layouts_;
+  std::optional<Registry> all_;
+  std::vector<DerivedDef> derived_;  // that layouts declare, where not all plugins are loaded
+  std::vector<Snapshot> snapshots_;
+};
+
+}  // namespace ctprof::cli
