@@ -39,7 +39,8 @@ Result<void> ElfImage::read_headers() {
   if (header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMostSegments)
     return damaged("its program headers are of an odd size or number");
   segments_.resize(header.e_phnum);
-  if (!bytes(header.e_phoff, segments_.data(), segments_.size() * sizeof(ElfW(Phdr)))) return cut_short("its program headers lie");
+  if (!bytes(header.e_phoff, segments_.data(), segments_.size() * sizeof(ElfW(Phdr))))
+    return cut_short("its program headers lie");
   return check_segments();
 }
 

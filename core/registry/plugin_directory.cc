@@ -22,6 +22,21 @@ Result<sdk::Fd> open_directory(const std::string& path) {
 
 Error cannot_open(int number) { return {std::string("it cannot be opened: ") + std::strerror(number)}; }
 
+// In order.
+Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
+  sdk::Fd fd(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fd ? ::fdopendir(fd.get()) : nullptr, &::closedir);
+  if (!entries) return Error{"'" + path + "': " + std::strerror(errno)};
+  fd.release();
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.size() > kSuffix.size() && name.ends_with(kSuffix)) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 // A pipe is not opened at all, and one that came in between is not waited for.
 Result<sdk::Fd> open_regular(int directory, const std::string& name) {
   struct stat status {};
@@ -53,20 +68,9 @@ Result<void> check_libraries(const PluginFile& file) {
 Result<PluginDirectory> PluginDirectory::open(const std::string& path, Trust trust) {
   auto fd = trust == Trust::RootAlone ? open_trusted_directory(path) : open_directory(path);
   if (!fd) return fd.error();
-  return PluginDirectory(path, trust, std::move(*fd));
-}
-
-std::vector<std::string> PluginDirectory::names() const {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-                                                    &::closedir);
-  if (!entries) return names;
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (name.size() > kSuffix.size() && name.ends_with(kSuffix)) names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  auto names = names_in(fd->get(), path);
+  if (!names) return names.error();
+  return PluginDirectory(path, trust, std::move(*fd), std::move(*names));
 }
 
 Result<sdk::Fd> PluginDirectory::open_descriptor(const std::string& name) const {

@@ -30,11 +30,11 @@ struct OpenPlugin {
 
 class PluginDirectory {
  public:
-  // The error names the path and the cause.
+  // Opens and lists it. The error names the path and the cause.
   static Result<PluginDirectory> open(const std::string& path, Trust trust);
 
   // File names that end in .so, in order.
-  std::vector<std::string> names() const;
+  const std::vector<std::string>& names() const { return names_; }
   // The path that a name of names() stands for.
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
   // Opens a file without waiting and looks at it. The error is the reason alone.
@@ -45,11 +45,13 @@ class PluginDirectory {
 
  private:
   Result<sdk::Fd> open_descriptor(const std::string& name) const;
-  PluginDirectory(std::string path, Trust trust, sdk::Fd fd) : path_(std::move(path)), trust_(trust), fd_(std::move(fd)) {}
+  PluginDirectory(std::string path, Trust trust, sdk::Fd fd, std::vector<std::string> names)
+      : path_(std::move(path)), trust_(trust), fd_(std::move(fd)), names_(std::move(names)) {}
 
   std::string path_;
   Trust trust_;
   sdk::Fd fd_;
+  std::vector<std::string> names_;
 };
 
 }  // namespace ctprof

@@ -37,15 +37,19 @@ bool environment_has(const char* name) {
 
 // An option that leads nowhere is a mistake; the environment may name what another host has.
 std::vector<std::string> plugin_directories(const Options& options) {
-  if (runs_privileged() && !options.plugin_path.empty())
-    note(options, "--plugin-path is not heeded: this ctprof has capabilities from its file, and loads its own plugins alone");
   std::vector<std::string> directories = options.plugin_path;
   for (const std::string& directory : options.plugin_path_of_environment)
-    if (const auto open = PluginDirectory::open(directory, Trust::Anybody); open)
-      directories.push_back(directory);
-    else
-      note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
+    if (PluginDirectory::open(directory, Trust::Anybody)) directories.push_back(directory);
   return directories;
+}
+
+// What was asked for, and is not looked at.
+void note_ignored(const Options& options) {
+  if (runs_privileged() && !options.plugin_path.empty())
+    note(options, "--plugin-path is not heeded: this ctprof has capabilities from its file, and loads its own plugins alone");
+  for (const std::string& directory : options.plugin_path_of_environment)
+    if (const auto open = PluginDirectory::open(directory, Trust::Anybody); !open)
+      note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
 }
 
 }  // namespace
@@ -80,6 +84,7 @@ Result<Registry> load_registry(const Options& options, Load which) {
   if (!loaded) return loaded.error();
   Registry registry(std::move(*loaded));
   if (which == Load::Layouts) return registry;
+  note_ignored(options);
   for (const Refusal& refusal : registry.refused()) note(options, "refused: " + refusal.what + ": " + refusal.reason);
   return registry;
 }
