@@ -23,13 +23,14 @@ struct Held {
   sdk::Fd fd;
 };
 
-// Libraries are never closed: what they made may outlive any scope of ours. Each is held once, however often it is loaded.
+// Libraries are never closed: what they made may outlive any scope of ours. Each is held once, however often it is loaded; but every
+// descriptor is, for the dynamic loader remembers all names that a library came by, and would take the next file of that number for it.
 void hold_open(Held held) {
   static auto* all = new std::vector<Held>;
   static std::mutex holding;
   const std::lock_guard lock(holding);
   const auto is_same = [&](const Held& other) { return other.library.native() == held.library.native(); };
-  if (std::none_of(all->begin(), all->end(), is_same)) all->push_back(std::move(held));
+  if (held.fd || std::none_of(all->begin(), all->end(), is_same)) all->push_back(std::move(held));
 }
 
 // How many bytes the library says its symbol has; what a lying size field would claim beyond that is not there.

@@ -170,6 +170,18 @@ class Placed(Privileged):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertNotIn("/proc/self/fd", self.ran(program, "plugins").stdout)
 
+    def test_a_plugin_that_is_loaded_twice_is_not_taken_for_another(self):
+        """The layout is, for a file that says nothing of itself; libraries go by the names of descriptors, which would be given again."""
+        program = self.product("root")
+        self.ran(program, "-q", "capture", "-o", "out")
+        text = subprocess.run(["zstd", "-qdc", os.path.join(self.work, "out")], capture_output=True, check=True).stdout
+        document = {key: value for key, value in json.loads(text).items() if key not in ("ctprof", "registry")}
+        path = os.path.join(self.work, "foreign.ctprof.zst")
+        subprocess.run(["zstd", "-qo", path], input=json.dumps(document).encode(), check=True)
+        done = self.ran(program, "show", path, "--format", "csv")
+        self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "refused" in line]), (0, []))
+        self.assertEqual(done.stdout, self.ran(harness.reachable()[1], "show", path, "--format", "csv").stdout)
+
     def test_messages_name_the_file_itself(self):
         program = self.product("root")
         for name in ("undefined_symbol", "peak_summed", "another_abi"):
