@@ -77,13 +77,19 @@ Result<sdk::Fd> PluginDirectory::open_descriptor(const std::string& name) const 
   return trust_ == Trust::RootAlone ? open_trusted_file(fd_.get(), name) : open_regular(fd_.get(), name);
 }
 
+// With what it is refused for.
+Error PluginDirectory::refusal(const Error& why) const {
+  if (trust_ == Trust::Anybody) return why;
+  return {why.text + "; a ctprof with capabilities loads only what root alone can change"};
+}
+
 Result<OpenPlugin> PluginDirectory::open_file(const std::string& name) const {
   auto fd = open_descriptor(name);
-  if (!fd) return fd.error();
+  if (!fd) return refusal(fd.error());
   auto file = read_plugin_file(fd->get());
   if (!file) return file.error();
   if (trust_ == Trust::RootAlone)
-    if (auto fits = check_libraries(*file); !fits) return fits.error();
+    if (auto fits = check_libraries(*file); !fits) return refusal(fits.error());
   return OpenPlugin{path_of(name), std::move(*fd), std::move(*file)};
 }
 

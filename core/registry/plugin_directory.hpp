@@ -45,6 +45,7 @@ class PluginDirectory {
 
  private:
   Result<sdk::Fd> open_descriptor(const std::string& name) const;
+  Error refusal(const Error& why) const;
   PluginDirectory(std::string path, Trust trust, sdk::Fd fd, std::vector<std::string> names)
       : path_(std::move(path)), trust_(trust), fd_(std::move(fd)), names_(std::move(names)) {}
 
