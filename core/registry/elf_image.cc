@@ -25,6 +25,12 @@ constexpr std::size_t kMostSegments = 128;  // a shared object has some ten
 Error cut_short(std::string_view what) { return {"it is cut short: " + std::string(what) + " beyond its end"}; }
 Error damaged(std::string_view how) { return {"it is damaged: " + std::string(how)}; }
 
+// One that has no bytes in the file may begin anywhere. The dynamic loader maps whole pages, though, and writes zeroes to the rest of the first.
+bool maps_file(const ElfW(Phdr) & segment) {
+  return segment.p_filesz > 0 ||
+         (segment.p_type == PT_LOAD && segment.p_vaddr % static_cast<std::uint64_t>(::getpagesize()) != 0);
+}
+
 // The dynamic loader reads these where they are mapped.
 bool is_read_by_loader(const ElfW(Phdr) & segment) {
   return segment.p_type == PT_DYNAMIC || segment.p_type == PT_NOTE || segment.p_type == PT_GNU_PROPERTY;
@@ -55,7 +61,7 @@ Result<void> ElfImage::check_kind(const ElfW(Ehdr) & header) const {
 
 Result<void> ElfImage::check_segments() const {
   for (const auto& segment : segments_) {
-    if (!lies_within(segment.p_offset, segment.p_filesz, size_)) return cut_short("a segment of it lies");
+    if (maps_file(segment) && !lies_within(segment.p_offset, segment.p_filesz, size_)) return cut_short("a segment of it lies");
     if (segment.p_type == PT_LOAD && segment.p_filesz > segment.p_memsz)
       return damaged("a segment of it is larger in the file than in memory");
     if (is_read_by_loader(segment) && segment.p_filesz > 0 && !offset_of(segment.p_vaddr, segment.p_filesz))

@@ -77,6 +77,22 @@ class Damaged(Loading):
         segments = [struct.unpack_from("<IIQQQQ", whole, offset + size * i) for i in range(number)]
         return max(begin + length for _, _, begin, _, _, length in segments)
 
+    def test_a_segment_of_zeroes_may_begin_behind_the_end(self):
+        """Nothing of the file is mapped for it. The mark of the stack, which has no bytes either, is made one; where it begins in the middle
+        of a page, a piece of the file would be."""
+        with open(bad("sound"), "rb") as file:
+            whole = file.read()
+        offset, = struct.unpack_from("<Q", whole, 32)
+        size, number = struct.unpack_from("<HH", whole, 54)
+        at, = (offset + size * i for i in range(number) if struct.unpack_from("<I", whole, offset + size * i)[0] == 0x6474E551)
+        for place, refused in ((0x200000, False), (0x200800, True)):
+            changed = bytearray(whole)
+            struct.pack_into("<IIQQQQQQ", changed, at, 1, 6, place, place, place, 0, 0x1000, 0x1000)
+            self.put("zeroes.so", bytes(changed))
+            said = ran("--plugin-path", self.place, "metric-list")
+            self.assertEqual((said.returncode, "it is cut short" in said.stderr), (0, refused), said.stderr)
+            self.assertEqual("sound_value" in said.stdout, not refused)
+
     def test_any_byte_of_its_headers_may_be_wrong(self):
         """It is refused or it is loaded; nothing dies of it that the dynamic loader does not survive."""
         with open(bad("sound"), "rb") as file:
