@@ -149,10 +149,11 @@ Result<Snapshot> capture_pid(Registry& registry, std::uint64_t pid, CaptureOptio
 }
 
 Result<Written> capture_to(Registry& registry, const std::string& path, const CaptureOptions& options) {
-  if (auto possible = check_output(path); !possible) return possible.error();
+  const auto place = check_output(path);
+  if (!place) return place.error();
   const auto snapshot = capture(registry, options);
   if (!snapshot) return snapshot.error();
-  return write_file(*snapshot, registry.vocabulary(), path);
+  return write_file(*snapshot, registry.vocabulary(), *place);
 }
 
 CellTally tally(const Snapshot& snapshot) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
+#include "core/file/destination.hpp"
 #include "core/registry/vocabulary.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -27,13 +28,16 @@ struct Written {
   std::uint64_t sync_ns = 0;  // spent waiting for the disk; 0 where nothing was synced
 };
 
-// Writes to a temporary name in the same directory, syncs, renames: nobody sees half a file, and on any error the file that was there
-// stays. "-" writes to standard output. `vocabulary` says which keys a file has even where the snapshot has no column.
+// Makes a new file in the same directory, syncs, renames: nobody sees half a file, and on any error the file that was there stays. "-"
+// writes to standard output. A new file is its owner's alone. `vocabulary` says which keys a file has even where the snapshot has no
+// column.
+Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const Destination& place,
+                           const WriteOptions& options = {});
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const std::string& path,
                            const WriteOptions& options = {});
 
-// Whether a file could be written there now, asked before work that would be lost otherwise.
-Result<void> check_output(const std::string& path);
+// Where a file can be written, asked before work that would be lost otherwise. Nothing is written; the directory stays open.
+Result<Destination> check_output(const std::string& path);
 
 // Reads a file of ours or the reference's in one pass; "-" reads standard input. `vocabulary` types the columns of a file that has no
 // registry of its own; a file that has one is read by that alone. The error names the file, the place and the reason.

@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "core/base/result.hpp"
+#include "core/file/destination.hpp"
+#include "core/file/doomed_file.hpp"
 
 struct ZSTD_CCtx_s;
 
@@ -34,16 +36,20 @@ class StringSink final : public TextSink {
   std::string text_;
 };
 
-// A file under construction. A regular file is written under a temporary name beside its own and renamed by `commit`; without that it
-// is removed again, and the file that was there stays. Devices, pipes and "-" (standard output) are written as they are.
+// A file under construction. A regular file is written without a name (O_TMPFILE) and gets its own by `commit`; on a file system that
+// cannot do that, under a temporary name in the same directory. Without `commit` nothing is left of it, and the file that was there
+// stays; a signal that ends the program leaves nothing either. Devices, pipes and "-" (standard output) are written as they are.
+//
+// A new file is for its owner alone (0600): it holds command lines. Permissions are kept from one that it replaces, if that is ours and
+// has no other link.
 class OutFile {
  public:
-  static Result<OutFile> create(const std::string& path);
+  // `place` outlives the file.
+  static Result<OutFile> create(const Destination& place);
   // Whether it could be created now; nothing is left behind.
-  static Result<void> check(const std::string& path);
-  OutFile(OutFile&& other) noexcept;
+  static Result<void> check(const Destination& place);
+  OutFile(OutFile&& other) noexcept = default;
   OutFile& operator=(OutFile&&) = delete;
-  ~OutFile();
 
   Result<void> write(std::string_view bytes);
   // Gives the file its name, after it has reached the disk if `sync` says so.
@@ -51,15 +57,22 @@ class OutFile {
   std::uint64_t bytes() const { return bytes_; }
   // How long `commit` waited for the disk.
   std::uint64_t sync_ns() const { return sync_ns_; }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return place_->path(); }
 
  private:
-  OutFile(std::string path, std::string temporary, int fd) : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
-  Error failed(int number) const { return errno_error("writing", path_, number); }
+  OutFile(const Destination& place, int fd) : place_(&place), fd_(fd) {}
+  static Result<OutFile> create_stream(const Destination& place);
+  Result<void> create_nameless();
+  Result<void> create_named();
+  Result<void> keep_access();
+  Result<void> take_temporary_name();
+  Result<void> take_name();
+  Error failed(int number) const { return errno_error("writing", path(), number); }
 
-  std::string path_;
-  std::string temporary_;  // empty: the file has its name already
-  int fd_;
+  const Destination* place_;
+  sdk::Fd fd_;
+  bool is_stream_ = false;
+  std::unique_ptr<DoomedFile> temporary_;  // its name in the directory; null: it has none, or its own
   std::uint64_t bytes_ = 0;
   std::uint64_t sync_ns_ = 0;
 };

@@ -4,9 +4,9 @@
 
 namespace ctprof {
 
-Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const std::string& path,
+Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const Destination& place,
                            const WriteOptions& options) {
-  auto file = OutFile::create(path);
+  auto file = OutFile::create(place);
   if (!file) return file.error();
   ZstdSink sink(*file, options.level);
   if (auto done = Document(snapshot, vocabulary).write(sink); !done) return done.error();
@@ -15,6 +15,18 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
   return Written{.json_bytes = sink.text_bytes(), .file_bytes = file->bytes(), .sync_ns = file->sync_ns()};
 }
 
-Result<void> check_output(const std::string& path) { return OutFile::check(path); }
+Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const std::string& path,
+                           const WriteOptions& options) {
+  const auto place = Destination::at(path);
+  if (!place) return place.error();
+  return write_file(snapshot, vocabulary, *place, options);
+}
+
+Result<Destination> check_output(const std::string& path) {
+  auto place = Destination::at(path);
+  if (!place) return place;
+  if (auto possible = OutFile::check(*place); !possible) return possible.error();
+  return place;
+}
 
 }  // namespace ctprof

@@ -16,6 +16,7 @@
 
 #include "core/file/document.hpp"
 #include "core/file/file.hpp"
+#include "core/file/sink.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {
@@ -115,6 +116,42 @@ BOOST_AUTO_TEST_CASE(a_link_stays_a_link) {
   BOOST_TEST(std::filesystem::is_symlink(directory.path + "/link"));
   BOOST_TEST(load_file(directory.path + "/real", whole_vocabulary()).has_value());
   BOOST_TEST(files_in(directory.path) == 2u);
+}
+
+// Somebody plants a link between the question and the writing, or later.
+BOOST_AUTO_TEST_CASE(a_link_that_is_planted_meanwhile_leads_nowhere) {
+  const Directory directory;
+  const std::string out = directory.path + "/out", victim = directory.path + "/victim";
+  std::ofstream(victim) << "precious";
+  const auto place = check_output(out);
+  BOOST_REQUIRE(place.has_value());
+  std::filesystem::create_symlink("victim", out);
+  const auto refused = write_file(host_of(1), whole_vocabulary(), *place);
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(refused.error().text == "writing '" + out + "': something that is no file has taken its name meanwhile");
+  std::filesystem::remove(out);
+  auto file = OutFile::create(*place);
+  BOOST_REQUIRE(file.has_value());
+  std::filesystem::create_symlink("victim", out);
+  BOOST_REQUIRE(file->write("new").has_value());
+  BOOST_REQUIRE(file->commit(true).has_value());
+  BOOST_TEST(bytes_of(victim) == "precious");
+  BOOST_TEST(!std::filesystem::is_symlink(out));
+  BOOST_TEST(bytes_of(out) == "new");
+}
+
+// A relative name means the directory that was the working one when it was asked for.
+BOOST_AUTO_TEST_CASE(a_changed_working_directory_changes_nothing) {
+  const Directory directory, elsewhere;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path);
+  const auto place = check_output("out");
+  std::filesystem::current_path(elsewhere.path);
+  const auto written = write_file(host_of(1), whole_vocabulary(), *place);
+  std::filesystem::current_path(before);
+  BOOST_REQUIRE(written.has_value());
+  BOOST_TEST(files_in(elsewhere.path) == 0u);
+  BOOST_TEST(load_file(directory.path + "/out", whole_vocabulary()).has_value());
 }
 
 // An empty snapshot, with no column but what rows need, has every key all the same.

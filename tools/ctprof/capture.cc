@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/file/file.hpp"
 #include "core/file/json_out.hpp"
@@ -99,6 +101,19 @@ Error cannot_write_here(const Options& options) {
   return {"a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output elsewhere"};
 }
 
+// The user's own rights decide where a file may be.
+Result<Destination> place_for(const std::string& path) {
+  std::optional<Destination> place;
+  const auto found = without_privileges([&]() -> Result<void> {
+    auto checked = check_output(path);
+    if (!checked) return checked.error();
+    place = std::move(*checked);
+    return {};
+  });
+  if (!found) return found.error();
+  return std::move(*place);
+}
+
 }  // namespace
 
 int run_capture(const Options& options) {
@@ -106,7 +121,8 @@ int run_capture(const Options& options) {
   if (!options.arguments.empty())
     return fail("capture takes no '" + options.arguments.front() + "'; the file is named by -o FILE");
   if (options.output.empty() || (to_stdout && ::isatty(STDOUT_FILENO) == 1)) return fail(cannot_write_here(options));
-  if (auto possible = without_privileges([&] { return check_output(options.output); }); !possible) return fail(possible.error());
+  const auto place = place_for(options.output);
+  if (!place) return fail(place.error());
   auto registry = load_metrics(options);
   if (!registry) return fail(registry.error());
 
@@ -122,7 +138,7 @@ int run_capture(const Options& options) {
   if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
 
   const std::uint64_t write_start = monotonic_ns();
-  const auto written = write_file(*snapshot, registry->vocabulary(), options.output, {.sync = options.sync});
+  const auto written = write_file(*snapshot, registry->vocabulary(), *place, {.sync = options.sync});
   if (!written) return fail(written.error());
   const Meta& meta = snapshot->meta;
   const Outcome outcome{*snapshot,

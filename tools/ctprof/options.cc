@@ -26,7 +26,7 @@ struct OptionInfo {
   const char* help;
 };
 constexpr std::array kOptions{
-    OptionInfo{"output,o", "FILE", "capture", "where the snapshot goes; - is standard output"},
+    OptionInfo{"output,o", "FILE", "capture", "where the snapshot goes: a new file is yours alone (0600); - is standard output"},
     OptionInfo{"pid,p", "PID,...", "capture", "only these processes"},
     OptionInfo{"jobs,j", "N", "capture", "workers; default: what the host can spare"},
     OptionInfo{"no-sync", nullptr, "capture", "do not wait until the file is on the disk"},
