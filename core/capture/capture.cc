@@ -22,6 +22,19 @@ constexpr std::size_t kRun = 64;
 
 constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
 
+// The times within which threads, and all rows, were read. REQUIRES: the sources have been told of.
+void tell_skew(const std::optional<Span>& threads, Meta& meta) {
+  if (!threads) return;
+  Span all = *threads;
+  for (const SourceCost& cost : meta.sources) {
+    if (cost.wall_ns == 0) continue;
+    all.first = std::min(all.first, cost.start_ns);
+    all.last = std::max(all.last, cost.start_ns + cost.wall_ns);
+  }
+  meta.thread_skew_ns = threads->last - threads->first;
+  meta.skew_ns = all.last - all.first;
+}
+
 // One capture under way.
 class Capture {
  public:
@@ -49,6 +62,7 @@ class Capture {
     add_host_row(snapshot_);
     for (const ctprof_stage stage : {CTPROF_STAGE_PROCESS, CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST}) run_stage(stage);
     finish(cpu_before);
+    tell_skew(pass.read, snapshot_.meta);
     return std::move(snapshot_);
   }
 

@@ -35,12 +35,6 @@ unsigned workers_within_file_limit(unsigned workers) {
   return static_cast<unsigned>(std::min<rlim_t>(workers, (limit.rlim_cur - kOtherFiles) / kRun));
 }
 
-// The time between two looks at the clock that had all threads' readings between them.
-std::optional<std::uint64_t> skew(std::uint64_t start, const std::vector<std::uint64_t>& read_at) {
-  if (read_at.empty()) return std::nullopt;
-  return *std::max_element(read_at.begin(), read_at.end()) - start;
-}
-
 // The kernel's own limit (PID_MAX_LIMIT).
 constexpr std::uint64_t kMostThreads = 4 << 20;
 
@@ -120,8 +114,9 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
     reader.release();
   });
   if (roots.own_tids) snapshot.meta.own_threads = tids;
+  const std::uint64_t end = now_ns() - clock_start;
   compact(alive);
-  snapshot.meta.skew_ns = skew(start, snapshot.read_at);
+  if (snapshot.threads().rows > 0) read = {start, end};
 }
 
 // Closes the holes that threads left that were gone before anything was read.
@@ -150,7 +145,7 @@ bool ThreadPass::list_by(SourceRun& lister) {
   for (Column& column : table.columns) column.reserve(expected + CTPROF_MAX_ROWS);
   if (!lister.list(pids, snapshot.read_at)) return false;
   snapshot.meta.rows_listed = table.rows;
-  snapshot.meta.skew_ns = skew(start, snapshot.read_at);
+  if (table.rows > 0) read = {start, *std::ranges::max_element(snapshot.read_at)};
   std::vector<std::uint32_t> order(table.rows);
   std::iota(order.begin(), order.end(), 0u);
   const auto tid = table.find(kTid)->u64(), tgid = table.find(kTgid)->u64();
@@ -182,6 +177,11 @@ void ThreadPass::collect_listed() {
     run_sources(worker, first, rows, {});
   });
   if (roots.own_tids) snapshot.meta.own_threads = tids;
+  if (read && (reads_cgroups || has_thread_stage())) read->last = now_ns() - clock_start;
+}
+
+bool ThreadPass::has_thread_stage() const {
+  return std::ranges::any_of(sources, [](const SourceRun& source) { return source.stage() == CTPROF_STAGE_THREAD; });
 }
 
 void ThreadPass::run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -19,6 +20,12 @@
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
+
+// A stretch of time, ns after the capture's start.
+struct Span {
+  std::uint64_t first;
+  std::uint64_t last;
+};
 
 struct ThreadPass {
   const Roots& roots;
@@ -30,7 +37,10 @@ struct ThreadPass {
 
   // Fills the thread table, in (tgid, tid) order, without a hidden column.
   Result<void> run();
-  SourceRun* failed_lister = nullptr;  // set by `run`
+  // Set by `run`:
+  SourceRun* failed_lister = nullptr;
+  std::optional<Span> read =
+      std::nullopt;  // when threads were read, by the lister and the sources of both stages; none: no thread
 
  private:
   Result<std::vector<ThreadId>> list_threads();
@@ -38,6 +48,7 @@ struct ThreadPass {
   bool list_by(SourceRun& lister);
   void read_runs(const std::vector<ThreadId>& listed);
   void collect_listed();
+  bool has_thread_stage() const;
   void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
   void compact(const std::vector<std::uint32_t>& alive);
   void name_processes();

@@ -74,8 +74,8 @@ Result<void> Destination::look() {
 Result<void> Destination::follow_link() {
   const sdk::Fd target(::openat(directory(), name_.c_str(), O_PATH | O_CLOEXEC));
   if (!target) return link_refused(path_, directory(), errno);
-  struct stat behind {
-  }, named{};
+  struct stat behind {};
+  struct stat named {};
   if (::fstat(target.get(), &behind) != 0) return failed(errno);
   if (S_ISDIR(behind.st_mode)) return failed(EISDIR);
   if (!S_ISREG(behind.st_mode)) return stream();

@@ -54,6 +54,7 @@ void each_field(T& meta, Visitor&& visit) {
   visit("own_threads", meta.own_threads);
   visit("rows_listed", meta.rows_listed);
   visit("rows_absent", meta.rows_absent);
+  visit("thread_skew_ns", meta.thread_skew_ns);
   visit("skew_ns", meta.skew_ns);
   visit("sources", meta.sources);
   visit("notes", meta.notes);

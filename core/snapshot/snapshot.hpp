@@ -69,8 +69,10 @@ struct Meta {
   std::uint64_t cpu_time_ns = 0;
   std::vector<std::uint64_t> own_threads;
   std::uint64_t rows_listed = 0;
-  std::uint64_t rows_absent = 0;         // listed, but gone before anything could be read
-  std::optional<std::uint64_t> skew_ns;  // from before the first thread was read, by what lists them, until after the last
+  std::uint64_t rows_absent = 0;  // listed, but gone before anything could be read
+  std::optional<std::uint64_t>
+      thread_skew_ns;                    // from before the first thread was read until after the last, by all sources of threads
+  std::optional<std::uint64_t> skew_ns;  // the same of all rows; absent where no thread was read
   std::vector<SourceCost> sources;
   std::vector<std::string> notes;  // sentences that the sources had for the user
 };

@@ -14,7 +14,7 @@ def floor(tools):
 def capture(tools, plugins, path):
     done = run([tools.ctprof, f"--plugins={plugins}", "capture", "-o", path, "--jobs", "1", "--no-sync", "--format", "json"])
     said = done.json()
-    return {"ns": said["collect_ns"], "whole_ns": done.wall_ns, "skew_ns": said["skew_ns"]}
+    return {"ns": said["collect_ns"], "whole_ns": done.wall_ns, "skew_ns": said["thread_skew_ns"]}
 
 
 def table(figures, count):

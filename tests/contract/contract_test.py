@@ -9,6 +9,7 @@ Captures are of a recorded tree where what other plugins read must stay the same
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 import unittest
@@ -238,6 +239,30 @@ class Fails(Plugins):
             self.assertIsInstance(own["run_time_ns"], int)
             for name, (_, words) in FAILS.items():
                 self.assert_one_line(name, done.stderr, words)
+
+
+class Slow(Plugins):
+    """What a slow plugin reads later than others is part of the skew."""
+
+    PAUSE_NS = {"slow_thread": 200_000_000, "slow_process": 300_000_000}
+
+    def said(self, name):
+        place = ("--plugin-path", str(self.place(name)), f"--plugins=procfs-sched,{name}")
+        path = os.path.join(self.scratch.name, "slow.ctprof.zst")
+        said = json.loads(harness.run(*place, "capture", "--jobs=1", "-o", path, "--format", "json").stdout)
+        line = harness.run(*place, "capture", "--jobs=1", "-o", path).stdout
+        return said, re.search(r", skew ([\d,.]+) ms(?: \(threads ([\d,.]+) ms\))?;", line)
+
+    def test_of_threads(self):
+        said, _ = self.said("slow_thread")
+        self.assertGreaterEqual(said["thread_skew_ns"], self.PAUSE_NS["slow_thread"])
+
+    def test_of_a_later_stage(self):
+        said, line = self.said("slow_process")
+        self.assertGreaterEqual(said["skew_ns"], self.PAUSE_NS["slow_process"])
+        self.assertLess(said["thread_skew_ns"], self.PAUSE_NS["slow_process"])
+        self.assertGreaterEqual(float(line[1].replace(",", "")) * 1e6, self.PAUSE_NS["slow_process"])
+        self.assertLess(float(line[2].replace(",", "")) * 1e6, self.PAUSE_NS["slow_process"])
 
 
 class Kept(Plugins):

@@ -14,7 +14,7 @@ BATCH = 1024
 FIRST_COPY = 10000
 
 # What tells when and how fast, not what; and who captured.
-TIMES = re.compile(rb'"(?:captured_at_unix_ns|wall_unix_ns|monotonic_ns|cpu_time_ns|start_ns|wall_ns|busy_ns|longest_stop_ns|skew_ns)":\d+'
+TIMES = re.compile(rb'"(?:captured_at_unix_ns|wall_unix_ns|monotonic_ns|cpu_time_ns|start_ns|wall_ns|busy_ns|longest_stop_ns|thread_skew_ns|skew_ns)":\d+'
                    rb'|"(?:own_threads|read_at)":\[[0-9,]*\]')
 
 

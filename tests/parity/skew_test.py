@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The skew that a capture tells: all threads were read within it, and it is no longer than the reading."""
+"""The skew that a capture tells: all was read within it, and it is no longer than the reading."""
 
 import json
 import os
@@ -22,8 +22,14 @@ class Skew(unittest.TestCase):
         read_at = file.document["read_at"]
         self.assertEqual(said["skew_ns"], file.document["ctprof"]["skew_ns"])
         self.assertEqual(len(read_at), said["threads"])
-        self.assertLess(max(read_at) - min(read_at), said["skew_ns"])
+        self.assertEqual(said["thread_skew_ns"], file.document["ctprof"]["thread_skew_ns"])
+        self.assertLess(max(read_at) - min(read_at), said["thread_skew_ns"])
+        self.assertLessEqual(said["thread_skew_ns"], said["skew_ns"])
         self.assertLess(said["skew_ns"], said["collect_ns"])
+        sources = file.document["ctprof"]["sources"]
+        first = min(source["start_ns"] for source in sources if source["wall_ns"])
+        last = max(source["start_ns"] + source["wall_ns"] for source in sources)
+        self.assertLessEqual(last - first, said["skew_ns"])
 
     def test_by_files(self):
         self.check("--plugins=procfs-sched")

@@ -44,12 +44,18 @@ std::string gaps_in_words(const CellTally& cells) {
   return words.empty() ? "no gaps" : "gaps: " + words;
 }
 
+// Later sources, of heaps say, take their time: how far apart the threads were read is told beside.
+std::string skew_in_words(const Meta& meta) {
+  if (!meta.skew_ns) return "";
+  const std::string all = milliseconds(*meta.skew_ns), threads = milliseconds(*meta.thread_skew_ns);
+  return ", skew " + all + (threads == all ? "" : " (threads " + threads + ")");
+}
+
 std::string times_in_words(const Outcome& outcome) {
   const std::uint64_t sync_ns = outcome.written.sync_ns;
-  const auto skew = outcome.snapshot.meta.skew_ns;
   return milliseconds(outcome.collect_ns + outcome.write_ns) + " (" + milliseconds(outcome.collect_ns) + " reading, " +
          milliseconds(outcome.write_ns - sync_ns) + " writing" + (sync_ns > 0 ? ", " + milliseconds(sync_ns) + " syncing" : "") +
-         ")" + (skew ? ", skew " + milliseconds(*skew) : "");
+         ")" + skew_in_words(outcome.snapshot.meta);
 }
 
 std::string line(const Outcome& outcome) {
@@ -63,7 +69,7 @@ std::string json_of(const Outcome& outcome) {
   JsonOut out;
   const auto member = [&](std::string_view key, std::uint64_t value) { out.key(key), out.number(value), out.put(','); };
   out.put('{');
-  member("schema", 1);
+  member("schema", 2);
   member("threads", outcome.snapshot.threads().rows);
   member("threads_absent", outcome.snapshot.meta.rows_absent);
   member("processes", outcome.snapshot.table(Entity::Process).rows);
@@ -79,6 +85,7 @@ std::string json_of(const Outcome& outcome) {
   member("write_ns", outcome.write_ns);
   member("sync_ns", outcome.written.sync_ns);
   member("total_ns", outcome.collect_ns + outcome.write_ns);
+  if (outcome.snapshot.meta.thread_skew_ns) member("thread_skew_ns", *outcome.snapshot.meta.thread_skew_ns);
   if (outcome.snapshot.meta.skew_ns) member("skew_ns", *outcome.snapshot.meta.skew_ns);
   out.key("file");
   out.text(outcome.file);

@@ -28,6 +28,15 @@
 #ifndef STORAGE
 #define STORAGE CTPROF_U64
 #endif
+#ifndef ENTITY
+#define ENTITY CTPROF_THREAD
+#endif
+#ifndef STAGE
+#define STAGE CTPROF_STAGE_THREAD
+#endif
+#ifndef READS
+#define READS "tid"
+#endif
 #ifndef FILE_PATH
 #define FILE_PATH NULL
 #endif
@@ -82,13 +91,13 @@ static inline void summarise(const struct ctprof_summary* summary) {
 
 /* clang-format off */
 __attribute__((unused)) static const struct ctprof_metric kMetric = {
-  .size = METRIC_SIZE, .storage = STORAGE, .name = METRIC, .newtype = NEWTYPE, .rule = RULE, .description = "The thread's id.",
+  .size = METRIC_SIZE, .storage = STORAGE, .name = METRIC, .entity = ENTITY, .newtype = NEWTYPE, .rule = RULE, .description = "The thread's id.",
   .file_path = FILE_PATH, .file_absent = FILE_ABSENT};
 
 static const struct ctprof_offer kOffers[] = {{.metric = OFFERED}};
-static const char* const kReads[] = {"tid"};
+static const char* const kReads[] = {READS};
 static const struct ctprof_source kSources[] = {{
-  .size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = NAME, .offers = {kOffers, 1, OFFER_SIZE},
+  .size = sizeof kSources[0], .stage = STAGE, .name = NAME, .offers = {kOffers, 1, OFFER_SIZE},
   .reads = CTPROF_ARRAY_OF(kReads), .summary_key = SUMMARY_KEY, .open_worker = OPEN_WORKER, .collect = COLLECT,
   .close_worker = close_nothing, .summarise = summarise}};
 static const struct ctprof_derived kDerived[] = {{
