@@ -33,14 +33,20 @@ void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason
 
 // The statistics are not printed: for want of the option, or because the switch is off.
 void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
-  const auto switched_on = is_switched_on(host, kScheduleStatistics);
-  if (!switched_on)
-    return refuse_statistics(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats",
-                             sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
-  if (!switched_on.value)
-    return refuse_statistics(probe, Gap::SwitchedOff,
-                             "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
-                             sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
+  switch (state_of(host, kScheduleStatistics)) {
+    case Switch::Unknown:
+      return refuse_statistics(probe, Gap::Unsupported,
+                               "the sched files have no statistics, and " + unknown_switch("kernel.sched_schedstats"));
+    case Switch::Absent:
+      return refuse_statistics(probe, Gap::Unsupported,
+                               "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats",
+                               sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
+    case Switch::Off:
+      return refuse_statistics(probe, Gap::SwitchedOff,
+                               "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
+                               sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
+    case Switch::On: break;
+  }
   refuse_statistics(probe, Gap::Unsupported, "the sched files have no statistics although kernel.sched_schedstats is on");
 }
 

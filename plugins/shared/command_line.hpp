@@ -26,6 +26,12 @@ inline bool is_on_command_line(const sdk::Host& host, std::string_view wanted) {
   return std::find(words.begin(), words.end(), wanted) != words.end();
 }
 
+// False too where the command line cannot be read.
+inline bool is_known_to_lack(const sdk::Host& host, std::string_view wanted) {
+  const auto words = command_line(host);
+  return !words.empty() && std::find(words.begin(), words.end(), wanted) == words.end();
+}
+
 // Every word that begins with `option`, without it, in order.
 inline std::vector<std::string> boot_options(const sdk::Host& host, std::string_view option) {
   std::vector<std::string> found;

@@ -142,12 +142,15 @@ void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& 
   };
   if (!has(own, RECORD_HAS_DELAYS))
     return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT", sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
-  const auto switched_on = is_switched_on(host, kDelayAccounting);
-  if (switched_on && !switched_on.value)
+  const Switch state = state_of(host, kDelayAccounting);
+  // A thread that was born while it was on has delays, and ctprof is young.
+  if (state == Switch::Unknown && (own.of & RECORD_OF_DELAYS) == 0)
+    refuse(Gap::Unsupported, unknown_switch("kernel.task_delayacct"), {});
+  else if (state == Switch::Off)
     refuse(Gap::SwitchedOff,
            "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on",
            sdk::by_command("sysctl -w kernel.task_delayacct=1"));
-  else if (switched_on && !is_on_command_line(host, "delayacct"))
+  else if (state == Switch::On && is_known_to_lack(host, "delayacct"))
     tell_of_older_threads(probe);
   // What the kernel cannot at all, no switch gives.
   if (!has(own, RECORD_HAS_DELAY_EXTREMES))
@@ -162,7 +165,10 @@ void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const reco
   if (!has(own, RECORD_HAS_STATISTICS))
     return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS",
                                                          sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
-  if (const auto on = is_switched_on(host, kScheduleStatistics); on && !on.value)
+  const Switch state = state_of(host, kScheduleStatistics);
+  if (state == Switch::Unknown)
+    refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, unknown_switch("kernel.sched_schedstats"), {});
+  if (state == Switch::Off)
     refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::SwitchedOff,
                                                   "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
                                                   sdk::by_command("sysctl -w kernel.sched_schedstats=1"));

@@ -82,14 +82,16 @@ void tell_of_older_threads(const sdk::Probe& probe) {
 }
 
 void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool counts_cpu) {
-  const auto switched_on = is_switched_on(host, kDelayAccounting);
   if (!counts_cpu && is_on_command_line(host, "nodelayacct"))
     return refuse_delays(probe, Gap::SwitchedOff, "the kernel was started with nodelayacct; without it delays are accounted",
                          sdk::by_boot("without nodelayacct"));
   if (!counts_cpu)
     return refuse_delays(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
                          sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
-  if (switched_on && !switched_on.value)
+  const Switch state = state_of(host, kDelayAccounting);
+  if (state == Switch::Unknown)
+    refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::Unsupported, unknown_switch("kernel.task_delayacct"), {});
+  if (state == Switch::Off)
     refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::SwitchedOff,
                  "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on",
                  sdk::by_command("sysctl -w kernel.task_delayacct=1"));
@@ -132,8 +134,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 bool was_switched_on_later(const sdk::Host& host) {
-  const auto switched_on = is_switched_on(host, kDelayAccounting);
-  return switched_on && switched_on.value && !is_on_command_line(host, "delayacct");
+  return state_of(host, kDelayAccounting) == Switch::On && is_known_to_lack(host, "delayacct");
 }
 
 }  // namespace ctprof::taskstats

@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""A /proc that shows processes and nothing else (mount option subset=pid): what cannot be told is said to be unknown."""
+
+import contextlib
+import os
+import unittest
+
+import file_json
+import harness
+from file_json import Gap
+
+# Shell: the command is run with that /proc.
+MOUNT = 'mount -t proc -o subset=pid proc /proc && exec "$@"'
+DELAYS, STATISTICS = "/proc/sys/kernel/task_delayacct", "/proc/sys/kernel/sched_schedstats"
+
+
+class ProcessesAlone(unittest.TestCase):
+    def setUp(self):
+        harness.needs_namespaces(self, ["--mount"])
+        if harness.run("--version", prefix=["unshare", "--mount", "sh", "-c", MOUNT, "sh"]).returncode != 0:
+            self.skipTest("needs Linux 5.8, which brought subset=pid")
+
+    def reasons(self, plugins, switch, value):
+        """The gaps and reasons of the metrics that depend on the switch, with the switch set so."""
+        held = harness.Switch(switch, value) if os.path.exists(switch) else contextlib.nullcontext()
+        with harness.scratch() as directory, held:
+            path = os.path.join(directory, "a.ctprof.zst")
+            harness.capture(path, before=[f"--plugins={plugins}"], prefix=["unshare", "--mount", "sh", "-c", MOUNT, "sh"])
+            return file_json.load(path)
+
+    def check(self, plugins, switch, metric):
+        file = self.reasons(plugins, switch, "0")
+        why = next(each for each in file.document["registry"]["metrics"] if each["name"] == metric)
+        self.assertEqual({row[metric] for row in file.threads.values()}, {Gap("Unsupported")})
+        self.assertIn("cannot be told", why["reason"])
+        self.assertIn("subset=pid", why["reason"])
+
+    def test_delays_by_the_iterator(self):
+        self.check("task-iter", DELAYS, "blkio_delay_count")
+
+    def test_delays_by_netlink(self):
+        self.check("taskstats", DELAYS, "blkio_delay_count")
+
+    def test_statistics_by_the_iterator(self):
+        if not os.path.exists(STATISTICS):
+            self.skipTest("needs a kernel with CONFIG_SCHEDSTATS: of others the iterator knows without a switch")
+        self.check("task-iter", STATISTICS, "nr_wakeups")
+
+    def test_statistics_by_the_files(self):
+        self.check("procfs-sched", STATISTICS, "nr_wakeups")
+
+    def test_what_is_on_is_read(self):
+        """A thread that was born under the switch has delays, and that can be seen."""
+        file = self.reasons("task-iter", DELAYS, "1")
+        values = [row["blkio_delay_count"] for row in file.threads.values()]
+        self.assertTrue(any(isinstance(value, int) for value in values))
+
+
+if __name__ == "__main__":
+    harness.main()
