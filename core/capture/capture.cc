@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "core/capture/descriptors.hpp"
 #include "core/capture/host_context.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
@@ -139,6 +140,7 @@ Result<Snapshot> capture(Registry& registry, const CaptureOptions& options, std:
   if (!roots) return roots.error();
   if (auto there = check_pids(*roots, options.pids); !there) return there.error();
   registry.probe(roots->host());
+  if (auto enough = check_descriptors(kDescriptorsAfterProbing); !enough) return enough.error();
   Lost lost;
   std::vector<SourceCost> costs;
   for (;;) {

@@ -122,8 +122,10 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   std::snprintf(path, sizeof path, "%llu/task/%llu", static_cast<unsigned long long>(thread.tgid),
                 static_cast<unsigned long long>(thread.tid));
   sdk::Fd directory(::openat(roots_.proc_fd.get(), path, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory && gap_of_errno(errno) == Gap::ThreadGone) return false;
-  const auto stat = directory ? file_.read(directory.get(), "stat") : sdk::Reading<std::string_view>(gap_of_errno(errno));
+  const int error = directory ? 0 : errno;
+  sdk::note_shortage(error);
+  if (!directory && gap_of_errno(error) == Gap::ThreadGone) return false;
+  const auto stat = directory ? file_.read(directory.get(), "stat") : sdk::Reading<std::string_view>(gap_of_errno(error));
   if (stat.gap == Gap::ThreadGone) return false;
   read_at_[row] = now_ns() - clock_start_;
   put(columns_.tid, row, thread.tid);
@@ -136,8 +138,9 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   stat_gaps_.push_back(static_cast<ctprof_gap>(stat.gap));
   if (stat) read_stat(kept, row);
   read_cgroup(thread, directory.get(), row);
+  if (directories_.size() >= most_directories_) directory.reset();
   task_dirs_.push_back(directory.get());
-  directories_.push_back(std::move(directory));
+  if (directory) directories_.push_back(std::move(directory));
   return true;
 }
 

@@ -60,6 +60,8 @@ class IdentityReader {
   IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts, ThreadedCgroups& threaded,
                  std::vector<std::uint64_t>& read_at, std::uint64_t clock_start);
 
+  // How many directories of a run are kept open for sources, which open the files of others by their paths. 0 until this is called.
+  void keep_open(std::uint32_t directories) { most_directories_ = directories; }
   // Reads at most kRows threads into the rows from `first_row` on; returns how many of them were still there.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
   HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
@@ -80,6 +82,7 @@ class IdentityReader {
   std::uint64_t clock_start_;
   sdk::TextFile file_;
   std::vector<sdk::Fd> directories_;
+  std::uint32_t most_directories_ = 0;
   std::vector<std::int64_t> task_dirs_;
   std::vector<std::string> stat_texts_;
   std::vector<ctprof_text> stats_;

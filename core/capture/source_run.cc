@@ -51,6 +51,7 @@ struct SourceRun::Worker {
   std::vector<std::uint64_t>* read_at = nullptr;
   std::array<char, 512> message{};
   std::string failed;  // the first sentence
+  std::string remark;  // the last
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
   std::uint64_t busy_ns = 0;
@@ -156,6 +157,8 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
       failure = "it " + worker.sink.fault();
     else if (work.rows_done != rows)
       failure = "it did " + std::to_string(work.rows_done) + " rows of a batch of " + std::to_string(rows);
+    else if (worker.message[0])
+      worker.remark = worker.message.data();
   }
   if (worker.failed.empty()) worker.failed = failure;
   settle(worker, first_row, rows, !failure.empty());
@@ -267,6 +270,7 @@ SourceCost SourceRun::finish() {
     cost.busy_ns += worker.busy_ns;
     cost.longest_stop_ns = std::max(cost.longest_stop_ns, worker.longest_stop_ns);
     if (cost.failed.empty()) cost.failed = worker.failed;
+    if (!worker.remark.empty()) remarks_.insert(worker.remark);
     for (std::size_t i = 0; i < tallies_.size(); ++i) tallies_[i] += worker.sink.tallies()[i];
   }
   if (last != 0) cost.start_ns = first - clock_start_, cost.wall_ns = last - first;

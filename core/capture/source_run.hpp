@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ class SourceRun {
 
   // Closes the workers and tells what the source did. The gaps of its columns are counted by then.
   SourceCost finish();
+  // What else the source had to say to the user, each sentence once.
+  const std::set<std::string>& remarks() const { return remarks_; }
   // Summed over workers; valid after finish().
   const std::vector<std::uint64_t>& tallies() const { return tallies_; }
 
@@ -70,6 +73,7 @@ class SourceRun {
   std::vector<Column*> columns_;  // by offer; null where not chosen
   std::deque<Worker> workers_;
   std::vector<std::uint64_t> tallies_;
+  std::set<std::string> remarks_;
 };
 
 // CLOCK_BOOTTIME in ns.

@@ -1,12 +1,14 @@
 #include "core/capture/summaries.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/file/json_out.hpp"
+#include "ctprof/shortage.hpp"
 
 namespace ctprof {
 namespace {
@@ -105,6 +107,14 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies, 
   if (RawJson text = object.finish(); table.summary_key) snapshot.objects[table.summary_key] = std::move(text);
 }
 
+// Sentences of sources, and the core's own; of one that several have, one.
+void note_remarks(const std::deque<SourceRun>& sources, Meta& meta) {
+  std::set<std::string> remarks;
+  for (const SourceRun& run : sources) remarks.insert(run.remarks().begin(), run.remarks().end());
+  if (const char* shortage = sdk::take_shortage()) remarks.insert(shortage);
+  meta.notes.insert(meta.notes.end(), remarks.begin(), remarks.end());
+}
+
 }  // namespace
 
 void note_within_reach(Snapshot& snapshot) {
@@ -123,6 +133,7 @@ void note_within_reach(Snapshot& snapshot) {
 
 void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot) {
   for (SourceRun& run : sources) snapshot.meta.sources.push_back(run.finish());
+  note_remarks(sources, snapshot.meta);
   for (const SourceRun& run : sources) {
     const auto first =
         std::find_if(sources.begin(), sources.end(), [&](const SourceRun& other) { return share_summary(run, other); });

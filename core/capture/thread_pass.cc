@@ -1,13 +1,13 @@
 #include "core/capture/thread_pass.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "core/capture/descriptors.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/walk.hpp"
 #include "core/capture/workers.hpp"
@@ -18,22 +18,8 @@ namespace {
 
 constexpr std::uint32_t kRun = IdentityReader::kRows;
 constexpr std::size_t kProcessesPerPiece = 64;
-// Descriptors that are open beside the runs' directories.
-constexpr rlim_t kOtherFiles = 128;
 // Rows that a source gets at a time where no directory is held open.
 constexpr std::uint32_t kListedRun = 512;
-
-// How many workers may hold a run's directories open at once, after the limit on open files was raised as far as it goes.
-unsigned workers_within_file_limit(unsigned workers) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return workers;
-  const rlim_t needed = rlim_t{workers} * kRun + kOtherFiles;
-  if (limit.rlim_cur >= needed) return workers;
-  limit.rlim_cur = std::min(needed, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur <= kOtherFiles + kRun) return 1;
-  return static_cast<unsigned>(std::min<rlim_t>(workers, (limit.rlim_cur - kOtherFiles) / kRun));
-}
 
 // The kernel's own limit (PID_MAX_LIMIT).
 constexpr std::uint64_t kMostThreads = 4 << 20;
@@ -53,7 +39,9 @@ std::size_t pieces(std::size_t items, std::size_t size) { return (items + size -
 }  // namespace
 
 Result<void> ThreadPass::run() {
-  workers = workers_within_file_limit(workers);
+  const DescriptorShare share = share_descriptors(workers, kRun);
+  workers = share.workers;
+  directories = share.directories;
   const auto lister =
       std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) { return run.stage() == CTPROF_STAGE_LIST; });
   if (lister == sources.end()) {
@@ -85,10 +73,14 @@ Result<std::vector<ThreadId>> ThreadPass::list_threads() {
   const std::size_t count = pieces(tgids->size(), kProcessesPerPiece);
   std::vector<std::vector<ThreadId>> found(count);
   std::vector<Walker> walkers(workers);
+  std::atomic<int> failed{0};
   share(workers, count, [&](unsigned worker, std::size_t piece) {
     const std::size_t first = piece * kProcessesPerPiece, last = std::min(first + kProcessesPerPiece, tgids->size());
-    for (std::size_t i = first; i < last; ++i) walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], found[piece]);
+    for (std::size_t i = first; i < last; ++i)
+      if (const int error = walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], found[piece]); sdk::is_shortage(error))
+        failed = error;
   });
+  if (failed) return errno_error("listing the threads in", "/proc", failed);
   std::vector<ThreadId> threads;
   for (const auto& part : found) threads.insert(threads.end(), part.begin(), part.end());
   return threads;
@@ -103,7 +95,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   ThreadedCgroups threaded(roots);
   std::deque<IdentityReader> readers;
   for (unsigned i = 0; i < workers; ++i)
-    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at, clock_start);
+    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at, clock_start).keep_open(directories);
   const std::uint64_t start = now_ns() - clock_start;
   std::vector<std::uint32_t> alive(pieces(listed.size(), kRun));
   const auto tids = share(workers, alive.size(), [&](unsigned worker, std::size_t run) {
@@ -201,13 +193,16 @@ void ThreadPass::name_processes() {
     std::size_t leader = first;
     while (leader < last && tid[leader] != tgid[first]) ++leader;
     std::optional<Id> id;
+    Gap gap = Gap::None;
     if (leader < last && comm.has_value(leader))
       id = comm.ids()[leader];
     else if (const auto text = file.read(roots.proc_fd.get(), (std::to_string(tgid[first]) + "/comm").c_str()))
       id = snapshot.pools->texts.intern(sdk::trimmed(text.value));
+    else
+      gap = text.gap;
     for (std::size_t row = first; row < last; ++row) {
       pcomm.ids()[row] = id.value_or(0);
-      pcomm.gaps()[row] = id ? CTPROF_VALUE : CTPROF_THREAD_GONE;
+      pcomm.gaps()[row] = static_cast<ctprof_gap>(gap);
     }
   }
 }

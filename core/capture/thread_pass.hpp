@@ -38,6 +38,7 @@ struct ThreadPass {
   // Fills the thread table, in (tgid, tid) order, without a hidden column.
   Result<void> run();
   // Set by `run`:
+  std::uint32_t directories = 0;  // that a worker keeps open
   SourceRun* failed_lister = nullptr;
   std::optional<Span> read =
       std::nullopt;  // when threads were read, by the lister and the sources of both stages; none: no thread

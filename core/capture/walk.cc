@@ -44,14 +44,16 @@ Result<std::vector<std::uint64_t>> Walker::processes(int proc) {
   return tgids;
 }
 
-void Walker::threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out) {
+int Walker::threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out) {
   char path[48];
   std::snprintf(path, sizeof path, "%llu/task", static_cast<unsigned long long>(tgid));
   const sdk::Fd directory(::openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return errno;
   std::vector<std::uint64_t> tids;
-  if (directory) numbers(directory.get(), tids);
+  numbers(directory.get(), tids);
   std::sort(tids.begin(), tids.end());
   for (const std::uint64_t tid : tids) out.push_back({tgid, tid});
+  return 0;
 }
 
 ThreadId first_thread(int proc) {

@@ -22,8 +22,8 @@ class Walker {
  public:
   // The numeric names under the open directory `proc`, ascending; the error is the errno of a failed read.
   Result<std::vector<std::uint64_t>> processes(int proc);
-  // Appends the threads of a process, ascending; one that is gone has none.
-  void threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out);
+  // Appends the threads of a process, ascending; one that is gone has none. Returns the errno with which it could not be opened, or 0.
+  int threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out);
 
  private:
   bool numbers(int directory, std::vector<std::uint64_t>& out);

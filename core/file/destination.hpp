@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <fcntl.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -40,6 +41,10 @@ class Destination {
   int directory() const { return directory_.get(); }
   const std::string& name() const { return name_; }
 
+  // Keeps one descriptor, so that there is one for the file when others have used up all of them; and gives it up.
+  void reserve_descriptor() { reserve_.reset(::fcntl(directory(), F_DUPFD_CLOEXEC, 0)); }
+  void use_reserve() const { reserve_.reset(); }
+
   // What a new file takes over from the one that it replaces.
   struct Access {
     mode_t mode;  // permission bits
@@ -61,6 +66,7 @@ class Destination {
   Kind kind_;
   sdk::Fd directory_;
   std::string name_;
+  mutable sdk::Fd reserve_;
 };
 
 }  // namespace ctprof

@@ -39,6 +39,7 @@ std::string temporary_name() {
 }  // namespace
 
 Result<OutFile> OutFile::create(const Destination& place) {
+  place.use_reserve();
   if (place.kind() != Destination::Kind::File) return create_stream(place);
   OutFile file(place, -1);
   if (auto made = file.create_nameless(); !made) return made.error();

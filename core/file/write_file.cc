@@ -26,6 +26,7 @@ Result<Destination> check_output(const std::string& path) {
   auto place = Destination::at(path);
   if (!place) return place;
   if (auto possible = OutFile::check(*place); !possible) return possible.error();
+  place->reserve_descriptor();
   return place;
 }
 

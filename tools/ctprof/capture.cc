@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"
 #include "core/file/json_out.hpp"
 #include "core/render/printable.hpp"
@@ -130,6 +131,7 @@ int run_capture(const Options& options) {
   if (options.output.empty() || (to_stdout && ::isatty(STDOUT_FILENO) == 1)) return fail(cannot_write_here(options));
   const auto place = place_for(options.output);
   if (!place) return fail(place.error());
+  if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
   auto registry = load_metrics(options);
   if (!registry) return fail(registry.error());
 

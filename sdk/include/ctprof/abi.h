@@ -236,7 +236,7 @@ struct ctprof_batch {
   uint32_t rows_done; /* must equal `rows` at the end */
   uint32_t reserved;
   uint64_t longest_stop_ns; /* the longest that a target was held up, 0 when none was */
-  char* message;            /* room for one sentence, should it fail */
+  char* message;            /* room for one sentence: why it failed; or, if it did not, what the user is to be told once */
   size_t message_size;
 };
 

@@ -20,6 +20,7 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/gap.hpp"
 #include "ctprof/host.hpp"
+#include "ctprof/shortage.hpp"
 
 namespace ctprof::sdk {
 
@@ -95,6 +96,7 @@ class TextFile {
 
   Gap failed() {
     errno_ = errno;
+    note_shortage(errno_);
     return gap_of_errno(errno_);
   }
 

@@ -31,6 +31,7 @@
 #include "ctprof/host.hpp"
 #include "ctprof/listing.hpp"
 #include "ctprof/metric.hpp"
+#include "ctprof/shortage.hpp"
 
 namespace ctprof::sdk {
 
@@ -153,6 +154,7 @@ class SourceTable {
     return contained(batch->message, batch->message_size, [&] {
       static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray, kReadArray));
       batch->rows_done = batch->rows;
+      if (const char* shortage = take_shortage()) std::snprintf(batch->message, batch->message_size, "%s", shortage);
     });
   }
 
