@@ -14,6 +14,7 @@
 #include "core/capture/summaries.hpp"
 #include "core/capture/thread_pass.hpp"
 #include "core/capture/workers.hpp"
+#include "core/registry/process_state.hpp"
 
 namespace ctprof {
 namespace {
@@ -139,7 +140,8 @@ Result<Snapshot> capture(Registry& registry, const CaptureOptions& options, std:
   const auto roots = open_roots(options.rootfs);
   if (!roots) return roots.error();
   if (auto there = check_pids(*roots, options.pids); !there) return there.error();
-  registry.probe(roots->host());
+  const KeptProcessState kept;
+  const std::vector<Refusal> thrown = registry.probe(roots->host());
   if (auto enough = check_descriptors(kDescriptorsAfterProbing); !enough) return enough.error();
   Lost lost;
   std::vector<SourceCost> costs;
@@ -147,6 +149,7 @@ Result<Snapshot> capture(Registry& registry, const CaptureOptions& options, std:
     const auto plan = make_plan(registry, options.metrics, lost);
     if (!plan) return plan.error();
     if (refused) *refused = plan->refused;
+    if (refused) refused->insert(refused->begin(), thrown.begin(), thrown.end());
     Capture capture(registry, *roots, *plan, options);
     auto snapshot = capture.run();
     if (const auto& [source, cost] = capture.failed_lister(); source) {

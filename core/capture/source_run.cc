@@ -60,7 +60,12 @@ struct SourceRun::Worker {
 
 SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools, const ctprof_host& host, unsigned workers,
                      std::uint64_t clock_start)
-    : planned_(planned), table_(table), pools_(pools), host_(host), clock_start_(clock_start) {
+    : planned_(planned),
+      owner_(call_owner(planned.plugin->path, "source '" + planned.source->name + "'")),
+      table_(table),
+      pools_(pools),
+      host_(host),
+      clock_start_(clock_start) {
   for (std::size_t i = 0; i < planned_.source->offers.size(); ++i) {
     const MetricDef& def = planned_.source->offers[i].metric;
     Column* column = planned_.chosen[i] ? table_.find(def.name) : nullptr;
@@ -75,16 +80,27 @@ SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools, c
 }
 
 SourceRun::~SourceRun() {
-  for (Worker& worker : workers_)
-    if (worker.usable) planned_.source->table.close_worker(worker.context);
+  for (Worker& worker : workers_) close(worker);
+}
+
+void SourceRun::close(Worker& worker) {
+  if (!std::exchange(worker.usable, false)) return;
+  std::string thrown = contained(owner_, "close_worker", [&] { planned_.source->table.close_worker(worker.context); });
+  if (worker.failed.empty()) worker.failed = std::move(thrown);
 }
 
 bool SourceRun::open(Worker& worker) {
   if (worker.opened) return worker.usable;
   worker.opened = true;
   worker.message[0] = 0;
-  worker.usable = planned_.source->table.open_worker(&host_, &worker.context, worker.message.data(), worker.message.size()) == 0;
-  if (!worker.usable) worker.failed = worker.message[0] ? worker.message.data() : "it could not start, and does not say why";
+  std::int32_t status = 1;
+  worker.failed = contained(owner_, "open_worker", [&] {
+    status = planned_.source->table.open_worker(&host_, &worker.context, worker.message.data(), worker.message.size());
+  });
+  worker.message.back() = 0;
+  worker.usable = worker.failed.empty() && status == 0;
+  if (!worker.usable && worker.failed.empty())
+    worker.failed = worker.message[0] ? worker.message.data() : "it could not start, and does not say why";
   return worker.usable;
 }
 
@@ -148,10 +164,13 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
     worker.sink.aim(first_row, rows);
     worker.sink.forgive();
     ctprof_batch work = batch(worker);
-    const std::int32_t status = planned_.source->table.collect(worker.context, &work);
+    std::int32_t status = 0;
+    failure = contained(owner_, "collect", [&] { status = planned_.source->table.collect(worker.context, &work); });
     worker.message.back() = 0;
     worker.longest_stop_ns = std::max(worker.longest_stop_ns, work.longest_stop_ns);
-    if (status != 0)
+    if (!failure.empty()) {
+      // It threw, and said so.
+    } else if (status != 0)
       failure = worker.message[0] ? worker.message.data() : "it failed, and does not say why";
     else if (!worker.sink.fault().empty())
       failure = "it " + worker.sink.fault();
@@ -224,11 +243,12 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
                            .message = worker.message.data(),
                            .message_size = worker.message.size()};
     worker.message[0] = 0;
-    const std::int32_t status = planned_.source->table.list(worker.context, &listing);
+    std::int32_t status = 0;
+    worker.failed = contained(owner_, "list", [&] { status = planned_.source->table.list(worker.context, &listing); });
     worker.message.back() = 0;
-    if (status != 0)
+    if (worker.failed.empty() && status != 0)
       worker.failed = worker.message[0] ? worker.message.data() : "it failed, and does not say why";
-    else if (!worker.sink.fault().empty())
+    else if (worker.failed.empty() && !worker.sink.fault().empty())
       worker.failed = "it " + worker.sink.fault();
   }
   for (Column& column : table_.columns) column.resize(table_.rows, Gap::Untouched);
@@ -264,8 +284,7 @@ SourceCost SourceRun::finish() {
   std::uint64_t first = UINT64_MAX, last = 0;
   tallies_.assign(planned_.source->table.tallies_count, 0);
   for (Worker& worker : workers_) {
-    if (worker.usable) planned_.source->table.close_worker(worker.context);
-    worker.usable = false;
+    close(worker);
     if (worker.first_ns != 0) first = std::min(first, worker.first_ns), last = std::max(last, worker.last_ns);
     cost.busy_ns += worker.busy_ns;
     cost.longest_stop_ns = std::max(cost.longest_stop_ns, worker.longest_stop_ns);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/registry/plan.hpp"
+#include "core/registry/plugin_call.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "ctprof/abi.h"
 
@@ -57,6 +58,7 @@ class SourceRun {
   struct Worker;
 
   bool open(Worker& worker);
+  void close(Worker& worker);
   void fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
   void fill_cells(Worker& worker, std::size_t first_row, std::uint32_t rows);
   ctprof_batch batch(Worker& worker);
@@ -66,6 +68,7 @@ class SourceRun {
   static void commit(void* core, std::uint32_t rows);
 
   PlannedSource planned_;
+  const CallOwner* owner_;
   Table& table_;
   Pools& pools_;
   ctprof_host host_;

@@ -103,7 +103,9 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies, 
                                .put_bool = &SummaryObject::put_bool,
                                .put_text = &SummaryObject::put_text,
                                .note = &SummaryObject::note};
-  table.summarise(&summary);
+  const CallOwner* owner = call_owner(run.plugin()->path, "source '" + run.source().name + "'");
+  const std::string thrown = contained(owner, "summarise", [&] { table.summarise(&summary); });
+  if (!thrown.empty()) snapshot.meta.notes.push_back(owner->file + ": " + owner->source + ": " + thrown);
   if (RawJson text = object.finish(); table.summary_key) snapshot.objects[table.summary_key] = std::move(text);
 }
 

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <thread>
 
+#include "core/registry/process_state.hpp"
+
 namespace ctprof {
 
 unsigned spare_workers() {
@@ -30,6 +32,7 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces, const std
   workers = static_cast<unsigned>(std::clamp<std::size_t>(pieces, 1, workers));
   std::vector<std::uint64_t> tids(workers);
   const auto run = [&](unsigned worker) {
+    const CLocale locale;
     tids[worker] = static_cast<std::uint64_t>(::gettid());
     try {
       for (std::size_t piece = next++; piece < pieces; piece = next++) work(worker, piece);

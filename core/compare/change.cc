@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/compare/rule_call.hpp"
 #include "core/rules/builtin.hpp"
 
 namespace ctprof {
@@ -16,10 +17,12 @@ Moved moved_by(const Difference& difference, std::string_view word) {
   return differs || word == rules::kDiffers ? Moved::Yes : Moved::No;
 }
 
-Difference subtract(const ctprof_rule* rule, const Reading& baseline, const Reading& candidate, std::string& word) {
+Difference subtract(const PlannedMetric& metric, const Reading& baseline, const Reading& candidate, std::string& word) {
+  const ctprof_rule* rule = metric.rule;
   if (!rule || !rule->delta) return difference(baseline.number, candidate.number);
   const ctprof_sink sink{sizeof(ctprof_sink), 0, &word, append};
-  return as_difference(rule->delta(baseline.state, candidate.state, &sink));
+  return as_difference(
+      call_rule(metric.rule_owner, "delta", [&] { return rule->delta(baseline.state, candidate.state, &sink); }));
 }
 
 PartChange part_change(const Part* baseline, const Part* candidate) {
@@ -48,7 +51,7 @@ Change Changes::between(const Reading& baseline, const Reading& candidate, std::
   if (!before || !after) return {before || after ? Moved::OneSide : Moved::Nowhere, {}, {}, kNone};
   const PlannedMetric& planned = plan_->metrics[metric];
   Change change;
-  change.difference = subtract(planned.rule, baseline, candidate, change.word);
+  change.difference = subtract(planned, baseline, candidate, change.word);
   change.moved = moved_by(change.difference, change.word);
   // A ratio's difference is read in its own terms; a percentage of it would be taken for one.
   change.pct = planned.unit == "ratio" ? kNone : percent_of(change.difference, baseline.number);

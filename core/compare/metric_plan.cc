@@ -126,6 +126,8 @@ class Planner {
     if (stands_in) fallbacks_[{def.rule, rule->name}] += (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
     PlannedMetric metric = started(def);
     set_rule(metric, rule);
+    if (const auto* brought = knowledge_->rules->brought(*rule))
+      metric.rule_owner = call_owner(brought->file, "rule '" + std::string(rule->name) + "'");
     metric.columns = columns.of;
     placed_.push_back({columns.place, std::move(metric)});
   }

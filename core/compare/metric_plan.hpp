@@ -17,6 +17,7 @@
 #include "core/base/result.hpp"
 #include "core/compare/spec.hpp"
 #include "core/expression/expression.hpp"
+#include "core/registry/plugin_call.hpp"
 #include "core/rules/rule_book.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -32,6 +33,7 @@ struct PlannedMetric {
   std::vector<std::string> tags;                    // registry/tags.hpp
   bool adds_up = false;                             // cumulative, so that a group's part of the whole has a meaning
   const ctprof_rule* rule = nullptr;                // null: derived
+  const CallOwner* rule_owner = nullptr;            // null: the rule is built in
   bool is_sum = false;                              // by the rule, so that a part of the rows has a meaning
   bool is_maximum = false;                          // or one of the rows is the group's value
   std::array<const Column*, kMostSides> columns{};  // null: this side's file does not hold it

@@ -87,7 +87,7 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
   const std::size_t count = grouping_->count(metric.entity);
   Cells cells;
   if (metric.counts_rows) {
-    cells.states = States(*metric.rule, count);
+    cells.states = States(*metric.rule, count, metric.rule_owner);
     const std::vector<std::uint64_t> ones(groups.size(), 1);
     cells.states.add(rows_of_ones(ones, groups));
     cells.states.finish();
@@ -106,7 +106,7 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
   }
   const bool any_there = column && std::find(gaps.begin(), gaps.end(), CTPROF_VALUE) != gaps.end();
   if (!any_there) return cells;
-  cells.states = States(*metric.rule, count);
+  cells.states = States(*metric.rule, count, metric.rule_owner);
   cells.states.add(rows_of(*column, groups, *snapshot.pools, all_there));
   cells.states.finish();
   return cells;
@@ -149,7 +149,8 @@ Reading Rollup::read(CellAt at) const {
   } else if (!cells.states.empty() && reading.coverage.values > 0) {
     const ctprof_rule* rule = plan_->metrics[at.metric].rule;
     reading.state = cells.states[at.group];
-    if (rule->number) reading.number = rule->number(reading.state);
+    if (rule->number)
+      reading.number = call_rule(plan_->metrics[at.metric].rule_owner, "number", [&] { return rule->number(reading.state); });
   }
   return reading;
 }
@@ -160,7 +161,7 @@ std::string Rollup::text(CellAt at) const {
   if (!reading.state || !metric.rule->text) return scaled(reading.number, metric.unit);
   std::string out;
   const ctprof_sink sink = sink_into(out);
-  metric.rule->text(reading.state, metric.unit.c_str(), &sink);
+  call_rule(metric.rule_owner, "text", [&] { metric.rule->text(reading.state, metric.unit.c_str(), &sink); });
   return out;
 }
 
@@ -169,7 +170,7 @@ void Rollup::append_json(std::string& out, CellAt at) const {
   const Reading reading = read(at);
   if (!reading.state || !metric.rule->json) return ctprof::append_json(out, reading.number);
   const ctprof_sink sink = sink_into(out);
-  metric.rule->json(reading.state, &sink);
+  call_rule(metric.rule_owner, "json", [&] { metric.rule->json(reading.state, &sink); });
 }
 
 void Rollup::append_extras(std::string& out, CellAt at) const {
@@ -178,7 +179,7 @@ void Rollup::append_extras(std::string& out, CellAt at) const {
   if (!rule || !rule->extras || !reading.state) return void(out += "null");
   const ctprof_sink sink = sink_into(out);
   out += '{';
-  rule->extras(reading.state, &sink);
+  call_rule(plan_->metrics[at.metric].rule_owner, "extras", [&] { rule->extras(reading.state, &sink); });
   out += '}';
 }
 
@@ -191,7 +192,8 @@ void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) con
   const void* of_group = has_parts(at.metric) ? read(at).state : nullptr;
   if (!of_group) return;
   const ctprof_parts out{sizeof(ctprof_parts), 0, const_cast<std::function<void(const Part&)>*>(&visit), hand_part};
-  plan_->metrics[at.metric].rule->parts(of_group, &out);
+  const PlannedMetric& metric = plan_->metrics[at.metric];
+  call_rule(metric.rule_owner, "parts", [&] { metric.rule->parts(of_group, &out); });
 }
 
 }  // namespace ctprof

@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 
@@ -18,8 +20,9 @@ namespace ctprof {
 inline constexpr std::uint64_t kFileFormat = 1;
 
 struct WriteOptions {
-  bool sync = true;  // fsync before the file takes its name
-  int level = 3;     // of zstd
+  bool sync = true;                     // fsync before the file takes its name
+  int level = 3;                        // of zstd
+  int standard_output = STDOUT_FILENO;  // what "-" stands for
 };
 
 struct Written {

@@ -38,18 +38,18 @@ std::string temporary_name() {
 
 }  // namespace
 
-Result<OutFile> OutFile::create(const Destination& place) {
+Result<OutFile> OutFile::create(const Destination& place, int standard_output) {
   place.use_reserve();
-  if (place.kind() != Destination::Kind::File) return create_stream(place);
+  if (place.kind() != Destination::Kind::File) return create_stream(place, standard_output);
   OutFile file(place, -1);
   if (auto made = file.create_nameless(); !made) return made.error();
   if (auto kept = file.keep_access(); !kept) return kept.error();
   return file;
 }
 
-Result<OutFile> OutFile::create_stream(const Destination& place) {
+Result<OutFile> OutFile::create_stream(const Destination& place, int standard_output) {
   OutFile file(place, place.kind() == Destination::Kind::StandardOutput
-                          ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                          ? ::fcntl(standard_output, F_DUPFD_CLOEXEC, 0)
                           : ::openat(place.directory(), place.name().c_str(), O_WRONLY | O_CLOEXEC));
   file.is_stream_ = true;
   if (!file.fd_) return file.failed(errno);

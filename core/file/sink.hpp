@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,8 +46,8 @@ class StringSink final : public TextSink {
 // has no other link.
 class OutFile {
  public:
-  // `place` outlives the file.
-  static Result<OutFile> create(const Destination& place);
+  // `place` outlives the file. `standard_output` is what "-" stands for; it stays open.
+  static Result<OutFile> create(const Destination& place, int standard_output = STDOUT_FILENO);
   // Whether it could be created now; nothing is left behind.
   static Result<void> check(const Destination& place);
   OutFile(OutFile&& other) noexcept = default;
@@ -61,7 +63,7 @@ class OutFile {
 
  private:
   OutFile(const Destination& place, int fd) : place_(&place), fd_(fd) {}
-  static Result<OutFile> create_stream(const Destination& place);
+  static Result<OutFile> create_stream(const Destination& place, int standard_output);
   Result<void> create_nameless();
   Result<void> create_named();
   Result<void> keep_access();

@@ -6,7 +6,7 @@ namespace ctprof {
 
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const Destination& place,
                            const WriteOptions& options) {
-  auto file = OutFile::create(place);
+  auto file = OutFile::create(place, options.standard_output);
   if (!file) return file.error();
   ZstdSink sink(*file, options.level);
   if (auto done = Document(snapshot, vocabulary).write(sink); !done) return done.error();

@@ -11,7 +11,9 @@
 #include <mutex>
 
 #include "core/base/nearest.hpp"
+#include "core/registry/plugin_call.hpp"
 #include "core/registry/plugin_directory.hpp"
+#include "core/registry/process_state.hpp"
 #include "core/registry/trusted_path.hpp"
 
 namespace ctprof {
@@ -56,16 +58,39 @@ std::string name_for_loader(const OpenPlugin& file) {
   return runs_privileged() ? "/proc/self/fd/" + std::to_string(file.fd.get()) : file.path;
 }
 
+// Opens the library of that name, which runs its constructors. What they throw leaves the dynamic loader half way, so that nobody can go on.
+boost::dll::shared_library opened(const std::string& name, const CallOwner& owner) {
+  const KeptProcessState kept;
+  constexpr const char* kFunction = "its constructors";
+  const LimitedCall call(owner, kFunction);
+  try {
+    return boost::dll::shared_library(name, boost::dll::load_mode::rtld_now);
+  } catch (const boost::system::system_error&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw PluginThrew(thrown_in_words(owner, kFunction, exception.what()));
+  } catch (const abi::__forced_unwind&) {
+    if (call_hooks().thread_ends) call_hooks().thread_ends(owner, kFunction);
+    throw;
+  } catch (...) {
+    throw PluginThrew(thrown_in_words(owner, kFunction, "one without words"));
+  }
+}
+
 Result<Plugin> load(OpenPlugin file) {
   const std::string name = name_for_loader(file);
+  const CallOwner& owner = *call_owner(file.path);
   try {
-    boost::dll::shared_library library(name, boost::dll::load_mode::rtld_now);
+    const boost::dll::shared_library library = opened(name, owner);
     hold_open({library, runs_privileged() ? std::move(file.fd) : sdk::Fd()});
     if (!library.has("ctprof_plugin")) return Error{"it exports no symbol 'ctprof_plugin'"};
     const auto& table = library.get<const ctprof_plugin>("ctprof_plugin");
+    remember_code(&table, owner);
     auto plugin = read_plugin(table, symbol_size(&table));
     if (plugin) plugin->path = file.path;
     return plugin;
+  } catch (const PluginThrew&) {
+    throw;
   } catch (const std::exception& exception) {
     return Error{words_of(exception, name)};
   }

@@ -42,7 +42,8 @@ struct LoadedPlugins {
 };
 
 // Fails where `only` names a plugin that is not there or is refused, where one of `directories` cannot be opened, and where no file is
-// found at all (but for layouts alone): the error says where was looked. Not on two threads at once.
+// found at all (but for layouts alone): the error says where was looked. Not on two threads at once. Throws PluginThrew where a constructor
+// throws.
 Result<LoadedPlugins> load_plugins(const LoadOptions& options);
 
 // Whether the process got privileges from its file, so that neither options nor environment may choose what is loaded.

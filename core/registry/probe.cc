@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/registry/plugin_call.hpp"
+#include "core/registry/process_state.hpp"
 #include "core/registry/registry.hpp"
 
 namespace ctprof {
@@ -40,9 +42,19 @@ void take_remedy(void* core, std::uint32_t index, const char* lack, std::size_t 
   if (offer->verdict != Gap::None) offer->remedy = std::move(remedy);
 }
 
+// What the source threw, in words; an empty text when it answered.
+std::string ask(const Plugin& plugin, const SourceTable& source, const ctprof_host& host, Answers& answers) {
+  const KeptProcessState kept;
+  const CallOwner& owner = *call_owner(plugin.path, "source '" + source.name + "'");
+  const ctprof_probe probe{sizeof(ctprof_probe), 0, &answers, &refuse, &take_remedy};
+  const LimitedCall limited(owner, "probe");
+  return contained(&owner, "probe", [&] { source.table.probe(&host, &probe); });
+}
+
 }  // namespace
 
-void Registry::probe(const ctprof_host& host) {
+std::vector<Refusal> Registry::probe(const ctprof_host& host) {
+  std::vector<Refusal> thrown;
   for (const Plugin& plugin : plugins_) {
     for (const SourceTable& source : plugin.sources) {
       if (!source.table.probe) continue;
@@ -50,10 +62,14 @@ void Registry::probe(const ctprof_host& host) {
       for (Field& field : fields_)
         for (Offer& offer : field.offers)
           if (offer.source == &source) answers.offers[offer.index] = &offer;
-      const ctprof_probe probe{sizeof(ctprof_probe), 0, &answers, &refuse, &take_remedy};
-      source.table.probe(&host, &probe);
+      const std::string words = ask(plugin, source, host, answers);
+      if (words.empty()) continue;
+      thrown.push_back({plugin.path, "source '" + source.name + "': " + words});
+      for (std::uint32_t i = 0; i < answers.offers.size(); ++i)
+        refuse(&answers, i, CTPROF_SOURCE_FAILED, words.data(), words.size());
     }
   }
+  return thrown;
 }
 
 }  // namespace ctprof

@@ -50,7 +50,7 @@ const Field* Registry::find(std::string_view metric) const {
 }
 
 void Registry::take(const Plugin& plugin) {
-  for (const ctprof_rule& rule : plugin.rules) rules_.add(rule, plugin.name);
+  for (const ctprof_rule& rule : plugin.rules) rules_.add(rule, plugin.name, plugin.path);
   for (const MetricDef& metric : plugin.declared) {
     const std::string why = objection(plugin, metric);
     why.empty() ? declare(metric) : refuse_part(plugin, why);

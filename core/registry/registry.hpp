@@ -76,8 +76,9 @@ class Registry {
   // Plugins that were not taken, and those that some metric was not taken of; one for each file.
   const std::vector<Refusal>& refused() const { return refused_; }
 
-  // Asks every source what it can do on this host. REQUIRES: once, before planning.
-  void probe(const ctprof_host& host);
+  // Asks every source what it can do on this host. Returns those that threw rather than answered; nothing of theirs is taken.
+  // REQUIRES: once, before planning.
+  std::vector<Refusal> probe(const ctprof_host& host);
 
  private:
   void take(const Plugin& plugin);

@@ -28,9 +28,14 @@ std::span<const ctprof_rule* const> builtin_rules() {
   return rules;
 }
 
-void RuleBook::add(const ctprof_rule& rule, std::string_view plugin) {
+void RuleBook::add(const ctprof_rule& rule, std::string_view plugin, std::string_view file) {
   if (find(rule.name)) return;
-  added_.push_back({&rule, std::string(plugin)});
+  added_.push_back({&rule, std::string(plugin), std::string(file)});
+}
+
+const RuleBook::Added* RuleBook::brought(const ctprof_rule& rule) const {
+  const auto it = std::find_if(added_.begin(), added_.end(), [&](const Added& added) { return added.rule == &rule; });
+  return it == added_.end() ? nullptr : &*it;
 }
 
 const ctprof_rule* RuleBook::find(std::string_view name, std::string_view fallback, bool* used_fallback) const {

@@ -23,16 +23,19 @@ class RuleBook {
  public:
   // The built-in rules and nothing else.
   RuleBook() = default;
-  // Adds a plugin's rule, which must outlive the book; one that is there already stays.
-  void add(const ctprof_rule& rule, std::string_view plugin);
+  // Adds a plugin's rule, which must outlive the book; one that is there already stays. `file` is the plugin's library.
+  void add(const ctprof_rule& rule, std::string_view plugin, std::string_view file = {});
 
   // The rule of that name, or else the built-in `fallback`, or null. `used_fallback` says which.
   const ctprof_rule* find(std::string_view name, std::string_view fallback = {}, bool* used_fallback = nullptr) const;
 
+  // Whose rule it is; null for a built-in one.
   struct Added {
     const ctprof_rule* rule;
     std::string plugin;
+    std::string file;
   };
+  const Added* brought(const ctprof_rule& rule) const;
   std::span<const Added> added() const { return added_; }
 
  private:

@@ -19,7 +19,10 @@
  *   - nothing that is handed over outlives the call, on either side, but the constant table itself and what it points to;
  *   - no exception, no C++ type, and no memory to be freed by the other side crosses;
  *   - strings in tables are UTF-8, end with a NUL, and an absent one is NULL or "";
- *   - the functions of one worker are never called at once from two threads; two workers may run side by side.
+ *   - the functions of one worker are never called at once from two threads; two workers may run side by side;
+ *   - constructors and `probe` return within 5 s, and nothing calls exit(); a plugin that does not keep to it is named, and ctprof ends;
+ *   - standard output is ctprof's: what a plugin prints goes to standard error; what it changes of the working directory, the locale
+ *     and the file mode mask is put back.
  */
 #ifndef CTPROF_ABI_H
 #define CTPROF_ABI_H

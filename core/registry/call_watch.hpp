@@ -1,0 +1,47 @@
+// Names the plugin that keeps a capture waiting, while it does.
+//
+//   const CallWatch watch([](const SlowCall& slow) { ... });
+//   capture(...);
+//
+// A thread looks four times a second at who is in which function. A call that lasts from one look to the next is slow; when the slow calls
+// into one function add up to 2 s, `say` is called, and again whenever that time has doubled. Captures that end sooner never wake it.
+//
+// Where no thread can be made, nothing is watched.
+
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "core/registry/plugin_call.hpp"
+
+namespace ctprof {
+
+struct SlowCall {
+  const CallOwner& owner;
+  const char* function;
+  std::chrono::seconds lasted;
+};
+
+class CallWatch {
+ public:
+  // `say` is called on the watching thread, and must not throw.
+  explicit CallWatch(std::function<void(const SlowCall&)> say);
+  ~CallWatch();
+  CallWatch(const CallWatch&) = delete;
+  CallWatch& operator=(const CallWatch&) = delete;
+
+ private:
+  void watch();
+
+  std::function<void(const SlowCall&)> say_;
+  std::mutex ending_;
+  std::condition_variable ended_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ctprof

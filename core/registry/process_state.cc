@@ -1,0 +1,45 @@
+#include "core/registry/process_state.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace ctprof {
+namespace {
+
+// glibc has one C locale for all; nothing is allocated, and nothing is to be freed.
+locale_t c_locale() {
+  static const locale_t locale = ::newlocale(LC_ALL_MASK, "C", locale_t{});
+  return locale;
+}
+
+mode_t current_mask() {
+  const mode_t mask = ::umask(077);
+  ::umask(mask);
+  return mask;
+}
+
+std::string current_locale() {
+  const char* name = ::setlocale(LC_ALL, nullptr);
+  return name ? name : "C";
+}
+
+}  // namespace
+
+CLocale::CLocale() : before_(::uselocale(c_locale())) {}
+CLocale::~CLocale() { ::uselocale(before_); }
+
+KeptProcessState::KeptProcessState()
+    : directory_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)), mask_(current_mask()), c_locale_(current_locale()) {}
+
+// The C++ locale first: setting one with a name sets the C one too.
+KeptProcessState::~KeptProcessState() {
+  if (std::locale() != cpp_locale_) std::locale::global(cpp_locale_);
+  if (current_locale() != c_locale_) ::setlocale(LC_ALL, c_locale_.c_str());
+  ::umask(mask_);
+  if (directory_ < 0) return;
+  // Where one may not enter the directory again, nobody left it either, but for a plugin; there is nothing better to go to.
+  [[maybe_unused]] const int moved = ::fchdir(directory_);
+  ::close(directory_);
+}
+
+}  // namespace ctprof
