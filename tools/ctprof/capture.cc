@@ -12,7 +12,10 @@
 #include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"
 #include "core/file/json_out.hpp"
+#include "core/registry/call_watch.hpp"
+#include "core/render/heading.hpp"
 #include "core/render/printable.hpp"
+#include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -104,6 +107,19 @@ std::string file_of(const std::string& plugin, const Registry& registry) {
   return it == plugins.end() ? plugin : it->path;
 }
 
+void note_slow(const Options& options, const SlowCall& slow) {
+  const std::string where = slow.owner.source.empty() ? "" : slow.owner.source + " ";
+  note(options,
+       slow.owner.file + ": " + where + "has been in " + slow.function + " for " + std::to_string(slow.lasted.count()) + " s");
+}
+
+// A capture; who keeps it waiting is told meanwhile.
+Result<Snapshot> watched_capture(Registry& registry, const Options& options, std::vector<Refusal>& refused) {
+  std::optional<CallWatch> watch;
+  if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow(options, slow); });
+  return capture(registry, {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname}, &refused);
+}
+
 Error cannot_write_here(const Options& options) {
   if (options.output.empty()) return {"where should the snapshot go? Say -o FILE, for example -o before.ctprof.zst"};
   return {"a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output elsewhere"};
@@ -125,20 +141,20 @@ Result<Destination> place_for(const std::string& path) {
 }  // namespace
 
 int run_capture(const Options& options) {
-  const bool to_stdout = options.output == "-";
+  const bool to_stdout = names_output(options.output);
   if (!options.arguments.empty())
     return fail("capture takes no '" + options.arguments.front() + "'; the file is named by -o FILE");
-  if (options.output.empty() || (to_stdout && ::isatty(STDOUT_FILENO) == 1)) return fail(cannot_write_here(options));
-  const auto place = place_for(options.output);
+  if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1)) return fail(cannot_write_here(options));
+  const auto place = place_for(to_stdout ? "-" : options.output);
   if (!place) return fail(place.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
   auto registry = load_metrics(options);
   if (!registry) return fail(registry.error());
 
   std::vector<Refusal> refused;
-  auto snapshot = capture(*registry, {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname}, &refused);
+  auto snapshot = watched_capture(*registry, options, refused);
   if (!snapshot) return fail(snapshot.error());
-  for (const Refusal& refusal : refused) note(options, "not used: " + refusal.what + ": " + refusal.reason);
+  note_unused(options, refused);
   for (const SourceCost& cost : snapshot->meta.sources)
     if (!cost.failed.empty())
       note(options, file_of(cost.plugin, *registry) + ": source '" + cost.source + "' failed: " + cost.failed);
@@ -147,7 +163,8 @@ int run_capture(const Options& options) {
   if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
 
   const std::uint64_t write_start = monotonic_ns();
-  const auto written = write_file(*snapshot, registry->vocabulary(), *place, {.sync = options.sync});
+  const auto written =
+      write_file(*snapshot, registry->vocabulary(), *place, {.sync = options.sync, .standard_output = output_fd()});
   if (!written) return fail(written.error());
   const Meta& meta = snapshot->meta;
   const Outcome outcome{*snapshot,
@@ -159,7 +176,7 @@ int run_capture(const Options& options) {
   if (options.quiet) return kFine;
   const std::string text = options.format == Format::Json ? json_of(outcome) : line(outcome);
   if (!to_stdout) return print(text);
-  std::fputs(text.c_str(), stderr);
+  say(text);
   return kFine;
 }
 

@@ -110,7 +110,7 @@ int run_doctor(const Options& options) {
   if (!roots) return fail(roots.error());
   auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  registry->probe(roots->host());
+  note_unused(options, registry->probe(roots->host()));
   const Advice advice = advice_on(*registry, roots->live);
   return print(options.format == Format::Json ? json_of(advice, *registry) : text_of(advice, *registry));
 }

@@ -10,8 +10,12 @@
 
 #include "core/base/nearest.hpp"
 #include "core/registry/loader.hpp"
+#include "core/registry/plugin_call.hpp"
+#include "core/registry/process_state.hpp"
 #include "core/render/metric_help.hpp"
+#include "tools/ctprof/conduct.hpp"
 #include "tools/ctprof/options.hpp"
+#include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -97,15 +101,29 @@ void forget_environment() {
 }  // namespace
 }  // namespace ctprof::cli
 
-int main(int argc, char** argv) {
+namespace {
+
+int status_of(int argc, char** argv) {
   using namespace ctprof::cli;
   try {
     forget_environment();
     const auto options = parse_options(argc, argv);
     return options ? run(*options) : fail(options.error());
+  } catch (const ctprof::PluginThrew& exception) {
+    return fail(exception.what());
   } catch (const std::bad_alloc&) {
     return fail("there is not enough memory for this");
   } catch (const std::exception& exception) {
     return fail(std::string("a fault of ctprof itself: ") + exception.what());
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace ctprof::cli;
+  keep_output();
+  watch_conduct(argv);
+  const ctprof::CLocale locale;
+  return end_with(status_of(argc, argv));
 }

@@ -86,7 +86,7 @@ int run_plugins(const Options& options) {
   if (!roots) return fail(roots.error());
   auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  registry->probe(roots->host());
+  note_unused(options, registry->probe(roots->host()));
   return print(options.format == Format::Json ? json_of(*registry) : text_of(*registry));
 }
 

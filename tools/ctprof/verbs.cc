@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 #include "core/base/version.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/render/printable.hpp"
+#include "tools/ctprof/output.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -66,17 +66,19 @@ int run_version(const Options& options) {
 int fail(const Error& error) { return fail(error.text); }
 
 int fail(std::string_view sentence) {
-  std::fprintf(stderr, "ctprof: %s\n", printable(sentence).c_str());
+  say("ctprof: " + printable(sentence) + "\n");
   return kFailed;
 }
+
+void say(std::string_view text) { write_all(STDERR_FILENO, text); }
 
 void note(const Options& options, std::string_view sentence) {
   if (!options.quiet) fail(sentence);
 }
 
 int print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return kFine;
-  return errno == EPIPE ? kFine : fail(errno_error("writing to", "standard output", errno));
+  const int failed = write_all(output_fd(), text);
+  return failed == 0 || failed == EPIPE ? kFine : fail(errno_error("writing to", "standard output", failed));
 }
 
 Result<Registry> load_registry(const Options& options, Load which) {
@@ -98,16 +100,20 @@ Result<Registry> load_metrics(const Options& options) {
   return Error{"no plugin could be loaded, and without plugins there are no metrics" + why};
 }
 
+void note_unused(const Options& options, const std::vector<Refusal>& unused) {
+  for (const Refusal& refusal : unused) note(options, "not used: " + refusal.what + ": " + refusal.reason);
+}
+
 bool use_color(const Options& options) {
   if (options.color != Color::Auto) return options.color == Color::Always;
   if (environment_has("NO_COLOR")) return false;
-  return environment_has("CLICOLOR_FORCE") || ::isatty(STDOUT_FILENO) == 1;
+  return environment_has("CLICOLOR_FORCE") || ::isatty(output_fd()) == 1;
 }
 
 unsigned terminal_width() {
   winsize size{};
-  if (::isatty(STDOUT_FILENO) != 1) return 0;
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  if (::isatty(output_fd()) != 1) return 0;
+  return ::ioctl(output_fd(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace ctprof::cli

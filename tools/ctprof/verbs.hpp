@@ -43,11 +43,16 @@ int print_schema(std::string_view verb);
 // Says on standard error, in one line, why nothing came of it; returns kFailed.
 int fail(const Error& error);
 int fail(std::string_view sentence);
+// Writes to standard error as it is.
+void say(std::string_view text);
 // A line on standard error that does not end anything; nothing under --quiet.
 void note(const Options& options, std::string_view sentence);
 
 // Writes to standard output; a reader that went away is no error of ours.
 int print(std::string_view text);
+
+// Notes sources that are loaded, but take no part.
+void note_unused(const Options& options, const std::vector<Refusal>& unused);
 
 enum class Load { All, Layouts };
 // Loads what the options name. Refused plugins are noted, unless layouts alone are asked for.

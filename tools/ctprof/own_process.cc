@@ -1,0 +1,71 @@
+#include "tools/ctprof/own_process.hpp"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace ctprof::cli {
+namespace {
+
+// So many words of the stack are looked at; what runs at the end of a program is not far from there.
+constexpr std::size_t kMostWords = 8192;
+
+pid_t g_process = 0;
+std::uintptr_t g_stack_begin = 0;
+
+struct Registers {
+  std::uintptr_t program_counter, stack;
+};
+
+Registers registers_of([[maybe_unused]] const ucontext_t& context) {
+#if defined(__x86_64__)
+  return {static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]),
+          static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP])};
+#elif defined(__aarch64__)
+  return {context.uc_mcontext.pc, context.uc_mcontext.sp};
+#else
+  return {};
+#endif
+}
+
+// Copies by a system call: a stack that overflowed ends in memory that cannot be read.
+std::size_t copy(std::uintptr_t from, std::array<std::uintptr_t, 64>& words) {
+  const iovec into{words.data(), sizeof words};
+  const iovec source{reinterpret_cast<void*>(from), sizeof words};
+  const ssize_t bytes = ::process_vm_readv(g_process, &into, 1, &source, 1, 0);
+  return bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / sizeof words[0];
+}
+
+const CallOwner* owner_on_stack(std::uintptr_t stack) {
+  std::array<std::uintptr_t, 64> words;
+  const std::uintptr_t end = std::min(g_stack_begin, stack + kMostWords * sizeof words[0]);
+  for (std::uintptr_t at = stack; at < end; at += sizeof words) {
+    const std::size_t count = copy(at, words);
+    for (std::size_t i = 0; i < count; ++i)
+      if (const CallOwner* owner = owner_of_code(words[i])) return owner;
+    if (count < words.size()) return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void remember_own_process(const void* stack_begin) {
+  g_process = ::getpid();
+  g_stack_begin = reinterpret_cast<std::uintptr_t>(stack_begin);
+}
+
+bool is_own_process() { return ::getpid() == g_process; }
+bool is_main_thread() { return ::gettid() == g_process; }
+
+const CallOwner* owner_of_context(const ucontext_t& context) {
+  const Registers registers = registers_of(context);
+  const CallOwner* owner = owner_of_code(registers.program_counter);
+  const bool knows_stack = is_main_thread() && registers.stack != 0 && registers.stack < g_stack_begin;
+  return owner || !knows_stack ? owner : owner_on_stack(registers.stack);
+}
+
+}  // namespace ctprof::cli
