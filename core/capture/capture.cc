@@ -12,6 +12,7 @@
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/capture/summaries.hpp"
+#include "core/capture/takeovers.hpp"
 #include "core/capture/thread_pass.hpp"
 #include "core/capture/workers.hpp"
 #include "core/registry/process_state.hpp"
@@ -103,6 +104,7 @@ class Capture {
       column.provenance = {{}, {}, unfilled.gap, unfilled.reason};
     }
     note_within_reach(snapshot_);
+    snapshot_.meta.takeovers = takeovers(registry_, plan_);
     summarise(sources_, snapshot_);
     for (Table& table : snapshot_.tables) std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
     snapshot_.derived = registry_.derived();

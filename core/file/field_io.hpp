@@ -1,6 +1,6 @@
 // Objects of named fields (fields.hpp) as JSON, and back.
 //
-// What is plainly nothing is left out: an empty text, an absent one, false. A field that the JSON lacks keeps what it had.
+// What is plainly nothing is left out: an empty text, an absent one, false, no takeovers. A field that the JSON lacks keeps what it had.
 
 #pragma once
 
@@ -53,6 +53,7 @@ class FieldWriter {
 
   static bool is_nothing(const std::string& text) { return text.empty(); }
   static bool is_nothing(bool flag) { return !flag; }
+  static bool is_nothing(const std::vector<Takeover>& takeovers) { return takeovers.empty(); }
   static bool is_nothing(Gap gap) { return gap == Gap::None; }
   template <class T>
   static bool is_nothing(const std::optional<T>& value) {

@@ -36,6 +36,12 @@ void each_field(T& cost, Visitor&& visit) {
   visit("failed", cost.failed);
 }
 
+template <Of<Takeover> T, class Visitor>
+void each_field(T& takeover, Visitor&& visit) {
+  visit("plugin", takeover.plugin);
+  visit("metrics", takeover.metrics);
+}
+
 template <Of<Meta> T, class Visitor>
 void each_field(T& meta, Visitor&& visit) {
   visit("format", meta.format);
@@ -57,6 +63,7 @@ void each_field(T& meta, Visitor&& visit) {
   visit("thread_skew_ns", meta.thread_skew_ns);
   visit("skew_ns", meta.skew_ns);
   visit("sources", meta.sources);
+  visit("takeovers", meta.takeovers);
   visit("notes", meta.notes);
 }
 

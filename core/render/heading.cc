@@ -14,6 +14,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// So many names of metrics are told; the file has all.
+constexpr std::size_t kFewNames = 8;
 
 std::string who(std::size_t side, std::size_t sides) { return sides == 1 ? "snapshot" : side == 0 ? "baseline" : "candidate"; }
 
@@ -53,6 +55,15 @@ std::string utc(std::uint64_t unix_ns) {
   return text.data();
 }
 
+std::string takeover_in_words(const Takeover& takeover) {
+  const auto& metrics = takeover.metrics;
+  std::string text = "plugin '" + takeover.plugin + "', which is not ctprof's own, filled " + counted(metrics.size(), "metric") +
+                     " in place of ctprof's sources: ";
+  for (std::size_t i = 0; i < std::min(metrics.size(), kFewNames); ++i) text += (i > 0 ? ", " : "") + metrics[i];
+  if (metrics.size() > kFewNames) text += " and " + counted(metrics.size() - kFewNames, "other");
+  return text;
+}
+
 std::string heading(const Report& report, std::span<const std::string> files, const TextLayout& layout) {
   const auto sides = report.sides();
   TextTable table({{"", Align::Left, 0, false},
@@ -72,6 +83,9 @@ std::string heading(const Report& report, std::span<const std::string> files, co
   }
   std::string out;
   table.append_to(out, layout);
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    for (const Takeover& takeover : sides[side]->meta.takeovers)
+      out += who(side, sides.size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
   if (sides.size() == 2) out += relation(sides[0]->meta, sides[1]->meta) + "\n" + host_text(report, layout);
   return out;
 }

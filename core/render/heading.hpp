@@ -13,6 +13,8 @@ namespace ctprof {
 
 std::string heading(const Report& report, std::span<const std::string> files, const TextLayout& layout);
 
+// Who filled what in our place, as a sentence without a full stop. It may hold any bytes that a file does.
+std::string takeover_in_words(const Takeover& takeover);
 // "2026-07-31 12:00:00Z"
 std::string utc(std::uint64_t unix_ns);
 // "1 thread", "12 threads"

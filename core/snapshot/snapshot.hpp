@@ -52,6 +52,12 @@ struct SourceCost {
   std::string failed;                         // a sentence, where it gave up
 };
 
+// Metrics of ctprof's own that another plugin filled, by a higher rank, though ours could have.
+struct Takeover {
+  std::string plugin;
+  std::vector<std::string> metrics;
+};
+
 // How, when and where the capture was made: the file's `ctprof` object.
 struct Meta {
   std::uint64_t format = 1;
@@ -74,6 +80,7 @@ struct Meta {
       thread_skew_ns;                    // from before the first thread was read until after the last, by all sources of threads
   std::optional<std::uint64_t> skew_ns;  // the same of all rows; absent where no thread was read
   std::vector<SourceCost> sources;
+  std::vector<Takeover> takeovers;
   std::vector<std::string> notes;  // sentences that the sources had for the user
 };
 

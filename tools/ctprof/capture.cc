@@ -158,6 +158,8 @@ int run_capture(const Options& options) {
   for (const SourceCost& cost : snapshot->meta.sources)
     if (!cost.failed.empty())
       note(options, file_of(cost.plugin, *registry) + ": source '" + cost.source + "' failed: " + cost.failed);
+  for (const Takeover& takeover : snapshot->meta.takeovers)
+    note(options, file_of(takeover.plugin, *registry) + ": " + takeover_in_words(takeover));
   for (const std::string& sentence : snapshot->meta.notes) note(options, sentence);
   // All has been read; the file is the user's, where the user may write.
   if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());

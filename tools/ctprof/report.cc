@@ -91,6 +91,8 @@ Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
 // What CSV has no place for.
 void note_leftovers(const Report& report, const Options& options) {
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
+  for (const Snapshot* side : report.sides())
+    for (const Takeover& takeover : side->meta.takeovers) note(options, takeover_in_words(takeover));
   for (const CgroupRename& rename : report.grouping().renames) note(options, rename_in_words(rename));
   for (const Section& section : report.sections())
     if (section.cut)
