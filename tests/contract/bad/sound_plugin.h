@@ -49,6 +49,9 @@
 #ifndef OFFER_SIZE
 #define OFFER_SIZE sizeof(struct ctprof_offer)
 #endif
+#ifndef RANK
+#define RANK 0
+#endif
 #ifndef SUMMARY_KEY
 #define SUMMARY_KEY NULL
 #endif
@@ -94,7 +97,7 @@ __attribute__((unused)) static const struct ctprof_metric kMetric = {
   .size = METRIC_SIZE, .storage = STORAGE, .name = METRIC, .entity = ENTITY, .newtype = NEWTYPE, .rule = RULE, .description = "The thread's id.",
   .file_path = FILE_PATH, .file_absent = FILE_ABSENT};
 
-static const struct ctprof_offer kOffers[] = {{.metric = OFFERED}};
+static const struct ctprof_offer kOffers[] = {{.metric = OFFERED, .rank = RANK}};
 static const char* const kReads[] = {READS};
 static const struct ctprof_source kSources[] = {{
   .size = sizeof kSources[0], .stage = STAGE, .name = NAME, .offers = {kOffers, 1, OFFER_SIZE},

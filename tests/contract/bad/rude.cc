@@ -1,0 +1,150 @@
+// Does in one place what no plugin should: RUDE="PLACE:DEED" in the environment says which, "collect:segv" for example. Without it, and in
+// all other places, it is sound: its one metric, rude_value, is each thread's id under a rule of its own.
+//
+// Plain C tables, so that what is thrown in here leaves through the C boundary.
+
+#include <fcntl.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "ctprof/abi.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+namespace {
+
+void nap(long ms) {
+  timespec left{ms / 1000, ms % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
+volatile int nothing = 0;
+
+// Frames that no compiler makes a loop of.
+__attribute__((noinline)) int overflow(const volatile char* outer) {
+  volatile char frame[4096];
+  if (nothing == 77) return 0;
+  frame[0] = *outer;
+  return overflow(frame) + frame[0];
+}
+
+void bus_error() {
+  const int file = memfd_create("rude", 0);
+  *static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) = 1;
+}
+
+void crash(const std::string& deed) {
+  if (deed == "segv") *reinterpret_cast<volatile int*>(8L + nothing) = 1;
+  if (deed == "bus") bus_error();
+  if (deed == "fpe") raise(SIGFPE);
+  if (deed == "ill") __builtin_trap();
+  if (deed == "trap") raise(SIGTRAP);
+  if (deed == "abort") abort();
+  if (deed == "overflow") nothing = overflow(reinterpret_cast<const volatile char*>(&deed));
+}
+
+void end(const std::string& deed) {
+  if (deed == "exit") exit(0);
+  if (deed == "quick_exit") quick_exit(0);
+  if (deed == "pthread_exit") pthread_exit(nullptr);
+  if (deed == "throw") throw std::runtime_error("thrown by a plugin");
+  if (deed == "throw_int") throw 7;
+  if (deed == "child" && fork() == 0) exit(9);
+}
+
+void change(const std::string& deed) {
+  [[maybe_unused]] ssize_t written = 0;
+  if (deed == "print") printf("printed by a plugin"), written = write(1, "written by a plugin\n", 20);
+  if (deed == "flush") printf("printed by a plugin\n"), fflush(stdout);
+  if (deed == "chdir") nothing = chdir("..");
+  if (deed == "umask") umask(0777);
+  if (deed == "locale" && !setlocale(LC_ALL, "ctprof_comma")) printf("no locale\n");
+}
+
+void take_time(const std::string& deed) {
+  while (deed == "hang") pause();
+  if (deed == "slow") nap(2900);
+  if (deed == "three") nap(3000);
+}
+
+void be_rude(const char* place) {
+  const char* given = getenv("RUDE");
+  const char* colon = given ? strchr(given, ':') : nullptr;
+  if (!colon || std::string(given, colon) != place) return;
+  const std::string deed = colon + 1;
+  crash(deed), end(deed), change(deed), take_time(deed);
+}
+
+struct Life {
+  Life() { be_rude("constructor"); }
+  ~Life() { be_rude("destructor"); }
+} life;
+
+void probe(const ctprof_host*, const ctprof_probe*) { be_rude("probe"); }
+
+int32_t open_worker(const ctprof_host*, void**, char*, size_t) {
+  be_rude("open_worker");
+  return 0;
+}
+
+int32_t collect(void*, ctprof_batch* batch) {
+  static bool done = false;
+  if (!__atomic_exchange_n(&done, true, __ATOMIC_SEQ_CST)) be_rude("collect");
+  const auto* tids = static_cast<const uint64_t*>(batch->inputs[0].values);
+  auto* values = static_cast<uint64_t*>(batch->cells[0].values);
+  for (uint32_t row = 0; values && row < batch->rows; ++row) values[row] = tids[row], batch->cells[0].gaps[row] = CTPROF_VALUE;
+  batch->rows_done = batch->rows;
+  return 0;
+}
+
+void close_worker(void*) { be_rude("close_worker"); }
+void summarise(const ctprof_summary*) { be_rude("summarise"); }
+
+void add(void* states, const ctprof_rows* rows) {
+  be_rude("add");
+  for (uint64_t i = 0; i < rows->count; ++i)
+    if (rows->groups[i] != UINT32_MAX)
+      static_cast<uint64_t*>(states)[rows->groups[i]] += static_cast<const uint64_t*>(rows->values)[i];
+}
+void merge(void* into, const void* from) { *static_cast<uint64_t*>(into) += *static_cast<const uint64_t*>(from); }
+ctprof_number number(const void* state) {
+  be_rude("number");
+  return {CTPROF_NUMBER_U64, 0, {*static_cast<const uint64_t*>(state)}};
+}
+
+// clang-format off
+const ctprof_metric kMetric = {
+  .size = sizeof kMetric, .storage = CTPROF_U64, .name = "rude_value", .newtype = "GaugeCount", .rule = "rude_sum",
+  .description = "The thread's id."};
+const ctprof_offer kOffers[] = {{.metric = &kMetric}};
+const char* const kReads[] = {"tid"};
+const ctprof_source kSources[] = {{
+  .size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "manners", .offers = CTPROF_ARRAY_OF(kOffers),
+  .reads = CTPROF_ARRAY_OF(kReads), .probe = probe, .open_worker = open_worker, .collect = collect, .close_worker = close_worker,
+  .summarise = summarise}};
+const ctprof_rule kRules[] = {{
+  .size = sizeof kRules[0], .state_size = 8, .name = "rude_sum", .fallback = "SumGaugeCount", .newtypes = "GaugeCount",
+  .description = "A sum.", .add = add, .merge = merge, .number = number}};
+// clang-format on
+
+}  // namespace
+
+extern "C" {
+// clang-format off
+__attribute__((visibility("default"))) extern const ctprof_plugin ctprof_plugin = {
+  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "rude", .version = "1.0", .description = "For tests.",
+  .sources = CTPROF_ARRAY_OF(kSources), .rules = CTPROF_ARRAY_OF(kRules)};
+// clang-format on
+}
