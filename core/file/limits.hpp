@@ -11,9 +11,10 @@ namespace ctprof::limits {
 
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
-inline constexpr std::size_t kFileBytes = kGiB;           // compressed, as it lies on disk
-inline constexpr std::size_t kFreeText = 64 * kMiB;       // text that any file may unfold to ...
-inline constexpr std::size_t kExpansion = 4000;           // ... and for each of its bytes so much more: equal rows come to 2500
+inline constexpr std::size_t kFileBytes = kGiB;      // compressed, as it lies on disk
+inline constexpr std::size_t kFreeText = 64 * kMiB;  // text that any file may unfold to ...
+inline constexpr std::size_t kExpansion = 200;       // ... and for each of its bytes so much more: real ones come to some 120
+inline constexpr int kWindowLog = 27;                // of zstd: memory for as much text as frames may refer back to, 128 MiB
 inline constexpr std::size_t kThreads = 4 * 1024 * 1024;  // the kernel's PID_MAX_LIMIT
 inline constexpr std::size_t kCgroups = 1024 * 1024;      // rows of cgroup_stats
 inline constexpr std::size_t kColumns = 4096;             // metrics in `registry`, and kinds of unknown keys
@@ -28,5 +29,8 @@ inline constexpr std::size_t kMemoryPerByte = 2;          // ... and for each by
 inline constexpr std::size_t kMemory = 2 * kGiB;          // ... up to this: about two million threads
 inline constexpr std::size_t kPooledOverhead = 64;        // what the pools' own tables take for each thing they hold
 inline constexpr std::size_t kSliceBytes = 64 * kKiB;     // text handed from the decompressor to the parser at once
+
+// How much text a file of `bytes` may unfold to. What we write keeps to it (zstd_sink.cc).
+constexpr std::size_t most_text(std::size_t bytes) { return kFreeText + kExpansion * bytes; }
 
 }  // namespace ctprof::limits

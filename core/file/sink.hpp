@@ -93,6 +93,7 @@ class ZstdSink final : public TextSink {
     void operator()(ZSTD_CCtx_s* context) const;
   };
   Result<void> compress(std::string_view text, int directive);
+  Result<void> pad();
 
   OutFile* file_;
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;

@@ -3,7 +3,8 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <memory>
+#include <new>
+#include <system_error>
 
 #include "core/file/limits.hpp"
 
@@ -15,7 +16,52 @@ Result<std::string_view> PlainText::next() {
   return slice;
 }
 
-UnfoldedText::UnfoldedText(std::string_view zstd) : zstd_(zstd), thread_([this] { run(); }) {}
+void Unfolding::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
+
+Unfolding::Unfolding(std::string_view zstd) : context_(ZSTD_createDCtx()), zstd_(zstd) {
+  if (!context_) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, limits::kWindowLog);
+}
+
+Result<void> Unfolding::next(std::string& text) {
+  std::size_t size = 0;
+  while (size == 0 && (at_ < zstd_.size() || more_)) {
+    text.resize(limits::kSliceBytes);
+    if (auto done = step(text, size); !done) return done;
+  }
+  text.resize(size);
+  if (size == 0 && hint_ != 0) return Error{"ends in the middle of its zstd data"};
+  return {};
+}
+
+// Fills the text as far as the data goes.
+Result<void> Unfolding::step(std::string& text, std::size_t& size) {
+  const std::size_t most = limits::most_text(zstd_.size());
+  ZSTD_inBuffer in{zstd_.data(), zstd_.size(), at_};
+  ZSTD_outBuffer out{text.data(), text.size(), 0};
+  do {
+    const std::size_t before = in.pos;
+    hint_ = ZSTD_decompressStream(context_.get(), &out, &in);
+    if (ZSTD_isError(hint_))
+      return Error{"not sound zstd data near byte " + std::to_string(before) + ": " + ZSTD_getErrorName(hint_)};
+  } while (in.pos < in.size && out.pos < out.size);
+  at_ = in.pos;
+  size = out.pos;
+  more_ = size == text.size() && hint_ != 0;
+  total_ += size;
+  if (total_ > most) return Error{"unfolds to more than " + std::to_string(most) + " bytes, which no file of its size does"};
+  return {};
+}
+
+UnfoldedText::UnfoldedText(std::string_view zstd) : unfolding_(zstd) { start(); }
+
+void UnfoldedText::start() {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    // There is no second thread to be had; `next` unfolds.
+  }
+}
 
 UnfoldedText::~UnfoldedText() {
   {
@@ -23,10 +69,15 @@ UnfoldedText::~UnfoldedText() {
     abandoned_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 Result<std::string_view> UnfoldedText::next() {
+  if (!thread_.joinable()) {
+    std::string& slice = slices_.front();
+    if (auto done = unfolding_.next(slice); !done) return done.error();
+    return std::string_view(slice);
+  }
   std::unique_lock lock(mutex_);
   if (reading_) ++taken_;
   reading_ = false;
@@ -34,48 +85,34 @@ Result<std::string_view> UnfoldedText::next() {
   changed_.wait(lock, [&] { return taken_ < filled_ || ended_; });
   if (taken_ < filled_) {
     reading_ = true;
-    const Slice& slice = slices_[taken_ % kSlices];
-    return std::string_view(slice.text.data(), slice.size);
+    return std::string_view(slices_[taken_ % kSlices]);
   }
   if (!failure_.text.empty()) return failure_;
   return std::string_view{};
 }
 
 void UnfoldedText::run() {
-  Error failure = unfold();
+  Result<void> done;
+  try {
+    done = unfold();
+  } catch (const std::bad_alloc&) {
+    done = Error{"out of memory"};
+  }
   const std::lock_guard lock(mutex_);
-  failure_ = std::move(failure);
+  if (!done) failure_ = done.error();
   ended_ = true;
   changed_.notify_all();
 }
 
-Error UnfoldedText::unfold() {
-  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
-  const std::size_t most = limits::kFreeText + limits::kExpansion * zstd_.size();
-  ZSTD_inBuffer in{zstd_.data(), zstd_.size(), 0};
-  std::size_t total = 0, hint = 0;
-  bool more = true;
-  while (in.pos < in.size || more) {
-    Slice* slice = wait_for_room();
-    if (!slice) return {};
-    slice->text.resize(limits::kSliceBytes);
-    ZSTD_outBuffer out{slice->text.data(), slice->text.size(), 0};
-    do {
-      const std::size_t before = in.pos;
-      hint = ZSTD_decompressStream(context.get(), &out, &in);
-      if (ZSTD_isError(hint)) return {"not sound zstd data near byte " + std::to_string(before) + ": " + ZSTD_getErrorName(hint)};
-    } while (in.pos < in.size && out.pos < out.size);
-    more = out.pos == out.size && hint != 0;
-    slice->size = out.pos;
-    total += out.pos;
-    if (total > most) return {"unfolds to more than " + std::to_string(most) + " bytes, which no file of its size does"};
-    if (out.pos > 0) hand_over();
+Result<void> UnfoldedText::unfold() {
+  while (std::string* slice = wait_for_room()) {
+    if (auto done = unfolding_.next(*slice); !done || slice->empty()) return done;
+    hand_over();
   }
-  if (hint != 0) return {"ends in the middle of its zstd data"};
   return {};
 }
 
-UnfoldedText::Slice* UnfoldedText::wait_for_room() {
+std::string* UnfoldedText::wait_for_room() {
   std::unique_lock lock(mutex_);
   // Once full it waits for half of the room, so that it is woken for several slices and not for each.
   if (filled_ - taken_ == kSlices) changed_.wait(lock, [&] { return filled_ - taken_ <= kSlices / 2 || abandoned_; });

@@ -1,6 +1,7 @@
-// Where a file's text comes from: memory, or zstd data that a second thread unfolds while the first one parses.
+// Where a file's text comes from: memory, or zstd data that a second thread unfolds while the first one parses. Where no second thread
+// can be had (RLIMIT_NPROC, a seccomp filter), the first one does both in turn, and the text is the same.
 //
-// What is here:   slices of text, one after the other.
+// What is here:   slices of text, one after the other, and the bound on how far zstd data may unfold.
 // What is not:    what they mean (events.hpp).
 
 #pragma once
@@ -8,12 +9,15 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "core/base/result.hpp"
+
+struct ZSTD_DCtx_s;
 
 namespace ctprof {
 
@@ -34,6 +38,27 @@ class PlainText final : public TextSource {
   std::size_t slice_bytes_;
 };
 
+// Unfolds zstd data slice by slice, in the thread that asks. REQUIRES: the data outlives it.
+class Unfolding {
+ public:
+  explicit Unfolding(std::string_view zstd);
+  // Fills `text` with what comes next, at most a slice; it stays empty at the end. An error is the reason alone. May throw bad_alloc.
+  Result<void> next(std::string& text);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DCtx_s* context) const;
+  };
+  Result<void> step(std::string& text, std::size_t& size);
+
+  std::unique_ptr<ZSTD_DCtx_s, Free> context_;
+  std::string_view zstd_;
+  std::size_t at_ = 0;     // in the data
+  std::size_t total_ = 0;  // bytes of text so far
+  std::size_t hint_ = 0;   // what zstd says is still to come; 0 at the end of a frame
+  bool more_ = true;       // whether it may hold text back that no slice had room for
+};
+
 // REQUIRES: the data outlives it.
 class UnfoldedText final : public TextSource {
  public:
@@ -44,20 +69,17 @@ class UnfoldedText final : public TextSource {
   Result<std::string_view> next() override;
 
  private:
-  struct Slice {
-    std::string text;
-    std::size_t size = 0;
-  };
   static constexpr std::size_t kSlices = 8;
 
+  void start();
   void run();
-  Error unfold();
+  Result<void> unfold();
   // The slice to fill next, or null when nobody wants more.
-  Slice* wait_for_room();
+  std::string* wait_for_room();
   void hand_over();
 
-  std::string_view zstd_;
-  std::array<Slice, kSlices> slices_;
+  Unfolding unfolding_;
+  std::array<std::string, kSlices> slices_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t filled_ = 0;  // slices handed over so far
@@ -65,8 +87,8 @@ class UnfoldedText final : public TextSource {
   bool reading_ = false;    // whether the parser holds the slice after those
   bool ended_ = false;
   bool abandoned_ = false;
-  Error failure_;  // once ended
-  std::thread thread_;
+  Error failure_;       // once ended
+  std::thread thread_;  // none: whoever asks unfolds
 };
 
 }  // namespace ctprof

@@ -12,7 +12,9 @@
 
 #include "core/file/document.hpp"
 #include "core/file/file.hpp"
+#include "core/file/limits.hpp"
 #include "core/file/load.hpp"
+#include "core/file/sink.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {
@@ -135,6 +137,31 @@ BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
   bent[bent.size() / 2] = static_cast<char>(bent[bent.size() / 2] ^ 0x55);
   says(failure_of_bytes(bent), {});
   BOOST_TEST(load_bytes(zstd("{\"a\":") + zstd("1}"), "x", whole_vocabulary()).has_value(), "frames in a row are one text");
+}
+
+// 64 MiB are free, and then 200 bytes for each of the file.
+BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
+  std::string text = "{\"a\":[0";
+  for (int item = 0; text.size() < 100 * limits::kMiB; ++item) text += "," + std::to_string(item % 5000 * 7919);
+  text.resize(text.rfind(','));
+  const std::string file = zstd(text + "]}");
+  BOOST_REQUIRE(text.size() / file.size() > 500);
+  says(failure_of_bytes(file), {"unfolds to more than " + std::to_string(64 * limits::kMiB + 200 * file.size()) + " bytes"});
+}
+
+// Text that shrinks further than a reader takes as sound, in a file of ours: bytes that mean nothing keep the proportion.
+BOOST_AUTO_TEST_CASE(what_is_written_can_be_read) {
+  const Directory directory;
+  const std::string path = directory.path + "/x.zst", head = R"({"threads":[{"tid":1,"tgid":1}],"x":0)";
+  auto file = OutFile::create(path);
+  BOOST_REQUIRE(file.has_value());
+  ZstdSink sink(*file, 3);
+  BOOST_REQUIRE(sink.write(head).has_value());
+  for (int mib = 0; mib < 120; ++mib) BOOST_REQUIRE(sink.write(std::string(limits::kMiB, ' ')).has_value());
+  BOOST_REQUIRE(sink.write("}").has_value() && sink.finish().has_value() && file->commit(false).has_value());
+  BOOST_TEST(file->bytes() >= (120 - 64) * limits::kMiB / 200);
+  BOOST_TEST(file->bytes() < 60 * limits::kMiB / 200);
+  BOOST_TEST(load_file(path, whole_vocabulary()).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(bombs) {
