@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "core/registry/process_state.hpp"
@@ -44,10 +45,15 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces, const std
   };
   {
     std::vector<std::jthread> threads;
-    for (unsigned worker = 1; worker < workers; ++worker) threads.emplace_back(run, worker);
+    try {
+      for (unsigned worker = 1; worker < workers; ++worker) threads.emplace_back(run, worker);
+    } catch (const std::system_error&) {
+      workers = static_cast<unsigned>(threads.size()) + 1;  // RLIMIT_NPROC has no more to give; those that run do all
+    }
     run(0);
   }
   if (failure) std::rethrow_exception(failure);
+  tids.resize(workers);
   return tids;
 }
 

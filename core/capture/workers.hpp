@@ -2,6 +2,7 @@
 //
 // Pieces are taken in order from one counter, so that whoever is free takes the next: one process with ten thousand threads keeps all workers
 // busy. Worker 0 is the calling thread; each worker stays on its own OS thread.
+// Where the system has fewer threads to give, there are fewer workers.
 
 #pragma once
 

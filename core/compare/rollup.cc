@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
+#include "core/base/background.hpp"
 #include "core/base/ladder.hpp"
 
 namespace ctprof {
@@ -64,11 +64,11 @@ void hand_part(void* visit, ctprof_text key, ctprof_number number, ctprof_text u
 
 Rollup::Rollup(std::span<const Snapshot* const> sides, const Grouping& grouping, const MetricPlan& plan)
     : grouping_(&grouping), plan_(&plan), sides_(sides.size()) {
-  std::vector<std::thread> others;
+  std::vector<std::future<void>> others;
   for (std::size_t side = 1; side < sides.size(); ++side)
-    others.emplace_back([this, sides, side] { aggregate(*sides[side], side); });
+    others.push_back(in_background([this, sides, side] { aggregate(*sides[side], side); }));
   aggregate(*sides[0], 0);
-  for (std::thread& other : others) other.join();
+  for (auto& other : others) other.get();
 }
 
 void Rollup::aggregate(const Snapshot& snapshot, std::size_t side) {

@@ -1,6 +1,8 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <new>
@@ -49,7 +51,9 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
   }
 }
 
-bool is_zstd(std::string_view bytes) { return bytes.starts_with(kMagic) || bytes.substr(1).starts_with(kSkippable); }
+bool is_zstd(std::string_view bytes) {
+  return bytes.starts_with(kMagic) || (bytes.size() > 1 && bytes.substr(1).starts_with(kSkippable));
+}
 
 class Fd {
  public:
@@ -63,18 +67,48 @@ class Fd {
   int fd_;
 };
 
+// Why the bytes cannot begin a snapshot; empty when they can. What is not a snapshot is known by its first bytes.
+std::string objection_to(std::string_view bytes) {
+  if (bytes.empty()) return "the file is empty";
+  return is_zstd(bytes) ? "" : "not a snapshot: it does not begin as zstd data does";
+}
+
+std::string too_large() { return "larger than " + std::to_string(limits::kFileBytes) + " bytes"; }
+
+// How many bytes to read of it. A regular file is as long as it was when it was opened, whoever appends to it; of anything else nobody
+// knows.
+std::size_t most_bytes(int file) {
+  struct stat status {};
+  const bool has_size = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+  return has_size ? static_cast<std::size_t>(status.st_size) : limits::kFileBytes + 1;
+}
+
+// Appends what one read gives, false at the end.
+Result<bool> read_more(const Fd& file, const std::string& path, std::size_t most, std::string& bytes) {
+  const std::size_t size = bytes.size();
+  if (size == most) return false;
+  bytes.resize(std::min(most, size + kReadAtOnce));
+  ssize_t got = 0;
+  do got = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+  while (got < 0 && errno == EINTR);
+  bytes.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0) return errno_error("reading", path, errno);
+  return got > 0;
+}
+
 Result<void> read_bytes(const std::string& path, std::string& bytes) {
   const Fd file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return errno_error("reading", path, errno);
-  for (std::size_t size = 0;;) {
-    bytes.resize(size + kReadAtOnce);
-    const ssize_t got = ::read(file.get(), bytes.data() + size, kReadAtOnce);
-    if (got < 0 && errno != EINTR) return errno_error("reading", path, errno);
-    if (got > 0) size += static_cast<std::size_t>(got);
-    if (size > limits::kFileBytes) return error("reading", path, "larger than " + std::to_string(limits::kFileBytes) + " bytes");
-    if (got != 0) continue;
-    bytes.resize(size);
-    return {};
+  const std::size_t most = most_bytes(file.get());
+  for (bool judged = false;;) {
+    const auto more = read_more(file, path, most, bytes);
+    if (!more) return more.error();
+    if (bytes.size() > limits::kFileBytes || (most > limits::kFileBytes + 1)) return error("reading", path, too_large());
+    if (!judged && (bytes.size() >= kMagic.size() || !*more)) {
+      if (const std::string why = objection_to(bytes); !why.empty()) return error("reading", path, why);
+      judged = true;
+    }
+    if (!*more) return {};
   }
 }
 
@@ -86,15 +120,18 @@ Result<Snapshot> load_text(std::string_view json, const std::string& name, const
 }
 
 Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name, const Vocabulary& vocabulary) {
-  if (zstd.empty()) return error("reading", name, "the file is empty");
-  if (!is_zstd(zstd)) return error("reading", name, "not a snapshot: it does not begin as zstd data does");
+  if (const std::string why = objection_to(zstd); !why.empty()) return error("reading", name, why);
   return read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
 }
 
 Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary) {
-  std::string bytes;
-  if (auto done = read_bytes(path, bytes); !done) return done.error();
-  return load_bytes(bytes, path, vocabulary);
+  try {
+    std::string bytes;
+    if (auto done = read_bytes(path, bytes); !done) return done.error();
+    return load_bytes(bytes, path, vocabulary);
+  } catch (const std::bad_alloc&) {
+    return error("reading", path, "out of memory");
+  }
 }
 
 }  // namespace ctprof

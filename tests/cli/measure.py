@@ -1,12 +1,65 @@
 #!/usr/bin/python3
-"""Runs a command; then says its exit status, and whether its memory stayed below what hostile input may cost."""
+"""Runs a command; then says its exit status, and whether its memory stayed below what hostile input may cost.
 
+    measure.py [--memory MB] [--cpu SECONDS] [--output MB] COMMAND...
+
+--cpu bounds its processor time as well, and --output counts standard output instead of passing it on. A command that goes beyond one of
+the two is ended.
+"""
+
+import argparse
+import os
 import resource
 import subprocess
 import sys
 
-LIMIT_MB = 700
+PIECE = 1 << 20
+# Until a process that has used up its time is ended.
+GRACE_SECONDS = 1
 
-status = subprocess.run(sys.argv[1:], check=False).returncode
-peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-print(f"status {status},", f"below {LIMIT_MB} MB" if peak_mb < LIMIT_MB else f"{peak_mb:.0f} MB")
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--memory", type=int, default=700)
+    parser.add_argument("--cpu", type=int)
+    parser.add_argument("--output", type=int)
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    return parser.parse_args()
+
+
+def run(options):
+    """(exit status, bytes of output); the bytes are 0 where nobody asked for them."""
+
+    def limit():
+        if options.cpu:
+            resource.setrlimit(resource.RLIMIT_CPU, (options.cpu + GRACE_SECONDS, options.cpu + GRACE_SECONDS))
+
+    sink = subprocess.PIPE if options.output else None
+    with subprocess.Popen(options.command, stdout=sink, preexec_fn=limit) as process:
+        size = 0
+        while sink and (piece := os.read(process.stdout.fileno(), PIECE)):
+            size += len(piece)
+            if size > options.output << 20:
+                process.kill()
+                break
+        return process.wait(), size
+
+
+def said(what, used, bound, unit):
+    return f"below {bound} {unit}{what}" if used < bound else f"{used:.0f} {unit}{what}"
+
+
+def main():
+    options = arguments()
+    status, size = run(options)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    parts = [f"status {status}", said("", used.ru_maxrss / 1024, options.memory, "MB")]
+    if options.cpu:
+        parts.append(said(" of CPU", used.ru_utime + used.ru_stime, options.cpu, "s"))
+    if options.output:
+        parts.append(said(" of output", size >> 20, options.output, "MB"))
+    sys.stdout.flush()
+    print(", ".join(parts))
+
+
+main()

@@ -14,6 +14,7 @@
 #include "core/registry/process_state.hpp"
 #include "core/render/metric_help.hpp"
 #include "tools/ctprof/conduct.hpp"
+#include "tools/ctprof/naming.hpp"
 #include "tools/ctprof/options.hpp"
 #include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
@@ -111,6 +112,8 @@ int status_of(int argc, char** argv) {
     return options ? run(*options) : fail(options.error());
   } catch (const ctprof::PluginThrew& exception) {
     return fail(exception.what());
+  } catch (const Trouble& trouble) {
+    return fail(trouble.what());
   } catch (const std::bad_alloc&) {
     return fail("there is not enough memory for this");
   } catch (const std::exception& exception) {

@@ -14,6 +14,7 @@
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
+#include "tools/ctprof/naming.hpp"
 #include "tools/ctprof/report_files.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -132,10 +133,12 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
   if (!loaded) return fail(loaded.error());
   std::vector<const Snapshot*> sides;
   for (const Snapshot& snapshot : loaded->snapshots()) sides.push_back(&snapshot);
-  const auto report = Report::make(sides, *spec, loaded->knowledge());
-  if (!report) return fail(report.error());
-  const int status = print_report(*report, files, *columns, options);
-  return status == kFine && !report->failed().rows.empty() ? kFindings : status;
+  return naming(files, kind == ReportKind::Show ? "showing" : "comparing", [&] {
+    const auto report = Report::make(sides, *spec, loaded->knowledge());
+    if (!report) return fail(report.error());
+    const int status = print_report(*report, files, *columns, options);
+    return status == kFine && !report->failed().rows.empty() ? kFindings : status;
+  });
 }
 
 }  // namespace ctprof::cli

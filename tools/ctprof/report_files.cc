@@ -4,7 +4,9 @@
 #include <future>
 #include <utility>
 
+#include "core/base/background.hpp"
 #include "core/file/file.hpp"
+#include "tools/ctprof/naming.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -12,12 +14,11 @@ namespace {
 
 Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const Vocabulary& vocabulary) {
   std::vector<std::future<Result<Snapshot>>> loading;
-  for (const std::string& file : files)
-    loading.push_back(std::async(std::launch::async, [&] { return load_file(file, vocabulary); }));
+  for (const std::string& file : files) loading.push_back(in_background([&] { return load_file(file, vocabulary); }));
   for (auto& one : loading) one.wait();
   std::vector<Snapshot> snapshots;
-  for (auto& one : loading) {
-    auto loaded = one.get();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto loaded = naming(files.subspan(i, 1), "reading", [&] { return loading[i].get(); });
     if (!loaded) return loaded.error();
     snapshots.push_back(std::move(*loaded));
   }
