@@ -1,4 +1,4 @@
-// What a file's reader may use, in proportion to what it has read.
+// What a file's reader may use, in memory and in work, in proportion to what it has read.
 
 #pragma once
 
@@ -21,6 +21,21 @@ struct Budget {
     const std::size_t used = columns + kept + pools->bytes() + things * limits::kPooledOverhead;
     return used > std::min(limits::kMemory, limits::kFreeMemory + limits::kMemoryPerByte * text);
   }
+};
+
+// What may still be done with a file's text once it is read, in cells set and names looked up.
+class Work {
+ public:
+  explicit Work(std::size_t text) : left_(limits::kFreeWork + limits::kWorkPerByte * text) {}
+  // False when it is more than is left.
+  bool spend(std::size_t steps) {
+    if (steps > left_) return false;
+    left_ -= steps;
+    return true;
+  }
+
+ private:
+  std::size_t left_;
 };
 
 }  // namespace ctprof

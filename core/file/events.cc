@@ -13,6 +13,8 @@ constexpr std::string_view kThreads = "threads";
 constexpr std::string_view kCgroups = "cgroup_stats";
 constexpr std::string_view kCapturedAt = "captured_at_unix_ns";
 
+constexpr std::size_t kThingsPerKey = 3;  // nodes, as the budget counts things
+
 bool is_section(std::string_view key) { return key == "gaps" || key == "read_at" || key == "raw"; }
 
 Entity entity_of(Root root) {
@@ -83,6 +85,9 @@ bool Events::find_member(std::string_view name) {
 // Leaves Members when the key is one of the file's own. False: it cannot be here.
 bool Events::top_level_key(std::string_view name) {
   if (!top_level_.emplace(name).second) return refuse("has the key '" + rendering(name) + "' twice");
+  draft_->budget.kept += 2 * name.size();
+  draft_->budget.things += kThingsPerKey;
+  if (draft_->budget.is_exceeded()) return refuse(RowFiller::kTooMuch);
   if (name == "registry") return begin_raw(options_->registry ? Keep::Nothing : Keep::Section, name);
   if (options_->only_registry) return begin_raw(Keep::Nothing, name);
   if (is_section(name) || name == "ctprof" || name == kCapturedAt) return begin_raw(Keep::Section, name);

@@ -55,7 +55,7 @@ void set_run(Column& column, std::size_t from, std::size_t count, std::uint64_t 
   std::memset(column.gaps().data() + from, static_cast<int>(code), count);
 }
 
-// The pairs in `json`; an empty list is wrong, as is any that does not add up to `rows`.
+// The pairs in `json`, but for runs of no rows; an empty list is wrong, as is any that does not add up to `rows`.
 Runs read_runs(const json::value& json, std::size_t rows) {
   Runs runs;
   std::uint64_t left = rows;
@@ -67,6 +67,7 @@ Runs read_runs(const json::value& json, std::size_t rows) {
     if (runs.size() % 2 == 1) continue;
     if (runs.back() > left) return {};
     left -= runs.back();
+    if (runs.back() == 0) runs.resize(runs.size() - 2);
   }
   return left == 0 ? runs : Runs{};
 }
@@ -79,7 +80,10 @@ void apply(const Runs& runs, Column& column) {
   }
 }
 
-Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table) {
+// Looking a name up means comparing it with others, many of which differ at once.
+std::size_t steps_of_search(const Table& table) { return 1 + table.columns.size() / 16; }
+
+Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table, Work& work) {
   const json::object* object = pattern.if_object();
   const json::value* columns = object ? object->if_contains("columns") : nullptr;
   const json::value* runs = object ? object->if_contains("runs") : nullptr;
@@ -89,7 +93,11 @@ Result<void> apply_pattern(const json::value& pattern, const std::string& where,
     return Error{where + ".runs are not pairs of a code and a count that add up to " + std::to_string(table.rows) + " rows"};
   for (const json::value& name : columns->get_array()) {
     if (!name.is_string()) return Error{where + ".columns holds something other than names"};
-    if (Column* column = table.find(std::string_view(name.get_string()))) apply(read, *column);
+    bool has_work = work.spend(steps_of_search(table));
+    Column* column = table.find(std::string_view(name.get_string()));
+    has_work = has_work && (!column || work.spend(table.rows + read.size()));
+    if (!has_work) return Error{where + ".columns asks for more work than a file of its size may"};
+    if (column) apply(read, *column);
   }
   return {};
 }
@@ -116,7 +124,7 @@ void write_gaps(std::span<const Column* const> columns, JsonOut& out) {
   out.close(']');
 }
 
-Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Table& table) {
+Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Table& table, Work& work) {
   const json::object* tables = gaps.if_object();
   if (!tables) return Error{"gaps is not an object"};
   const json::value* patterns = tables->if_contains(table_name);
@@ -124,7 +132,8 @@ Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Ta
   const std::string where = "gaps." + std::string(table_name);
   if (!patterns->is_array()) return Error{where + " is not an array"};
   for (std::size_t i = 0; i < patterns->get_array().size(); ++i)
-    if (auto done = apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]", table); !done) return done;
+    if (auto done = apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]", table, work); !done)
+      return done;
   return {};
 }
 

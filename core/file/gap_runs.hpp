@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/file/budget.hpp"
 #include "core/file/json_out.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -23,7 +24,7 @@ namespace ctprof {
 void write_gaps(std::span<const Column* const> columns, JsonOut& out);
 
 // Sets the gaps of a loaded table, whose cells are values where the rows had any. A cell that `gaps` calls a value but whose row shows
-// none keeps its gap.
-Result<void> apply_gaps(const boost::json::value& gaps, std::string_view table_name, Table& table);
+// none keeps its gap. What it takes is spent of `work`; where that has no more, it ends with an error.
+Result<void> apply_gaps(const boost::json::value& gaps, std::string_view table_name, Table& table, Work& work);
 
 }  // namespace ctprof

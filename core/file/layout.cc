@@ -42,14 +42,7 @@ bool is_free(const KeyNode& tree, const std::vector<std::string>& keys) {
 
 void plant(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf) {
   KeyNode* node = &tree;
-  for (const std::string& key : keys) {
-    KeyNode* next = node->find(key);
-    if (!next) {
-      node->children.emplace_back(key);
-      next = &node->children.back();
-    }
-    node = next;
-  }
+  for (const std::string& key : keys) node = &node->child(key);
   node->leaf = leaf;
 }
 
@@ -90,7 +83,22 @@ KeyNode::KeyNode(std::string name, std::size_t number) : key(std::move(name)), l
   std::copy_n(spelling.begin(), std::min(spelling.size(), head.size()), head.begin());
 }
 
+KeyNode& KeyNode::child(const std::string& name) {
+  if (KeyNode* known = find(name)) return *known;
+  children.emplace_back(name);
+  if (children.size() > kFew && !index_) {
+    index_ = std::make_unique<Index>();
+    for (std::size_t i = 0; i + 1 < children.size(); ++i) index_->emplace(children[i].key, i);
+  }
+  if (index_) index_->emplace(name, children.size() - 1);
+  return children.back();
+}
+
 KeyNode* KeyNode::find(std::string_view name) {
+  if (index_) {
+    const auto known = index_->find(name);
+    return known == index_->end() ? nullptr : &children[known->second];
+  }
   const auto it = std::find_if(children.begin(), children.end(), [&](const KeyNode& child) { return child.key == name; });
   return it == children.end() ? nullptr : &*it;
 }

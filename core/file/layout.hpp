@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +67,8 @@ struct KeyNode {
   std::vector<KeyNode> children;   // of an object, in the order of the file
 
   bool is_leaf() const { return leaf != kNone; }
+  // The child of that name; a new one where there is none.
+  KeyNode& child(const std::string& name);
   // Whether the key is `name`.
   bool is(std::string_view name) const { return key.size() == name.size() && has(name.data(), name.size()); }
   // Whether the text is the key's spelling. REQUIRES: as long as that.
@@ -73,6 +77,11 @@ struct KeyNode {
   const KeyNode* find(std::string_view name) const;
 
  private:
+  // More children than these are looked up in the index.
+  static constexpr std::size_t kFew = 16;
+  using Index = std::map<std::string, std::size_t, std::less<>>;  // a key's place among the children
+
+  std::unique_ptr<Index> index_;
   // Whether the spelling begins so; a million short names are not worth as many calls and looks elsewhere.
   bool has(const char* text, std::size_t size) const;
 };

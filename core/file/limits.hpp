@@ -28,6 +28,11 @@ inline constexpr std::size_t kFreeMemory = 256 * kMiB;    // what columns and po
 inline constexpr std::size_t kMemoryPerByte = 2;          // ... and for each byte of text read so far so much more ...
 inline constexpr std::size_t kMemory = 2 * kGiB;          // ... up to this: about two million threads
 inline constexpr std::size_t kPooledOverhead = 64;        // what the pools' own tables take for each thing they hold
+inline constexpr std::size_t kFreeWork = 16 * kMiB;       // cells that `gaps` and `raw` of any file may set, one by one ...
+inline constexpr std::size_t kWorkPerByte = 2;            // ... and for each byte of its text so many more: real ones come to 0.2
+inline constexpr std::size_t kNameBytes = 4 * kKiB;       // a metric's name, section, unit, rule, place, each
+inline constexpr std::size_t kSpellings = 64;             // of one metric's key
+inline constexpr std::size_t kDerived = 1024;             // metrics that `registry` derives from others
 inline constexpr std::size_t kSliceBytes = 64 * kKiB;     // text handed from the decompressor to the parser at once
 
 // How much text a file of `bytes` may unfold to. What we write keeps to it (zstd_sink.cc).

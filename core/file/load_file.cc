@@ -39,7 +39,9 @@ Result<Snapshot> read(const MakeSource& make_source, const Vocabulary& vocabular
     end = pass({.registry = std::move(end.registry), .only_registry = false}, *draft);
   }
   if (!end.failure.empty()) return Error{end.failure};
-  return settle(*draft);
+  auto snapshot = settle(*draft);
+  if (snapshot) snapshot->text_bytes = draft->budget.text;
+  return snapshot;
 }
 
 Result<Snapshot> read_named(const MakeSource& make_source, const std::string& name, const Vocabulary& vocabulary) {
@@ -121,7 +123,10 @@ Result<Snapshot> load_text(std::string_view json, const std::string& name, const
 
 Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name, const Vocabulary& vocabulary) {
   if (const std::string why = objection_to(zstd); !why.empty()) return error("reading", name, why);
-  return read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
+  auto snapshot = read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
+  // Text that costs its writer nothing earns no more work later than the file could have asked for with text that does.
+  if (snapshot) snapshot->text_bytes = std::min(snapshot->text_bytes, limits::kExpansion * zstd.size());
+  return snapshot;
 }
 
 Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary) {

@@ -72,30 +72,33 @@ void write_text(const RawText& raw, const TextPool& texts, JsonOut& out) {
   out.raw("},");
 }
 
-// Sets the rows that `rows` names; false when it is not what it should be.
-bool set_rows(const json::array& rows, Id id, Column& column) {
+// Sets the rows that `rows` names; false when it is not what it should be, or names more than it may.
+bool set_rows(const json::array& rows, Id id, Column& column, Work& work) {
   for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
     boost::system::error_code failed, failed_too;
     const auto first = rows[i].to_number<std::uint64_t>(failed), count = rows[i + 1].to_number<std::uint64_t>(failed_too);
-    if (failed || failed_too || first > column.rows() || count > column.rows() - first) return false;
+    if (failed || failed_too || first > column.rows() || count > column.rows() - first || !work.spend(count)) return false;
     std::fill_n(column.ids().begin() + static_cast<std::ptrdiff_t>(first), count, id);
   }
   return rows.size() % 2 == 0;
 }
 
-bool apply_text(const json::value& item, Column& column, TextPool& texts) {
+bool apply_text(const json::value& item, Column& column, TextPool& texts, Work& work) {
   const json::object* object = item.if_object();
   const json::value* hex = object ? object->if_contains("hex") : nullptr;
   const json::value* rows = object ? object->if_contains("rows") : nullptr;
   if (!hex || !hex->is_string() || !rows || !rows->is_array()) return false;
   const auto bytes = read_hex(hex->get_string());
-  return bytes && set_rows(rows->get_array(), texts.intern(*bytes), column);
+  return bytes && set_rows(rows->get_array(), texts.intern(*bytes), column, work);
 }
 
-Result<void> apply_column(const json::value& list, const std::string& where, Column& column, TextPool& texts) {
+Result<void> apply_column(const json::value& list, const std::string& where, Column& column, TextPool& texts, Work& work) {
   if (!list.is_array()) return Error{where + " is not an array"};
   for (const json::value& item : list.get_array())
-    if (!apply_text(item, column, texts)) return Error{where + " has an item that is not hexadecimal bytes and the rows of them"};
+    if (!apply_text(item, column, texts, work))
+      return Error{
+          where +
+          " has an item that is not hexadecimal bytes and the rows of them, or asks for more work than a file of its size may"};
   return {};
 }
 
@@ -123,7 +126,7 @@ void write_raw(std::span<const Column* const> columns, std::span<const Id> inval
   out.close('}');
 }
 
-Result<void> apply_raw(const json::value& raw, std::string_view table_name, Table& table, TextPool& texts) {
+Result<void> apply_raw(const json::value& raw, std::string_view table_name, Table& table, TextPool& texts, Work& work) {
   const json::object* tables = raw.if_object();
   const json::value* columns = tables ? tables->if_contains(table_name) : nullptr;
   if (tables && !columns) return {};
@@ -132,7 +135,7 @@ Result<void> apply_raw(const json::value& raw, std::string_view table_name, Tabl
   for (const auto& [name, list] : columns->get_object()) {
     Column* column = table.find(std::string_view(name));
     if (!column || column->def().storage != Storage::String) continue;
-    if (auto done = apply_column(list, where + "." + std::string(name), *column, texts); !done) return done;
+    if (auto done = apply_column(list, where + "." + std::string(name), *column, texts, work); !done) return done;
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/file/budget.hpp"
 #include "core/file/json_out.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -24,7 +25,7 @@ std::vector<Id> invalid_texts(const TextPool& texts);
 // Appends one table's object; "{}" when none of its texts is among `invalid`.
 void write_raw(std::span<const Column* const> columns, std::span<const Id> invalid, const TextPool& texts, JsonOut& out);
 
-// Puts the exact bytes into a loaded table.
-Result<void> apply_raw(const boost::json::value& raw, std::string_view table_name, Table& table, TextPool& texts);
+// Puts the exact bytes into a loaded table. What it takes is spent of `work`; where that has no more, it ends with an error.
+Result<void> apply_raw(const boost::json::value& raw, std::string_view table_name, Table& table, TextPool& texts, Work& work);
 
 }  // namespace ctprof

@@ -52,6 +52,7 @@ void RowFiller::add(std::size_t leaf, Column& column) {
   slot.may_be_null = absent.empty() || absent == "null" || slot.kind == Slot::Kind::F64;
   row_bytes_ += bytes_per_row(column.def().storage);
   ++columns_;
+  filled_.push_back(static_cast<std::uint32_t>(leaf));
 }
 
 bool RowFiller::grow() {
@@ -61,8 +62,8 @@ bool RowFiller::grow() {
   budget_->columns += (more - capacity_) * row_bytes_;
   if (budget_->is_exceeded()) return fail(kTooMuch);
   capacity_ = more;
-  for (Slot& slot : slots_) {
-    if (!slot.column) continue;
+  for (const std::uint32_t leaf : filled_) {
+    Slot& slot = slots_[leaf];
     slot.column->resize(capacity_, Gap::None);
     slot.gaps = slot.column->gaps().data();
   }
@@ -71,8 +72,9 @@ bool RowFiller::grow() {
 
 void RowFiller::flush() {
   const std::size_t count = rows_ - flushed_;
-  for (Slot& slot : slots_) {
-    if (!slot.column || count == 0) continue;
+  if (count == 0) return;
+  for (const std::uint32_t leaf : filled_) {
+    const Slot& slot = slots_[leaf];
     void* to = slot.column->values_at(flushed_);
     if (slot.column->def().storage == Storage::Bool)
       std::copy_n(slot.block.begin(), count, static_cast<std::uint8_t*>(to));
@@ -85,13 +87,13 @@ void RowFiller::flush() {
 }
 
 void RowFiller::mark_missing() {
-  for (Slot& slot : slots_)
-    if (slot.column && !is_seen(slot)) slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
+  for (const std::uint32_t leaf : filled_)
+    if (const Slot& slot = slots_[leaf]; !is_seen(slot)) slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
 }
 
 void RowFiller::drop_row() {
-  for (Slot& slot : slots_) {
-    if (!slot.column) continue;
+  for (const std::uint32_t leaf : filled_) {
+    Slot& slot = slots_[leaf];
     slot.gaps[rows_ - 1] = CTPROF_VALUE;
     if (is_seen(slot)) slot.seen = 0;
   }
@@ -100,8 +102,7 @@ void RowFiller::drop_row() {
 
 void RowFiller::finish() {
   flush();
-  for (Slot& slot : slots_)
-    if (slot.column) slot.column->resize(rows_, Gap::NotInFile);
+  for (const std::uint32_t leaf : filled_) slots_[leaf].column->resize(rows_, Gap::NotInFile);
 }
 
 bool RowFiller::is_wrong(const Slot& slot, std::string_view found) {

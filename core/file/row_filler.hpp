@@ -126,7 +126,8 @@ class RowFiller {
 
   std::vector<Slot> slots_;
   std::size_t most_rows_ = 0;
-  std::size_t columns_ = 0;  // slots that have one
+  std::size_t columns_ = 0;            // slots that have one
+  std::vector<std::uint32_t> filled_;  // which slots
   std::size_t rows_ = 0;
   std::size_t flushed_ = 0;  // rows whose cells are in their columns
   std::size_t expected_rows_ = 0;

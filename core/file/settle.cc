@@ -215,12 +215,12 @@ Result<void> take_time(Draft& draft) {
   return {};
 }
 
-Result<void> explain(Draft& draft, const json::value& gaps, const json::value& raw, Entity entity) {
+Result<void> explain(Draft& draft, const json::value& gaps, const json::value& raw, Entity entity, Work& work) {
   Table& table = draft.snapshot.table(entity);
   if (!gaps.is_null())
-    if (auto done = apply_gaps(gaps, name(entity), table); !done) return done;
+    if (auto done = apply_gaps(gaps, name(entity), table, work); !done) return done;
   if (!raw.is_null())
-    if (auto done = apply_raw(raw, name(entity), table, draft.snapshot.pools->texts); !done) return done;
+    if (auto done = apply_raw(raw, name(entity), table, draft.snapshot.pools->texts, work); !done) return done;
   return {};
 }
 
@@ -235,13 +235,14 @@ Result<Snapshot> settle(Draft& draft) {
   if (auto done = take_read_at(draft); !done) return done.error();
 
   const json::value gaps = section(draft, "gaps"), raw = section(draft, "raw");
+  Work work(draft.budget.text);
   if (snapshot.foreign) explain_foreign(draft);
   for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
-    if (auto done = explain(draft, gaps, raw, entity); !done) return done.error();
+    if (auto done = explain(draft, gaps, raw, entity, work); !done) return done.error();
   sort_threads(draft);
   sort_cgroups(snapshot);
   rebuild_processes(draft);
-  if (auto done = explain(draft, gaps, raw, Entity::Process); !done) return done.error();
+  if (auto done = explain(draft, gaps, raw, Entity::Process, work); !done) return done.error();
   return std::move(snapshot);
 }
 

@@ -101,6 +101,7 @@ struct Snapshot {
   std::map<std::string, RawJson> objects;        // other top-level keys: host, summaries, unknown ones
   std::array<KeptKeys, kEntities> unknown_keys;  // below a row, by the row's entity; a process has none
   bool foreign = false;                          // a file without our own keys
+  std::size_t text_bytes = 0;                    // of JSON that it was read from, by the file's size at most; 0: of no file
   std::unique_ptr<Pools> pools;
 
   Table& table(Entity entity) { return tables[static_cast<std::size_t>(entity)]; }
