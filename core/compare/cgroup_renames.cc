@@ -13,6 +13,9 @@ constexpr std::size_t kLeastInCommon = 10;
 // Of all kinds that either has: this many in so many.
 constexpr std::size_t kAlike = 9, kOutOf = 10;
 
+// Of cgroups that have a telling kind in common, so many pairs are looked at; ten thousand real ones make a few thousand.
+constexpr std::size_t kMostPairs = 4'000'000;
+
 using Kinds = std::vector<std::uint32_t>;
 
 // A cgroup that one side alone has.
@@ -71,6 +74,10 @@ class Finder {
       if (a.paired != b.paired) pair(like, renames_.name_of.find(a.paired ? a.key : b.key)->second);
     }
     for (CgroupRename& rename : renames_.found) pair_below(rename);
+    for (const CgroupRename& rename : renames_.found) {
+      renames_.after.emplace(rename.baseline, rename.candidate);
+      renames_.after.insert(rename.below.begin(), rename.below.end());
+    }
     return std::move(renames_);
   }
 
@@ -79,8 +86,10 @@ class Finder {
   void take(std::size_t begin, std::size_t end) {
     std::array<Candidate, 2> of{Candidate{keys_[begin].cgroup, {}}, Candidate{keys_[begin].cgroup, {}}};
     for (std::size_t i = begin; i < end; ++i) {
-      const auto kind =
-          kinds_.try_emplace({keys_[i].pcomm, keys_[i].comm}, static_cast<std::uint32_t>(kinds_.size())).first->second;
+      const std::pair names{keys_[i].pcomm, keys_[i].comm};
+      const auto [known, is_new] = kinds_.try_emplace(names, static_cast<std::uint32_t>(kinds_.size()));
+      if (is_new) names_.push_back(names);
+      const auto kind = known->second;
       for (std::size_t side = 0; side < 2; ++side)
         if (keys_[i].on[side]) of[side].kinds.push_back(kind);
     }
@@ -110,7 +119,7 @@ class Finder {
   }
 
   // Pairs that are alike but not identical, and of which one at least is free.
-  std::vector<Likeness> all_alike() const {
+  std::vector<Likeness> all_alike() {
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having, free;  // kind -> candidates
     for (std::uint32_t i = 0; i < sides_[1].size(); ++i)
       for (const std::uint32_t kind : telling(sides_[1][i].kinds)) {
@@ -118,12 +127,14 @@ class Finder {
         if (!sides_[1][i].paired) free[kind].push_back(i);
       }
     std::vector<Likeness> found;
-    for (std::uint32_t i = 0; i < sides_[0].size(); ++i) {
+    std::size_t looked_at = 0;
+    for (std::uint32_t i = 0; i < sides_[0].size() && !(renames_.is_cut = looked_at > kMostPairs); ++i) {
       const auto& others = sides_[0][i].paired ? free : having;
       std::set<std::uint32_t> met;
       for (const std::uint32_t kind : telling(sides_[0][i].kinds))
         if (const auto it = others.find(kind); it != others.end()) met.insert(it->second.begin(), it->second.end());
       for (const std::uint32_t other : met) add_if_alike(found, i, other);
+      looked_at += met.size();
     }
     sort(found);
     return found;
@@ -174,10 +185,12 @@ class Finder {
 
   // Kinds of the first that the second has not, by name.
   std::vector<ThreadKind> beyond(const Kinds& kinds, const Kinds& others) const {
+    Kinds alone;
+    std::set_difference(kinds.begin(), kinds.end(), others.begin(), others.end(), std::back_inserter(alone));
+    std::set<std::pair<std::string_view, std::string_view>> names;
+    for (const std::uint32_t kind : alone) names.insert(names_[kind]);
     std::vector<ThreadKind> found;
-    for (const auto& [names, kind] : kinds_)
-      if (std::binary_search(kinds.begin(), kinds.end(), kind) && !std::binary_search(others.begin(), others.end(), kind))
-        found.push_back({std::string(names.first), std::string(names.second)});
+    for (const auto& [pcomm, comm] : names) found.push_back({std::string(pcomm), std::string(comm)});
     return found;
   }
 
@@ -209,6 +222,7 @@ class Finder {
 
   std::span<const SidedKey> keys_;
   std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> kinds_;
+  std::vector<std::pair<std::string_view, std::string_view>> names_;  // by kind
   std::array<std::vector<Candidate>, 2> sides_;
   CgroupRenames renames_;
 };

@@ -40,6 +40,8 @@ struct CgroupRename {
 struct CgroupRenames {
   std::vector<CgroupRename> found;                          // the most alike first
   std::map<std::string, std::string, std::less<>> name_of;  // of each cgroup in a pair, that of the baseline's it is told under
+  std::map<std::string, std::string, std::less<>> after;    // the candidate's name of each cgroup of the baseline in a pair
+  bool is_cut = false;                                      // so many are alike that not all pairs were looked at
 };
 
 // A group's key under `all`, and which sides have it.

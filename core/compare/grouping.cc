@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/seeded_hash.hpp"
 #include "core/compare/cgroup_key.hpp"
 #include "core/compare/name_pattern.hpp"
 #include "core/registry/identity.hpp"
@@ -119,7 +120,7 @@ Keyed key_column(std::span<const Snapshot* const> sides, std::string_view column
 
 // Both keys at once, for each thread.
 void combine(Keyed& keyed, const Keyed& other) {
-  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> known;
   std::vector<std::string> keys;
   for (std::size_t side = 0; side < keyed.threads.size(); ++side)
     for (std::size_t row = 0; row < keyed.threads[side].size(); ++row) {
@@ -147,15 +148,15 @@ std::vector<SidedKey> sided_keys(const Keyed& keyed) {
 }
 
 // Gives the groups of renamed cgroups one name and place. REQUIRES: keys in order, of cgroups, processes and threads.
-std::vector<CgroupRename> unite_renamed(Keyed& keyed) {
+CgroupRenames unite_renamed(Keyed& keyed) {
   CgroupRenames renames = find_cgroup_renames(sided_keys(keyed));
-  if (renames.found.empty()) return {};
+  if (renames.found.empty()) return renames;
   for (std::string& key : keyed.keys) {
     const std::string_view cgroup = key_parts(key).front();
     if (const auto it = renames.name_of.find(cgroup); it != renames.name_of.end()) key.replace(0, cgroup.size(), it->second);
   }
   unite(keyed);
-  return std::move(renames.found);
+  return renames;
 }
 
 // Puts the keys in the order of their bytes.
@@ -249,13 +250,8 @@ std::vector<std::string_view> key_parts(std::string_view name) {
 }
 
 std::string_view renamed_to(const Grouping& grouping, std::string_view name) {
-  const std::string_view cgroup = key_parts(name).front();
-  for (const CgroupRename& rename : grouping.renames) {
-    if (rename.baseline == cgroup) return rename.candidate;
-    for (const auto& [before, after] : rename.below)
-      if (before == cgroup) return after;
-  }
-  return {};
+  const auto it = grouping.renamed.find(key_parts(name).front());
+  return it == grouping.renamed.end() ? std::string_view{} : it->second;
 }
 
 std::string readable_key(std::string_view name) {
@@ -273,8 +269,8 @@ Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec, st
   for (std::size_t i = 1; i < axis.columns.size(); ++i) combine(keyed, key_column(sides, axis.columns[i], spec, kept));
   sort_keys(keyed);
   const bool may_be_renamed = spec.group_by == GroupBy::All && sides.size() == 2;
-  auto renames = may_be_renamed ? unite_renamed(keyed) : std::vector<CgroupRename>{};
-  Grouping grouping{std::move(keyed.keys), {}, std::move(renames)};
+  auto renames = may_be_renamed ? unite_renamed(keyed) : CgroupRenames{};
+  Grouping grouping{std::move(keyed.keys), {}, std::move(renames.found), std::move(renames.after), renames.is_cut};
   for (std::size_t side = 0; side < sides.size(); ++side)
     grouping.sides.push_back(finish(*sides[side], std::move(keyed.threads[side]), std::move(keyed.cgroups[side]), grouping));
   return grouping;

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,7 +43,9 @@ struct Grouping {
   // names has it, so that exchanging the sides changes no order.
   std::vector<std::string> names;
   std::vector<SideGroups> sides;
-  std::vector<CgroupRename> renames;  // the most alike first
+  std::vector<CgroupRename> renames;                        // the most alike first
+  std::map<std::string, std::string, std::less<>> renamed;  // from the baseline's cgroup to the candidate's, of the most alike
+  bool renames_are_cut = false;                             // there may be more: too many are alike
 
   // Groups that metrics of this entity fall into: the host has one, named `host`.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }

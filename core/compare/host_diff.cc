@@ -13,6 +13,9 @@ namespace json = boost::json;
 // The file's key of the host's context.
 constexpr const char* kHostKey = "host";
 
+// An object whose keys from the top are longer is one figure, as a whole.
+constexpr std::size_t kMostPath = 1024;
+
 using Members = std::map<std::string, std::string>;
 
 // A file may spell a size "..._kb" and again "..._kib", for readers of either; it is one figure, and told once.
@@ -24,7 +27,7 @@ std::string one_spelling(std::string key) {
 void flatten(const json::object& object, const std::string& prefix, Members& members) {
   for (const auto& member : object) {
     const std::string key = prefix + std::string(member.key());
-    if (member.value().is_object())
+    if (member.value().is_object() && key.size() < kMostPath)
       flatten(member.value().get_object(), key + ".", members);
     else
       members.emplace(one_spelling(key), json::serialize(member.value()));

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/nearest.hpp"
+#include "core/compare/allowance.hpp"
 #include "core/compare/derive.hpp"
 #include "core/compare/fail_on.hpp"
 #include "core/compare/section.hpp"
@@ -58,7 +59,7 @@ bool is_among(std::span<const ctprof_rule> rules, const ctprof_rule* rule) {
 class Planner {
  public:
   Planner(std::span<const Snapshot* const> sides, GroupBy by, const Knowledge& knowledge)
-      : sides_(sides), by_(by), knowledge_(&knowledge) {}
+      : sides_(sides), by_(by), knowledge_(&knowledge), work_(sides) {}
 
   MetricPlan plan() {
     take_thread_count();
@@ -68,9 +69,10 @@ class Planner {
     for (const Snapshot* side : sides_) take_derived(side->derived);
     take_derived(knowledge_->derived);
     for (const auto& [name, found] : derived_) decide(name, found);
+    say_costly();
     std::sort(placed_.begin(), placed_.end());
     for (Placed& placed : placed_) plan_.metrics.push_back(std::move(placed.metric));
-    for (PlannedMetric& metric : plan_.metrics) connect(metric);
+    connect();
     return std::move(plan_);
   }
 
@@ -164,6 +166,7 @@ class Planner {
 
   void decide(const std::string& name, const Derived& found) {
     if (found.contradicted) return say("derived metric '" + name + "' is not compared: the two files compute it differently");
+    if (!work_.spend(steps(*found.def))) return void(costly_.push_back(name));
     auto expression = Expression::parse(found.def->expression);
     if (!expression) return say("derived metric '" + name + "' is left out: " + expression.error().text);
     PlannedMetric metric;
@@ -180,26 +183,45 @@ class Planner {
     placed_.push_back({place, std::move(metric)});
   }
 
-  // Finds the inputs of a derived metric among the others of its entity that have a number.
-  void connect(PlannedMetric& metric) {
-    if (!metric.expression) return;
-    for (const Expression::Input& input : metric.expression->inputs()) {
-      const auto it = std::find_if(plan_.metrics.begin(), plan_.metrics.end(), [&](const PlannedMetric& other) {
-        return other.name == input.name && other.entity == metric.entity && other.rule && other.rule->number;
-      });
-      metric.inputs.push_back(it == plan_.metrics.end() ? std::optional<std::size_t>() : it - plan_.metrics.begin());
+  // Finds the inputs of derived metrics among the others of their entity that have a number.
+  void connect() {
+    std::map<std::pair<Entity, std::string_view>, std::size_t> numbers;
+    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
+      if (const PlannedMetric& metric = plan_.metrics[i]; metric.rule && metric.rule->number)
+        numbers.try_emplace({metric.entity, metric.name}, i);
+    for (PlannedMetric& metric : plan_.metrics) {
+      if (!metric.expression) continue;
+      for (const Expression::Input& input : metric.expression->inputs()) {
+        const auto it = numbers.find({metric.entity, input.name});
+        metric.inputs.push_back(it == numbers.end() ? std::optional<std::size_t>() : it->second);
+      }
     }
+  }
+
+  // What computing it for every group takes, at most: a group has a row.
+  std::size_t steps(const DerivedDef& def) const {
+    std::size_t rows = 0;
+    for (const Snapshot* side : sides_) rows += side->table(def.entity).rows;
+    return rows * def.expression.size();
   }
 
   void say_fallbacks() {
     for (const auto& [rules, metrics] : fallbacks_)
       say("rule " + rules.first + " is not known here; " + rules.second + " stands in for it on " + metrics);
   }
+  void say_costly() {
+    if (costly_.empty()) return;
+    const std::string others = costly_.size() > 1 ? " and " + std::to_string(costly_.size() - 1) + " more are" : " is";
+    say("derived metric '" + costly_.front() + "'" + others +
+        " left out: computing it takes more work than files of this size may ask for");
+  }
   void say(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
 
   std::span<const Snapshot* const> sides_;
   GroupBy by_;
   const Knowledge* knowledge_;
+  Allowance work_;
+  std::vector<std::string> costly_;  // derived metrics that it had no room for
   std::map<std::string, Columns> columns_;
   std::map<std::string, Derived> derived_;
   std::map<std::pair<std::string, std::string>, std::string> fallbacks_;

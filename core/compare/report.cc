@@ -1,6 +1,8 @@
 #include "core/compare/report.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "core/compare/fail_on.hpp"
@@ -50,6 +52,7 @@ Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& 
   const auto kept = kept_threads(sides, where->threads);
   if (std::string words = kept_in_words(kept); !words.empty()) plan->notes.push_back(std::move(words));
   Grouping grouping = group_rows(sides, spec, kept);
+  if (grouping.renames_are_cut) plan->notes.push_back("too many cgroups are alike to find all that were renamed");
   if (!where->groups.empty()) keep_groups(grouping, where->groups, sides, *plan);
   return Report(std::make_unique<Whole>(sides, spec, std::move(*plan), std::move(grouping)));
 }
@@ -60,14 +63,16 @@ Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {
     find_failed();
   }
   find_absent();
-  for (const PlannedMetric& metric : metrics()) {
-    const bool known =
-        std::any_of(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == metric.section; });
-    if (metric.shown && !known) sections_.push_back({.name = metric.section, .rows = {}});
+  std::map<std::string_view, std::vector<std::uint32_t>> shown;  // by section
+  for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
+    if (!metrics()[metric].shown) continue;
+    auto& those = shown[metrics()[metric].section];
+    if (those.empty()) sections_.push_back({.name = metrics()[metric].section, .rows = {}});
+    those.push_back(metric);
   }
   std::sort(sections_.begin(), sections_.end(),
             [](const Section& a, const Section& b) { return section_place(a.name) < section_place(b.name); });
-  for (Section& section : sections_) fill_section(section);
+  for (Section& section : sections_) fill_section(section, shown.at(section.name));
 }
 
 // A metric that a side has nothing of is said once, not in a row for every group.
@@ -119,10 +124,9 @@ void Report::find_failed() {
   failed_.cut = all - failed_.rows.size();
 }
 
-void Report::fill_section(Section& section) const {
+void Report::fill_section(Section& section, std::span<const std::uint32_t> those) const {
   std::vector<RankedRow> taken;
-  for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
-    if (!metrics()[metric].shown || metrics()[metric].section != section.name) continue;
+  for (const std::uint32_t metric : those) {
     const std::size_t groups = grouping().count(metrics()[metric].entity);
     for (std::uint32_t group = 0; group < groups; ++group) take_row(section, {group, metric}, taken);
   }

@@ -103,7 +103,7 @@ class Report {
   void find_absent();
   void find_one_sided();
   void find_failed();
-  void fill_section(Section& section) const;
+  void fill_section(Section& section, std::span<const std::uint32_t> those) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
 
