@@ -76,7 +76,7 @@ std::string heading(const Report& report, std::span<const std::string> files, co
     const Snapshot& snapshot = *sides[side];
     table.add({{who(side, sides.size())},
                {printable(files[side])},
-               {snapshot.meta.hostname ? printable(*snapshot.meta.hostname) : "-"},
+               {snapshot.meta.hostname ? told_name(*snapshot.meta.hostname) : "-"},
                {utc(snapshot.meta.start.wall_unix_ns)},
                {std::to_string(snapshot.threads().rows)},
                {std::to_string(snapshot.table(Entity::Process).rows)}});

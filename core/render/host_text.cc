@@ -60,7 +60,7 @@ std::vector<TextCell> row_of(const HostDifference& difference) {
     // The same words in another order.
     if (before.empty() && after.empty()) before = after = "(reordered)";
   }
-  return {{printable(difference.key)}, {told(before)}, {told(after)}};
+  return {{told_name(difference.key)}, {told(before)}, {told(after)}};
 }
 
 }  // namespace

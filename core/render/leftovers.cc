@@ -57,7 +57,7 @@ std::string leftovers(const Report& report, std::size_t width) {
   }
   std::string out;
   for (const auto& [what, names] : absent) out += wrapped(what.first + " (" + what.second + "): " + printable(names), width);
-  for (const std::string& note : report.notes()) out += wrapped(printable(note), width);
+  for (const std::string& note : report.notes()) out += wrapped(told_name(note, kMostNote), width);
   return out;
 }
 

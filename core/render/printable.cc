@@ -114,6 +114,11 @@ std::string printable(std::string_view name) {
   return text;
 }
 
+std::string told_name(std::string_view name, std::size_t most) {
+  if (name.size() <= most) return printable(name);
+  return shortened(printable(name.substr(0, most)) + printable(name.substr(name.size() - most)), most);
+}
+
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -141,12 +146,13 @@ std::vector<std::string> folded(std::string_view text, std::size_t width) {
   std::vector<std::string> pieces;
   const auto glyphs = glyphs_of(text);
   auto at = glyphs.begin();
-  while (display_width_of(at, glyphs.end()) > width) {
+  for (std::size_t left = display_width_of(at, glyphs.end()); left > width;) {
     const auto fits = at + std::max<std::ptrdiff_t>(1, std::ssize(fitting(at, glyphs.end(), width)));
     auto end = fits;
     while (end != at && !breaks_behind(*(end - 1))) --end;
     if (end == at) end = fits;
     pieces.push_back(joined(at, end));
+    left -= display_width_of(at, end);
     at = end;
   }
   if (pieces.empty() || at != glyphs.end()) pieces.push_back(joined(at, glyphs.end()));

@@ -14,6 +14,10 @@ namespace ctprof {
 
 std::string printable(std::string_view name);
 
+// The same of a text of which nobody knows how long it is: one of more than `most` bytes loses its middle.
+inline constexpr std::size_t kMostName = 1024, kMostNote = 8 * 1024, kMostValue = 16 * 1024;
+std::string told_name(std::string_view name, std::size_t most = kMostName);
+
 // Columns that the text takes: wide letters two, combining marks none. REQUIRES: printable text.
 std::size_t display_width(std::string_view text);
 

@@ -8,12 +8,12 @@
 namespace ctprof {
 namespace {
 
-std::string quoted(std::string_view name) { return "'" + printable(name) + "'"; }
+std::string quoted(std::string_view name) { return "'" + told_name(name) + "'"; }
 
 // "sh:sh, cron:cron"
 std::string listed(const std::vector<ThreadKind>& kinds) {
   std::string text;
-  for (const ThreadKind& kind : kinds) text += (text.empty() ? "" : ", ") + printable(kind.pcomm) + ":" + printable(kind.comm);
+  for (const ThreadKind& kind : kinds) text += (text.empty() ? "" : ", ") + told_name(kind.pcomm) + ":" + told_name(kind.comm);
   return text;
 }
 
@@ -25,7 +25,7 @@ std::string below(const CgroupRename& rename) {
   std::string text = counted(rename.below.size(), "cgroup") + " beside or below it likewise, " + quoted(rename.baseline_root) +
                      " as " + quoted(rename.candidate_root) + ": ";
   for (const auto& [before, after] : rename.below)
-    text += (&before == &rename.below.front().first ? "" : ", ") + printable(before);
+    text += (&before == &rename.below.front().first ? "" : ", ") + told_name(before);
   return text;
 }
 

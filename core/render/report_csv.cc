@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/compare/allowance.hpp"
 #include "core/render/printable.hpp"
 
 namespace ctprof {
@@ -37,9 +38,10 @@ struct Figures {
 
 class Writer {
  public:
-  Writer(const Report& report, const Sink& sink) : report_(&report), sink_(&sink), sides_(report.sides().size()) {}
+  Writer(const Report& report, const Sink& sink)
+      : report_(&report), sink_(&sink), sides_(report.sides().size()), allowance_(report.sides()) {}
 
-  void write() {
+  std::size_t write() {
     write_header();
     for (const Section& section : report_->sections())
       for (const RowAt row : section.rows) write_row(row, std::nullopt);
@@ -49,6 +51,7 @@ class Writer {
     for (const RowAt row : report_->failed().rows)
       if (!told_.contains({row.group, row.metric})) write_row(row, only_side(row));
     (*sink_)(out_);
+    return left_out_;
   }
 
  private:
@@ -87,6 +90,7 @@ class Writer {
 
   // `only`: the one side that has the group.
   void write_row(RowAt row, std::optional<std::size_t> only) {
+    if (allowance_.is_spent()) return void(++left_out_);
     const PlannedMetric& metric = report_->metrics()[row.metric];
     if (tells_failed() && report_->fails(row)) told_.emplace(row.group, row.metric);
     const auto parts = parts_of(row, metric, only);
@@ -189,9 +193,12 @@ class Writer {
   void end_line() {
     out_ += '\n';
     at_line_begin_ = true;
+    allowance_.spend(out_.size() - paid_);
+    paid_ = out_.size();
     if (out_.size() < kFlushAt) return;
     (*sink_)(out_);
     out_.clear();
+    paid_ = 0;
   }
 
   const Report* report_;
@@ -199,11 +206,14 @@ class Writer {
   std::size_t sides_;
   bool at_line_begin_ = true;
   std::string out_;
+  Allowance allowance_;
+  std::size_t paid_ = 0;                                    // bytes of `out_` that are spent of it
+  std::size_t left_out_ = 0;                                // rows that it had no room for
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // rows that fail, by group and metric
 };
 
 }  // namespace
 
-void write_report_csv(const Report& report, const Sink& sink) { Writer(report, sink).write(); }
+std::size_t write_report_csv(const Report& report, const Sink& sink) { return Writer(report, sink).write(); }
 
 }  // namespace ctprof

@@ -20,7 +20,7 @@
 
 namespace ctprof {
 
-// In pieces, as write_report_json.
-void write_report_csv(const Report& report, const Sink& sink);
+// In pieces, as write_report_json. Returns how many rows were left out because of the size.
+std::size_t write_report_csv(const Report& report, const Sink& sink);
 
 }  // namespace ctprof

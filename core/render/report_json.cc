@@ -5,6 +5,7 @@
 
 #include "core/base/json_text.hpp"
 #include "core/base/number.hpp"
+#include "core/compare/allowance.hpp"
 #include "core/compare/host_diff.hpp"
 
 namespace ctprof {
@@ -16,7 +17,7 @@ constexpr std::array<std::string_view, 2> kSides{"baseline", "candidate"};
 class Writer {
  public:
   Writer(const Report& report, std::span<const std::string> files, const Sink& sink)
-      : report_(&report), files_(files), sink_(&sink), compares_(report.sides().size() == 2) {}
+      : report_(&report), files_(files), sink_(&sink), compares_(report.sides().size() == 2), allowance_(report.sides()) {}
 
   void write() {
     open('{');
@@ -69,8 +70,20 @@ class Writer {
   }
   void flush() {
     if (out_.size() < kFlushAt) return;
+    pay();
     (*sink_)(out_);
     out_.clear();
+    paid_ = 0;
+  }
+  void pay() {
+    allowance_.spend(out_.size() - paid_);
+    paid_ = out_.size();
+  }
+  // Whether there may be one more row, of whatever table; it is counted where not.
+  bool has_room() {
+    pay();
+    left_out_ += allowance_.is_spent();
+    return !allowance_.is_spent();
   }
 
   // ---- what there is to say
@@ -93,6 +106,7 @@ class Writer {
     open('[');
     for (const Section& section : report_->sections())
       for (const RowAt row : section.rows) {
+        if (!has_room()) continue;
         comma();
         compares_ ? write_change(row) : write_value(row);
         flush();
@@ -104,6 +118,7 @@ class Writer {
     key("failed");
     open('[');
     for (const RowAt row : report_->failed().rows) {
+      if (!has_room()) continue;
       comma();
       write_change(row);
       flush();
@@ -245,6 +260,7 @@ class Writer {
     key("only_" + std::string(kSides[side]));
     open('[');
     for (const std::uint32_t group : report_->only(side).groups) {
+      if (!has_room()) continue;
       comma();
       open('{');
       write_group(report_->grouping().names[group]);
@@ -261,6 +277,7 @@ class Writer {
     open('[');
     for (const std::uint32_t metric : report_->weightiest(side, group)) {
       const PlannedMetric& planned = report_->metrics()[metric];
+      if (!has_room()) continue;
       comma();
       open('{');
       text_member("section", planned.section);
@@ -279,6 +296,7 @@ class Writer {
     open('[');
     for (std::size_t i = 0; i < renames_told(); ++i) {
       const CgroupRename& rename = report_->grouping().renames[i];
+      if (!has_room()) continue;
       comma();
       open('{');
       text_member("baseline", rename.baseline);
@@ -331,6 +349,7 @@ class Writer {
     if (!differences) return raw("null");
     open('[');
     for (const HostDifference& difference : *differences) {
+      if (!has_room()) continue;
       comma();
       open('{');
       text_member("key", difference.key);
@@ -363,6 +382,10 @@ class Writer {
       comma();
       append_json(out_, note);
     }
+    if (left_out_ > 0) {
+      comma();
+      append_json(out_, left_out_in_words(left_out_));
+    }
     close(']');
   }
 
@@ -372,9 +395,18 @@ class Writer {
   bool compares_;
   bool first_ = true;
   std::string out_;
+  Allowance allowance_;
+  std::size_t paid_ = 0;      // bytes of `out_` that are spent of it
+  std::size_t left_out_ = 0;  // rows that it had no room for
 };
 
 }  // namespace
+
+std::string left_out_in_words(std::size_t rows) {
+  return std::to_string(rows) + (rows == 1 ? " row is" : " rows are") +
+         " left out: told in full, files of this size would make too much output; --metrics, --sections, --where or --limit ask "
+         "for less";
+}
 
 std::string_view unit_told(std::string_view unit) { return unit == "centipercent" ? "percent" : unit; }
 

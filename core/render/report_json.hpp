@@ -28,10 +28,14 @@ inline constexpr int kReportSchema = 1;
 
 using Sink = std::function<void(std::string_view)>;
 
+// What a report says of rows that it left out because of its size.
+std::string left_out_in_words(std::size_t rows);
+
 // Shares are kept in hundredths of a percent and told to programs in percent.
 std::string_view unit_told(std::string_view unit);
 
-// `files` names the sides as the user did.
+// `files` names the sides as the user did. What would be out of proportion to the files' text (compare/allowance.hpp) is left out, and a
+// note says how many rows that is.
 void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink);
 
 }  // namespace ctprof

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "core/base/ladder.hpp"
+#include "core/compare/allowance.hpp"
 #include "core/compare/uptime.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
 #include "core/render/renames_text.hpp"
+#include "core/render/report_json.hpp"
 
 namespace ctprof {
 namespace {
@@ -36,9 +38,9 @@ std::string group_text(const Grouping& grouping, std::string_view name) {
   for (const std::string_view part : key_parts(name)) {
     const bool is_first = part.data() == name.data();
     if (!is_first) text += " > ";
-    text += part.empty() ? "(no name)" : printable(part);
+    text += part.empty() ? "(no name)" : told_name(part);
     if (const auto after = is_first ? renamed_to(grouping, name) : std::string_view{}; !after.empty())
-      text += " → " + printable(after);
+      text += " → " + told_name(after);
   }
   return text;
 }
@@ -50,10 +52,16 @@ struct Line {
   TextCell sorted_by;
 };
 
+// What a line takes, in memory and on paper: its texts, which are there twice, and the rest.
+std::size_t size_of(const Line& line) {
+  constexpr std::size_t kRest = 512;
+  return kRest + 2 * (line.group.size() + line.metric.size() + line.tags.size() + line.baseline.size() + line.value.size());
+}
+
 // Each in its brackets, as metric-list has them.
 std::string bracketed(const std::vector<std::string>& tags) {
   std::string text;
-  for (const std::string& tag : tags) text += "[" + printable(tag) + "]";
+  for (const std::string& tag : tags) text += "[" + told_name(tag) + "]";
   return text;
 }
 
@@ -71,6 +79,14 @@ class Lines {
       compares_ ? add_part_changes(row) : add_parts(row);
     else
       lines_.push_back(compares_ ? change_line(row) : value_line(row));
+  }
+
+  // Whether there is room for one more row, of lines as they are kept: the files' allowance pays for them.
+  bool has_room(Allowance& allowance) {
+    std::size_t size = 0;
+    for (; paid_ < lines_.size(); ++paid_) size += size_of(lines_[paid_]);
+    allowance.spend(size);
+    return !allowance.is_spent();
   }
 
   void append_to(std::string& out, const TextLayout& layout) {
@@ -98,7 +114,7 @@ class Lines {
 
   TextColumn text_column_here(ReportColumn column) const {
     TextColumn found = text_column(column);
-    if (column == ReportColumn::SortedBy) found.header = printable(*sort_metric_);
+    if (column == ReportColumn::SortedBy) found.header = told_name(*sort_metric_);
     // What was asked for stays; so does a difference that nothing else tells.
     const bool tells_sides = choice_.has(ReportColumn::Arrow) || choice_.has(ReportColumn::Baseline);
     if (choice_.exact || (column == ReportColumn::Delta && !tells_sides)) found.may_go = false;
@@ -136,7 +152,7 @@ class Lines {
     const PlannedMetric& metric = report_->metrics()[row.metric];
     Line line;
     line.group = group_text(report_->grouping(), report_->grouping().name(metric.entity, row.group));
-    line.metric = printable(metric.name);
+    line.metric = told_name(metric.name);
     const auto threads = [&](std::size_t side) { return std::to_string(report_->grouping().sides[side].threads(row.group)); };
     if (metric.entity != Entity::Host) line.threads = compares_ ? arrow(threads(0), threads(1)) : threads(0);
     line.tags = bracketed(metric.tags);
@@ -169,7 +185,9 @@ class Lines {
     return coverage(0).full() && coverage(1).full() ? "" : arrow(ratio_of(coverage(0)), ratio_of(coverage(1)));
   }
 
-  std::string text(std::size_t side, RowAt row) const { return printable(report_->rollup().text({side, row.group, row.metric})); }
+  std::string text(std::size_t side, RowAt row) const {
+    return told_name(report_->rollup().text({side, row.group, row.metric}), kMostValue);
+  }
 
   Line value_line(RowAt row) const {
     Line line = started(row);
@@ -183,7 +201,7 @@ class Lines {
     const bool in_words = !change.difference.known() || (change.difference.zero() && change.moved == Moved::Yes);
     line.baseline = text(0, row);
     line.value = text(1, row);
-    line.delta = in_words && !change.word.empty() ? printable(change.word)
+    line.delta = in_words && !change.word.empty() ? told_name(change.word)
                                                   : scaled(change.difference, report_->metrics()[row.metric].unit);
     line.pct = in_words ? "-" : percent(change.pct);
     line.tint = tint_of(change.difference, change.pct);
@@ -211,7 +229,7 @@ class Lines {
   }
 
   std::string part_name(RowAt row, std::string_view key) const {
-    return printable(report_->metrics()[row.metric].name) + "[" + printable(key) + "]";
+    return told_name(report_->metrics()[row.metric].name) + "[" + told_name(key) + "]";
   }
   std::string_view unit_of(RowAt row, std::string_view of_part) const {
     return of_part.empty() ? std::string_view(report_->metrics()[row.metric].unit) : of_part;
@@ -262,7 +280,20 @@ class Lines {
   const std::string* sort_metric_ = nullptr;  // the one that rows are sorted by first, if it is a metric
   std::vector<double> uptimes_;               // by group; empty: not asked for
   std::vector<Line> lines_;
+  std::size_t paid_ = 0;  // lines that are paid for
 };
+
+// Adds rows as far as there is room; returns how many there was none for.
+std::size_t add_rows(Lines& lines, std::span<const RowAt> rows, Allowance& allowance) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!lines.has_room(allowance)) return rows.size() - i;
+    lines.add(rows[i]);
+  }
+  lines.has_room(allowance);
+  return 0;
+}
+
+std::string said_left_out(std::size_t rows) { return rows == 0 ? "" : left_out_in_words(rows) + "\n"; }
 
 // "12 rows cut by --limit 20; 340 did not change"
 std::string closing(const Report& report, const Section& section) {
@@ -280,25 +311,28 @@ std::string closing(const Report& report, const Section& section) {
 }
 
 void append_section(std::string& out, const Report& report, const Section& section, const ColumnChoice& columns,
-                    const TextLayout& layout) {
+                    const TextLayout& layout, Allowance& allowance) {
   if (section.rows.empty() && section.still == 0 && section.missing == 0) return;
-  out += "\n" + tinted("## " + printable(section.name), Tint::Heading, layout.color) + "\n";
+  out += "\n" + tinted("## " + told_name(section.name), Tint::Heading, layout.color) + "\n";
   Lines lines(report, columns);
-  for (const RowAt row : section.rows) lines.add(row);
+  const std::size_t left_out = add_rows(lines, section.rows, allowance), size = out.size();
   if (!section.rows.empty()) lines.append_to(out, layout);
-  out += closing(report, section);
+  allowance.spend(out.size() - size);  // one long name makes every line of its table long
+  out += said_left_out(left_out) + closing(report, section);
 }
 
 // What --fail-on picked out, last, for whoever reads why the exit status is 1.
-void append_failed(std::string& out, const Report& report, const ColumnChoice& columns, const TextLayout& layout) {
+void append_failed(std::string& out, const Report& report, const ColumnChoice& columns, const TextLayout& layout,
+                   Allowance& allowance) {
   const Section& failed = report.failed();
   if (failed.rows.empty()) return;
   const std::string title = "## failed: " + counted(failed.rows.size() + failed.cut, "row") + " that --fail-on names";
   out += "\n" + tinted(title, Tint::Heading, layout.color) + "\n";
   Lines lines(report, columns);
-  for (const RowAt row : failed.rows) lines.add(row);
+  const std::size_t left_out = add_rows(lines, failed.rows, allowance), size = out.size();
   lines.append_to(out, layout);
-  out += closing(report, failed);
+  allowance.spend(out.size() - size);
+  out += said_left_out(left_out) + closing(report, failed);
 }
 
 bool is_told(const Report& report, CellAt at, bool adds_up) {
@@ -317,13 +351,14 @@ std::string weights(const Report& report, std::size_t side, std::uint32_t group)
     for (const std::uint32_t metric : metrics) {
       const CellAt at{side, group, metric};
       if (said == kMost || !is_told(report, at, adds_up)) continue;
-      text += (said++ ? ", " : "") + printable(report.metrics()[metric].name) + " " + printable(report.rollup().text(at));
+      text +=
+          (said++ ? ", " : "") + told_name(report.metrics()[metric].name) + " " + told_name(report.rollup().text(at), kMostValue);
     }
   }
   return text;
 }
 
-void append_one_sided(std::string& out, const Report& report, std::size_t side, const TextLayout& layout) {
+void append_one_sided(std::string& out, const Report& report, std::size_t side, const TextLayout& layout, Allowance& allowance) {
   const OneSided& only = report.only(side);
   if (only.groups.empty()) return;
   const std::string title =
@@ -331,27 +366,43 @@ void append_one_sided(std::string& out, const Report& report, std::size_t side, 
   out += "\n" + tinted(title, Tint::Heading, layout.color) + "\n";
   TextTable table(
       {{"group", Align::Left, 12, false}, {"threads", Align::Right, 0, false}, {"where it weighs most", Align::Left, 20, false}});
+  std::size_t left_out = 0;
   for (const std::uint32_t group : only.groups) {
-    table.add({{group_text(report.grouping(), report.grouping().names[group])},
-               {std::to_string(report.grouping().sides[side].threads(group))},
-               {weights(report, side, group)}});
+    if (allowance.is_spent() && ++left_out) continue;
+    Line line;
+    line.group = group_text(report.grouping(), report.grouping().names[group]);
+    line.value = weights(report, side, group);
+    allowance.spend(size_of(line));
+    table.add({{line.group}, {std::to_string(report.grouping().sides[side].threads(group))}, {line.value}});
   }
   table.append_to(out, layout);
+  out += said_left_out(left_out);
   if (only.cut) out += counted(only.cut, "more group") + " beyond --limit " + std::to_string(report.spec().limit) + "\n";
 }
+
+bool has_long_names(const Report& report) {
+  const auto is_long = [](std::string_view name) { return name.size() > kMostName; };
+  const auto& names = report.grouping().names;
+  const auto& metrics = report.metrics();
+  return std::any_of(names.begin(), names.end(), is_long) ||
+         std::any_of(metrics.begin(), metrics.end(), [&](const PlannedMetric& metric) { return is_long(metric.name); });
+}
+constexpr const char* kLongNames = "names of more than 1024 bytes lack their middle; --format json has them whole\n";
 
 }  // namespace
 
 std::string report_text(const Report& report, std::span<const std::string> files, const ColumnChoice& columns,
                         const TextLayout& layout) {
   std::string out = heading(report, files, layout);
-  for (const Section& section : report.sections()) append_section(out, report, section, columns, layout);
+  Allowance allowance(report.sides());
+  for (const Section& section : report.sections()) append_section(out, report, section, columns, layout, allowance);
   if (report.sides().size() == 2)
-    for (std::size_t side = 0; side < 2; ++side) append_one_sided(out, report, side, layout);
+    for (std::size_t side = 0; side < 2; ++side) append_one_sided(out, report, side, layout, allowance);
   out += renames_text(report, layout);
   const std::string left = leftovers(report, layout.width);
   if (!left.empty()) out += "\n" + left;
-  append_failed(out, report, columns, layout);
+  append_failed(out, report, columns, layout, allowance);
+  if (has_long_names(report)) out += kLongNames;
   return out;
 }
 

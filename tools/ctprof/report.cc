@@ -90,7 +90,8 @@ Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
 }
 
 // What CSV has no place for.
-void note_leftovers(const Report& report, const Options& options) {
+void note_leftovers(const Report& report, std::size_t left_out, const Options& options) {
+  if (left_out > 0) note(options, left_out_in_words(left_out));
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
   for (const Snapshot* side : report.sides())
     for (const Takeover& takeover : side->meta.takeovers) note(options, takeover_in_words(takeover));
@@ -114,7 +115,7 @@ int print_report(const Report& report, std::span<const std::string> files, const
   if (options.format == Format::Json)
     write_report_json(report, files, sink);
   else
-    write_report_csv(report, sink), note_leftovers(report, options);
+    note_leftovers(report, write_report_csv(report, sink), options);
   return status;
 }
 

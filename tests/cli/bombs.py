@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+"""Writes a small file that asks for much: bombs.py KIND FILE. The kinds are the functions below that take a side or nothing."""
+
+import json
+import subprocess
+import sys
+
+WIDE = 4080  # metrics, close to the most that a file may have
+ROWS = 1_000_000
+
+
+def metric(name, **more):
+    made = {"name": name, "entity": "thread", "storage": "u64", "newtype": "MonotonicCount", "rule": "SumCount", "unit": "count"}
+    return made | {"family": "cumulative", "section": "primary", "file_path": "threads[]." + name} | more
+
+
+def identity():
+    key = {"rule": "Key", "family": "identity"}
+    numbers = [metric(name, newtype="IdU32", unit="none", **key) for name in ("tid", "tgid")]
+    texts = [metric(name, storage="string", newtype="IdText", unit="text", **key) for name in ("comm", "pcomm", "cgroup")]
+    return numbers + texts
+
+
+def letters(number):
+    """A name without a digit, so that it has a pattern of its own."""
+    return "".join(chr(ord("g") + int(digit)) for digit in str(number))
+
+
+def threads(count, **more):
+    return ",".join(json.dumps({"tid": i, "tgid": 1, "pcomm": letters(i)} | more) for i in range(1, count + 1))
+
+
+def document(rows, sections="", metrics=(), derived=(), placeholders=()):
+    registry = {"metrics": identity() + list(metrics), "derived": list(derived), "placeholders": list(placeholders)}
+    return '{"registry":' + json.dumps(registry) + sections + ',"threads":[' + rows + "]}"
+
+
+def gaps(names, runs):
+    return ',"gaps":{"thread":[{"columns":[' + ",".join(names) + '],"runs":[' + runs + "]}]}"
+
+
+def same_rows():
+    return '{"tid":1,"tgid":1}' + ',{"tid":1,"tgid":1}' * (ROWS - 1)
+
+
+def empty_runs():
+    return document(threads(300), gaps(['"a"'] * 5000, "0,300" + ",1,0" * 5_000_000), [metric("a")])
+
+
+def names_again():
+    return document(same_rows(), gaps(['"a"'] * 400_000, f"1,{ROWS}"), [metric("a")])
+
+
+def raw_again():
+    return document(same_rows(), ',"raw":{"thread":{"comm":[{"hex":"ff","rows":[' + ",".join([f"0,{ROWS}"] * 100_000) + "]}]}}")
+
+
+def spellings():
+    return document(threads(10), metrics=[metric("a", file_aliases=",".join(f"z{i}" for i in range(100_000)))])
+
+
+def placeholders():
+    return document(threads(10), placeholders=[f"threads[].p{i}" for i in range(40_000)])
+
+
+def derived():
+    inputs = "+".join(f"a{i}" for i in range(800))[:4000].rpartition("+")[0]
+    made = {"entity": "thread", "expression": inputs, "unit": "count", "family": "cumulative", "section": "primary"}
+    return document(threads(700, a=1), metrics=[metric(f"b{i}") for i in range(4000)],
+                    derived=[made | {"name": f"d{i}"} for i in range(4000)])
+
+
+def costly():
+    expression = "+".join(["a"] * 2000)
+    made = {"entity": "thread", "expression": expression, "unit": "count", "family": "cumulative", "section": "primary"}
+    return document(threads(7000, a=1), metrics=[metric("a")], derived=[made | {"name": f"d{i}"} for i in range(1000)])
+
+
+def long_name():
+    names = [f"m{i}" for i in range(WIDE)]
+    row = json.dumps({"tid": 1, "tgid": 1, "pcomm": "x" * 1_000_000} | dict.fromkeys(names, 1))
+    return document(row, metrics=[metric(name) for name in names])
+
+
+def host(side):
+    leaves = ",".join(f'"{i}":{side}' for i in range(3000))
+    key = '{"' + "k" * 60_000 + '":'
+    return '{"host":' + key * 28 + "{" + leaves + "}" + "}" * 28 + ',"threads":[{"tid":1,"tgid":1,"pcomm":"x"}]}'
+
+
+def alike(side):
+    """Cgroups that are nearly the same on both sides, and many."""
+
+    def row(i):
+        comm = letters(i % 10) if i % 10 < 9 else f"u{side}{letters(i)}"
+        return f'{{"tid":{i + 1},"tgid":1,"cgroup":"/{side}{letters(i // 20)}","comm":"q{comm}{letters(i // 20) if i % 20 else side}","pcomm":"x"}}'
+
+    return '{"threads":[' + ",".join(row(i) for i in range(200_000)) + "]}"
+
+
+def main():
+    kind, *side, path = sys.argv[1:]
+    with open(path, "wb") as file:
+        subprocess.run(["zstd", "-q"], input=globals()[kind](*side).encode(), stdout=file, check=True)
+
+
+main()
