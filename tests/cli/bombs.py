@@ -104,4 +104,5 @@ def main():
         subprocess.run(["zstd", "-q"], input=globals()[kind](*side).encode(), stdout=file, check=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
