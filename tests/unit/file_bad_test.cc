@@ -153,7 +153,9 @@ BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
 BOOST_AUTO_TEST_CASE(what_is_written_can_be_read) {
   const Directory directory;
   const std::string path = directory.path + "/x.zst", head = R"({"threads":[{"tid":1,"tgid":1}],"x":0)";
-  auto file = OutFile::create(path);
+  const auto place = Destination::at(path);
+  BOOST_REQUIRE(place.has_value());
+  auto file = OutFile::create(*place);
   BOOST_REQUIRE(file.has_value());
   ZstdSink sink(*file, 3);
   BOOST_REQUIRE(sink.write(head).has_value());
