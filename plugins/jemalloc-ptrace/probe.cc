@@ -1,5 +1,6 @@
 #include "plugins/jemalloc-ptrace/probe.hpp"
 
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/shared/capabilities.hpp"
+#include "plugins/shared/namespaces.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -28,6 +30,20 @@ std::string yama_scope(const sdk::Host& host) {
   return std::string(scope ? sdk::trimmed(scope.value) : std::string_view{});
 }
 
+// A process with rights from its file is still its user's to stop, or to freeze with its cgroup. What it traces at that moment stays stopped
+// for as long as the user likes, even where the user may not touch it.
+bool refuse_borrowed_rights(const sdk::Host& host, const sdk::Probe& probe) {
+  if (::getauxval(AT_SECURE) == 0) return false;
+  constexpr std::string_view kReason =
+      "ctprof has rights from its file (AT_SECURE), so that whoever started it could stop it while it holds a thread: it does "
+      "not use "
+      "ptrace(2); task-iter reads heaps without it, or run ctprof as root";
+  const bool nothing_helps = has_capabilities({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}) || !is_in(host, FirstNamespace::Pid);
+  probe.refuse_all(Gap::Denied, kReason,
+                   nothing_helps ? sdk::Remedy{} : sdk::by_capabilities("cap_bpf,cap_perfmon,cap_sys_ptrace"));
+  return true;
+}
+
 const char* closed_by(const std::string& scope) {
   if (scope == "1") return "kernel.yama.ptrace_scope is 1: all processes but ctprof's own children are closed to it";
   if (scope == "2") return "kernel.yama.ptrace_scope is 2: all processes are closed to ctprof";
@@ -41,6 +57,7 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.own_tids())
     return probe.refuse_all(Gap::Unsupported,
                             "the tree is another PID namespace's: its thread ids mean nothing to ptrace(2) here");
+  if (refuse_borrowed_rights(host, probe)) return;
   probe_rights(host, probe);
   if (const int error = tracing_error(); error != 0)
     probe.refuse_all(Gap::Denied, std::string("ptrace(2) is closed to this process (") + std::strerror(error) +

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""Whoever stops a ctprof that has capabilities from its file stops nobody else with it.
+
+A user may send SIGSTOP to such a process, or freeze its cgroup, though it can trace what the user may not. CTPROF_ROUNDS says how often each is
+tried, at a random moment of a capture."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
+import harness
+from harness import Helper
+from product_copy import product_copy
+
+ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "60"))
+THREADS = 60
+CGROUPS = next((path for path in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified") if os.path.exists(f"{path}/cgroup.controllers")), "")
+MOMENT = 0.002
+
+
+def states(pid):
+    found = set()
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stat", "rb") as file:
+            found.add(file.read().rpartition(b")")[2].split()[0].decode())
+    return found
+
+
+@unittest.skipUnless("HEAP_LINKED" in os.environ, "no HEAP_LINKED: the development files of jemalloc are missing")
+@unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
+class Stopped(unittest.TestCase):
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+        self.program = product_copy(harness.CTPROF, self.scratch.name)
+        subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", self.program], check=True)
+
+    def command(self, pid):
+        path = os.path.join(self.scratch.name, "x.ctprof.zst")
+        return [*harness.USER, self.program, "-q", "--plugins=jemalloc-ptrace", "capture", "--no-sync", "-p", str(pid), "-o", path]
+
+    def held(self, stop, resume, start=lambda: None):
+        """How many rounds found a thread of the target stopped while ctprof was."""
+        numbers, found = random.Random(2), 0
+        with Helper("HEAP_LINKED", str(THREADS)) as heap:
+            begin = time.monotonic()
+            subprocess.run(self.command(heap.pid), check=True)
+            whole = time.monotonic() - begin
+            for _ in range(ROUNDS):
+                ctprof = subprocess.Popen(self.command(heap.pid), preexec_fn=start)
+                time.sleep(numbers.uniform(0, whole))
+                stop(ctprof.pid)
+                time.sleep(MOMENT)
+                found += bool(states(heap.pid) & {"t", "T"})
+                resume(ctprof.pid)
+                self.assertEqual(ctprof.wait(harness.TIMEOUT), 0)
+        return found
+
+    def test_by_a_signal(self):
+        self.assertEqual(self.held(lambda pid: os.kill(pid, signal.SIGSTOP), lambda pid: os.kill(pid, signal.SIGCONT)), 0)
+
+    @unittest.skipUnless(CGROUPS and os.path.exists(f"{CGROUPS}/cgroup.procs"), "no cgroup2")
+    def test_by_a_frozen_cgroup(self):
+        group = f"{CGROUPS}/ctprof-stopped-{os.getpid()}"
+        os.mkdir(group)
+        self.addCleanup(os.rmdir, group)
+
+        def write(name, text):
+            with open(f"{group}/{name}", "w", encoding="ascii") as file:
+                file.write(text)
+
+        def thaw(_):
+            write("cgroup.freeze", "0")
+
+        self.addCleanup(thaw, None)
+        self.assertEqual(self.held(lambda _: write("cgroup.freeze", "1"), thaw, start=lambda: write("cgroup.procs", "0")), 0)
+
+    def test_doctor_says_so(self):
+        done = subprocess.run([*harness.USER, self.program, "doctor", "--format", "json"], capture_output=True, check=False, text=True)
+        [plugin] = [plugin for plugin in json.loads(done.stdout)["plugins"] if plugin["name"] == "jemalloc-ptrace"]
+        told = {(finding["state"], finding["remedy"]["what"]) for finding in plugin["findings"] if "AT_SECURE" in finding["reason"]}
+        self.assertEqual(told, {("Denied", "cap_bpf,cap_perfmon,cap_sys_ptrace")})
+
+
+if __name__ == "__main__":
+    harness.main()
