@@ -29,6 +29,8 @@ Gap gap_of(const Found& found) {
     case Attach::ArchMismatch:
     case Attach::DwarfParseFailure:
     case Attach::DynamicTls: return Gap::Unsupported;
+    case Attach::TooCostly: return found.error == EFBIG ? Gap::Unsupported : Gap::Busy;
+    case Attach::NotAnswering: return Gap::Busy;
     case Attach::Unreadable: break;
   }
   return why_unreadable(found.error);

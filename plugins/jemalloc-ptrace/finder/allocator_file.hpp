@@ -29,10 +29,11 @@ struct Layout {
 };
 
 struct FileVerdict {
-  Attach attach = Attach::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls
+  Attach attach = Attach::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
   Layout layout{};                      // of Found
   std::uint64_t load_address = 0;       // of the file's first loaded segment, in the file's own count
   std::uint64_t load_offset = 0;        // of that segment in the file
+  int error = 0;                        // of TooCostly
 };
 
 // What debug information tells, wherever it lies.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMaxNotes = 64 << 10;
 constexpr std::uint64_t kMaxLink = 4096;
-constexpr std::uint64_t kMaxChecked = 1ULL << 30;
+constexpr std::uint64_t kMaxChecked = 256ULL << 20;
 constexpr std::size_t kPiece = 1 << 20;
 
 constexpr const char* kDebugDirectory = "/usr/lib/debug";
@@ -114,10 +115,11 @@ std::optional<DebugFacts> facts_in(const ElfFile& file) {
   return fields ? std::optional(DebugFacts{*fields, static_symbols(file).tsd_offset}) : std::nullopt;
 }
 
-std::optional<DebugFacts> ask(int root, const Candidate& candidate, const DebugHints& hints) {
+std::optional<DebugFacts> ask(int root, const Candidate& candidate, const DebugHints& hints,
+                              const std::shared_ptr<FileBudget>& budget) {
   const OpenedFile opened = open_under(root, candidate.path.c_str());
   if (!opened.fd) return std::nullopt;
-  const ElfFile file(opened.fd.get());
+  const ElfFile file(opened.fd.get(), budget);
   if (file.kind() != ElfKind::Elf64 || !belongs(file, hints, candidate.proof, file.size())) return std::nullopt;
   return facts_in(file);
 }
@@ -137,7 +139,7 @@ std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& pa
   const DebugHints hints = debug_hints(file);
   for (const Candidate& candidate : candidates(path, hints))
     for (const int root : roots)
-      if (auto facts = ask(root, candidate, hints)) return facts;
+      if (auto facts = ask(root, candidate, hints, file.budget())) return facts;
   return std::nullopt;
 }
 

@@ -9,7 +9,7 @@ namespace {
 // jemalloc has some seventy units; packages of big programs are searched only so far.
 constexpr std::uint32_t kMaxUnits = 4096;
 constexpr std::uint32_t kMaxColumns = 16;
-constexpr std::uint64_t kMaxSection = 256ULL << 20;
+constexpr std::uint64_t kMaxSection = 64ULL << 20;
 
 constexpr const char* kIndex = ".debug_cu_index";
 constexpr const char* kTexts = ".debug_str.dwo";

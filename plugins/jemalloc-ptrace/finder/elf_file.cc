@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace ctprof::jemalloc {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr std::uint64_t kMaxSegments = 128;
 constexpr std::uint64_t kMaxSections = 65536;
 constexpr std::uint64_t kMaxSectionNames = 1 << 20;
+constexpr std::size_t kLongestName = 64;
 constexpr std::uint64_t kMaxDynamic = 1024;
 
 const Elf64_Phdr* segment_of(const std::vector<Elf64_Phdr>& segments, std::uint32_t type) {
@@ -22,7 +24,7 @@ const Elf64_Phdr* segment_of(const std::vector<Elf64_Phdr>& segments, std::uint3
 
 }  // namespace
 
-ElfFile::ElfFile(int fd) : fd_(fd) {
+ElfFile::ElfFile(int fd, std::shared_ptr<FileBudget> budget) : fd_(fd), budget_(std::move(budget)) {
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
   read_header();
@@ -64,10 +66,12 @@ std::vector<NamedSection> ElfFile::named_sections() const {
   const auto headers = sections();
   if (header_.e_shstrndx >= headers.size()) return {};
   const auto names = table<char>(headers[header_.e_shstrndx].sh_offset, headers[header_.e_shstrndx].sh_size, kMaxSectionNames);
+  if (!budget_->charge(headers.size() * sizeof(NamedSection))) return {};
   std::vector<NamedSection> named;
   for (const Elf64_Shdr& header : headers) {
-    const auto from = names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(header.sh_name, names.size()));
-    named.push_back({std::string(from, std::find(from, names.end(), '\0')), header});
+    const std::size_t at = std::min<std::size_t>(header.sh_name, names.size());
+    named.push_back(
+        {std::string(names.data() + at, ::strnlen(names.data() + at, std::min(names.size() - at, kLongestName))), header});
   }
   return named;
 }
@@ -80,7 +84,10 @@ std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {
 }
 
 bool ElfFile::read(std::uint64_t offset, void* to, std::size_t size) const {
-  if (offset > size_ || size > size_ - offset) return false;
+  return offset <= size_ && size <= size_ - offset && budget_->charge(size) && read_charged(offset, to, size);
+}
+
+bool ElfFile::read_charged(std::uint64_t offset, void* to, std::size_t size) const {
   auto* at = static_cast<char*>(to);
   while (size > 0) {
     const ssize_t got = ::pread(fd_, at, size, static_cast<off_t>(offset));

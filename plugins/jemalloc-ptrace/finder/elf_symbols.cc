@@ -10,7 +10,9 @@ namespace ctprof::jemalloc {
 namespace {
 
 constexpr std::uint64_t kMaxSymbols = 8'000'000;
-constexpr std::uint64_t kMaxNames = 512ULL << 20;
+constexpr std::uint64_t kMaxNames = 256ULL << 20;
+// Of a symbol; a longer one means nothing to us.
+constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kMaxPairs = 64;
 
 // Symbols are looked at in pieces: memory for all at once would come from the kernel anew for each file.
@@ -23,7 +25,9 @@ struct Table {
   std::string_view name(const Elf64_Sym& symbol) const {
     if (symbol.st_name >= names.size()) return {};
     const char* from = names.data() + symbol.st_name;
-    return {from, ::strnlen(from, names.size() - symbol.st_name)};
+    const std::size_t most = std::min(names.size() - symbol.st_name, kLongestName);
+    const std::size_t size = ::strnlen(from, most);
+    return size < most ? std::string_view(from, size) : std::string_view{};
   }
 };
 

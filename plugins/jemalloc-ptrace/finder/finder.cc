@@ -57,13 +57,16 @@ class Verdicts {
 };
 
 // What debug information says is asked for under the root of the process that had the file first, then under ours.
-FileVerdict judge_file(int fd, int proc, std::uint64_t tgid, const std::string& path) {
-  const ElfFile file(fd);
+FileVerdict judge_file(int fd, int proc, std::uint64_t tgid, const std::string& path, CaptureBudget& capture) {
+  const ElfFile file(fd, std::make_shared<FileBudget>(capture.next()));
   FileVerdict verdict = judge(file, [&](const ElfFile& suspect) {
     const sdk::Fd theirs = root_of(proc, tgid);
     const sdk::Fd ours(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     return debug_facts(suspect, path, {theirs.get(), ours.get()});
   });
+  capture.spend(*file.budget());
+  if (file.budget()->spent() && verdict.attach != Attach::Found)
+    return {.attach = Attach::TooCostly, .error = file.budget()->is_full() ? EFBIG : EBUSY};
   const bool foreign = file.kind() == ElfKind::Elf64 && file.machine() != kMachine;
   if (foreign && verdict.attach != Attach::NotJemalloc) verdict = {.attach = Attach::ArchMismatch};
   return verdict;
@@ -124,6 +127,7 @@ Found read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
 struct Finder::Impl {
   sdk::Host host;
   Verdicts verdicts;
+  CaptureBudget budget;
 
   Found find(std::uint64_t tgid);
   std::shared_ptr<Entry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
@@ -141,7 +145,7 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
   }
   std::call_once(entry->once, [&] {
     if (!opened.fd) opened = open_mapped(host.proc(), tgid, file);
-    if (opened.fd) entry->verdict = judge_file(opened.fd.get(), host.proc(), tgid, file.path);
+    if (opened.fd) entry->verdict = judge_file(opened.fd.get(), host.proc(), tgid, file.path, budget);
   });
   return entry;
 }
@@ -162,12 +166,12 @@ Found Finder::Impl::find(std::uint64_t tgid) {
       continue;
     }
     if (entry->verdict.attach == Attach::Found) return in_process(tgid, file, entry->verdict);
-    if (entry->verdict.attach != Attach::NotJemalloc) result = without(entry->verdict.attach);
+    if (entry->verdict.attach != Attach::NotJemalloc) result = without(entry->verdict.attach, entry->verdict.error);
   }
   return result;
 }
 
-Finder::Finder(const sdk::Host& host) : impl_(new Impl{host, {}}) {}
+Finder::Finder(const sdk::Host& host) : impl_(new Impl{host, {}, {}}) {}
 Finder::~Finder() = default;
 
 Found Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }
@@ -183,6 +187,8 @@ const char* tag(Attach attach) {
     case Attach::DwarfParseFailure: return "dwarf-parse-failure";
     case Attach::DynamicTls: return "dynamic-tls";
     case Attach::Unreadable: return "unreadable";
+    case Attach::TooCostly: return "too-costly";
+    case Attach::NotAnswering: return "not-answering";
   }
   return "unknown";
 }

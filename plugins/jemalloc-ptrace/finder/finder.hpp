@@ -36,6 +36,8 @@ enum class Attach : std::uint8_t {
   DwarfParseFailure,  // it is jemalloc, and no source told where the counters are
   DynamicTls,         // jemalloc is reached by module number, as what dlopen loads: each thread's counters may be anywhere
   Unreadable,         // a file or the memory of the process could not be read
+  TooCostly,          // a file costs more to read than it may: EFBIG; or all of them more than a capture may: EBUSY
+  NotAnswering,       // a file, or the memory of the process, did not come within the time for it
 };
 
 struct Found {

@@ -16,6 +16,9 @@
 namespace ctprof::jemalloc {
 namespace {
 
+// A process has some hundred; a hostile one as many as it may have mappings.
+constexpr std::size_t kMostFiles = 4096;
+
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kNewline = "\\012";
 
@@ -76,7 +79,7 @@ std::string range_of(const Mapping& mapping) {
 
 void CodeFiles::add(const Mapping& mapping, bool code, std::string_view path) {
   if (mapping.file != lowest_.file) lowest_ = mapping;
-  if (!code) return;
+  if (!code || files_.size() >= kMostFiles) return;
   if (std::any_of(files_.begin(), files_.end(), [&](const MappedFile& known) { return known.file == mapping.file; })) return;
   const bool deleted = path.ends_with(kDeleted);
   if (deleted) path.remove_suffix(kDeleted.size());

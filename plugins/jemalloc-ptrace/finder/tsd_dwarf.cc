@@ -18,8 +18,8 @@ constexpr const char* kStruct = "tsd_s";
 constexpr const char* kAllocated = "cant_access_tsd_items_directly_use_a_getter_or_setter_thread_allocated";
 constexpr const char* kDeallocated = "cant_access_tsd_items_directly_use_a_getter_or_setter_thread_deallocated";
 
-constexpr std::uint64_t kMaxDebugBytes = 2ULL << 30;
-constexpr auto kPatience = std::chrono::seconds(3);
+constexpr std::uint64_t kMaxDebugBytes = 256ULL << 20;
+constexpr auto kPatience = std::chrono::seconds(1);
 
 struct CloseElf {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -96,6 +96,7 @@ std::optional<TsdFields> in_packed_units(const ElfFile& file) {
   Clock clock;
   for (std::uint32_t unit = 0; unit < units.size() && !clock.over(); ++unit) {
     std::string image = units.image(unit);
+    if (!file.budget()->charge(image.size())) break;
     const ElfHandle elf(image.empty() ? nullptr : elf_memory(image.data(), image.size()));
     if (const auto fields = elf ? tsd_fields_of(elf.get()) : std::nullopt) return fields;
   }
@@ -118,7 +119,8 @@ std::optional<TsdFields> tsd_fields_of(Elf* elf) {
 
 std::optional<TsdFields> tsd_fields_in(const ElfFile& file) {
   const DebugSections sections = debug_sections(file);
-  if (!sections.info || sections.bytes > kMaxDebugBytes || elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
+  if (!sections.info || elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
+  if (sections.bytes > kMaxDebugBytes || !file.budget()->charge(sections.bytes)) return std::nullopt;
   if (sections.packed) return in_packed_units(file);
   const ElfHandle elf(elf_begin(file.fd(), ELF_C_READ, nullptr));
   return elf ? tsd_fields_of(elf.get()) : std::nullopt;

@@ -57,7 +57,7 @@ class Registers {
   void forget(unsigned number) { set(number, {}); }
 
   void added_to(const Place& place) {
-    if (std::find(added_.begin(), added_.end(), place) == added_.end()) added_.push_back(place);
+    if (added_.size() < kMostPlaces && std::find(added_.begin(), added_.end(), place) == added_.end()) added_.push_back(place);
   }
   void stored(unsigned number, const Place& place) {
     const Value& value = (*this)[number];
@@ -66,6 +66,9 @@ class Registers {
   std::vector<Place> take() { return std::move(added_); }
 
  private:
+  // Neither function has more than a dozen.
+  static constexpr std::size_t kMostPlaces = 64;
+
   std::array<Value, 32> values_{};
   std::vector<Place> added_;
 };
