@@ -1,0 +1,157 @@
+#include "plugins/shared/helper_process.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+#include "plugins/shared/helper_confinement.hpp"
+
+namespace ctprof {
+namespace {
+
+// Of the shared memory: the count of steps has a line of its own.
+constexpr std::size_t kHead = 64;
+// Patience is counted in slices, so that it is not over at once when we were stopped ourselves.
+constexpr int kSliceMs = 250;
+constexpr int kSlices = kHelperPatience * 1000 / kSliceMs;
+// For one request, whatever steps are taken.
+constexpr int kMostSlices = 120 * 1000 / kSliceMs;
+constexpr int kReapMs = 5;
+
+std::atomic<std::uint32_t>* steps_in(void* shared) { return static_cast<std::atomic<std::uint32_t>*>(shared); }
+
+bool send_byte(int socket) {
+  const char byte = 0;
+  return ::send(socket, &byte, 1, MSG_NOSIGNAL) == 1;
+}
+
+bool receive_byte(int socket) {
+  char byte;
+  ssize_t got;
+  do got = ::recv(socket, &byte, 1, 0);
+  while (got < 0 && errno == EINTR);
+  return got == 1;
+}
+
+}  // namespace
+
+HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin)
+    : shared_size_(kHead + area_size), busy_is_alive_(limits.busy_is_alive) {
+  shared_ = ::mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (shared_ == MAP_FAILED) {
+    shared_ = nullptr;
+    error_ = errno;
+    return;
+  }
+  new (shared_) std::atomic<std::uint32_t>(0);
+  keeper_ = std::thread([this, proc, limits, begin = std::move(begin)] { keep(proc, limits, begin); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return started_; });
+}
+
+void HelperProcess::keep(int proc, const HelperLimits& limits, const Begin& begin) {
+  fork_helper(proc, limits, begin);
+  std::unique_lock lock(mutex_);
+  started_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return over_; });
+}
+
+void HelperProcess::fork_helper(int proc, const HelperLimits& limits, const Begin& begin) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    error_ = errno;
+    return;
+  }
+  // No signal is to run a handler of ours in the helper.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) be_helper(ends[1], proc, limits, begin, parent);
+  if (pid_ < 0) error_ = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::close(ends[1]);
+  socket_ = ends[0];
+}
+
+void HelperProcess::be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  forget_signals();
+  const HelperFds fds = close_all_but(socket, proc);
+  give_up_rights(limits.cpu_seconds, limits.more_memory);
+  if (::getppid() != parent || fds.socket < 0) ::_exit(1);
+  try {
+    const Serve serve = begin({fds.proc, area(), steps_in(shared_)});
+    while (receive_byte(fds.socket)) {
+      serve();
+      if (!send_byte(fds.socket)) break;
+    }
+  } catch (...) {
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+void* HelperProcess::area() const { return static_cast<char*>(shared_) + kHead; }
+
+std::int64_t HelperProcess::processor_time() const {
+  clockid_t clock;
+  timespec time{};
+  if (!busy_is_alive_ || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+HelperProcess::Reply HelperProcess::ask() {
+  if (!send_byte(socket_)) return Reply::Gone;
+  pollfd wanted{socket_, POLLIN, 0};
+  std::uint32_t steps = steps_in(shared_)->load();
+  std::int64_t busy = processor_time();
+  for (int idle = 0, all = 0; idle < kSlices && all < kMostSlices; ++idle, ++all) {
+    const int ready = ::poll(&wanted, 1, kSliceMs);
+    if (ready > 0) return receive_byte(socket_) ? Reply::Answered : Reply::Gone;
+    if (ready < 0 && errno != EINTR) return Reply::Gone;
+    const std::uint32_t steps_now = steps_in(shared_)->load();
+    const std::int64_t busy_now = processor_time();
+    if (steps_now != steps || busy_now != busy) idle = -1;
+    steps = steps_now;
+    busy = busy_now;
+  }
+  return Reply::Late;
+}
+
+// One that idles dies at once; one that hangs is left to the kernel.
+void HelperProcess::reap() const {
+  ::kill(pid_, SIGKILL);
+  const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  pollfd ended{process, POLLIN, 0};
+  if (process >= 0) ::poll(&ended, 1, kReapMs);
+  if (process >= 0) ::close(process);
+  ::waitpid(pid_, nullptr, WNOHANG);
+}
+
+HelperProcess::~HelperProcess() {
+  if (pid_ > 0) reap();
+  if (socket_ >= 0) ::close(socket_);
+  if (keeper_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    keeper_.join();
+  }
+  if (shared_) ::munmap(shared_, shared_size_);
+}
+
+}  // namespace ctprof

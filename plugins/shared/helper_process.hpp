@@ -1,0 +1,87 @@
+// A process of ours for what may hang: reading files and memory of others, behind which a server may have stopped to answer.
+//
+// A thread that hangs in the kernel holds up the end of its process, and a descriptor that it holds keeps whoever reads our output waiting;
+// so it is a process, forked without exec (capabilities of a file would not survive one). It has no descriptor of ours but a socket, the
+// signal handling of a fresh process, a session of its own, few capabilities and limits, and it ends with us. Requests and answers are in
+// memory that both share; what the helper leaves there is checked like what a stranger says, for a hostile file may have taken it over.
+//
+// One that does not answer is killed and left: it may not even die. It is nobody's to wait for.
+//
+// What is here:   making it, asking it, getting rid of it.
+// What is not:    what is asked (whoever uses it), and what becomes of what was not answered.
+
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace ctprof {
+
+// As the helper sees itself.
+struct HelperView {
+  int proc;                           // the open directory /proc
+  void* area;                         // shared with who asks; zeroes at first
+  std::atomic<std::uint32_t>* steps;  // to be raised with each thing done: whoever is busy is waited for
+};
+
+struct HelperLimits {
+  unsigned cpu_seconds;       // of its whole life
+  std::uint64_t more_memory;  // beyond what we have when it is made
+  bool busy_is_alive;         // whether using a processor counts as a step
+};
+
+// Used by one thread at a time.
+class HelperProcess {
+ public:
+  using Serve = std::function<void()>;
+  // Runs in the helper, once; what it returns answers one request at a time.
+  using Begin = std::function<Serve(const HelperView&)>;
+
+  // `proc` is the open directory /proc. Where no helper can be made, error() tells why.
+  HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin);
+  // Kills it, and waits for its end no longer than a few milliseconds.
+  ~HelperProcess();
+  HelperProcess(const HelperProcess&) = delete;
+  HelperProcess& operator=(const HelperProcess&) = delete;
+
+  // 0, or an errno.
+  int error() const { return error_; }
+  void* area() const;
+
+  enum class Reply { Answered, Late, Gone };
+  // Has it serve what stands in the area. Late: it took no step for kPatience. After another reply than Answered it is of no use any more.
+  // REQUIRES: error() is 0.
+  Reply ask();
+
+ private:
+  void keep(int proc, const HelperLimits& limits, const Begin& begin);
+  void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
+  [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin, pid_t parent);
+  std::int64_t processor_time() const;
+  void reap() const;
+
+  void* shared_ = nullptr;
+  std::size_t shared_size_ = 0;
+  bool busy_is_alive_ = false;
+  int error_ = 0;
+  int socket_ = -1;
+  pid_t pid_ = -1;
+  // The helper is killed by the kernel when the thread ends that forked it, which must live as long as this does.
+  std::thread keeper_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false;
+  bool over_ = false;
+};
+
+// How long a helper may take no step, in seconds.
+inline constexpr int kHelperPatience = 2;
+
+}  // namespace ctprof
