@@ -79,7 +79,9 @@ bool collect_if_dead(const Tracee& tracee, int flags) {
 // Takes threads through the steps, on the tracer's thread.
 class Tracer {
  public:
-  Tracer(int proc, std::span<Tracee> tracees) : proc_(proc), tracees_(tracees) { in_flight_.reserve(tracees.size()); }
+  Tracer(int proc, std::span<Tracee> tracees, Interruptible& seizing) : proc_(proc), tracees_(tracees), seizing_(seizing) {
+    in_flight_.reserve(tracees.size());
+  }
 
   std::uint64_t run() {
     for (Tracee& tracee : tracees_) {
@@ -100,8 +102,10 @@ class Tracer {
   };
 
   void start(Tracee& tracee) {
-    if (::ptrace(PTRACE_SEIZE, tracee.tid, nullptr, nullptr) != 0) {
-      tracee.outcome = {Step::Seize, errno};
+    const int error = tracee.tgid == in_execve_ ? EINTR : seizing_.seize(tracee.tid);
+    if (error == EINTR) in_execve_ = tracee.tgid, holds_some_ = true;
+    if (error != 0) {
+      tracee.outcome = {Step::Seize, error == EINTR ? ETIMEDOUT : error};
       return;
     }
     const std::uint64_t since = now_ns();
@@ -186,6 +190,8 @@ class Tracer {
   int proc_;
   std::span<Tracee> tracees_;
   std::vector<Flight> in_flight_;
+  Interruptible& seizing_;
+  pid_t in_execve_ = 0;  // a process whose execve does not end
   sdk::TextFile file_;
   std::uint64_t longest_stop_ns_ = 0;
   bool holds_some_ = false;
@@ -200,6 +206,7 @@ void prepare_thread() {
   ::sigfillset(&others);
   ::sigdelset(&others, SIGCHLD);
   ::pthread_sigmask(SIG_SETMASK, &others, nullptr);
+  Interruptible::prepare_thread();
 }
 
 }  // namespace
@@ -211,7 +218,7 @@ void ThreadPointers::trace() {
     turned_.wait(lock, [this] { return turn_ != Turn::Caller; });
     if (turn_ == Turn::End) return;
     lock.unlock();
-    Tracer tracer(proc_, tracees_);
+    Tracer tracer(proc_, tracees_, seizing_);
     longest_stop_ns_ = tracer.run();
     holds_some_ = tracer.holds_some();
     hand_over(Turn::Caller);
@@ -233,11 +240,17 @@ std::uint64_t ThreadPointers::read(std::span<Tracee> tracees) {
   if (!tracer_.joinable()) tracer_ = std::thread(&ThreadPointers::trace, this);
   hand_over(Turn::Tracer);
   std::unique_lock lock(mutex_);
-  while (!turned_.wait_for(lock, kLookAfter, [this] { return turn_ == Turn::Caller; }))
-    for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
+  while (!turned_.wait_for(lock, kLookAfter, [this] { return turn_ == Turn::Caller; })) look_after(tracees);
   lock.unlock();
   if (holds_some_) tracer_.join();
   return longest_stop_ns_;
+}
+
+// Threads that stand already wait for the tracer as well, so that it may hang no longer than one may be waited for.
+void ThreadPointers::look_after(std::span<Tracee> tracees) {
+  for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
+  const std::uint64_t since = seizing_.since();
+  if (since != 0 && now_ns() > since + kMostPatienceNs) seizing_.interrupt(tracer_.native_handle());
 }
 
 ThreadPointers::~ThreadPointers() {

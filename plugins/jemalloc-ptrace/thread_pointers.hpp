@@ -11,7 +11,9 @@
 //     that the kernel still delivers it if we are killed in between.
 //   - A thread in a group stop stays in it: the kernel stops it again when it is detached.
 //   - An execve(2) waits until the dead threads of its process are collected, and a SEIZE waits for that execve. Who calls us
-//     therefore collects dead threads while the tracer hangs. Leaders are left alone: their status is for their parents.
+//     therefore collects dead threads while the tracer hangs. Leaders are left alone: their status is for their parents. An execve that
+//     waits for something else, a file system that does not answer for one, is not waited for: the SEIZE is ended (interruptible.hpp), and
+//     the process's threads are let alone.
 //
 // What remains is that of any debugger: a few blocking system calls, epoll_wait(2) for one, end with EINTR.
 //
@@ -28,6 +30,7 @@
 #include <span>
 #include <thread>
 
+#include "plugins/jemalloc-ptrace/interruptible.hpp"
 #include "plugins/jemalloc-ptrace/step.hpp"
 
 namespace ctprof::jemalloc {
@@ -57,6 +60,7 @@ class ThreadPointers {
 
   void trace();
   void hand_over(Turn turn);
+  void look_after(std::span<Tracee> tracees);
 
   int proc_;
   std::thread tracer_;
@@ -65,6 +69,7 @@ class ThreadPointers {
   Turn turn_ = Turn::Caller;
   // Of the call that is on.
   std::span<Tracee> tracees_;
+  Interruptible seizing_;
   std::uint64_t longest_stop_ns_ = 0;
   bool holds_some_ = false;
 };
