@@ -15,17 +15,17 @@ namespace ctprof::jemalloc {
 namespace {
 
 // One for all workers of a capture, so that each file is looked at once.
-std::shared_ptr<Finder> shared_finder(const sdk::Host& host) {
+std::shared_ptr<HeapHelper> shared_helper(const sdk::Host& host) {
   static std::mutex mutex;
-  static std::weak_ptr<Finder> current;
+  static std::weak_ptr<HeapHelper> current;
   static int current_proc = -1;
   const std::lock_guard lock(mutex);
-  auto finder = current.lock();
-  if (finder && current_proc == host.proc()) return finder;
-  finder = std::make_shared<Finder>(host);
-  current = finder;
+  auto helper = current.lock();
+  if (helper && current_proc == host.proc()) return helper;
+  helper = std::make_shared<HeapHelper>(host);
+  current = helper;
   current_proc = host.proc();
-  return finder;
+  return helper;
 }
 
 void put(const sdk::Batch& batch, const sdk::Thread& thread, Gap gap) {
@@ -42,19 +42,53 @@ void put(const sdk::Batch& batch, const sdk::Thread& thread, const Reading& read
 }  // namespace
 
 HeapReader::HeapReader(const sdk::Host& host)
-    : host_(host), finder_(shared_finder(host)), self_(static_cast<std::uint64_t>(::getpid())) {}
+    : host_(host), helper_(shared_helper(host)), self_(static_cast<std::uint64_t>(::getpid())) {}
 
 void HeapReader::read(const sdk::Batch& batch) {
   rows_.clear();
   tracees_.clear();
   processes_.clear();
   for (const sdk::Thread thread : batch.threads()) rows_.push_back({thread, look_at(thread, batch)});
+  group_rows();
+  ask_what_is_not_known();
+  for (const Group& group : groups_) choose(batch, group);
+  batch.stopped(get_pointers(tracees_));
+  read_counters();
+  for (const Process& process : processes_) fill(batch, process);
+}
+
+// Ourselves we do not look into, and a thread that ended, the kernel's or another's, has no program. Asks for a living thread, since a leader
+// that ended has neither an executable nor memory.
+void HeapReader::group_rows() {
+  groups_.clear();
   for (std::size_t first = 0, last = 0; first < rows_.size(); first = last) {
     while (last < rows_.size() && rows_[last].thread.tgid == rows_[first].thread.tgid) ++last;
-    choose(batch, std::span(rows_).subspan(first, last - first));
+    Group group{.rows = std::span<const Row>(rows_).subspan(first, last - first)};
+    const auto alive = std::ranges::find_if_not(group.rows, [](const Row& row) { return has_ended(row.known.image); });
+    const bool ours = group.rows.front().thread.tgid == self_;
+    if (!ours && alive != group.rows.end() && !alive->known.image.kernel_thread) group.alive = &*alive;
+    groups_.push_back(group);
   }
-  batch.stopped(get_pointers(tracees_));
-  for (const Process& process : processes_) fill(batch, process);
+}
+
+// A process may fill many batches in a row: the last answer is kept, if it still runs what it ran.
+void HeapReader::ask_what_is_not_known() {
+  for (const FindQuestion& question : questions_)
+    if (question.program != 0 && question.program != last_program_) stale_.push_back(question.program);
+  std::erase(stale_, last_program_);
+  helper_->release(stale_);
+  stale_.assign(1, last_program_);
+  questions_.clear();
+  for (Group& group : groups_) {
+    if (!group.alive) continue;
+    const bool seen = last_tgid_ == group.alive->thread.tgid && same_program(last_image_, group.alive->known.image);
+    group.question = questions_.size();
+    questions_.push_back({.tid = group.alive->thread.tid, .known = seen ? last_program_ : 0});
+    const bool settled = seen && last_found_.attach != Attach::Found;
+    if (settled) questions_.back() = {.tid = group.alive->thread.tid, .same = true};
+  }
+  if (!questions_.empty() && questions_.front().same) return helper_->find(std::span(questions_).subspan(1));
+  helper_->find(questions_);
 }
 
 ThreadImage HeapReader::image_now(const sdk::Thread& thread) {
@@ -66,21 +100,29 @@ ThreadImage HeapReader::image_now(const sdk::Thread& thread) {
 
 // Settles the rows of one process that need no tracing, and enlists the others. What is the process's alone is counted where its
 // leader's row is, for its other rows may be in other batches.
-void HeapReader::choose(const sdk::Batch& batch, std::span<const Row> rows) {
-  const std::uint64_t tgid = rows.front().thread.tgid;
-  const bool ours = tgid == self_;
-  const bool with_leader = std::ranges::any_of(rows, [&](const Row& row) { return row.thread.tid == tgid; });
-  if (with_leader && !ours) count(batch, Tally::Walked);
-  const auto alive = std::ranges::find_if_not(rows, [](const Row& row) { return has_ended(row.known.image); });
-  if (ours || alive == rows.end() || alive->known.image.kernel_thread) return leave(batch, rows, Gap::NotApplicable);
-  const Found& found = find(*alive);
-  if (found.attach != Attach::Found) {
-    const Gap gap = why_not(found, *alive);
-    if (with_leader) count_failure(batch, found.attach, gap);
-    return leave(batch, rows, gap);
+void HeapReader::choose(const sdk::Batch& batch, const Group& group) {
+  const std::uint64_t tgid = group.rows.front().thread.tgid;
+  const bool with_leader = std::ranges::any_of(group.rows, [&](const Row& row) { return row.thread.tid == tgid; });
+  if (with_leader && tgid != self_) count(batch, Tally::Walked);
+  if (!group.alive) return leave(batch, group.rows, Gap::NotApplicable);
+  settle(group);
+  if (last_found_.attach != Attach::Found) {
+    const Gap gap = why_not(last_found_, *group.alive);
+    if (with_leader) count_failure(batch, last_found_.attach, gap);
+    return leave(batch, group.rows, gap);
   }
   if (with_leader) count(batch, Tally::Detected);
-  enlist(batch, rows);
+  enlist(batch, group.rows);
+}
+
+// What was answered of the process is the last that is known.
+void HeapReader::settle(const Group& group) {
+  const FindQuestion& question = questions_[group.question];
+  if (question.same) return;
+  last_tgid_ = group.alive->thread.tgid;
+  last_image_ = group.alive->known.image;
+  last_program_ = question.program;
+  last_found_ = question.found;
 }
 
 // A program that is replaced while its files are looked at fails in ways that are nobody's fault.
@@ -101,20 +143,6 @@ void HeapReader::leave(const sdk::Batch& batch, std::span<const Row> rows, Gap g
   }
 }
 
-// A process may fill many batches in a row: the last answer is kept. Asks for a living thread, since a leader that ended has neither
-// an executable nor memory.
-const Found& HeapReader::find(const Row& row) {
-  const bool known = last_tgid_ == row.thread.tgid && same_program(last_image_, row.known.image);
-  if (known && (last_found_.attach != Attach::Found || last_program_->still_runs())) return last_found_;
-  last_tgid_ = row.thread.tgid;
-  last_image_ = row.known.image;
-  last_program_ = std::make_shared<const Program>(host_.proc(), row.thread.tid);
-  last_found_ = finder_->find(row.thread.tid);
-  // A program that is being started moves its mappings about: a second look sees them settled.
-  if (last_found_.attach == Attach::Unreadable) last_found_ = finder_->find(row.thread.tid);
-  return last_found_;
-}
-
 void HeapReader::enlist(const sdk::Batch& batch, std::span<const Row> rows) {
   Process process{
       .image = last_image_, .program = last_program_, .counters = last_found_.counters, .first_tracee = tracees_.size()};
@@ -132,9 +160,24 @@ void HeapReader::enlist(const sdk::Batch& batch, std::span<const Row> rows) {
   processes_.push_back(std::move(process));
 }
 
+void HeapReader::read_counters() {
+  readings_.assign(tracees_.size(), {});
+  std::vector<ReadQuestion> questions;
+  for (const Process& process : processes_)
+    if (const std::size_t first = process.first_tracee, count = process.threads.size(); count > 0)
+      questions.push_back({.program = process.program,
+                           .counters = process.counters,
+                           .tracees = std::span(tracees_).subspan(first, count),
+                           .readings = std::span(readings_).subspan(first, count)});
+  helper_->read(questions);
+  std::size_t next = 0;
+  for (Process& process : processes_)
+    if (!process.threads.empty()) process.still_runs = questions[next++].still_runs;
+}
+
 void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
   const auto tracees = std::span(tracees_).subspan(process.first_tracee, process.threads.size());
-  const auto readings = memory_.read(tracees, process.counters);
+  const auto readings = std::span(readings_).subspan(process.first_tracee, process.threads.size());
   const int replaced = replaced_by_now(process);
   for (std::size_t i = 0; i < tracees.size(); ++i) {
     Outcome outcome = tracees[i].outcome;
@@ -156,7 +199,7 @@ int HeapReader::replaced_by_now(const Process& process) {
   for (const sdk::Thread& thread : process.threads) {
     const ThreadImage now = image_now(thread);
     if (has_ended(now)) continue;
-    return process.program->still_runs() && same_program(now, process.image) ? 0 : EBUSY;
+    return process.still_runs && same_program(now, process.image) ? 0 : EBUSY;
   }
   return ESRCH;
 }

@@ -2,7 +2,7 @@
 //
 // What is here:   which threads are read, and what every other cell is.
 // What is not:    thread pointers, and which program a thread ran when its pointer was taken: a source says so, who derives from this.
-//                 Reading memory (counters_read.hpp), the counters' place (finder/), tallies' meaning (summary.hpp).
+//                 Reading memory and files, which may hang (heap_helper.hpp), tallies' meaning (summary.hpp).
 
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "ctprof/host.hpp"
 #include "plugins/jemalloc-ptrace/counters_read.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
-#include "plugins/jemalloc-ptrace/program.hpp"
+#include "plugins/jemalloc-ptrace/heap_helper.hpp"
 #include "plugins/jemalloc-ptrace/thread_image.hpp"
 #include "plugins/jemalloc-ptrace/thread_pointers.hpp"
 
@@ -53,31 +53,45 @@ class HeapReader {
   // Those of its threads that are to be read, as far as they are in the batch: rows and tracees side by side.
   struct Process {
     ThreadImage image;
-    std::shared_ptr<const Program> program;
+    ProgramNumber program = 0;
     Counters counters{};
     std::size_t first_tracee = 0;
     std::vector<sdk::Thread> threads{};
+    bool still_runs = false;
   };
 
-  void choose(const sdk::Batch& batch, std::span<const Row> rows);
+  // The rows of one process in the batch, and the first of them that is alive and may be looked into; null: there is none.
+  struct Group {
+    std::span<const Row> rows;
+    const Row* alive = nullptr;
+    std::size_t question = 0;
+  };
+
+  void group_rows();
+  void ask_what_is_not_known();
+  void choose(const sdk::Batch& batch, const Group& group);
   static void leave(const sdk::Batch& batch, std::span<const Row> rows, Gap gap);
   Gap why_not(const Found& found, const Row& row);
-  const Found& find(const Row& row);
+  void settle(const Group& group);
+  void read_counters();
   void enlist(const sdk::Batch& batch, std::span<const Row> rows);
   void fill(const sdk::Batch& batch, const Process& process);
   int replaced_by_now(const Process& process);
 
   sdk::Host host_;
-  std::shared_ptr<Finder> finder_;
+  std::shared_ptr<HeapHelper> helper_;
   std::uint64_t self_;
   sdk::TextFile file_;
-  CountersRead memory_;
   std::vector<Row> rows_;
+  std::vector<Group> groups_;
+  std::vector<FindQuestion> questions_;
   std::vector<Tracee> tracees_;
+  std::vector<Reading> readings_;
   std::vector<Process> processes_;
   std::uint64_t last_tgid_ = 0;
   ThreadImage last_image_;
-  std::shared_ptr<const Program> last_program_;
+  ProgramNumber last_program_ = 0;
+  std::vector<ProgramNumber> stale_;  // known from earlier batches, and not needed after this one
   Found last_found_{};
 };
 

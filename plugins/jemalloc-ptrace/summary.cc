@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/jemalloc-ptrace/heap_helper.hpp"
 #include "plugins/shared/capabilities.hpp"
 
 namespace ctprof::jemalloc {
@@ -52,6 +53,13 @@ void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::s
                remedy);
 }
 
+void note_costly(const sdk::Summary& summary, const std::string& plugin) {
+  const std::uint64_t costly = summary.tally(kFirstAttach + static_cast<std::uint32_t>(Attach::TooCostly));
+  if (costly == 0) return;
+  summary.note(plugin + ": reading the files of " + std::to_string(costly) + (costly == 1 ? " process" : " processes") +
+               " would have cost more bytes or time than a capture spends on them: their heaps are not known");
+}
+
 }  // namespace
 
 void count(const sdk::Batch& batch, Tally tally) { batch.tally(static_cast<std::uint32_t>(tally)); }
@@ -77,6 +85,8 @@ void put_probe_summary(const sdk::Summary& summary, const char* plugin) {
   summary.put("privilege_dominant", denied > 0 && denied * 2 >= failures.all);
   summary.put("denied", tally(summary, Tally::Denied));
   note_denied(summary, tally(summary, Tally::Denied), plugin);
+  note_costly(summary, plugin);
+  for (const std::string& trouble : take_troubles()) summary.note(std::string(plugin) + ": " + trouble);
 }
 
 }  // namespace ctprof::jemalloc

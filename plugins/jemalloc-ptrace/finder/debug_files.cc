@@ -115,12 +115,18 @@ std::optional<DebugFacts> facts_in(const ElfFile& file) {
   return fields ? std::optional(DebugFacts{*fields, static_symbols(file).tsd_offset}) : std::nullopt;
 }
 
-std::optional<DebugFacts> ask(int root, const Candidate& candidate, const DebugHints& hints,
-                              const std::shared_ptr<FileBudget>& budget) {
-  const OpenedFile opened = open_under(root, candidate.path.c_str());
+// What all questions of one file have in common.
+struct Asking {
+  DebugHints hints;
+  std::shared_ptr<FileBudget> budget;
+  Watch* watch;
+};
+
+std::optional<DebugFacts> ask(int root, const Candidate& candidate, const Asking& asking) {
+  const OpenedFile opened = open_under(root, candidate.path.c_str(), asking.watch);
   if (!opened.fd) return std::nullopt;
-  const ElfFile file(opened.fd.get(), budget);
-  if (file.kind() != ElfKind::Elf64 || !belongs(file, hints, candidate.proof, file.size())) return std::nullopt;
+  const ElfFile file(opened.fd.get(), asking.budget);
+  if (file.kind() != ElfKind::Elf64 || !belongs(file, asking.hints, candidate.proof, file.size())) return std::nullopt;
   return facts_in(file);
 }
 
@@ -134,12 +140,12 @@ DebugHints debug_hints(const ElfFile& file) {
   return hints;
 }
 
-std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path, const std::vector<int>& roots) {
+std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path, const std::vector<int>& roots, Watch* watch) {
   if (auto facts = facts_in(file)) return facts;
-  const DebugHints hints = debug_hints(file);
-  for (const Candidate& candidate : candidates(path, hints))
+  const Asking asking{debug_hints(file), file.budget(), watch};
+  for (const Candidate& candidate : candidates(path, asking.hints))
     for (const int root : roots)
-      if (auto facts = ask(root, candidate, hints, file.budget())) return facts;
+      if (auto facts = ask(root, candidate, asking)) return facts;
   return std::nullopt;
 }
 

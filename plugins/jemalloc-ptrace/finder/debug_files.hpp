@@ -11,6 +11,7 @@
 
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
+#include "plugins/jemalloc-ptrace/finder/watch.hpp"
 
 namespace ctprof::jemalloc {
 
@@ -23,6 +24,7 @@ struct DebugHints {
 DebugHints debug_hints(const ElfFile& file);
 
 // Asks the file itself, then all places under each of `roots` (open directories), `path` being the file's own under the first.
-std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path, const std::vector<int>& roots);
+std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path, const std::vector<int>& roots,
+                                      Watch* watch = nullptr);
 
 }  // namespace ctprof::jemalloc

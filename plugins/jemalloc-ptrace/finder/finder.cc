@@ -57,12 +57,15 @@ class Verdicts {
 };
 
 // What debug information says is asked for under the root of the process that had the file first, then under ours.
-FileVerdict judge_file(int fd, int proc, std::uint64_t tgid, const std::string& path, CaptureBudget& capture) {
-  const ElfFile file(fd, std::make_shared<FileBudget>(capture.next()));
+FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid, const std::string& path, CaptureBudget& capture,
+                       Watch* watch) {
+  const ElfFile file(opened.fd.get(), std::make_shared<FileBudget>(capture.next()));
   FileVerdict verdict = judge(file, [&](const ElfFile& suspect) {
     const sdk::Fd theirs = root_of(proc, tgid);
     const sdk::Fd ours(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    return debug_facts(suspect, path, {theirs.get(), ours.get()});
+    auto facts = debug_facts(suspect, path, {theirs.get(), ours.get()}, watch);
+    if (watch) watch->allows({.deed = Deed::File, .device = opened.id.device});  // what is read next is the file itself
+    return facts;
   });
   capture.spend(*file.budget());
   if (file.budget()->spent() && verdict.attach != Attach::Found)
@@ -91,11 +94,13 @@ Found read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) 
   return without(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
 }
 
-Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict) {
+Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict, Watch* watch) {
   const Counters& counters = verdict.layout.counters;
   if (!verdict.layout.slot) return {Attach::Found, counters, 0};
   std::int64_t start = 0;
-  Found found = read_slot(tgid, bias(file, verdict) + *verdict.layout.slot, start);
+  const std::uint64_t slot = bias(file, verdict) + *verdict.layout.slot;
+  if (watch && !watch->allows({.deed = Deed::Memory, .address = slot})) return without(Attach::NotAnswering);
+  Found found = read_slot(tgid, slot, start);
   if (found.attach != Attach::Found) return found;
   // The loader has not been here yet, or it is no distance: then it will not do as one.
   const bool plausible = kMachine == EM_X86_64 ? start < 0 && start > -kFarthest : start > 0 && start < kFarthest;
@@ -128,6 +133,7 @@ struct Finder::Impl {
   sdk::Host host;
   Verdicts verdicts;
   CaptureBudget budget;
+  Watch* watch;
 
   Found find(std::uint64_t tgid);
   std::shared_ptr<Entry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
@@ -138,20 +144,21 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
   auto entry = verdicts.known(file.file);
   OpenedFile opened;
   if (!entry) {
-    opened = open_mapped(host.proc(), tgid, file);
+    opened = open_mapped(host.proc(), tgid, file, watch);
     error = opened.error;
     if (!opened.fd) return nullptr;
     entry = verdicts.entry(opened.id);
   }
   std::call_once(entry->once, [&] {
-    if (!opened.fd) opened = open_mapped(host.proc(), tgid, file);
-    if (opened.fd) entry->verdict = judge_file(opened.fd.get(), host.proc(), tgid, file.path, budget);
+    if (!opened.fd) opened = open_mapped(host.proc(), tgid, file, watch);
+    if (opened.fd) entry->verdict = judge_file(opened, host.proc(), tgid, file.path, budget, watch);
   });
   return entry;
 }
 
 Found Finder::Impl::find(std::uint64_t tgid) {
   std::vector<MappedFile> files;
+  if (watch && !watch->allows({.deed = Deed::Mappings})) return without(Attach::NotAnswering);
   if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found) return read;
   // What bears the name is looked at first: then the others need not be.
   std::stable_partition(files.begin(), files.end(),
@@ -162,16 +169,16 @@ Found Finder::Impl::find(std::uint64_t tgid) {
     int error = 0;
     const auto entry = verdict_of(tgid, file, error);
     if (!entry) {
-      result = without(Attach::Unreadable, error);
+      result = without(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error);
       continue;
     }
-    if (entry->verdict.attach == Attach::Found) return in_process(tgid, file, entry->verdict);
+    if (entry->verdict.attach == Attach::Found) return in_process(tgid, file, entry->verdict, watch);
     if (entry->verdict.attach != Attach::NotJemalloc) result = without(entry->verdict.attach, entry->verdict.error);
   }
   return result;
 }
 
-Finder::Finder(const sdk::Host& host) : impl_(new Impl{host, {}, {}}) {}
+Finder::Finder(const sdk::Host& host, Watch* watch) : impl_(new Impl{host, {}, {}, watch}) {}
 Finder::~Finder() = default;
 
 Found Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }

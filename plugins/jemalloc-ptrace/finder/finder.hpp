@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "ctprof/host.hpp"
+#include "plugins/jemalloc-ptrace/finder/watch.hpp"
 
 namespace ctprof::jemalloc {
 
@@ -51,7 +52,8 @@ const char* tag(Attach attach);
 
 class Finder {
  public:
-  explicit Finder(const sdk::Host& host);
+  // `watch`, which outlives it, is told what may hang; what it does not allow is NotAnswering. Used by one thread then.
+  explicit Finder(const sdk::Host& host, Watch* watch = nullptr);
   ~Finder();
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;

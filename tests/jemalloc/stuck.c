@@ -1,0 +1,78 @@
+/* stuck memory|exec|pointer FILE: a process under jemalloc that whoever looks into it may hang on, once FILE's file system does not answer.
+ *
+ *   memory    a thread reads a mapping of FILE through /proc/self/mem, which holds the lock on the list of mappings; another one wants to change it
+ *   exec      a thread replaces the program by FILE, which holds off whoever wants to trace the process
+ *   pointer   a thread's pointer leads into a mapping of FILE, so that its counters seem to be there
+ *
+ * Says "ready", and begins when standard input has a byte; ends with standard input.
+ */
+#define _GNU_SOURCE
+#include <asm/prctl.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int mallctl(const char*, void*, size_t*, void*, size_t);
+
+enum { kPages = 64, kPage = 4096, kHalf = kPages / 2 * kPage };
+
+static char* mapped;
+static const char* path;
+
+static void* read_own_memory(void* unused) {
+  char byte;
+  const int memory = open("/proc/self/mem", O_RDONLY);
+  if (pread(memory, &byte, 1, (off_t)(size_t)(mapped + kHalf)) != 1) perror("stuck: pread");
+  return unused;
+}
+
+static void* change_mappings(void* unused) {
+  for (;;) {
+    sleep(1);
+    munmap(mmap(NULL, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), kPage);
+  }
+  return unused;
+}
+
+static void* become_another(void* unused) {
+  execl(path, path, (char*)NULL);
+  perror("stuck: execl");
+  return unused;
+}
+
+/* Nothing that a thread of ours does works after that: it calls the kernel by hand. */
+static void* lend_pointer(void* unused) {
+#if defined(__x86_64__)
+  syscall(SYS_arch_prctl, ARCH_SET_FS, mapped + kHalf);
+  for (;;) {
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(SYS_pause) : "rcx", "r11", "memory");
+  }
+#endif
+  return unused;
+}
+
+static void start(void* (*deed)(void*)) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, deed, NULL) != 0) abort();
+}
+
+int main(int argc, char** argv) {
+  const char* const mode = argc == 3 ? argv[1] : "";
+  path = argc == 3 ? argv[2] : "";
+  if (mallctl("epoch", NULL, NULL, NULL, 0) != 0) return 2;
+  mapped = mmap(NULL, kPages * kPage, PROT_READ, MAP_PRIVATE, open(path, O_RDONLY), 0);
+  if (mapped == MAP_FAILED || madvise(mapped, kPages * kPage, MADV_RANDOM) != 0) return perror("stuck: mmap"), 2;
+  char byte;
+  if (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, &byte, 1) != 1) return 2;
+  if (strcmp(mode, "memory") == 0) start(read_own_memory), start(change_mappings);
+  if (strcmp(mode, "exec") == 0) start(become_another);
+  if (strcmp(mode, "pointer") == 0) start(lend_pointer);
+  while (read(STDIN_FILENO, &byte, 1) > 0) continue;
+  return 0;
+}

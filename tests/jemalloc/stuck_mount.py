@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""stuck_mount DIRECTORY FILE COMMAND...: a file system that stops to answer when it is told to.
+
+In a mount namespace of its own, so that nothing else on the host can meet it, a FUSE file system is mounted over DIRECTORY. It holds one
+file, `file`, with the bytes of FILE. COMMAND is started in that namespace, with the standard input and output of this program. The file system
+answers until a file named FILE.stuck exists; from then on it takes requests and answers none of them (where that file holds the word "reads":
+none that reads), as a server does that has hung up. When COMMAND ends, the mount goes away with everything that waits for it.
+
+Spoken by hand over /dev/fuse (include/uapi/linux/fuse.h): a test needs no library then."""
+
+import ctypes
+import errno
+import os
+import signal
+import stat
+import struct
+import sys
+import time
+
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
+LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, READDIR, RELEASEDIR, INTERRUPT, BATCH_FORGET = (
+    1, 2, 3, 14, 15, 18, 25, 26, 27, 28, 29, 36, 42)
+ROOT, FILE = 1, 2
+HEADER = struct.Struct("<IIQQIIII")
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def call(function, *arguments):
+    if function(*arguments) != 0:
+        raise OSError(ctypes.get_errno(), function.__name__)
+
+
+def mount(directory, device):
+    """Every user may look inside. What the kernel knows of a file it need not ask again for a second."""
+    call(LIBC.unshare, CLONE_NEWNS)
+    call(LIBC.mount, b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+    call(LIBC.mount, b"stuck", os.fsencode(directory), b"fuse", ctypes.c_ulong(0), options)
+
+
+class Server:
+    def __init__(self, device, content, stuck):
+        self.device, self.content, self.stuck = device, content, stuck
+
+    def attributes(self, node):
+        mode, size = (stat.S_IFDIR | 0o755, 4096) if node == ROOT else (stat.S_IFREG | 0o755, len(self.content))
+        return struct.pack("<6Q10I", node, size, size // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+
+    def is_stuck(self, opcode):
+        if not os.path.exists(self.stuck):
+            return False
+        with open(self.stuck, encoding="ascii") as file:
+            return opcode == READ or file.read() != "reads"
+
+    def answer(self, opcode, node, body):
+        """Bytes, or a number of an error."""
+        if opcode == INIT:
+            return struct.pack("<4I2H2I2H8I", 7, 31, 65536, 0, 16, 12, 65536, 1, 0, 0, *[0] * 8)
+        if opcode == LOOKUP:
+            found = body.rstrip(b"\0") == b"file"
+            return struct.pack("<4Q2I", FILE, 0, 1, 1, 0, 0) + self.attributes(FILE) if found else errno.ENOENT
+        if opcode == GETATTR:
+            return struct.pack("<Q2I", 1, 0, 0) + self.attributes(node)
+        if opcode in (OPEN, OPENDIR):
+            return struct.pack("<Q2I", node, 0, 0)
+        if opcode == READ:
+            _, offset, size = struct.unpack_from("<QQI", body)
+            return self.content[offset:offset + size]
+        return b"" if opcode in (RELEASE, FLUSH, RELEASEDIR, READDIR) else errno.ENOSYS
+
+    def serve(self):
+        while True:
+            try:
+                request = os.read(self.device, 1 << 17)
+            except OSError as error:
+                if error.errno in (errno.EINTR, errno.ENOENT):
+                    continue
+                return  # the mount is gone
+            _, opcode, unique, node, *_ = HEADER.unpack_from(request)
+            if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
+                continue
+            if self.is_stuck(opcode):
+                continue
+            said = self.answer(opcode, node, request[HEADER.size:])
+            error, body = (-said, b"") if isinstance(said, int) else (0, said)
+            os.write(self.device, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
+
+
+def main():
+    directory, path, *command = sys.argv[1:]
+    with open(path, "rb") as file:
+        content = file.read()
+    device = os.open("/dev/fuse", os.O_RDWR)
+    mount(directory, device)
+    parent = os.getpid()
+    server = os.fork()
+    if server == 0:
+        for number in (0, 1):
+            os.close(number)
+        LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() == parent:
+            Server(device, content, path + ".stuck").serve()
+        os._exit(0)
+    os.close(device)
+    target = os.fork()
+    if target == 0:
+        LIBC.prctl(1, signal.SIGKILL)
+        try:
+            os.execv(command[0], command)
+        finally:
+            os._exit(127)
+    signal.signal(signal.SIGTERM, lambda *_: [os.kill(process, signal.SIGKILL) for process in (server, target)])
+    while os.waitpid(target, os.WNOHANG) == (0, 0):
+        time.sleep(0.01)
+    os.kill(server, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

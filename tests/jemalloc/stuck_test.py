@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+"""A file system that stops to answer holds up no capture: what is on it is Busy, a sentence names its mount, and the rest is there.
+
+The file system is stuck_mount.py, in a mount namespace of its own. CTPROF_ROUNDS says how often each case is tried."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.append(os.path.join(HERE, "..", "parity"))
+import file_json
+import harness
+from harness import Helper
+
+ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "1"))
+LONGEST = 40  # seconds for a capture on a busy machine; what hangs does so for ever
+BUSY = file_json.Gap("Busy")
+# The kernel believes what it knows of a file for a second.
+FORGETTING = 1.2
+
+
+class Stuck(harness.Process):
+    """A program in a namespace where `mount` holds one file; `pid` is the program's."""
+
+    def __init__(self, room, content, program, *words, hangs=""):
+        self.mount = os.path.join(room, "mnt")
+        self.switch = os.path.join(room, "content.stuck")
+        self.hangs = hangs
+        os.makedirs(self.mount, exist_ok=True)
+        shutil.copy(content, os.path.join(room, "content"))
+        command = [sys.executable, os.path.join(HERE, "stuck_mount.py"), self.mount, os.path.join(room, "content")]
+        super().__init__([*command, program or os.path.join(self.mount, "file"), *words])
+
+    def __enter__(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.switch)
+        super().__enter__()
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as children:
+            self.target = int(children.read().split()[-1])
+        return self
+
+    def stick(self):
+        with open(self.switch + ".new", "w", encoding="ascii") as file:
+            file.write(self.hangs)
+        os.rename(self.switch + ".new", self.switch)
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+        time.sleep(FORGETTING)
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(harness.TIMEOUT)
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def can_mount():
+    return os.geteuid() == 0 and os.path.exists("/dev/fuse") and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
+
+
+@unittest.skipUnless("HEAP_STATIC" in os.environ, "no HEAP_STATIC: the development files of jemalloc are missing")
+@unittest.skipUnless(can_mount(), "needs root, /dev/fuse and mount namespaces")
+class Captures(unittest.TestCase):
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+
+    def capture(self, *pids, plugins):
+        """A file, and what was said. Output goes to pipes, which a process that is left behind must not hold."""
+        path = os.path.join(self.scratch.name, "x.ctprof.zst")
+        words = [*plugins, "capture", "--no-sync", "-p", ",".join(map(str, pids)), "-o", path]
+        start = time.monotonic()
+        process = subprocess.Popen([harness.CTPROF, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            _, said = process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            self.fail("the capture hangs")
+        self.assertEqual(process.returncode, 0, said)
+        self.assertLess(time.monotonic() - start, LONGEST)
+        file = file_json.load(path)
+        self.assertEqual(file.faults(), [])
+        return file, said.decode()
+
+    @staticmethod
+    def heaps(file, pid):
+        return {tid: row["allocated_bytes"] for (tgid, tid), row in file.threads.items() if tgid == pid}
+
+    @staticmethod
+    def each_plugin():
+        return [["--plugins=jemalloc-ptrace,procfs-sched"], ["--plugins=task-iter,procfs-sched"]] * ROUNDS
+
+    def check_program_on_it(self, hangs):
+        for plugins in self.each_plugin():
+            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], None, "3", hangs=hangs) as stuck, Helper("HEAP_STATIC", "3") as well:
+                stuck.stick()
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                self.assertEqual(set(self.heaps(file, stuck.target).values()), {BUSY})
+                self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
+                self.assertIn(stuck.mount, said)
+
+    def test_a_program_on_it(self):
+        self.check_program_on_it("")
+
+    def test_a_program_on_it_that_opens_but_does_not_read(self):
+        self.check_program_on_it("reads")
+
+    def test_a_process_whose_mappings_are_held(self):
+        for plugins in self.each_plugin():
+            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "memory",
+                       os.path.join(self.scratch.name, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
+                stuck.stick()
+                time.sleep(FORGETTING)  # until the second thread waits
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                self.assertEqual(set(self.heaps(file, stuck.target).values()), {BUSY}, said)
+                self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
+                self.assertEqual(file.processes[stuck.target]["process.smaps_rollup"], BUSY)
+                self.assertNotEqual(file.processes[well.pid]["process.smaps_rollup"], BUSY)
+
+    def test_a_process_that_is_being_replaced_by_it(self):
+        for plugins in self.each_plugin():
+            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "exec",
+                       os.path.join(self.scratch.name, "mnt", "file"), hangs="reads") as stuck, Helper("HEAP_STATIC", "3") as well:
+                stuck.stick()
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "sets a thread pointer by hand on x86_64 alone")
+    def test_a_pointer_that_leads_into_it(self):
+        for plugins in self.each_plugin():
+            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "pointer",
+                       os.path.join(self.scratch.name, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
+                stuck.stick()
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                self.assertEqual(list(self.heaps(file, stuck.target).values()).count(BUSY), 1)
+                self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
+                self.assertIn(stuck.mount, said)
+
+
+if __name__ == "__main__":
+    harness.main()
