@@ -15,45 +15,54 @@ namespace {
 constexpr HelperLimits kLimits{.cpu_seconds = 600, .more_memory = 64 << 20, .busy_is_alive = true};
 constexpr std::size_t kMostItems = CTPROF_MAX_ROWS;
 
+constexpr std::size_t kMostText = 3072;  // of one process: thrice what the kernel writes
+
 struct Item {
   std::uint64_t tgid;
   std::int32_t error;
+  std::uint32_t first;
   std::uint32_t size;
-  char text[3072];  // thrice what the kernel writes
 };
 
 struct Board {
   std::uint32_t count;
   std::atomic<std::uint32_t> done;
   Item items[kMostItems];
+  char texts[kMostItems * kMostText];  // one behind the other, so that few pages are touched
 };
 
-void read(int proc, sdk::TextFile& file, Item& item) {
+// `first` is where its text is to stand.
+void read(int proc, sdk::TextFile& file, Board& board, Item& item, std::size_t first) {
   char path[64];
   std::snprintf(path, sizeof path, "%llu/smaps_rollup", static_cast<unsigned long long>(item.tgid));
   const auto text = file.read(proc, path);
   item.error = text ? 0 : file.last_errno();
-  if (text && text.value.size() > sizeof item.text) item.error = EMSGSIZE;
-  if (item.error != 0) return;
-  item.size = static_cast<std::uint32_t>(text.value.size());
-  std::memcpy(item.text, text.value.data(), text.value.size());
+  if (text && text.value.size() > kMostText) item.error = EMSGSIZE;
+  item.first = static_cast<std::uint32_t>(first);
+  item.size = item.error == 0 ? static_cast<std::uint32_t>(text.value.size()) : 0;
+  std::memcpy(board.texts + first, text.value.data(), item.size);
 }
 
 HelperProcess::Serve begin(const HelperView& view) {
   return [view, file = std::make_shared<sdk::TextFile>()] {
     Board& board = *static_cast<Board*>(view.area);
     const std::size_t count = std::min<std::size_t>(board.count, kMostItems);
-    for (std::size_t i = 0; i < count; ++i) {
-      read(view.proc, *file, board.items[i]);
+    for (std::size_t i = 0, first = 0; i < count; ++i) {
+      read(view.proc, *file, board, board.items[i], first);
+      first += board.items[i].size;
       board.done = static_cast<std::uint32_t>(i + 1);
       ++*view.steps;
     }
   };
 }
 
-RollupText answer_of(const Item& item) {
+// What a helper may have made up is brought into range.
+RollupText answer_of(const Board& board, const Item& item) {
+  const std::size_t first = item.first;
+  const std::size_t size = item.size;
   RollupText answer{.error = item.error};
-  if (answer.error == 0) answer.text.assign(item.text, std::min<std::size_t>(item.size, sizeof item.text));
+  if (first > sizeof board.texts || size > kMostText || size > sizeof board.texts - first) return {.error = EIO};
+  if (answer.error == 0) answer.text.assign(board.texts + first, size);
   return answer;
 }
 
@@ -106,7 +115,7 @@ std::size_t RollupHelper::ask(std::span<const std::uint64_t> tgids, std::span<Ro
   board.done = 0;
   answered_ = helper_->ask() == HelperProcess::Reply::Answered;
   const std::size_t done = answered_ ? count : std::min<std::size_t>(board.done, count - 1);
-  for (std::size_t i = 0; i < done; ++i) answers[i] = answer_of(board.items[i]);
+  for (std::size_t i = 0; i < done; ++i) answers[i] = answer_of(board, board.items[i]);
   return done;
 }
 

@@ -5,13 +5,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "plugins/shared/helper_confinement.hpp"
 
@@ -25,9 +26,17 @@ constexpr int kSliceMs = 250;
 constexpr int kSlices = kHelperPatience * 1000 / kSliceMs;
 // For one request, whatever steps are taken.
 constexpr int kMostSlices = 120 * 1000 / kSliceMs;
-constexpr int kReapMs = 5;
 
 std::atomic<std::uint32_t>* steps_in(void* shared) { return static_cast<std::atomic<std::uint32_t>*>(shared); }
+
+// Helpers that were killed, and did not end at once.
+void collect_ended(pid_t killed) {
+  static std::mutex mutex;
+  static std::vector<pid_t> uncollected;
+  const std::lock_guard lock(mutex);
+  if (killed > 0) uncollected.push_back(killed);
+  std::erase_if(uncollected, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+}
 
 bool send_byte(int socket) {
   const char byte = 0;
@@ -46,6 +55,7 @@ bool receive_byte(int socket) {
 
 HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin)
     : shared_size_(kHead + area_size), busy_is_alive_(limits.busy_is_alive) {
+  collect_ended(0);
   shared_ = ::mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (shared_ == MAP_FAILED) {
     shared_ = nullptr;
@@ -130,18 +140,8 @@ HelperProcess::Reply HelperProcess::ask() {
   return Reply::Late;
 }
 
-// One that idles dies at once; one that hangs is left to the kernel.
-void HelperProcess::reap() const {
-  ::kill(pid_, SIGKILL);
-  const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
-  pollfd ended{process, POLLIN, 0};
-  if (process >= 0) ::poll(&ended, 1, kReapMs);
-  if (process >= 0) ::close(process);
-  ::waitpid(pid_, nullptr, WNOHANG);
-}
-
 HelperProcess::~HelperProcess() {
-  if (pid_ > 0) reap();
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
   if (socket_ >= 0) ::close(socket_);
   if (keeper_.joinable()) {
     {
@@ -152,6 +152,7 @@ HelperProcess::~HelperProcess() {
     keeper_.join();
   }
   if (shared_) ::munmap(shared_, shared_size_);
+  collect_ended(pid_);
 }
 
 }  // namespace ctprof

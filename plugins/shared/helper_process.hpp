@@ -46,7 +46,7 @@ class HelperProcess {
 
   // `proc` is the open directory /proc. Where no helper can be made, error() tells why.
   HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin);
-  // Kills it, and waits for its end no longer than a few milliseconds.
+  // Kills it, and does not wait: who ended meanwhile is collected with the next one, or by the kernel when we end.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
@@ -65,7 +65,6 @@ class HelperProcess {
   void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
   [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin, pid_t parent);
   std::int64_t processor_time() const;
-  void reap() const;
 
   void* shared_ = nullptr;
   std::size_t shared_size_ = 0;
