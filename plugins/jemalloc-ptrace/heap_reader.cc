@@ -128,7 +128,7 @@ void HeapReader::settle(const Group& group) {
 // A program that is replaced while its files are looked at fails in ways that are nobody's fault.
 Gap HeapReader::why_not(const Found& found, const Row& row) {
   const Gap gap = gap_of(found);
-  if (gap == Gap::NotApplicable || gap == Gap::Denied) return gap;
+  if (gap == Gap::NotApplicable || gap == Gap::Denied || found.attach == Attach::NotAnswering) return gap;
   const ThreadImage now = image_now(row.thread);
   if (has_ended(now)) return Gap::ThreadGone;
   return same_program(now, row.known.image) ? gap : Gap::Busy;
@@ -178,7 +178,9 @@ void HeapReader::read_counters() {
 void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
   const auto tracees = std::span(tracees_).subspan(process.first_tracee, process.threads.size());
   const auto readings = std::span(readings_).subspan(process.first_tracee, process.threads.size());
-  const int replaced = replaced_by_now(process);
+  // Of a process of which nothing was read nothing is asked: even its stat file may hang.
+  const bool any = std::ranges::any_of(tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; });
+  const int replaced = any ? replaced_by_now(process) : 0;
   for (std::size_t i = 0; i < tracees.size(); ++i) {
     Outcome outcome = tracees[i].outcome;
     if (outcome.failed == Step::Done && replaced != 0) outcome = {Step::ReadMemory, replaced};

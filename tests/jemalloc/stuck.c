@@ -1,6 +1,7 @@
-/* stuck memory|exec|pointer FILE: a process under jemalloc that whoever looks into it may hang on, once FILE's file system does not answer.
+/* stuck memory|vfork|exec|pointer FILE: a process under jemalloc that whoever looks into it may hang on, once FILE's file system does not answer.
  *
  *   memory    a thread reads a mapping of FILE through /proc/self/mem, which holds the lock on the list of mappings; another one wants to change it
+ *   vfork     the same, and a child that has the memory in common with us is replaced, which holds off whoever reads even its stat file
  *   exec      a thread replaces the program by FILE, which holds off whoever wants to trace the process
  *   pointer   a thread's pointer leads into a mapping of FILE, so that its counters seem to be there
  *
@@ -39,6 +40,15 @@ static void* change_mappings(void* unused) {
   return unused;
 }
 
+static void* replace_child(void* unused) {
+  sleep(2);
+  if (vfork() == 0) {
+    execl("/bin/true", "true", (char*)NULL);
+    _exit(127);
+  }
+  return unused;
+}
+
 static void* become_another(void* unused) {
   execl(path, path, (char*)NULL);
   perror("stuck: execl");
@@ -71,6 +81,7 @@ int main(int argc, char** argv) {
   char byte;
   if (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, &byte, 1) != 1) return 2;
   if (strcmp(mode, "memory") == 0) start(read_own_memory), start(change_mappings);
+  if (strcmp(mode, "vfork") == 0) start(read_own_memory), start(change_mappings), start(replace_child);
   if (strcmp(mode, "exec") == 0) start(become_another);
   if (strcmp(mode, "pointer") == 0) start(lend_pointer);
   while (read(STDIN_FILENO, &byte, 1) > 0) continue;

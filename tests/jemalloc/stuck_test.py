@@ -5,6 +5,8 @@ The file system is stuck_mount.py, in a mount namespace of its own. CTPROF_ROUND
 
 import contextlib
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -121,6 +123,22 @@ class Captures(unittest.TestCase):
                 self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
                 self.assertEqual(file.processes[stuck.target]["process.smaps_rollup"], BUSY)
                 self.assertNotEqual(file.processes[well.pid]["process.smaps_rollup"], BUSY)
+
+    def test_a_child_that_is_being_replaced_behind_held_mappings(self):
+        """Where /proc is walked for threads, its stat file alone hangs; task-iter does without."""
+        said = harness.run("--plugins=task-iter", "plugins").stdout
+        if not re.search(r"^ .*\ballocated_bytes", said.split("Denied:")[0].split("Unsupported:")[0], re.M):
+            self.skipTest("needs the plugin task-iter, and leave to load BPF programs")
+        for _ in range(ROUNDS):
+            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "vfork",
+                       os.path.join(self.scratch.name, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
+                stuck.stick()
+                time.sleep(3 * FORGETTING)
+                children = pathlib.Path(f"/proc/{stuck.target}/task").glob("*/children")
+                [child] = "".join(path.read_text(encoding="ascii") for path in children).split()
+                file, said = self.capture(int(child), stuck.target, well.pid, plugins=["--plugins=task-iter,procfs-sched"])
+                self.assertEqual(set(self.heaps(file, int(child)).values()), {BUSY}, said)
+                self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
 
     def test_a_process_that_is_being_replaced_by_it(self):
         for plugins in self.each_plugin():
