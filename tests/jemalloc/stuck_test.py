@@ -54,6 +54,11 @@ class Stuck(harness.Process):
         self.process.stdin.flush()
         time.sleep(FORGETTING)
 
+    def children(self):
+        """Of the target."""
+        lists = pathlib.Path(f"/proc/{self.target}/task").glob("*/children")
+        return "".join(path.read_text(encoding="ascii") for path in lists).split()
+
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait(harness.TIMEOUT)
@@ -133,9 +138,9 @@ class Captures(unittest.TestCase):
             with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "vfork",
                        os.path.join(self.scratch.name, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
                 stuck.stick()
-                time.sleep(3 * FORGETTING)
-                children = pathlib.Path(f"/proc/{stuck.target}/task").glob("*/children")
-                [child] = "".join(path.read_text(encoding="ascii") for path in children).split()
+                harness.settled(lambda stuck=stuck: stuck.children() or time.monotonic(), tries=500)
+                time.sleep(FORGETTING)  # until it is where it hangs
+                [child] = stuck.children()
                 file, said = self.capture(int(child), stuck.target, well.pid, plugins=["--plugins=task-iter,procfs-sched"])
                 self.assertEqual(set(self.heaps(file, int(child)).values()), {BUSY}, said)
                 self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
