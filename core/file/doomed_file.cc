@@ -29,8 +29,7 @@ std::vector<std::pair<int, struct sigaction>> before;
 // SA_RESETHAND has put the default back: raised again, the signal ends the program when this returns.
 void remove_and_end(int signal) {
   const int error = errno;
-  for (const Slot& slot : slots)
-    if (const int directory = slot.directory.load(std::memory_order_acquire); directory >= 0) ::unlinkat(directory, slot.name, 0);
+  remove_doomed_files();
   errno = error;
   ::raise(signal);
 }
@@ -61,6 +60,11 @@ void restore() {
 }
 
 }  // namespace
+
+void remove_doomed_files() {
+  for (const Slot& slot : slots)
+    if (const int directory = slot.directory.load(std::memory_order_acquire); directory >= 0) ::unlinkat(directory, slot.name, 0);
+}
 
 DoomedFile::DoomedFile(int directory, const std::string& name) : directory_(directory), name_(name), slot_(-1) {
   const std::lock_guard lock(mutex);

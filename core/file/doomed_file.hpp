@@ -1,8 +1,8 @@
 // A temporary file: it is removed at the end of the object's life, and when a signal ends the program.
 //
 // While an object lives, every signal that would end the program, but can be caught, first removes the file, and then ends the program
-// with the status that this signal gives. Signals that are ignored or handled already stay so. Crashes (SIGSEGV and its kin) are left
-// alone: their handlers are the program's.
+// with the status that this signal gives. Signals that are ignored or handled already stay so. Crashes (SIGSEGV and its kin) are the
+// program's to handle: its handler calls remove_doomed_files().
 //
 // Threads: any; a few at a time. Where there are more, the file is not guarded from signals.
 
@@ -11,6 +11,9 @@
 #include <string>
 
 namespace ctprof {
+
+// Removes every such file that is there now. For handlers of signals that end the program: nothing in it is unsafe there.
+void remove_doomed_files();
 
 class DoomedFile {
  public:

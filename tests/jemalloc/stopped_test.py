@@ -39,7 +39,9 @@ class Stopped(unittest.TestCase):
     def setUp(self):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)
-        self.program = product_copy(harness.CTPROF, self.scratch.name)
+        installed = harness.closed_scratch()
+        self.addCleanup(installed.cleanup)
+        self.program = product_copy(harness.CTPROF, installed.name)
         subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", self.program], check=True)
 
     def command(self, pid):

@@ -24,7 +24,7 @@ ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "10"))
 LINKS, FILES = "/proc/sys/fs/protected_symlinks", "/proc/sys/fs/protected_regular"
 # Those that end a program and can be caught, but crashes.
 ENDING = ["HUP", "INT", "QUIT", "PIPE", "ALRM", "TERM", "USR1", "USR2", "XCPU", "XFSZ", "PROF", "POLL", "VTALRM", "PWR", "SYS", "TRAP", "RTMIN",
-          "RTMAX"]
+          "RTMAX", "SEGV", "BUS", "ILL", "FPE", "ABRT"]
 DELAY_S = 0.3  # of a system call that strace holds up
 
 

@@ -206,9 +206,12 @@ class Faults(OfTaskIter):
 
     def test_a_pass_that_breaks_off(self):
         """Whoever else has a metric fills it."""
-        _, calls = self.under_strace()
-        last_pass = max(place for place, line in enumerate(calls) if line.startswith("bpf(BPF_ITER_CREATE"))
-        said, file = self.answered("read", "EIO", 1 + sum(line.startswith("read(") for line in calls[:last_pass]))
+        for _ in range(5):  # what else is read before it varies with what runs on the host
+            _, calls = self.under_strace()
+            last_pass = max(place for place, line in enumerate(calls) if line.startswith("bpf(BPF_ITER_CREATE"))
+            said, file = self.answered("read", "EIO", 1 + sum(line.startswith("read(") for line in calls[:last_pass]))
+            if "source 'tasks' failed" in said:
+                break
         self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", said)
         self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "procfs-sched")
         self.assertGreater(len(file.threads), 0)

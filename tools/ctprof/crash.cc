@@ -7,6 +7,7 @@
 #include <atomic>
 #include <string_view>
 
+#include "core/file/doomed_file.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "tools/ctprof/own_process.hpp"
 #include "tools/ctprof/signal_line.hpp"
@@ -73,6 +74,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     while (g_said.exchange(true)) ::pause();
     say(fault, *static_cast<const ucontext_t*>(context));
   }
+  if (is_own_process()) remove_doomed_files();
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   ::sigaction(signal, &plain, nullptr);
