@@ -1,30 +1,58 @@
-// A hash of numbers that whoever writes a file cannot foresee, so that no file can make all its rows meet in one bucket. It differs from
-// run to run; nothing that is told may depend on it.
+// Hashes of numbers and texts that whoever writes a file cannot foresee, so that no file can make all its rows meet in one bucket. They
+// differ from run to run; nothing that is told may depend on them.
 
 #pragma once
 
 #include <sys/auxv.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace ctprof {
 
-struct SeededHash {
+class SeededHash {
+ public:
   std::size_t operator()(std::uint64_t value) const {
-    value ^= seed();
+    value ^= seed()[0];
     value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
     value = (value ^ value >> 27) * 0x94d049bb133111eb;
     return static_cast<std::size_t>(value ^ value >> 31);
   }
 
+  // Eight bytes a step. Both factors hold a part of the seed, so that texts that meet under one seed do not under another.
+  std::size_t operator()(std::string_view text) const {
+    const auto& [first, second] = seed();
+    std::uint64_t hash = first ^ text.size();
+    for (; text.size() >= sizeof hash; text.remove_prefix(sizeof hash)) hash = folded(word(text) ^ second, hash ^ kOdd);
+    if (!text.empty()) hash = folded(word(text) ^ second, hash ^ kOdd);
+    return static_cast<std::size_t>(folded(hash ^ first, second | 1));
+  }
+
  private:
+  static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  __extension__ using Product = unsigned __int128;
+
+  static std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
+    const Product product = static_cast<Product>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  }
+
+  // The next eight bytes, or as many as there are and zeroes.
+  static std::uint64_t word(std::string_view text) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), text.size() < sizeof bytes ? text.size() : sizeof bytes);
+    return bytes;
+  }
+
   // What the kernel gave this process.
-  static std::uint64_t seed() {
-    static const std::uint64_t given = [] {
-      std::uint64_t bytes = 0;
-      if (const auto* random = reinterpret_cast<const char*>(::getauxval(AT_RANDOM))) std::memcpy(&bytes, random, sizeof bytes);
+  static const std::array<std::uint64_t, 2>& seed() {
+    static const std::array<std::uint64_t, 2> given = [] {
+      std::array<std::uint64_t, 2> bytes{};
+      if (const auto* random = reinterpret_cast<const char*>(::getauxval(AT_RANDOM)))
+        std::memcpy(bytes.data(), random, sizeof bytes);
       return bytes;
     }();
     return given;

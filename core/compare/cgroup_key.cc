@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/seeded_hash.hpp"
 #include "core/compare/name_pattern.hpp"
 
 namespace ctprof {
@@ -37,7 +38,7 @@ const PathGlob* flattened_by(const std::string& path, const CgroupNaming& naming
 
 // Gives keys that stand for a single path that path back.
 void keep_single(std::span<const std::string> paths, std::vector<std::string>& keys) {
-  std::unordered_map<std::string, const std::string*> only;
+  std::unordered_map<std::string, const std::string*, SeededHash> only;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto [known, is_new] = only.try_emplace(keys[i], &paths[i]);
     if (!is_new && known->second && *known->second != paths[i]) known->second = nullptr;

@@ -32,7 +32,7 @@ const Axis& axis_of(GroupBy by) {
 }
 
 // Provisional indices, in order of appearance.
-using Known = std::unordered_map<std::string, std::uint32_t>;
+using Known = std::unordered_map<std::string, std::uint32_t, SeededHash>;
 
 std::uint32_t index_of(Known& known, std::string key) {
   return known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size())).first->second;

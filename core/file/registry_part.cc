@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <unordered_set>
 
+#include "core/base/seeded_hash.hpp"
 #include "core/file/field_io.hpp"
 #include "core/file/limits.hpp"
 #include "core/registry/identity.hpp"
@@ -62,7 +63,7 @@ Error take_placeholders(const json::object& registry, std::vector<std::string>& 
 
 Error check(RegistryPart& registry) {
   std::erase_if(registry.metrics, [](const auto& metric) { return !find_newtype(metric.def.newtype); });
-  std::unordered_set<std::string_view> names;
+  std::unordered_set<std::string_view, SeededHash> names;
   for (const auto& [def, provenance] : registry.metrics) {
     if (!names.insert(def.name).second) return {"registry.metrics has '" + def.name.substr(0, kNameTold) + "' twice"};
     if (const std::string why = objection(def); !why.empty())

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "core/base/seeded_hash.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -52,7 +54,7 @@ std::string_view Arena::copy(std::string_view text) {
 }
 
 Id TextPool::intern(std::string_view text) {
-  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(text));
+  const auto hash = static_cast<std::uint32_t>(SeededHash{}(text));
   const std::lock_guard lock(mutex_);
   Place* place = &find(text, hash);
   if (place->next_id != 0) return place->next_id - 1;
@@ -120,7 +122,7 @@ Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
 }
 
 Id TextCache::intern(std::string_view text) {
-  Slot& slot = slots_[std::hash<std::string_view>{}(text) % slots_.size()];
+  Slot& slot = slots_[SeededHash{}(text) % slots_.size()];
   if (slot.used && slot.text == text) return slot.id;
   const Id id = pool_->intern(text);
   ctprof_text kept;

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/seeded_hash.hpp"
 #include "ctprof/abi.h"
 
 namespace ctprof {
@@ -81,7 +82,7 @@ class WordsPool {
   std::mutex mutex_;
   Arena arena_;
   std::deque<std::span<const std::uint64_t>> items_;
-  std::unordered_map<std::string_view, Id> ids_;
+  std::unordered_map<std::string_view, Id, SeededHash> ids_;
 };
 
 // Maps of text to u64, sorted by key.
