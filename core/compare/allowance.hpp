@@ -28,6 +28,7 @@ class Allowance {
     return left_ > 0;
   }
   bool is_spent() const { return left_ == 0; }
+  std::size_t left() const { return left_; }
 
  private:
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();

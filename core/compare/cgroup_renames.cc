@@ -13,8 +13,9 @@ constexpr std::size_t kLeastInCommon = 10;
 // Of all kinds that either has: this many in so many.
 constexpr std::size_t kAlike = 9, kOutOf = 10;
 
-// Of cgroups that have a telling kind in common, so many pairs are looked at; ten thousand real ones make a few thousand.
-constexpr std::size_t kMostPairs = 4'000'000;
+// Of cgroups that have a telling kind in common, so many kinds are looked at, pair by pair; ten thousand real cgroups make a few thousand
+// pairs of some dozen kinds.
+constexpr std::size_t kMostKinds = 16'000'000;
 
 using Kinds = std::vector<std::uint32_t>;
 
@@ -128,13 +129,15 @@ class Finder {
       }
     std::vector<Likeness> found;
     std::size_t looked_at = 0;
-    for (std::uint32_t i = 0; i < sides_[0].size() && !(renames_.is_cut = looked_at > kMostPairs); ++i) {
+    for (std::uint32_t i = 0; i < sides_[0].size() && !(renames_.is_cut = looked_at > kMostKinds); ++i) {
       const auto& others = sides_[0][i].paired ? free : having;
       std::set<std::uint32_t> met;
       for (const std::uint32_t kind : telling(sides_[0][i].kinds))
         if (const auto it = others.find(kind); it != others.end()) met.insert(it->second.begin(), it->second.end());
-      for (const std::uint32_t other : met) add_if_alike(found, i, other);
-      looked_at += met.size();
+      for (const std::uint32_t other : met) {
+        add_if_alike(found, i, other);
+        looked_at += sides_[0][i].kinds.size() + sides_[1][other].kinds.size();
+      }
     }
     sort(found);
     return found;

@@ -41,6 +41,7 @@ struct PlannedMetric {
   std::optional<Expression> expression;             // of a derived metric
   std::vector<std::optional<std::size_t>> inputs;   // of the expression: which metric, or none here
   bool shown = true;                                // or is it only the input of one that is
+  bool left_out = false;                            // it has no readings, for want of room (affordable.hpp)
 
   // Whether a group's value is one number.
   bool has_number() const { return expression || (rule && rule->number); }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <unordered_map>
 
+#include "core/base/seeded_hash.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -24,6 +26,7 @@ bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
 std::size_t separator_at(std::string_view text) {
   const char c = text.front();
   if (kSeparators.find(c) != kSeparators.npos || c == ' ' || (c >= '\t' && c <= '\r')) return 1;
+  if (static_cast<unsigned char>(c) < 0x80) return 0;
   const auto wide = std::find_if(kWideSpaces.begin(), kWideSpaces.end(),
                                  [&](std::string_view space) { return !space.empty() && text.starts_with(space); });
   return wide == kWideSpaces.end() ? 0 : wide->size();
@@ -47,23 +50,36 @@ std::size_t uuid_at(std::string_view text) {
   return at == text.size() || !is_hex(text[at]) ? at : 0;
 }
 
-// A piece of a name: what it says, and what stands for it in a pattern. One that is `drawn` gives its text up only where it varies.
-struct Piece {
+// A piece that gives its text up only where it varies, and where its mark stands in the pattern.
+struct Drawn {
   std::string_view text;
-  std::string mark;
-  bool drawn = false;
+  std::size_t at = 0;
+};
+constexpr std::size_t kMark = 3;  // bytes of each mark
+
+// A name's pattern, in which drawn pieces are marks, and these pieces: names have more bytes than pieces that are worth keeping.
+struct Shape {
+  std::string pattern;
+  std::vector<Drawn> drawn;
+
+  void draw(std::string_view text, std::string_view mark) {
+    drawn.push_back({text, pattern.size()});
+    pattern += mark;
+  }
 };
 
-Piece classify(std::string_view token) {
+void add_token(Shape& shape, std::string_view token) {
   const std::size_t digits = run_of(token, is_digit), letters = run_of(token, is_letter);
-  if (digits == token.size()) return {token, "{N}"};
-  if (token.size() >= 2 && run_of(token, is_lower_hex) == token.size() && std::any_of(token.begin(), token.end(), is_digit))
-    return {token, "{H}", true};
-  if (letters > 0 && letters < token.size() && run_of(token.substr(letters), is_digit) == token.size() - letters)
-    return {token, std::string(token.substr(0, letters)) + "{N}"};
-  if (digits > 0 && run_of(token.substr(digits), is_letter) == token.size() - digits)
-    return {token, "{N}" + std::string(token.substr(digits))};
-  return {token, std::string(token)};
+  if (digits == token.size())
+    shape.pattern += "{N}";
+  else if (token.size() >= 2 && run_of(token, is_lower_hex) == token.size() && std::any_of(token.begin(), token.end(), is_digit))
+    shape.draw(token, "{H}");
+  else if (letters > 0 && letters < token.size() && run_of(token.substr(letters), is_digit) == token.size() - letters)
+    shape.pattern.append(token.substr(0, letters)).append("{N}");
+  else if (digits > 0 && run_of(token.substr(digits), is_letter) == token.size() - digits)
+    shape.pattern.append("{N}").append(token.substr(digits));
+  else
+    shape.pattern += token;
 }
 
 // The length of the token that `text` begins with; at least 1.
@@ -74,75 +90,76 @@ std::size_t token_at(std::string_view text) {
 }
 
 // A UUID and the letters before it, "pod" for example: the letters may be hexadecimal too, so each start is tried.
-bool take_uuid(std::string_view& rest, std::vector<Piece>& pieces) {
+bool take_uuid(std::string_view& rest, Shape& shape) {
   const std::size_t letters = run_of(rest, is_letter);
   for (std::size_t start = 0; start <= letters; ++start) {
     const std::size_t size = uuid_at(rest.substr(start));
     if (size == 0) continue;
-    if (start > 0) pieces.push_back({rest.substr(0, start), std::string(rest.substr(0, start))});
-    pieces.push_back({rest.substr(start, size), "{U}", true});
+    shape.pattern += rest.substr(0, start);
+    shape.draw(rest.substr(start, size), "{U}");
     rest.remove_prefix(start + size);
     return true;
   }
   return false;
 }
 
-std::vector<Piece> pieces_of(std::string_view name) {
-  std::vector<Piece> pieces;
+Shape shape_of(std::string_view name) {
+  Shape shape;
   while (!name.empty()) {
-    if (const std::size_t size = separator_at(name); size > 0) {
-      pieces.push_back({name.substr(0, size), std::string(name.substr(0, size))});
-      name.remove_prefix(size);
-      continue;
+    std::size_t size = separator_at(name);
+    if (size > 0) {
+      shape.pattern += name.substr(0, size);
+    } else {
+      if (take_uuid(name, shape)) continue;
+      size = token_at(name);
+      add_token(shape, name.substr(0, size));
     }
-    if (take_uuid(name, pieces)) continue;
-    const std::size_t size = token_at(name);
-    pieces.push_back(classify(name.substr(0, size)));
     name.remove_prefix(size);
   }
-  return pieces;
-}
-
-std::string pattern_of(const std::vector<Piece>& pieces) {
-  std::string pattern;
-  for (const Piece& piece : pieces) pattern += piece.mark;
-  return pattern;
+  return shape;
 }
 
 // The names of one pattern, and what they have in common.
 struct Family {
   std::string_view first_name;
-  std::vector<Piece> common;
+  std::vector<Drawn> common;
   bool one_name = true;
 
-  void add(std::string_view name, const std::vector<Piece>& pieces) {
-    if (common.empty()) first_name = name, common = pieces;
-    if (name != first_name) one_name = false;
-    for (std::size_t i = 0; i < pieces.size() && i < common.size(); ++i)
-      if (common[i].drawn && common[i].text != pieces[i].text) common[i].drawn = false;
+  void add(std::string_view name, std::vector<Drawn>&& drawn) {
+    if (first_name.empty()) return void((first_name = name, common = std::move(drawn)));
+    if (name == first_name) return;
+    one_name = false;
+    std::erase_if(common, [next = drawn.begin(), &drawn](const Drawn& piece) mutable {
+      while (next != drawn.end() && next->at < piece.at) ++next;
+      return next == drawn.end() || next->at != piece.at || next->text != piece.text;
+    });
   }
 
-  std::string key() const {
+  std::string key(const std::string& pattern) const {
     if (one_name) return std::string(first_name);
     std::string key;
-    for (const Piece& piece : common) key += piece.drawn ? std::string(piece.text) : piece.mark;
-    return key;
+    std::size_t from = 0;
+    for (const Drawn& piece : common) {
+      key.append(pattern, from, piece.at - from).append(piece.text);
+      from = piece.at + kMark;
+    }
+    return key.append(pattern, from);
   }
 };
 
 }  // namespace
 
 std::vector<std::string> name_patterns(std::span<const std::string> names) {
-  std::unordered_map<std::string, Family> families;
+  std::unordered_map<std::string, Family, SeededHash> families;
   std::vector<const Family*> of_name;
   for (const std::string& name : names) {
-    const auto pieces = pieces_of(name);
-    Family& family = families[pattern_of(pieces)];
-    family.add(name, pieces);
+    Shape shape = shape_of(name);
+    Family& family = families[std::move(shape.pattern)];
+    family.add(name, std::move(shape.drawn));
     of_name.push_back(&family);
   }
   std::unordered_map<const Family*, std::string> keys;
-  for (const auto& [pattern, family] : families) keys.emplace(&family, family.key());
+  for (const auto& [pattern, family] : families) keys.emplace(&family, family.key(pattern));
   std::vector<std::string> found;
   for (const Family* family : of_name) found.push_back(keys.at(family));
   return found;

@@ -45,6 +45,7 @@ Order::Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& p
 }
 
 void Order::add_totals(std::size_t side, std::size_t metric) {
+  if (plan_->metrics[metric].left_out) return;
   double total = 0;
   PartTotals parts;
   const bool has_parts = rollup_->has_parts(metric);

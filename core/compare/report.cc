@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/compare/affordable.hpp"
 #include "core/compare/fail_on.hpp"
 #include "core/compare/group_choice.hpp"
 #include "core/compare/section.hpp"
@@ -53,6 +54,7 @@ Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& 
   if (std::string words = kept_in_words(kept); !words.empty()) plan->notes.push_back(std::move(words));
   Grouping grouping = group_rows(sides, spec, kept);
   if (grouping.renames_are_cut) plan->notes.push_back("too many cgroups are alike to find all that were renamed");
+  leave_out_costly(*plan, grouping, spec, where->groups, sides);
   if (!where->groups.empty()) keep_groups(grouping, where->groups, sides, *plan);
   return Report(std::make_unique<Whole>(sides, spec, std::move(*plan), std::move(grouping)));
 }

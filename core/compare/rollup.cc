@@ -86,6 +86,7 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
   const auto& groups = grouping_->sides[side].of_row[entity];
   const std::size_t count = grouping_->count(metric.entity);
   Cells cells;
+  if (metric.left_out) return cells;
   if (metric.counts_rows) {
     cells.states = States(*metric.rule, count, metric.rule_owner);
     const std::vector<std::uint64_t> ones(groups.size(), 1);
@@ -96,6 +97,10 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
   const Column* column = metric.columns[side];
   const auto gaps = column ? column->gaps() : std::span<const ctprof_gap>{};
   const bool all_there = column && std::all_of(gaps.begin(), gaps.end(), [](ctprof_gap gap) { return gap == CTPROF_VALUE; });
+  const auto is = [&](ctprof_gap wanted) { return std::find(gaps.begin(), gaps.end(), wanted) != gaps.end(); };
+  const bool any_there = column && is(CTPROF_VALUE);
+  cells.has_none = !any_there && !is(CTPROF_NOT_APPLICABLE);
+  if (cells.has_none) return cells;
   if (!all_there) {
     cells.counts.resize(count);
     for (std::size_t row = 0; row < groups.size(); ++row) {
@@ -104,7 +109,6 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
       if (column && gaps[row] == CTPROF_VALUE) ++cells.counts[groups[row]].values;
     }
   }
-  const bool any_there = column && std::find(gaps.begin(), gaps.end(), CTPROF_VALUE) != gaps.end();
   if (!any_there) return cells;
   cells.states = States(*metric.rule, count, metric.rule_owner);
   cells.states.add(rows_of(*column, groups, *snapshot.pools, all_there));
@@ -115,6 +119,7 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
 // From the aggregates of the group, not from its threads one by one. It stands on the readings of all its inputs.
 Rollup::Cells Rollup::derive(std::size_t side, const PlannedMetric& metric) const {
   Cells cells;
+  if (metric.left_out) return cells;
   const std::size_t groups = grouping_->count(metric.entity);
   std::vector<double> inputs(metric.inputs.size());
   cells.values.resize(groups);
@@ -140,7 +145,7 @@ Reading Rollup::read(CellAt at) const {
   Reading reading;
   if (cells.counts.empty()) {
     const std::uint32_t rows = grouping_->sides[at.side].rows(plan_->metrics[at.metric].entity, at.group);
-    reading.coverage = {rows, rows};
+    reading.coverage = {cells.has_none ? 0 : rows, rows};
   } else {
     reading.coverage = {cells.counts[at.group].values, cells.counts[at.group].rows};
   }

@@ -77,7 +77,8 @@ class Rollup {
   struct Cells {
     States states;               // of a metric with a rule and a column
     std::vector<double> values;  // of a derived one, NaN for none
-    std::vector<Count> counts;   // by group; empty: every row has a value
+    std::vector<Count> counts;   // by group; empty: every row has a value, or none has
+    bool has_none = false;       // so that no row has one
   };
 
   void aggregate(const Snapshot& snapshot, std::size_t side);

@@ -82,6 +82,17 @@ def long_name():
     return document(row, metrics=[metric(name) for name in names])
 
 
+def wide():
+    """As many groups as metrics, and a value of each metric for the first alone."""
+    row = json.dumps({"tid": 1, "tgid": 1, "pcomm": letters(9999)} | dict.fromkeys((f"m{i}" for i in range(WIDE)), 1))
+    return document(row + "," + threads(4090), metrics=[metric(f"m{i}") for i in range(WIDE)])
+
+
+def separators():
+    """Names that are cut into as many pieces as they have bytes."""
+    return '{"threads":[' + ",".join(json.dumps({"tid": i, "tgid": 1, "pcomm": "-a1" * (4000 - i)}) for i in range(1, 3000)) + "]}"
+
+
 def host(side):
     leaves = ",".join(f'"{i}":{side}' for i in range(3000))
     key = '{"' + "k" * 60_000 + '":'
