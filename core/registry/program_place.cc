@@ -1,5 +1,6 @@
 #include "core/registry/program_place.hpp"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -8,9 +9,19 @@ namespace ctprof {
 
 namespace fs = std::filesystem;
 
+// What the kernel was asked to run, where there is no /proc. Whoever starts a program that has more rights than themselves chooses this
+// name, so it counts for nothing then.
+static fs::path started_as() {
+  const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  if (!name || ::getauxval(AT_SECURE) != 0) return {};
+  std::error_code error;
+  return fs::canonical(name, error);
+}
+
 std::string program_directory() {
   std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return (error ? started_as() : program).parent_path().string();
 }
 
 std::string own_plugin_directory() {
