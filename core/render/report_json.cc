@@ -98,7 +98,28 @@ class Writer {
     number_member("start_unix_ns", snapshot.meta.start.wall_unix_ns);
     number_member("threads", snapshot.threads().rows);
     number_member("processes", snapshot.table(Entity::Process).rows);
+    write_takeovers(snapshot.meta.takeovers);
     close('}');
+  }
+
+  void write_takeovers(const std::vector<Takeover>& takeovers) {
+    key("takeovers");
+    open('[');
+    for (const Takeover& takeover : takeovers) {
+      if (!has_room()) continue;
+      comma();
+      open('{');
+      text_member("plugin", takeover.plugin);
+      key("metrics");
+      open('[');
+      for (const std::string& metric : takeover.metrics) {
+        comma();
+        append_json(out_, metric);
+      }
+      close(']');
+      close('}');
+    }
+    close(']');
   }
 
   void write_rows() {

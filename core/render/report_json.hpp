@@ -6,6 +6,7 @@
 // threads, values}], renamed_cgroups [{baseline, candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all, only_baseline,
 // only_candidate, below}], host_diff (null where a file has no context), cut {section: rows beyond the limit}, notes; with --fail-on also
 // failed, the rows that it names.
+// Each side is {file, hostname, boot_id, start_unix_ns, threads, processes, takeovers [{plugin, metrics}]}.
 // show: schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage, busiest, extras}], cut, notes.
 //
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges, modes, maps and affinities are small

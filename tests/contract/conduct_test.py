@@ -5,6 +5,7 @@ Environment: CTPROF, FIXTURES, BAD_PLUGINS. The plugin is bad/rude.cc, which is 
 line that names its file and function, and for a status. CTPROF_ROUNDS repeats the captures that workers crash in.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -262,6 +263,14 @@ class Throws(Rude):
         self.assert_told(done.stderr, "rule 'rude_sum'", "number threw an exception: thrown by a plugin")
 
 
+    def test_so_does_one_of_the_second_side(self):
+        for place, words in (("add_elsewhere", "add threw"), ("number", "number threw")):
+            done = self.run_rude(f"{place}:throw", "compare", str(self.sound), str(self.sound))
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assert_told(done.stderr, "rule 'rude_sum'", f"{words} an exception: thrown by a plugin")
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
 class Shared(Rude):
     """What all of a process have in common, which a plugin may use and change."""
 
@@ -363,6 +372,10 @@ class Outranked(Rude):
         self.assertIn(f"snapshot: {words}\n", harness.run("show", str(self.file)).stdout)
         self.assertIn(f"candidate: {words}\n", harness.run("compare", str(self.sound), str(self.file)).stdout)
         self.assertIn(words, harness.run("show", str(self.file), "--format", "csv").stderr)
+        told = [{"plugin": "outranks", "metrics": ["run_time_ns"]}]
+        self.assertEqual(json.loads(harness.run("show", str(self.file), "--format", "json").stdout)["snapshot"]["takeovers"], told)
+        both = json.loads(harness.run("compare", str(self.sound), str(self.file), "--format", "json").stdout)
+        self.assertEqual((both["baseline"]["takeovers"], both["candidate"]["takeovers"]), ([], told))
 
     def test_without_a_rival_nobody_took_over(self):
         self.captured("--plugins=outranks")

@@ -114,6 +114,7 @@ void summarise(const ctprof_summary*) { be_rude("summarise"); }
 
 void add(void* states, const ctprof_rows* rows) {
   be_rude("add");
+  if (getpid() != gettid()) be_rude("add_elsewhere");
   for (uint64_t i = 0; i < rows->count; ++i)
     if (rows->groups[i] != UINT32_MAX)
       static_cast<uint64_t*>(states)[rows->groups[i]] += static_cast<const uint64_t*>(rows->values)[i];
