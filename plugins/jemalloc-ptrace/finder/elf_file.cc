@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace ctprof::jemalloc {
@@ -67,11 +68,11 @@ std::vector<NamedSection> ElfFile::named_sections() const {
   if (header_.e_shstrndx >= headers.size()) return {};
   const auto names = table<char>(headers[header_.e_shstrndx].sh_offset, headers[header_.e_shstrndx].sh_size, kMaxSectionNames);
   if (!budget_->charge(headers.size() * sizeof(NamedSection))) return {};
+  const std::string_view text(names.data(), names.size());
   std::vector<NamedSection> named;
   for (const Elf64_Shdr& header : headers) {
-    const std::size_t at = std::min<std::size_t>(header.sh_name, names.size());
-    named.push_back(
-        {std::string(names.data() + at, ::strnlen(names.data() + at, std::min(names.size() - at, kLongestName))), header});
+    const std::string_view name = text.substr(std::min<std::size_t>(header.sh_name, text.size()), kLongestName);
+    named.push_back({std::string(name.substr(0, name.find('\0'))), header});
   }
   return named;
 }
