@@ -23,6 +23,7 @@ CTPROF_V1_ENDS_WITH(ctprof_plugin, objects);
 CTPROF_V1_ENDS_WITH(ctprof_source, summarise);
 CTPROF_V1_ENDS_WITH(ctprof_offer, reserved);
 CTPROF_V1_ENDS_WITH(ctprof_metric, map_keys);
+CTPROF_V1_ENDS_WITH(ctprof_headline, floor);
 CTPROF_V1_ENDS_WITH(ctprof_derived, caveat);
 CTPROF_V1_ENDS_WITH(ctprof_rule, parts);
 template <>

@@ -3,17 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
+#include <cmath>
 #include <string>
 #include <string_view>
 
 #include "core/registry/abi_v1.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
+#include "ctprof/roles.hpp"
 
 namespace ctprof {
 namespace {
 
 constexpr std::uint32_t kMostState = 64 * 1024;
+// The newest that are served.
+constexpr ctprof_stage kLastStage = CTPROF_STAGE_HOST;
+constexpr ctprof_storage kLastStorage = CTPROF_ARRAY;
 constexpr std::array<std::string_view, 6> kFamilies{"cumulative", "peak", "gauge", "categorical", "limit", "identity"};
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
@@ -53,10 +58,42 @@ Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newty
   return Error{who + " pairs " + std::string(newtype.name) + " with " + metric.rule + ": " + std::string(sentence(found))};
 }
 
+// The two tails that metrics and derived metrics share.
+Result<void> check_shown(const std::string& who, const ctprof_headline* headline, const char* role) {
+  if (!is_empty(role) && !is_role(role)) return Error{who + " claims the role " + quoted(role) + ", which ctprof does not have"};
+  if (!headline) return {};
+  if (headline->size < kSizeV1<ctprof_headline>) return Error{too_small<ctprof_headline>(who + "'s headline", headline->size)};
+  if (is_empty(headline->label)) return Error{who + "'s headline has no label"};
+  if (headline->shown > CTPROF_SHOWN_LEVEL)
+    return Error{who + "'s headline is to be shown in way number " + std::to_string(headline->shown) +
+                 ", which ctprof does not have"};
+  if (!std::isfinite(headline->floor) || headline->floor < 0) return Error{who + "'s headline has a floor that is no amount"};
+  return {};
+}
+
 }  // namespace
+
+std::string unserved(const ctprof_source& source) {
+  if (source.stage <= kLastStage) return {};
+  const std::string which = source.stage == CTPROF_STAGE_EXITED ? "lists threads that ended"
+                            : source.stage == CTPROF_STAGE_RECORD
+                                ? "records call stacks"
+                                : "is of a stage with the number " + std::to_string(source.stage);
+  return "source " + quoted(is_empty(source.name) ? "" : source.name) + " " + which +
+         ", which this version of ctprof does not do";
+}
+
+std::string unserved(const ctprof_metric& metric) {
+  if (metric.size < kSizeV1<ctprof_metric> || metric.storage <= kLastStorage) return {};
+  return "metric " + quoted(is_empty(metric.name) ? "" : metric.name) + " is stored as " +
+         (metric.storage == CTPROF_STACKS ? "call stacks" : "kind number " + std::to_string(metric.storage)) +
+         ", which this version of ctprof does not hold";
+}
 
 Result<void> check_plugin(const ctprof_plugin& plugin) {
   if (is_empty(plugin.name)) return Error{"it has no name"};
+  if (!plugin.open_plugin != !plugin.close_plugin)
+    return Error{"it has NULL for one of open_plugin and close_plugin, which go together"};
   if (!is_name(plugin.name, "-_"))
     return Error{"its name " + quoted(plugin.name) + " is not lower case letters, digits, - and _, beginning with a letter"};
   return {};
@@ -78,6 +115,7 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
     return Error{who + " is of the family " + quoted(metric.family) + ", which ctprof does not have"};
   if (!stands_for_nothing(metric.file_absent))
     return Error{who + " has " + quoted(metric.file_absent) + " stand for no value, which is not JSON"};
+  if (auto fits = check_shown(who, metric.headline, metric.role); !fits) return fits;
   return check_pairing(metric, *newtype, plugin);
 }
 
@@ -93,7 +131,6 @@ Result<void> check_source(const ctprof_source& source) {
   if (is_empty(source.name)) return Error{"a source without a name"};
   const std::string who = "source " + quoted(source.name);
   if (source.size < kSizeV1<ctprof_source>) return Error{too_small<ctprof_source>(who, source.size)};
-  if (source.stage > CTPROF_STAGE_HOST) return Error{who + " is of unknown stage " + std::to_string(source.stage)};
   if (source.tallies_count > 4096) return Error{who + " has more than 4096 tallies"};
   const bool lists = source.stage == CTPROF_STAGE_LIST;
   if (!source.open_worker) return Error{who + " has NULL for open_worker"};
@@ -106,7 +143,7 @@ Result<void> check_source(const ctprof_source& source) {
 Result<void> check_lister(const SourceTable& source) {
   if (source.table.stage != CTPROF_STAGE_LIST) return {};
   for (const std::string_view needed : {kTgid, kTid, kComm, kStartTime}) {
-    const auto offers = [&](const OfferTable& offer) { return offer.metric.name == needed; };
+    const auto offers = [&](const OfferTable& offer) { return offer.served && offer.metric.name == needed; };
     if (std::none_of(source.offers.begin(), source.offers.end(), offers))
       return Error{"source " + quoted(source.name) + " lists threads but does not offer " + quoted(needed)};
   }
@@ -121,7 +158,7 @@ Result<void> check_derived(const ctprof_derived& derived) {
     return Error{who + ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
   if (derived.entity >= kEntities) return Error{who + " is about an entity of unknown number " + std::to_string(derived.entity)};
   if (is_empty(derived.expression)) return Error{who + " has no expression"};
-  return {};
+  return check_shown(who, derived.headline, derived.role);
 }
 
 Result<void> check_rule(const ctprof_rule& rule) {
@@ -135,6 +172,8 @@ Result<void> check_rule(const ctprof_rule& rule) {
   if (!rule.add) return Error{who + " has NULL for add"};
   if (!rule.merge) return Error{who + " has NULL for merge"};
   if (!rule.number && !rule.text) return Error{who + " has NULL for both number and text"};
+  if (rule.reduction > CTPROF_REDUCES_BY_KEY)
+    return Error{who + " reduces in way number " + std::to_string(rule.reduction) + ", which ctprof does not have"};
   if (is_empty(rule.newtypes)) return Error{who + " is legal for no newtype"};
   if (is_empty(rule.fallback) || !find_rule(rule.fallback))
     return Error{who + " names no built-in rule as fallback for machines without this plugin"};

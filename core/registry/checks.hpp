@@ -11,6 +11,9 @@
 namespace ctprof {
 
 Result<void> check_plugin(const ctprof_plugin& plugin);
+// Why this ctprof has no use for it, though it may be sound; empty where it has. Asked before its check.
+std::string unserved(const ctprof_source& source);
+std::string unserved(const ctprof_metric& metric);
 // `plugin` for the rules that it brings.
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin);
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source);

@@ -24,6 +24,15 @@ std::string text(const char* given, std::string_view otherwise = "") {
   return given && *given ? std::string(given) : std::string(otherwise);
 }
 
+std::optional<Headline> headline_of(const ctprof_headline* headline) {
+  if (!headline) return std::nullopt;
+  return Headline{.label = headline->label,
+                  .order = headline->order,
+                  .shown = headline->shown,
+                  .by_change = (headline->flags & CTPROF_HEADLINE_BY_CHANGE) != 0,
+                  .floor = headline->floor};
+}
+
 }  // namespace
 
 std::string_view name(Entity entity) { return kEntityNames[static_cast<std::size_t>(entity)]; }
@@ -63,6 +72,10 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.plugin = plugin;
   def.hidden = (metric.flags & CTPROF_METRIC_HIDDEN) != 0;
   def.is_mark = (metric.flags & CTPROF_METRIC_MARK) != 0;
+  def.setting = (metric.flags & CTPROF_METRIC_SETTING) != 0;
+  def.costly = (metric.flags & CTPROF_METRIC_COSTLY) != 0;
+  def.headline = headline_of(metric.headline);
+  def.role = text(metric.role);
   return def;
 }
 
@@ -82,7 +95,9 @@ DerivedDef define(const ctprof_derived& derived, std::string_view plugin) {
           .applies_to = text(derived.applies_to, "all"),
           .description = text(derived.description),
           .caveat = text(derived.caveat),
-          .plugin = std::string(plugin)};
+          .plugin = std::string(plugin),
+          .headline = headline_of(derived.headline),
+          .role = text(derived.role)};
 }
 
 }  // namespace ctprof

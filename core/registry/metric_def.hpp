@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,15 @@ bool parse(std::string_view word, Entity& entity);
 std::string_view name(Storage storage);
 bool parse(std::string_view word, Storage& storage);
 
+// A column of the first screen; see ctprof_headline.
+struct Headline {
+  std::string label;
+  std::uint32_t order = 0;
+  ctprof_shown shown = CTPROF_SHOWN_PERCENT;
+  bool by_change = false;
+  double floor = 0;
+};
+
 struct MetricDef {
   std::string name;
   Entity entity = Entity::Thread;
@@ -67,6 +77,10 @@ struct MetricDef {
   std::string plugin;  // who declared it first
   bool hidden = false;
   bool is_mark = false;
+  bool setting = false;  // somebody's choice, told when it changed
+  bool costly = false;
+  std::optional<Headline> headline{};
+  std::string role{};  // one of kRoles, or empty
 };
 
 // The definition in a plugin's table, with the defaults of newtype and entity filled in. REQUIRES: checked (registry/checks.hpp).
@@ -92,6 +106,8 @@ struct DerivedDef {
   std::string description;
   std::string caveat;
   std::string plugin;
+  std::optional<Headline> headline{};
+  std::string role{};
 };
 
 DerivedDef define(const ctprof_derived& derived, std::string_view plugin);

@@ -53,8 +53,21 @@ Result<MetricDef> read_metric(const ctprof_metric& given, const Plugin& plugin) 
   return def;
 }
 
-Result<void> read_offer(const ctprof_offer& offer, const Plugin& plugin, SourceTable& source) {
+// Whether this ctprof has no use for it; what it says of that is kept, once.
+template <class Table>
+bool is_unserved(const Table& table, Plugin& plugin) {
+  std::string why = unserved(table);
+  if (why.empty()) return false;
+  if (std::ranges::find(plugin.unserved, why) == plugin.unserved.end()) plugin.unserved.push_back(std::move(why));
+  return true;
+}
+
+Result<void> read_offer(const ctprof_offer& offer, Plugin& plugin, SourceTable& source) {
   if (!offer.metric) return Error{"source '" + source.name + "' offers a metric that is NULL"};
+  if (is_unserved(*offer.metric, plugin)) {
+    source.offers.push_back({.metric = {}, .rank = offer.rank, .served = false});
+    return {};
+  }
   auto metric = read_metric(*offer.metric, plugin);
   if (!metric) return metric.error();
   if (auto fits = check_offer(*metric, source); !fits) return fits.error();
@@ -72,6 +85,7 @@ Result<void> read_read(const char* name, SourceTable& source) {
 }
 
 Result<void> read_source(const ctprof_source& table, Plugin& plugin) {
+  if (is_unserved(table, plugin)) return {};
   if (auto fits = check_source(table); !fits) return fits.error();
   SourceTable source{.table = table, .name = table.name, .offers = {}, .reads = {}};
   auto offers = each<ctprof_offer>(table.offers, "offers of source '" + source.name + "'",
@@ -86,6 +100,7 @@ Result<void> read_source(const ctprof_source& table, Plugin& plugin) {
 }
 
 Result<void> read_declared(const ctprof_metric& metric, Plugin& plugin) {
+  if (is_unserved(metric, plugin)) return {};
   auto def = read_metric(metric, plugin);
   if (!def) return def.error();
   plugin.declared.push_back(*def);
@@ -127,6 +142,8 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   plugin.description = table.description ? table.description : "";
   plugin.abi = table.abi;
   plugin.layout = (table.flags & CTPROF_PLUGIN_LAYOUT) != 0;
+  plugin.open = table.open_plugin;
+  plugin.close = table.close_plugin;
 
   const auto with = [&](auto reader) { return [&plugin, reader](const auto& item) { return reader(item, plugin); }; };
   if (auto ok = each<ctprof_rule>(table.rules, "rules", with(read_rule)); !ok) return ok.error();

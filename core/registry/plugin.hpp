@@ -16,8 +16,9 @@
 namespace ctprof {
 
 struct OfferTable {
-  MetricDef metric;
+  MetricDef metric;  // nothing where it is not served
   std::int32_t rank = 0;
+  bool served = true;  // false: it keeps its number, and nobody asks for it
 };
 
 // A column that a source reads.
@@ -41,11 +42,16 @@ struct Plugin {
   std::uint32_t abi = 0;
   bool layout = false;   // only declares; see CTPROF_PLUGIN_LAYOUT
   bool shipped = false;  // came with ctprof: its names need no prefix
+  // Its context; both null where it needs none, or is older than contexts.
+  std::int32_t (*open)(const ctprof_host* host, void** context, char* message, std::size_t message_size) = nullptr;
+  void (*close)(void* context) = nullptr;
   std::vector<SourceTable> sources;
   std::vector<MetricDef> declared;
   std::vector<DerivedDef> derived;
   std::vector<ctprof_rule> rules;
   std::vector<std::string> objects;
+  // What a newer plugin has and this ctprof has no use for (a stage, a storage): a sentence each. The rest of the plugin counts.
+  std::vector<std::string> unserved;
 };
 
 // Reads and checks a plugin's exported table. `room` is how many bytes of it are known to be there. The error is the reason alone.

@@ -37,7 +37,7 @@ AT(ctprof_array, items, 0);
 AT(ctprof_array, count, 8);
 AT(ctprof_array, item_size, 12);
 
-SIZE(ctprof_metric, 176);
+SIZE(ctprof_metric, 192);
 AT(ctprof_metric, size, 0);
 AT(ctprof_metric, entity, 4);
 AT(ctprof_metric, storage, 8);
@@ -62,8 +62,18 @@ AT(ctprof_metric, file_unit, 144);
 AT(ctprof_metric, file_absent, 152);
 AT(ctprof_metric, mark, 160);
 AT(ctprof_metric, map_keys, 168);
+AT(ctprof_metric, headline, 176);
+AT(ctprof_metric, role, 184);
 
-SIZE(ctprof_derived, 88);
+SIZE(ctprof_headline, 32);
+AT(ctprof_headline, size, 0);
+AT(ctprof_headline, order, 4);
+AT(ctprof_headline, label, 8);
+AT(ctprof_headline, shown, 16);
+AT(ctprof_headline, flags, 20);
+AT(ctprof_headline, floor, 24);
+
+SIZE(ctprof_derived, 104);
 AT(ctprof_derived, size, 0);
 AT(ctprof_derived, entity, 4);
 AT(ctprof_derived, name, 8);
@@ -76,8 +86,10 @@ AT(ctprof_derived, config_gates, 56);
 AT(ctprof_derived, applies_to, 64);
 AT(ctprof_derived, description, 72);
 AT(ctprof_derived, caveat, 80);
+AT(ctprof_derived, headline, 88);
+AT(ctprof_derived, role, 96);
 
-SIZE(ctprof_host, 64);
+SIZE(ctprof_host, 72);
 AT(ctprof_host, size, 0);
 AT(ctprof_host, flags, 4);
 AT(ctprof_host, proc_fd, 8);
@@ -89,6 +101,7 @@ AT(ctprof_host, sys, 32);
 AT(ctprof_host, cgroup, 40);
 AT(ctprof_host, sample_tgid, 48);
 AT(ctprof_host, sample_tid, 56);
+AT(ctprof_host, context, 64);
 
 SIZE(ctprof_offer, 16);
 AT(ctprof_offer, metric, 0);
@@ -127,7 +140,7 @@ AT(ctprof_batch, longest_stop_ns, 80);
 AT(ctprof_batch, message, 88);
 AT(ctprof_batch, message_size, 96);
 
-SIZE(ctprof_listing, 56);
+SIZE(ctprof_listing, 80);
 AT(ctprof_listing, size, 0);
 AT(ctprof_listing, pids_count, 4);
 AT(ctprof_listing, pids, 8);
@@ -136,8 +149,11 @@ AT(ctprof_listing, room, 24);
 AT(ctprof_listing, commit, 32);
 AT(ctprof_listing, message, 40);
 AT(ctprof_listing, message_size, 48);
+AT(ctprof_listing, context, 56);
+AT(ctprof_listing, lost, 64);
+AT(ctprof_listing, unseen, 72);
 
-SIZE(ctprof_summary, 72);
+SIZE(ctprof_summary, 80);
 AT(ctprof_summary, size, 0);
 AT(ctprof_summary, tallies_count, 4);
 AT(ctprof_summary, tallies, 8);
@@ -148,8 +164,9 @@ AT(ctprof_summary, put_u64, 40);
 AT(ctprof_summary, put_bool, 48);
 AT(ctprof_summary, put_text, 56);
 AT(ctprof_summary, note, 64);
+AT(ctprof_summary, context, 72);
 
-SIZE(ctprof_source, 112);
+SIZE(ctprof_source, 144);
 AT(ctprof_source, size, 0);
 AT(ctprof_source, stage, 4);
 AT(ctprof_source, name, 8);
@@ -164,8 +181,60 @@ AT(ctprof_source, collect, 80);
 AT(ctprof_source, list, 88);
 AT(ctprof_source, close_worker, 96);
 AT(ctprof_source, summarise, 104);
+AT(ctprof_source, start, 112);
+AT(ctprof_source, drain_exited, 120);
+AT(ctprof_source, drain_records, 128);
+AT(ctprof_source, stop, 136);
 
-SIZE(ctprof_rows, 88);
+SIZE(ctprof_window, 64);
+AT(ctprof_window, size, 0);
+AT(ctprof_window, pids_count, 4);
+AT(ctprof_window, pids, 8);
+AT(ctprof_window, cgroups, 16);
+AT(ctprof_window, cgroups_count, 24);
+AT(ctprof_window, frequency_hz, 28);
+AT(ctprof_window, period_ns, 32);
+AT(ctprof_window, opened_ns, 40);
+AT(ctprof_window, depth, 48);
+AT(ctprof_window, stack_bytes, 52);
+AT(ctprof_window, budget_ppm, 56);
+
+SIZE(ctprof_record, 120);
+AT(ctprof_record, size, 0);
+AT(ctprof_record, offer, 4);
+AT(ctprof_record, tgid, 8);
+AT(ctprof_record, tid, 16);
+AT(ctprof_record, start_time_clock_ticks, 24);
+AT(ctprof_record, weight, 32);
+AT(ctprof_record, flags, 40);
+AT(ctprof_record, user_kind, 44);
+AT(ctprof_record, kernel, 48);
+AT(ctprof_record, user, 56);
+AT(ctprof_record, kernel_count, 64);
+AT(ctprof_record, user_count, 68);
+AT(ctprof_record, ip, 72);
+AT(ctprof_record, sp, 80);
+AT(ctprof_record, bp, 88);
+AT(ctprof_record, lr, 96);
+AT(ctprof_record, stack, 104);
+AT(ctprof_record, stack_size, 112);
+
+SIZE(ctprof_records, 64);
+AT(ctprof_records, size, 0);
+AT(ctprof_records, reserved, 4);
+AT(ctprof_records, core, 8);
+AT(ctprof_records, put, 16);
+AT(ctprof_records, message, 24);
+AT(ctprof_records, message_size, 32);
+AT(ctprof_records, context, 40);
+AT(ctprof_records, lost, 48);
+AT(ctprof_records, unseen, 56);
+
+SIZE(ctprof_stack, 16);
+AT(ctprof_stack, stack, 0);
+AT(ctprof_stack, weight, 8);
+
+SIZE(ctprof_rows, 104);
 AT(ctprof_rows, size, 0);
 AT(ctprof_rows, storage, 4);
 AT(ctprof_rows, count, 8);
@@ -178,6 +247,8 @@ AT(ctprof_rows, text, 56);
 AT(ctprof_rows, bits, 64);
 AT(ctprof_rows, map, 72);
 AT(ctprof_rows, map_keys, 80);
+AT(ctprof_rows, stacks, 88);
+AT(ctprof_rows, frames, 96);
 
 SIZE(ctprof_number, 16);
 AT(ctprof_number, kind, 0);
@@ -198,7 +269,7 @@ AT(ctprof_parts, reserved, 4);
 AT(ctprof_parts, core, 8);
 AT(ctprof_parts, put, 16);
 
-SIZE(ctprof_rule, 128);
+SIZE(ctprof_rule, 136);
 AT(ctprof_rule, size, 0);
 AT(ctprof_rule, state_size, 4);
 AT(ctprof_rule, name, 8);
@@ -216,8 +287,10 @@ AT(ctprof_rule, text, 96);
 AT(ctprof_rule, json, 104);
 AT(ctprof_rule, extras, 112);
 AT(ctprof_rule, parts, 120);
+AT(ctprof_rule, reduction, 128);
+AT(ctprof_rule, reserved, 132);
 
-SIZE(ctprof_plugin, 120);
+SIZE(ctprof_plugin, 136);
 AT(ctprof_plugin, abi, 0);
 AT(ctprof_plugin, size, 4);
 AT(ctprof_plugin, name, 8);
@@ -230,6 +303,8 @@ AT(ctprof_plugin, metrics, 56);
 AT(ctprof_plugin, derived, 72);
 AT(ctprof_plugin, rules, 88);
 AT(ctprof_plugin, objects, 104);
+AT(ctprof_plugin, open_plugin, 120);
+AT(ctprof_plugin, close_plugin, 128);
 
 // Signatures.
 CALL(ctprof_probe, refuse, void (*)(void*, std::uint32_t, ctprof_gap, const char*, std::size_t));
@@ -251,6 +326,15 @@ CALL(ctprof_source, collect, std::int32_t (*)(void*, ctprof_batch*));
 CALL(ctprof_source, list, std::int32_t (*)(void*, ctprof_listing*));
 CALL(ctprof_source, close_worker, void (*)(void*));
 CALL(ctprof_source, summarise, void (*)(const ctprof_summary*));
+CALL(ctprof_source, start, std::int32_t (*)(void*, const ctprof_window*, char*, std::size_t));
+CALL(ctprof_source, drain_exited, std::int32_t (*)(void*, ctprof_listing*));
+CALL(ctprof_source, drain_records, std::int32_t (*)(void*, ctprof_records*));
+CALL(ctprof_source, stop, std::int32_t (*)(void*, char*, std::size_t));
+CALL(ctprof_records, put, void (*)(void*, const ctprof_record*));
+CALL(ctprof_plugin, open_plugin, std::int32_t (*)(const ctprof_host*, void**, char*, std::size_t));
+CALL(ctprof_plugin, close_plugin, void (*)(void*));
+CALL(ctprof_rows, stacks, const ctprof_stack* (*)(const void*, std::uint32_t, std::size_t*));
+CALL(ctprof_rows, frames, const std::uint32_t* (*)(const void*, std::uint64_t, std::size_t*));
 CALL(ctprof_rows, text, ctprof_text (*)(const void*, std::uint32_t));
 CALL(ctprof_rows, bits, const std::uint64_t* (*)(const void*, std::uint32_t, std::size_t*));
 CALL(ctprof_rows, map, const ctprof_entry* (*)(const void*, std::uint32_t, std::size_t*));
@@ -291,6 +375,7 @@ NUMBER(CTPROF_STRING, 4);
 NUMBER(CTPROF_BITSET, 5);
 NUMBER(CTPROF_MAP, 6);
 NUMBER(CTPROF_ARRAY, 7);
+NUMBER(CTPROF_STACKS, 8);
 
 GAP(CTPROF_VALUE, 0, None);
 GAP(CTPROF_UNTOUCHED, 1, Untouched);
@@ -304,20 +389,53 @@ GAP(CTPROF_MALFORMED, 8, Malformed);
 GAP(CTPROF_BUSY, 9, Busy);
 GAP(CTPROF_SOURCE_FAILED, 10, SourceFailed);
 GAP(CTPROF_NOT_IN_FILE, 11, NotInFile);
+GAP(CTPROF_UNSEEN, 12, Unseen);
+GAP(CTPROF_NO_BASE, 13, NoBase);
+GAP(CTPROF_WENT_BACKWARDS, 14, WentBackwards);
 
 NUMBER(CTPROF_STAGE_LIST, 0);
 NUMBER(CTPROF_STAGE_THREAD, 1);
 NUMBER(CTPROF_STAGE_PROCESS, 2);
 NUMBER(CTPROF_STAGE_CGROUP, 3);
 NUMBER(CTPROF_STAGE_HOST, 4);
+NUMBER(CTPROF_STAGE_EXITED, 5);
+NUMBER(CTPROF_STAGE_RECORD, 6);
 
 NUMBER(CTPROF_METRIC_HIDDEN, 1);
 NUMBER(CTPROF_METRIC_MARK, 2);
+NUMBER(CTPROF_METRIC_SETTING, 4);
+NUMBER(CTPROF_METRIC_COSTLY, 8);
+
+NUMBER(CTPROF_SHOWN_PERCENT, 0);
+NUMBER(CTPROF_SHOWN_RATE, 1);
+NUMBER(CTPROF_SHOWN_LEVEL, 2);
+NUMBER(CTPROF_HEADLINE_BY_CHANGE, 1);
+
+NUMBER(CTPROF_DONE, 0);
+NUMBER(CTPROF_FAILED, 1);
+NUMBER(CTPROF_ALREADY, 2);
+
+NUMBER(CTPROF_USER_NONE, 0);
+NUMBER(CTPROF_USER_ADDRESSES, 1);
+NUMBER(CTPROF_USER_COPY, 2);
+NUMBER(CTPROF_RECORD_CUT, 1);
+NUMBER(CTPROF_RECORD_NO_USER, 2);
+NUMBER(CTPROF_RECORD_GUESSED, 4);
+
+NUMBER(CTPROF_REDUCES_OTHERWISE, 0);
+NUMBER(CTPROF_REDUCES_BY_SUM, 1);
+NUMBER(CTPROF_REDUCES_BY_MAX, 2);
+NUMBER(CTPROF_REDUCES_BY_MIN, 3);
+NUMBER(CTPROF_REDUCES_TO_RANGE, 4);
+NUMBER(CTPROF_REDUCES_TO_MODE, 5);
+NUMBER(CTPROF_REDUCES_TO_AFFINITY, 6);
+NUMBER(CTPROF_REDUCES_BY_KEY, 7);
 
 NUMBER(CTPROF_HOST_LIVE, 1);
 NUMBER(CTPROF_HOST_OWN_TIDS, 2);
 
 NUMBER(CTPROF_PLUGIN_LAYOUT, 1);
+NUMBER(CTPROF_PLUGIN_ALWAYS, 2);
 
 NUMBER(CTPROF_REMEDY_NONE, 0);
 NUMBER(CTPROF_REMEDY_COMMAND, 1);

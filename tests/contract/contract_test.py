@@ -31,7 +31,7 @@ REFUSED = {
     "no_symbol": "no symbol 'ctprof_plugin'",
     "another_abi": "ABI 2, this ctprof speaks 1",
     "small_plugin": "its table is of size 8",
-    "lying_size": "its table says that it is of size 4096, but has 120",
+    "lying_size": "its table says that it is of size 4096, but has 136",
     "small_metric": "a metric is of size 16",
     "small_offers": "is of size 4, ",
     "null_collect": "NULL for collect",
@@ -162,6 +162,15 @@ class Refused(Plugins):
                 done, file = self.captured_with(name)
                 self.assert_one_line(name, done.stderr, words)
                 self.assert_others_kept(file, f"{name}_")
+
+    def test_what_is_to_come_is_told_and_the_rest_of_its_plugin_counts(self):
+        done, file = self.captured_with("to_come")
+        for words in ("source 'recorder' records call stacks", "source 'oddest' is of a stage with the number 99",
+                      "metric 'to_come_stacks' is stored as call stacks", "metric 'to_come_oddest' is stored as kind number 77"):
+            self.assertEqual(sum("/to_come.so" in line and words in line for line in done.stderr.splitlines()), 1, done.stderr)
+        self.assert_others_kept(file, "to_come_")
+        for (_, tid), row in file.threads.items():
+            self.assertEqual(row["to_come_value"], tid)
 
     def test_of_two_with_one_name_the_first_stays(self):
         done, file = self.captured_with("duplicate")

@@ -30,17 +30,22 @@ enum class Gap : ctprof_gap {
   Busy = CTPROF_BUSY,
   SourceFailed = CTPROF_SOURCE_FAILED,
   NotInFile = CTPROF_NOT_IN_FILE,
+  Unseen = CTPROF_UNSEEN,
+  NoBase = CTPROF_NO_BASE,
+  WentBackwards = CTPROF_WENT_BACKWARDS,
 };
 
 // Names by number; the table of all gaps.
-inline constexpr std::array<std::string_view, 12> kGapNames{"None",      "Untouched",   "NotApplicable", "ThreadGone",
-                                                            "Denied",    "Unsupported", "SwitchedOff",   "PredatesSwitch",
-                                                            "Malformed", "Busy",        "SourceFailed",  "NotInFile"};
+inline constexpr std::array<std::string_view, 15> kGapNames{
+    "None",      "Untouched", "NotApplicable", "ThreadGone", "Denied", "Unsupported", "SwitchedOff",  "PredatesSwitch",
+    "Malformed", "Busy",      "SourceFailed",  "NotInFile",  "Unseen", "NoBase",      "WentBackwards"};
 
 constexpr std::string_view name(Gap gap) { return kGapNames[static_cast<std::size_t>(gap)]; }
 
 // Whether `number` is a gap that a source may write: neither beyond the table nor one of the core's own.
-constexpr bool may_be_written(ctprof_gap number) { return number < CTPROF_NOT_IN_FILE && number != CTPROF_UNTOUCHED; }
+constexpr bool may_be_written(ctprof_gap number) {
+  return (number < CTPROF_NOT_IN_FILE && number != CTPROF_UNTOUCHED) || number == CTPROF_UNSEEN;
+}
 
 // What the errno of a failed read of a thread's file means during a capture. Probing has settled what the kernel lacks, so
 // a file that is missing now went away with its thread.

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 
 #include "ctprof/abi.h"
@@ -49,7 +50,18 @@ class Host {
   // A thread that exists, to try things on.
   Thread sample() const { return {0, abi_->sample_tgid, abi_->sample_tid, -1}; }
 
+  // The plugin's context: what its class `Context` was made into when the plugin was opened (with_context in plugin.hpp). It is shared by all
+  // sources and workers of the plugin, and outlives them. Throws std::runtime_error under a ctprof that opens no plugins.
+  template <class Context>
+  Context& context() const {
+    if (abi_->size < kSizeWithContext || !abi_->context)
+      throw std::runtime_error("this ctprof is older than the plugin, and does not open it");
+    return *static_cast<Context*>(abi_->context);
+  }
+
  private:
+  static constexpr std::size_t kSizeWithContext = offsetof(ctprof_host, context) + sizeof(ctprof_host::context);
+
   const ctprof_host* abi_;
 };
 

@@ -84,6 +84,8 @@ struct About {
   const char* mark = nullptr;
   const char* map_keys = nullptr;
   ctprof_metric_flags flags = 0;
+  const ctprof_headline* headline = nullptr;
+  const char* role = nullptr;
 };
 
 template <class N, class R, Entity E = Entity::Thread>
@@ -121,7 +123,9 @@ struct Metric {
             .file_unit = about.file_unit,
             .file_absent = about.file_absent,
             .mark = about.mark,
-            .map_keys = about.map_keys} {}
+            .map_keys = about.map_keys,
+            .headline = about.headline,
+            .role = about.role} {}
 
   ctprof_metric abi;
 };

@@ -26,7 +26,23 @@ struct Extra {
   ctprof_array rules{};
   ctprof_array objects{};
   ctprof_plugin_flags flags = 0;
+  decltype(ctprof_plugin::open_plugin) open_plugin = nullptr;
+  decltype(ctprof_plugin::close_plugin) close_plugin = nullptr;
 };
+
+// A plugin that keeps something: a class that is made from a Host when the plugin is opened, and gone when it is closed. All sources of the
+// plugin reach it by host.context<Context>(), from any worker, so it guards itself. Its constructor may throw: then the plugin's
+// offers are refused, with the exception's words.
+//
+//   CTPROF_PLUGIN_WITH("example", "1.0", "...", ctprof::sdk::with_context<Socket>(), MySource)
+template <class Context>
+constexpr Extra with_context(Extra extra = {}) {
+  extra.open_plugin = [](const ctprof_host* host, void** context, char* message, std::size_t size) noexcept {
+    return contained(message, size, [&] { *context = new Context(Host(*host)); });
+  };
+  extra.close_plugin = [](void* context) noexcept { delete static_cast<Context*>(context); };
+  return extra;
+}
 
 // The ABI's view of a constant array that outlives it.
 template <class Array>
@@ -48,7 +64,9 @@ constexpr ctprof_plugin make_plugin(const char* name, const char* version, const
           .metrics = extra.metrics,
           .derived = extra.derived,
           .rules = extra.rules,
-          .objects = extra.objects};
+          .objects = extra.objects,
+          .open_plugin = extra.open_plugin,
+          .close_plugin = extra.close_plugin};
 }
 
 template <class... Sources>

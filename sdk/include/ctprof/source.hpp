@@ -195,7 +195,11 @@ class SourceTable {
             .collect = nullptr,
             .list = nullptr,
             .close_worker = &close_worker,
-            .summarise = &summarise};
+            .summarise = &summarise,
+            .start = nullptr,
+            .drain_exited = nullptr,
+            .drain_records = nullptr,
+            .stop = nullptr};
   }
 };
 

@@ -1,0 +1,45 @@
+/* A plugin of a ctprof to come: beside a source that any can run it has one of a stage, and a metric of a storage, that this one does not serve. */
+#include "ctprof/abi.h"
+
+static int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+  (void)host, (void)worker, (void)message, (void)message_size;
+  return 0;
+}
+
+static void close_nothing(void* worker) { (void)worker; }
+
+/* The first offer is the one that nobody can want here. */
+static int32_t collect(void* worker, struct ctprof_batch* batch) {
+  (void)worker;
+  const uint64_t* tids = batch->inputs[0].values;
+  uint64_t* values = batch->cells[1].values;
+  if (batch->cells[0].gaps) return 1;
+  for (uint32_t row = 0; values && row < batch->rows; ++row) {
+    values[row] = tids[row];
+    batch->cells[1].gaps[row] = CTPROF_VALUE;
+  }
+  batch->rows_done = batch->rows;
+  return 0;
+}
+
+/* clang-format off */
+static const struct ctprof_metric kStacks = {
+  .size = sizeof kStacks, .storage = CTPROF_STACKS, .name = "to_come_stacks", .newtype = "StackNs", .rule = "StackSum"};
+static const struct ctprof_metric kValue = {
+  .size = sizeof kValue, .storage = CTPROF_U64, .name = "to_come_value", .newtype = "GaugeCount", .rule = "MaxGaugeCount",
+  .description = "The thread's id."};
+static const struct ctprof_offer kOffers[] = {{.metric = &kStacks}, {.metric = &kValue}};
+static const struct ctprof_offer kStackOffers[] = {{.metric = &kStacks}};
+static const char* const kReads[] = {"tid"};
+static const struct ctprof_source kSources[] = {
+  {.size = sizeof kSources[0], .stage = CTPROF_STAGE_RECORD, .name = "recorder", .offers = CTPROF_ARRAY_OF(kStackOffers)},
+  {.size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "to_come", .offers = CTPROF_ARRAY_OF(kOffers),
+   .reads = CTPROF_ARRAY_OF(kReads), .open_worker = open_nothing, .collect = collect, .close_worker = close_nothing},
+  {.size = sizeof kSources[0], .stage = 99, .name = "oddest"}};
+static const struct ctprof_metric kDeclared[] = {
+  {.size = sizeof kDeclared[0], .storage = 77, .name = "to_come_oddest", .newtype = "Oddest", .rule = "Key"}};
+
+const struct ctprof_plugin ctprof_plugin = {
+  .abi = CTPROF_ABI, .size = sizeof(struct ctprof_plugin), .name = "to_come", .version = "2.0", .description = "For tests.",
+  .sources = CTPROF_ARRAY_OF(kSources), .metrics = CTPROF_ARRAY_OF(kDeclared)};
+/* clang-format on */
