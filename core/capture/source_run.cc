@@ -241,7 +241,8 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
                            .room = &room,
                            .commit = &commit,
                            .message = worker.message.data(),
-                           .message_size = worker.message.size()};
+                           .message_size = worker.message.size(),
+                           .context = host_.context};
     worker.message[0] = 0;
     std::int32_t status = 0;
     worker.failed = contained(owner_, "list", [&] { status = planned_.source->table.list(worker.context, &listing); });

@@ -40,6 +40,8 @@ class SourceRun {
   ctprof_stage stage() const { return planned_.source->table.stage; }
   const SourceTable& source() const { return *planned_.source; }
   const Plugin* plugin() const { return planned_.plugin; }
+  // The plugin's own.
+  void* context() const { return host_.context; }
 
   void collect(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
 

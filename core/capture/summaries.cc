@@ -102,7 +102,8 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies, 
                                .put_u64 = &SummaryObject::put_u64,
                                .put_bool = &SummaryObject::put_bool,
                                .put_text = &SummaryObject::put_text,
-                               .note = &SummaryObject::note};
+                               .note = &SummaryObject::note,
+                               .context = run.context()};
   const CallOwner* owner = call_owner(run.plugin()->path, "source '" + run.source().name + "'");
   const std::string thrown = contained(owner, "summarise", [&] { table.summarise(&summary); });
   if (!thrown.empty()) snapshot.meta.notes.push_back(owner->file + ": " + owner->source + ": " + thrown);

@@ -12,29 +12,29 @@ bool is_identity(const MetricDef& metric) {
   return std::any_of(all.begin(), all.end(), [&](const MetricDef& def) { return def.name == metric.name; });
 }
 
-bool could_be_ours(const Registry& registry, const MetricDef& metric) {
-  const Field* field = registry.find(metric.name);
+bool could_be_ours(const Probed& probed, const MetricDef& metric) {
+  const ProbedField* field = probed.find(metric.name);
   if (metric.hidden || !field) return false;
-  return is_identity(metric) || std::any_of(field->offers.begin(), field->offers.end(), [](const Offer& offer) {
+  return is_identity(metric) || std::any_of(field->offers.begin(), field->offers.end(), [](const ProbedOffer& offer) {
            return offer.plugin->shipped && offer.verdict == Gap::None;
          });
 }
 
-std::vector<std::string> taken_by(const PlannedSource& planned, const Registry& registry) {
+std::vector<std::string> taken_by(const PlannedSource& planned, const Probed& probed) {
   std::vector<std::string> metrics;
   for (std::size_t i = 0; i < planned.chosen.size(); ++i) {
     const MetricDef& metric = planned.source->offers[i].metric;
-    if (planned.chosen[i] && could_be_ours(registry, metric)) metrics.push_back(metric.name);
+    if (planned.chosen[i] && could_be_ours(probed, metric)) metrics.push_back(metric.name);
   }
   return metrics;
 }
 
 }  // namespace
 
-std::vector<Takeover> takeovers(const Registry& registry, const Plan& plan) {
+std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan) {
   std::vector<Takeover> all;
   for (const PlannedSource& planned : plan.sources) {
-    const auto metrics = planned.plugin->shipped ? std::vector<std::string>{} : taken_by(planned, registry);
+    const auto metrics = planned.plugin->shipped ? std::vector<std::string>{} : taken_by(planned, probed);
     if (metrics.empty()) continue;
     auto known =
         std::find_if(all.begin(), all.end(), [&](const Takeover& takeover) { return takeover.plugin == planned.plugin->name; });

@@ -11,6 +11,6 @@ namespace ctprof {
 
 // One entry for each such plugin of the plan. A metric counts where a source of ctprof's own could have filled it here; who a row is,
 // ctprof can always say.
-std::vector<Takeover> takeovers(const Registry& registry, const Plan& plan);
+std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan);
 
 }  // namespace ctprof

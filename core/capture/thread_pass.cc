@@ -38,22 +38,21 @@ std::size_t pieces(std::size_t items, std::size_t size) { return (items + size -
 
 }  // namespace
 
-Result<void> ThreadPass::run() {
+Result<SourceRun*> ThreadPass::run() {
   const DescriptorShare share = share_descriptors(workers, kRun);
   workers = share.workers;
   directories = share.directories;
   const auto lister =
       std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) { return run.stage() == CTPROF_STAGE_LIST; });
   if (lister == sources.end()) {
-    if (auto walked = walk(); !walked) return walked;
+    if (auto walked = walk(); !walked) return walked.error();
   } else if (list_by(*lister)) {
     collect_listed();
   } else {
-    failed_lister = &*lister;
-    return {};
+    return &*lister;
   }
   name_processes();
-  return {};
+  return static_cast<SourceRun*>(nullptr);
 }
 
 Result<void> ThreadPass::walk() {

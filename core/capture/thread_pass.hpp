@@ -4,7 +4,7 @@
 // are shared by the workers. Threads that went away before anything could be read leave no row; they are counted.
 //
 // If a source of the list stage was planned, it lists instead, and the sources of the thread stage follow. Should it fail, nothing of the
-// pass is of use: it is to be made again by a plan without that source.
+// pass is of use: `run` returns that source, and the pass is to be made again by a plan without it.
 
 #pragma once
 
@@ -35,11 +35,10 @@ struct ThreadPass {
   std::uint64_t clock_start;
   std::deque<SourceRun>& sources;  // of all stages; those of the list and thread stages are run
 
-  // Fills the thread table, in (tgid, tid) order, without a hidden column.
-  Result<void> run();
+  // Fills the thread table, in (tgid, tid) order, without a hidden column. Null, or the lister that failed.
+  Result<SourceRun*> run();
   // Set by `run`:
   std::uint32_t directories = 0;  // that a worker keeps open
-  SourceRun* failed_lister = nullptr;
   std::optional<Span> read =
       std::nullopt;  // when threads were read, by the lister and the sources of both stages; none: no thread
 

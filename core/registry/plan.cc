@@ -10,7 +10,7 @@
 namespace ctprof {
 namespace {
 
-using Wanted = std::set<const Field*>;
+using Wanted = std::set<const ProbedField*>;
 
 bool is_identity(std::string_view column) {
   const auto& all = identity_metrics();
@@ -21,7 +21,7 @@ bool is_identity(std::string_view column) {
 // Working state: offers still in play, and the sources that fell out.
 class Planner {
  public:
-  Planner(const Registry& registry, const Lost& lost) : registry_(&registry), out_(lost) {}
+  Planner(const Probed& probed, const Lost& lost) : probed_(&probed), out_(lost) {}
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
     if (auto known = want(names); !known) return known.error();
@@ -35,7 +35,7 @@ class Planner {
  private:
   Result<void> want(const std::optional<std::vector<std::string>>& names) {
     // Whoever offers to list is asked to, whatever is wanted of the threads.
-    for (const Field& field : registry_->fields())
+    for (const ProbedField& field : probed_->fields())
       if (is_identity(field.def.name) || (!names && !field.def.hidden)) wanted_.insert(&field);
     if (names)
       for (const std::string& name : *names)
@@ -45,28 +45,28 @@ class Planner {
 
   Result<void> want(const std::string& name) {
     if (is_identity(name)) return {};
-    if (const Field* field = registry_->find(name)) {
+    if (const ProbedField* field = probed_->find(name)) {
       wanted_.insert(field);
       return {};
     }
-    const auto& derived = registry_->derived();
+    const auto& derived = probed_->registry().derived();
     const auto it = std::find_if(derived.begin(), derived.end(), [&](const DerivedDef& def) { return def.name == name; });
     if (it == derived.end()) return unknown(name);
     for (const std::string& input : inputs_of(it->expression))
-      if (const Field* field = registry_->find(input)) wanted_.insert(field);
+      if (const ProbedField* field = probed_->find(input)) wanted_.insert(field);
     return {};
   }
 
   Error unknown(const std::string& name) const {
     std::vector<std::string> names;
-    for (const Field& field : registry_->fields()) names.push_back(field.def.name);
-    for (const DerivedDef& derived : registry_->derived()) names.push_back(derived.name);
+    for (const ProbedField& field : probed_->fields()) names.push_back(field.def.name);
+    for (const DerivedDef& derived : probed_->registry().derived()) names.push_back(derived.name);
     return {"no loaded plugin has a metric '" + name + "'" + nearest_hint(name, names) + "; `ctprof metric-list` shows them all"};
   }
 
   // The best offer of a source that is still in play.
-  const Offer* best(const Field& field) const {
-    for (const Offer& offer : field.offers)
+  const ProbedOffer* best(const ProbedField& field) const {
+    for (const ProbedOffer& offer : field.offers)
       if (offer.verdict == Gap::None && !out_.contains(offer.source)) return &offer;
     return nullptr;
   }
@@ -74,20 +74,20 @@ class Planner {
   // Winners for what is wanted, and for what the winners read.
   void choose() {
     plan_.sources.clear();
-    std::vector<const Field*> open(wanted_.begin(), wanted_.end());
-    std::set<const Field*> seen(wanted_.begin(), wanted_.end());
+    std::vector<const ProbedField*> open(wanted_.begin(), wanted_.end());
+    std::set<const ProbedField*> seen(wanted_.begin(), wanted_.end());
     while (!open.empty()) {
-      const Field* field = open.back();
+      const ProbedField* field = open.back();
       open.pop_back();
-      const Offer* offer = best(*field);
+      const ProbedOffer* offer = best(*field);
       if (!offer) continue;
       planned(*offer).chosen[offer->index] = true;
       for (const Read& read : offer->source->reads)
-        if (const Field* needed = registry_->find(read.column); needed && seen.insert(needed).second) open.push_back(needed);
+        if (const ProbedField* needed = probed_->find(read.column); needed && seen.insert(needed).second) open.push_back(needed);
     }
   }
 
-  PlannedSource& planned(const Offer& offer) {
+  PlannedSource& planned(const ProbedOffer& offer) {
     const auto it = std::find_if(plan_.sources.begin(), plan_.sources.end(),
                                  [&](const PlannedSource& planned) { return planned.source == offer.source; });
     if (it != plan_.sources.end()) return *it;
@@ -111,8 +111,8 @@ class Planner {
 
   // The planned source that fills a column, or null.
   const PlannedSource* filler(std::string_view column) const {
-    const Field* field = registry_->find(column);
-    const Offer* offer = field ? best(*field) : nullptr;
+    const ProbedField* field = probed_->find(column);
+    const ProbedOffer* offer = field ? best(*field) : nullptr;
     for (const PlannedSource& planned : plan_.sources)
       if (offer && planned.source == offer->source) return &planned;
     return nullptr;
@@ -159,19 +159,19 @@ class Planner {
   }
 
   void collect_unfilled() {
-    for (const Field& field : registry_->fields()) {
+    for (const ProbedField& field : probed_->fields()) {
       if (!wanted_.contains(&field) || is_identity(field.def.name) || best(field)) continue;
       // The last resort speaks for all: it is what asks for the least.
-      const Offer& last = field.offers.back();
+      const ProbedOffer& last = field.offers.back();
       const auto out = out_.find(last.source);
       if (last.verdict != Gap::None)
-        plan_.unfilled.push_back({&field, last.verdict, last.reason});
+        plan_.unfilled.push_back({&field.def, last.verdict, last.reason});
       else
-        plan_.unfilled.push_back({&field, Gap::SourceFailed, out == out_.end() ? "" : out->second});
+        plan_.unfilled.push_back({&field.def, Gap::SourceFailed, out == out_.end() ? "" : out->second});
     }
   }
 
-  const Registry* registry_;
+  const Probed* probed_;
   Wanted wanted_;
   Lost out_;
   Plan plan_;
@@ -179,8 +179,8 @@ class Planner {
 
 }  // namespace
 
-Result<Plan> make_plan(const Registry& registry, const std::optional<std::vector<std::string>>& wanted, const Lost& lost) {
-  return Planner(registry, lost).plan(wanted);
+Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted, const Lost& lost) {
+  return Planner(probed, lost).plan(wanted);
 }
 
 }  // namespace ctprof

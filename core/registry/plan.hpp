@@ -1,4 +1,4 @@
-// The plan of a capture: which sources run, for which columns, in which order. Made once, from the registry and what is wanted.
+// The plan of a capture: which sources run, for which columns, in which order. Made once, from what the host can do and what is wanted.
 //
 // Per metric the offer of the highest rank that can on this host wins. A source runs after those whose columns it reads; a circle, or a column
 // that nobody fills, takes the sources concerned out, with a sentence, and their metrics go to the next offer or become gaps.
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/registry/registry.hpp"
+#include "core/registry/probed.hpp"
 
 namespace ctprof {
 
@@ -27,7 +27,7 @@ struct PlannedSource {
 
 // A metric that nobody can fill here: its column is all this gap.
 struct Unfilled {
-  const Field* field;
+  const MetricDef* metric;
   Gap gap;
   std::string reason;
 };
@@ -42,6 +42,6 @@ struct Plan {
 using Lost = std::map<const SourceTable*, std::string>;
 
 // `wanted`: names of metrics or derived metrics; none: all that is not hidden. The error names what is unknown.
-Result<Plan> make_plan(const Registry& registry, const std::optional<std::vector<std::string>>& wanted, const Lost& lost = {});
+Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted, const Lost& lost = {});
 
 }  // namespace ctprof

@@ -26,11 +26,6 @@ std::string without_prefix(const Plugin& plugin, std::string_view name) {
 
 }  // namespace
 
-const Offer* Field::chosen() const {
-  const auto it = std::find_if(offers.begin(), offers.end(), [](const Offer& offer) { return offer.verdict == Gap::None; });
-  return it == offers.end() ? nullptr : &*it;
-}
-
 Registry::Registry(LoadedPlugins loaded) : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
   for (const MetricDef& metric : identity_metrics()) declare(metric);
   // Layouts first: their order is the file's.
@@ -50,6 +45,7 @@ const Field* Registry::find(std::string_view metric) const {
 }
 
 void Registry::take(const Plugin& plugin) {
+  for (const std::string& why : plugin.unserved) refuse_part(plugin, why);
   for (const ctprof_rule& rule : plugin.rules) rules_.add(rule, plugin.name, plugin.path);
   for (const MetricDef& metric : plugin.declared) {
     const std::string why = objection(plugin, metric);
@@ -64,6 +60,7 @@ void Registry::take(const Plugin& plugin) {
 void Registry::take_offers(const Plugin& plugin, const SourceTable& source) {
   for (std::uint32_t i = 0; i < source.offers.size(); ++i) {
     const OfferTable& offer = source.offers[i];
+    if (!offer.served) continue;
     if (std::string why = objection(plugin, offer.metric); !why.empty()) {
       refuse_part(plugin, std::move(why));
       continue;
@@ -105,6 +102,8 @@ void Registry::take_derived(const Plugin& plugin) {
 }
 
 std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) const {
+  if (!metric.role.empty() && !plugin.shipped)
+    return "its metric '" + metric.name + "' claims the role '" + metric.role + "'; roles are ctprof's own";
   const MetricDef* known = vocabulary_.find(metric.name);
   if (known && !same_meaning(*known, metric))
     return "its metric '" + metric.name + "' is " + meaning(metric) + ", but '" + known->plugin + "' has it as " +
@@ -120,6 +119,8 @@ std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) c
 std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived) const {
   if (!plugin.shipped && !derived.name.starts_with(prefix_of(plugin)))
     return "its derived metric " + without_prefix(plugin, derived.name);
+  if (!derived.role.empty() && !plugin.shipped)
+    return "its derived metric '" + derived.name + "' claims the role '" + derived.role + "'; roles are ctprof's own";
   const std::string who = "its derived metric '" + derived.name + "'";
   const auto expression = Expression::parse(derived.expression);
   if (!expression) return who + ": " + expression.error().text;

@@ -1,15 +1,14 @@
 // The registry: every metric that any loaded plugin offers, merged by name.
 //
-// Several plugins may offer one metric (procfs and a BPF iterator both know the run time). The registry keeps all offers with what
-// each source said about this host, and answers which one a capture will use: the highest rank that can. It is built once, before the first
-// capture, and probed once; afterwards any thread may read it.
+// Several plugins may offer one metric (procfs and a BPF iterator both know the run time). The registry keeps all offers, the highest rank
+// first. It is built once, when plugins are loaded, and never changes: any thread may read it, and any number of captures may share it.
 //
 // Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict: the later one's metric is
 // refused, and both are named. So is an unprefixed name of a third party's, or one that wants another's place in the file. Derived
 // metrics are checked when all plugins are there: their units must come out as they say.
 //
-// What is here:   merging, conflicts, what each offer is worth here.
-// What is not:    asking sources (probe.cc), loading (loader.hpp), which sources a capture runs and in which order (plan.hpp), printing (tools/).
+// What is here:   merging and conflicts.
+// What is not:    loading (loader.hpp), what a host can do of it (probed.hpp), which sources a capture runs (plan.hpp), printing (tools/).
 
 #pragma once
 
@@ -23,42 +22,20 @@
 #include "core/registry/plugin.hpp"
 #include "core/registry/vocabulary.hpp"
 #include "core/rules/rule_book.hpp"
-#include "ctprof/gap.hpp"
 
 namespace ctprof {
 
-// What would change what the host lacks; of the kind NONE where nothing would.
-struct Remedy {
-  ctprof_remedy kind = CTPROF_REMEDY_NONE;
-  std::string what;
-
-  friend bool operator==(const Remedy&, const Remedy&) = default;
-};
-
-// What stays a gap although the offer stands.
-struct Lack {
-  std::string sentence;
-  Remedy remedy;
-};
-
-// One source's word that it can fill one metric, and what came of it.
+// One source's word that it can fill one metric. Whether it can on this host is asked later (probed.hpp).
 struct Offer {
   const Plugin* plugin = nullptr;
   const SourceTable* source = nullptr;
   std::uint32_t index = 0;  // among the source's offers
   std::int32_t rank = 0;
-  Gap verdict = Gap::None;  // why not, after probing
-  std::string reason{};
-  Remedy remedy{};  // of the verdict
-  std::vector<Lack> lacks{};
 };
 
 struct Field {
   MetricDef def;
   std::vector<Offer> offers;  // best rank first; of equals the plugin loaded first
-
-  // The offer that a capture will use; null when none can.
-  const Offer* chosen() const;
 };
 
 class Registry {
@@ -75,10 +52,6 @@ class Registry {
   const RuleBook& rules() const { return rules_; }
   // Plugins that were not taken, and those that some metric was not taken of; one for each file.
   const std::vector<Refusal>& refused() const { return refused_; }
-
-  // Asks every source what it can do on this host. Returns those that threw rather than answered; nothing of theirs is taken.
-  // REQUIRES: once, before planning.
-  std::vector<Refusal> probe(const ctprof_host& host);
 
  private:
   void take(const Plugin& plugin);

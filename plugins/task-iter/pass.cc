@@ -20,13 +20,9 @@ constexpr std::size_t kBuffer = 32 * 1024;
 
 }  // namespace
 
-Program* Program::loaded(int& error) {
-  static std::mutex loading;
-  static std::unique_ptr<Program> program;
-  const std::lock_guard lock(loading);
-  if (!program)
-    if (task_iter_skeleton* skeleton = task_iter_skeleton_load(&error)) program.reset(new Program(skeleton));
-  return program.get();
+std::unique_ptr<Program> Program::load(int& error) {
+  task_iter_skeleton* skeleton = task_iter_skeleton_load(&error);
+  return std::unique_ptr<Program>(skeleton ? new Program(skeleton) : nullptr);
 }
 
 Program::~Program() { task_iter_skeleton_unload(skeleton_); }

@@ -1,7 +1,7 @@
 // A pass over all threads of the host: the kernel runs our program for each, and we read what it wrote.
 //
-// The program is loaded once and stays loaded as long as we live: loading is what costs, a few milliseconds. It has room for one record, so
-// that passes take turns.
+// Loading is what costs, a few milliseconds: the plugin's context (context.hpp) keeps the program. It has room for one record, so that passes
+// take turns.
 //
 // What is here:   loading, and reading records.
 // What is not:    what a record says (decode.hpp), what a host lacks (probe.cc).
@@ -27,8 +27,8 @@ constexpr std::size_t record_size(std::uint32_t cpu_words) { return RECORD_FIXED
 
 class Program {
  public:
-  // The one program; null, and the errno in `error`, when the kernel refuses it.
-  static Program* loaded(int& error);
+  // Loads and attaches it; null, and the errno in `error`, when the kernel refuses it.
+  static std::unique_ptr<Program> load(int& error);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

@@ -14,6 +14,7 @@
 #include "plugins/shared/cpu_list.hpp"
 #include "plugins/shared/kernel_switch.hpp"
 #include "plugins/shared/namespaces.hpp"
+#include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/extensible.hpp"
 #include "plugins/task-iter/pass.hpp"
 
@@ -80,7 +81,7 @@ Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
     return nullptr;
   }
   int error = 0;
-  Program* program = Program::loaded(error);
+  Program* program = host.context<Context>().program(error);
   if (!program) cannot_load(host, probe, error);
   return program;
 }

@@ -7,7 +7,9 @@
 // What is here:   the plugin's table, where the code that finds jemalloc was not built; task_iter_heap.cc is the one where it was.
 // What is not:    the source (tasks.cc), the program (task_iter.bpf.c).
 
+#include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/tasks.hpp"
 
-CTPROF_PLUGIN("task-iter", "1.0", "Every thread and most of its figures in one pass of a BPF program over the kernel's list.",
-              ctprof::task_iter::Tasks)
+CTPROF_PLUGIN_WITH("task-iter", "1.0",
+                   "Every thread and most of its figures in one pass of a BPF program over the kernel's list.",
+                   ctprof::sdk::with_context<ctprof::task_iter::Context>(), ctprof::task_iter::Tasks)

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "plugins/task-iter/context.hpp"
+
 namespace ctprof::task_iter {
 namespace {
 
@@ -44,7 +46,7 @@ bool Tasks::list(const sdk::Listing& listing, std::span<const UnseenThread> thre
 
 bool Tasks::list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional<Room>& room) {
   int error = 0;
-  Program* program = Program::loaded(error);
+  Program* program = host_.context<Context>().program(error);
   if (!program) throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
   const Wanted wanted = wanted_of(listing.pids());
   facts_.extensible_class = extensible_class(host_);

@@ -27,26 +27,26 @@ struct Denies : Offers<kOne, 5> {
   static void probe(const sdk::Host&, const sdk::Probe& probe) { probe.refuse_all(Gap::Denied, "no leave"); }
 };
 
-Plan plan_of(Registry& merged, const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
-  merged.probe(no_host());
-  return make_plan(merged, wanted).value();
+// The plan refers to the registry alone.
+Plan plan_of(const Registry& merged, const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
+  return make_plan(Probed(merged, no_host()), wanted).value();
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_reader_runs_after_what_it_reads) {
-  Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  const Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"b-filler", "a-reader"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_read_is_filled_though_nobody_wants_it) {
-  Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  const Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged, {{"two"}})).size() == 2u);
   BOOST_TEST(order(plan_of(merged, {{"one"}})).size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
-  Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
+  const Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
   const Plan plan = plan_of(merged);
   BOOST_TEST(plan.sources.empty());
   BOOST_REQUIRE_EQUAL(plan.refused.size(), 2u);
@@ -56,14 +56,14 @@ BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_nobody_feeds_is_taken_out) {
-  Registry merged = registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
+  const Registry merged = registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
   const Plan plan = plan_of(merged);
   BOOST_TEST(order(plan) == (std::vector<std::string>{"plain"}), boost::test_tools::per_element());
   BOOST_TEST(plan.refused[0].reason.find("'nobodys'") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_nobody_can_fill_is_a_gap_with_the_reason) {
-  Registry merged = registry({plugin<Offers<kOne, 0, true>>("off")});
+  const Registry merged = registry({plugin<Offers<kOne, 0, true>>("off")});
   const Plan plan = plan_of(merged);
   BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
   BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
@@ -71,16 +71,15 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_fill_is_a_gap_with_the_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(of_all_who_cannot_the_last_resort_says_why) {
-  Registry merged = registry({plugin<Denies>("best"), plugin<Offers<kOne, 0, true>>("last")});
+  const Registry merged = registry({plugin<Denies>("best"), plugin<Offers<kOne, 0, true>>("last")});
   const Plan plan = plan_of(merged);
   BOOST_REQUIRE_EQUAL(plan.unfilled.size(), 1u);
   BOOST_CHECK(plan.unfilled[0].gap == Gap::SwitchedOff);
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_metric_gets_the_nearest_name) {
-  Registry merged = registry({plugin<Offers<kTwo>>("a")});
-  merged.probe(no_host());
-  const auto plan = make_plan(merged, {{"twoo"}});
+  const Registry merged = registry({plugin<Offers<kTwo>>("a")});
+  const auto plan = make_plan(Probed(merged, no_host()), {{"twoo"}});
   BOOST_REQUIRE(!plan);
   BOOST_TEST(plan.error().text.find("did you mean 'two'?") != std::string::npos);
 }

@@ -3,21 +3,22 @@
 #define BOOST_TEST_MODULE registry
 #include <boost/test/unit_test.hpp>
 
+#include "core/registry/probed.hpp"
 #include "tests/unit/fake_plugins.hpp"
 
 using namespace ctprof;
 using namespace ctprof::fake;
 
 BOOST_AUTO_TEST_CASE(the_highest_rank_wins) {
-  Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5>>("high")});
-  merged.probe(no_host());
-  BOOST_TEST(merged.find("one")->chosen()->plugin->name == "high");
+  const Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5>>("high")});
+  const Probed probed(merged, no_host());
+  BOOST_TEST(probed.find("one")->chosen()->plugin->name == "high");
 }
 
 BOOST_AUTO_TEST_CASE(an_offer_that_cannot_loses_and_says_why) {
-  Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5, true>>("high")});
-  merged.probe(no_host());
-  const Field& field = *merged.find("one");
+  const Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5, true>>("high")});
+  const Probed probed(merged, no_host());
+  const ProbedField& field = *probed.find("one");
   BOOST_TEST(field.chosen()->plugin->name == "low");
   BOOST_TEST(field.offers.front().reason == "the switch is off");
   BOOST_CHECK(field.offers.front().verdict == Gap::SwitchedOff);

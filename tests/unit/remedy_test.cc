@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "core/registry/probed.hpp"
 #include "tests/unit/fake_plugins.hpp"
 
 using namespace ctprof;
@@ -36,12 +37,12 @@ struct Wavers : Offers<kOne> {
 
 // Speaks with the core as a plugin might that was made by other means.
 template <void (*Speak)(const ctprof_probe&)>
-Offer offer_of() {
+ProbedOffer offer_of() {
   Plugin made = plugin<Offers<kOne>>("byhand");
   made.sources[0].table.probe = [](const ctprof_host*, const ctprof_probe* probe) { Speak(*probe); };
-  Registry merged = registry({made});
-  merged.probe(no_host());
-  return merged.find("one")->offers[0];
+  const Registry merged = registry({made});
+  const Probed probed(merged, no_host());
+  return probed.find("one")->offers[0];
 }
 
 void out_of_range(const ctprof_probe& probe) { probe.remedy(probe.core, 1, "x", 1, CTPROF_REMEDY_BOOT, "y", 1); }
@@ -59,13 +60,13 @@ void of_nulls(const ctprof_probe& probe) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_refusal_has_its_remedy_and_what_stands_its_lacks) {
-  Registry merged = registry({plugin<Advises>("one")});
-  merged.probe(no_host());
-  const Offer& refused = merged.find("one")->offers[0];
+  const Registry merged = registry({plugin<Advises>("one")});
+  const Probed probed(merged, no_host());
+  const ProbedOffer& refused = probed.find("one")->offers[0];
   BOOST_TEST(refused.reason == "the switch is off");
   BOOST_CHECK((refused.remedy == Remedy{CTPROF_REMEDY_COMMAND, "sysctl -w a.b=1"}));
   BOOST_TEST(refused.lacks.empty());
-  const Offer& stands = merged.find("two")->offers[0];
+  const ProbedOffer& stands = probed.find("two")->offers[0];
   BOOST_CHECK(stands.verdict == Gap::None);
   BOOST_REQUIRE_EQUAL(stands.lacks.size(), 2u);
   BOOST_TEST(stands.lacks[0].sentence == "others are closed");
@@ -74,17 +75,17 @@ BOOST_AUTO_TEST_CASE(a_refusal_has_its_remedy_and_what_stands_its_lacks) {
 }
 
 BOOST_AUTO_TEST_CASE(a_later_refusal_takes_the_remedy_with_it) {
-  Registry merged = registry({plugin<Wavers>("one")});
-  merged.probe(no_host());
-  BOOST_TEST(merged.find("one")->offers[0].reason == "it is not there");
-  BOOST_CHECK(merged.find("one")->offers[0].remedy == Remedy{});
+  const Registry merged = registry({plugin<Wavers>("one")});
+  const Probed probed(merged, no_host());
+  BOOST_TEST(probed.find("one")->offers[0].reason == "it is not there");
+  BOOST_CHECK(probed.find("one")->offers[0].remedy == Remedy{});
 }
 
 BOOST_AUTO_TEST_CASE(what_makes_no_sense_counts_for_nothing) {
   BOOST_TEST(offer_of<&out_of_range>().lacks.empty());
   BOOST_CHECK(offer_of<&of_no_refusal>().remedy == Remedy{});
   BOOST_CHECK(offer_of<&of_nulls>().remedy == Remedy{});
-  const Offer later = offer_of<&of_a_kind_to_come>();
+  const ProbedOffer later = offer_of<&of_a_kind_to_come>();
   BOOST_CHECK(later.remedy == Remedy{});
   BOOST_REQUIRE_EQUAL(later.lacks.size(), 1u);
   BOOST_CHECK(later.lacks[0].remedy == Remedy{});

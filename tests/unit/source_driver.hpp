@@ -71,13 +71,23 @@ class SourceDriver {
   SourceDriver(const ctprof_plugin& plugin, std::uint32_t source, const TestHost& host)
       : source_(static_cast<const ctprof_source*>(plugin.sources.items)[source]),
         offers_(static_cast<const ctprof_offer*>(source_.offers.items)),
-        host_(host),
-        tallies_(source_.tallies_count) {}
+        close_(plugin.close_plugin),
+        tallies_(source_.tallies_count) {
+    std::array<char, 256> message{};
+    abi_ = host.abi;
+    if (plugin.open_plugin && plugin.open_plugin(&host.abi, &abi_.context, message.data(), message.size()) != 0)
+      throw std::runtime_error(message.data());
+  }
+  SourceDriver(const SourceDriver&) = delete;
+  SourceDriver& operator=(const SourceDriver&) = delete;
+  ~SourceDriver() {
+    if (close_) close_(abi_.context);
+  }
 
   // Offer -> "Gap: reason", for those that were refused.
   std::map<std::string, std::string> probe() {
     const ctprof_probe probe{.size = sizeof(ctprof_probe), .reserved = 0, .core = this, .refuse = &refuse, .remedy = &remedy};
-    source_.probe(&host_.abi, &probe);
+    source_.probe(&abi_, &probe);
     return refused_;
   }
 
@@ -171,7 +181,7 @@ class SourceDriver {
                        .message = message.data(),
                        .message_size = message.size()};
     void* worker = nullptr;
-    const bool opened = source_.open_worker(&host_.abi, &worker, message.data(), message.size()) == 0;
+    const bool opened = source_.open_worker(&abi_, &worker, message.data(), message.size()) == 0;
     const bool collected = opened && source_.collect(worker, &batch) == 0 && batch.rows_done == rows_;
     if (opened) source_.close_worker(worker);
     if (!collected) throw std::runtime_error(message.data());
@@ -246,7 +256,8 @@ class SourceDriver {
 
   const ctprof_source& source_;
   const ctprof_offer* offers_;
-  const TestHost& host_;
+  ctprof_host abi_{};  // with the plugin's context
+  void (*close_)(void*);
   std::size_t rows_ = 0;
   std::vector<ctprof_cells> cells_;
   std::vector<std::vector<std::uint64_t>> scalars_;

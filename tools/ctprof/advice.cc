@@ -31,8 +31,8 @@ void add_setcap(Advice& advice) {
 
 }  // namespace
 
-Advice advice_on(const Registry& registry, bool live) {
-  Advice advice{.live = live, .diagnoses = diagnose(registry), .gains = gains(registry), .commands = {}, .notes = {}};
+Advice advice_on(const Probed& probed, bool live) {
+  Advice advice{.live = live, .diagnoses = diagnose(probed), .gains = gains(probed), .commands = {}, .notes = {}};
   if (!live) return advice;
   add_setcap(advice);
   for (const Gain& gain : advice.gains)

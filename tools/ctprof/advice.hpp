@@ -28,8 +28,8 @@ struct Advice {
   std::vector<std::string> notes;  // on commands, and on those that are not there
 };
 
-// REQUIRES: a registry that was probed.
-Advice advice_on(const Registry& registry, bool live);
+//
+Advice advice_on(const Probed& probed, bool live);
 
 // A line, as tools/ctprof/schema/doctor.json says.
 std::string json_of(const Advice& advice, const Registry& registry);

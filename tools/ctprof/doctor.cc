@@ -108,10 +108,11 @@ std::string text_of(const Advice& advice, const Registry& registry) {
 int run_doctor(const Options& options) {
   const auto roots = open_roots(options.rootfs);
   if (!roots) return fail(roots.error());
-  auto registry = load_registry(options);
+  const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  note_unused(options, registry->probe(roots->host()));
-  const Advice advice = advice_on(*registry, roots->live);
+  const Probed probed(*registry, roots->host());
+  note_unused(options, probed.thrown());
+  const Advice advice = advice_on(probed, roots->live);
   return print(options.format == Format::Json ? json_of(advice, *registry) : text_of(advice, *registry));
 }
 

@@ -26,9 +26,9 @@ void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
   if (!verdict.field->chosen()) ++finding.unfilled;
 }
 
-Diagnosis diagnose(const Plugin& plugin, const Registry& registry) {
+Diagnosis diagnose(const Plugin& plugin, const Probed& probed) {
   Diagnosis diagnosis{&plugin};
-  for (const Verdict& verdict : verdicts_on(plugin, registry)) {
+  for (const Verdict& verdict : verdicts_on(plugin, probed)) {
     ++(verdict.is_refused() ? diagnosis.refused : verdict.fills() ? diagnosis.fills : diagnosis.second);
     if (verdict.is_refused()) add(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
     if (verdict.fills())
@@ -49,16 +49,16 @@ Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plug
 }
 
 // Whether this remedy alone cannot do: another source of the metric lacks what no capability gives, and this one will too.
-bool needs_more_than(const Remedy& remedy, const Field& field) {
+bool needs_more_than(const Remedy& remedy, const ProbedField& field) {
   return remedy.kind == CTPROF_REMEDY_CAPABILITIES &&
-         std::any_of(field.offers.begin(), field.offers.end(), [](const Offer& offer) {
+         std::any_of(field.offers.begin(), field.offers.end(), [](const ProbedOffer& offer) {
            return offer.verdict == Gap::SwitchedOff || offer.remedy.kind == CTPROF_REMEDY_KERNEL;
          });
 }
 
 void add_refusal(std::vector<Gain>& gains, const Verdict& verdict) {
-  const Offer& offer = *verdict.offer;
-  const Offer* chosen = verdict.field->chosen();
+  const ProbedOffer& offer = *verdict.offer;
+  const ProbedOffer* chosen = verdict.field->chosen();
   if (offer.remedy.kind == CTPROF_REMEDY_NONE || (chosen && chosen->rank >= offer.rank)) return;
   if (!chosen && needs_more_than(offer.remedy, *verdict.field)) return;
   Gain& gain = gain_by(gains, offer.remedy, *offer.plugin);
@@ -74,17 +74,17 @@ void add_lacks(std::vector<Gain>& gains, const Verdict& verdict) {
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose(const Registry& registry) {
+std::vector<Diagnosis> diagnose(const Probed& probed) {
   std::vector<Diagnosis> diagnoses;
-  for (const Plugin& plugin : registry.plugins())
-    if (!plugin.layout) diagnoses.push_back(diagnose(plugin, registry));
+  for (const Plugin& plugin : probed.registry().plugins())
+    if (!plugin.layout) diagnoses.push_back(diagnose(plugin, probed));
   return diagnoses;
 }
 
-std::vector<Gain> gains(const Registry& registry) {
+std::vector<Gain> gains(const Probed& probed) {
   std::vector<Gain> gains;
-  for (const Plugin& plugin : registry.plugins())
-    for (const Verdict& verdict : verdicts_on(plugin, registry)) {
+  for (const Plugin& plugin : probed.registry().plugins())
+    for (const Verdict& verdict : verdicts_on(plugin, probed)) {
       if (verdict.is_refused()) add_refusal(gains, verdict);
       if (verdict.fills()) add_lacks(gains, verdict);
     }

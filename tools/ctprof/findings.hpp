@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/registry/registry.hpp"
+#include "core/registry/probed.hpp"
 
 namespace ctprof::cli {
 
@@ -36,8 +36,8 @@ struct Diagnosis {
   std::vector<Finding> findings{};
 };
 
-// Of all plugins that are shown. REQUIRES: a registry that was probed.
-std::vector<Diagnosis> diagnose(const Registry& registry);
+// Of all plugins that are shown.
+std::vector<Diagnosis> diagnose(const Probed& probed);
 
 // What one remedy can bring: names of metrics, and whose they would be.
 struct Gain {
@@ -51,6 +51,6 @@ struct Gain {
 
 // All remedies that are worth something, each once, in the order of plugins. Capabilities may be there twice, for plugins of ctprof's own
 // directory and for others.
-std::vector<Gain> gains(const Registry& registry);
+std::vector<Gain> gains(const Probed& probed);
 
 }  // namespace ctprof::cli

@@ -59,23 +59,23 @@ void put_plugin(JsonOut& out, const Plugin& plugin, const std::vector<Verdict>& 
   out.put(',');
 }
 
-std::string json_of(const Registry& registry) {
+std::string json_of(const Probed& probed) {
   JsonOut out;
   out.raw("{\"schema\":1,\"plugins\":[");
-  for (const Plugin& plugin : registry.plugins())
-    if (!plugin.layout) put_plugin(out, plugin, verdicts_on(plugin, registry));
+  for (const Plugin& plugin : probed.registry().plugins())
+    if (!plugin.layout) put_plugin(out, plugin, verdicts_on(plugin, probed));
   out.close(']');
   out.put(',');
-  put_refused(out, registry);
+  put_refused(out, probed.registry());
   out.close('}');
   return json_line(out.view());
 }
 
-std::string text_of(const Registry& registry) {
+std::string text_of(const Probed& probed) {
   std::string text;
-  for (const Plugin& plugin : registry.plugins())
-    if (!plugin.layout) text += text_of(plugin, verdicts_on(plugin, registry), text_width());
-  text += text_of_refused(registry);
+  for (const Plugin& plugin : probed.registry().plugins())
+    if (!plugin.layout) text += text_of(plugin, verdicts_on(plugin, probed), text_width());
+  text += text_of_refused(probed.registry());
   return text.empty() ? "no plugin is loaded\n" : text;
 }
 
@@ -84,10 +84,11 @@ std::string text_of(const Registry& registry) {
 int run_plugins(const Options& options) {
   const auto roots = open_roots(options.rootfs);
   if (!roots) return fail(roots.error());
-  auto registry = load_registry(options);
+  const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  note_unused(options, registry->probe(roots->host()));
-  return print(options.format == Format::Json ? json_of(*registry) : text_of(*registry));
+  const Probed probed(*registry, roots->host());
+  note_unused(options, probed.thrown());
+  return print(options.format == Format::Json ? json_of(probed) : text_of(probed));
 }
 
 }  // namespace ctprof::cli

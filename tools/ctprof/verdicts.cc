@@ -9,19 +9,19 @@ namespace {
 
 constexpr std::size_t kWidthWithoutTerminal = 100;
 
-Verdict judge(const Field& field, const Offer& offer) {
+Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
   if (offer.verdict != Gap::None) return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
-  const Offer* chosen = field.chosen();
+  const ProbedOffer* chosen = field.chosen();
   if (chosen == &offer) return {&field, &offer, "fills", {}};
   return {&field, &offer, "second to " + chosen->plugin->name, "that offer has rank " + std::to_string(chosen->rank)};
 }
 
 }  // namespace
 
-std::vector<Verdict> verdicts_on(const Plugin& plugin, const Registry& registry) {
+std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
   std::vector<Verdict> verdicts;
-  for (const Field& field : registry.fields())
-    for (const Offer& offer : field.offers)
+  for (const ProbedField& field : probed.fields())
+    for (const ProbedOffer& offer : field.offers)
       if (offer.plugin == &plugin && !field.def.hidden) verdicts.push_back(judge(field, offer));
   return verdicts;
 }

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "core/file/json_out.hpp"
-#include "core/registry/registry.hpp"
+#include "core/registry/probed.hpp"
 
 namespace ctprof::cli {
 
-// Of the registry that it was made of, and no longer than that.
+// Refers to the Probed that it was made of.
 struct Verdict {
-  const Field* field;
-  const Offer* offer;
+  const ProbedField* field;
+  const ProbedOffer* offer;
   std::string state;  // "fills", "second to <plugin>", or a gap's name
   std::string reason;
 
@@ -25,8 +25,8 @@ struct Verdict {
   bool is_refused() const { return offer->verdict != Gap::None; }
 };
 
-// Of all that the plugin offers and shows. REQUIRES: a registry that was probed.
-std::vector<Verdict> verdicts_on(const Plugin& plugin, const Registry& registry);
+// Of all that the plugin offers and shows.
+std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed);
 
 // Words joined and wrapped, each line indented, those behind the first `hanging` more.
 std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width, std::size_t hanging = 0);

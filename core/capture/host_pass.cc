@@ -1,0 +1,99 @@
+#include "core/capture/host_pass.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "core/capture/host_context.hpp"
+#include "core/capture/identity_reader.hpp"
+#include "core/capture/meta.hpp"
+#include "core/capture/other_tables.hpp"
+#include "core/capture/summaries.hpp"
+#include "core/capture/takeovers.hpp"
+#include "core/capture/thread_pass.hpp"
+#include "core/capture/workers.hpp"
+
+namespace ctprof {
+namespace {
+
+// Rows of a process or cgroup table that a worker takes at a time.
+constexpr std::size_t kRun = 64;
+
+constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
+
+// The times within which threads, and all rows, were read. REQUIRES: the sources have been told of.
+void tell_skew(const std::optional<Span>& threads, Meta& meta) {
+  if (!threads) return;
+  Span all = *threads;
+  for (const SourceCost& cost : meta.sources) {
+    if (cost.wall_ns == 0) continue;
+    all.first = std::min(all.first, cost.start_ns);
+    all.last = std::max(all.last, cost.start_ns + cost.wall_ns);
+  }
+  meta.thread_skew_ns = threads->last - threads->first;
+  meta.skew_ns = all.last - all.first;
+}
+
+}  // namespace
+
+HostPass::HostPass(const Probed& probed, const Roots& roots, const Plan& plan, const CaptureOptions& options)
+    : probed_(probed),
+      roots_(roots),
+      plan_(plan),
+      options_(options),
+      workers_(options.jobs > 0 ? options.jobs : spare_workers()) {}
+
+Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
+  const std::uint64_t cpu_before = cpu_time_ns();
+  snapshot_.meta = begin_meta(roots_, options_.hostname);
+  snapshot_.objects["host"] = host_context(roots_);
+  open_sources();
+  ThreadPass threads{roots_, snapshot_, options_.pids, workers_, snapshot_.meta.start.monotonic_ns, sources_};
+  const auto failed_lister = threads.run();
+  if (!failed_lister) return failed_lister.error();
+  if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
+  add_process_rows(snapshot_);
+  add_cgroup_rows(snapshot_);
+  add_host_row(snapshot_);
+  for (const ctprof_stage stage : {CTPROF_STAGE_PROCESS, CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST}) run_stage(stage);
+  finish(cpu_before);
+  tell_skew(threads.read, snapshot_.meta);
+  return std::move(snapshot_);
+}
+
+void HostPass::open_sources() {
+  add_identity_columns(snapshot_.threads());
+  for (const PlannedSource& planned : plan_.sources)
+    sources_.emplace_back(planned, snapshot_.table(kEntityOfStage[planned.source->table.stage]), *snapshot_.pools,
+                          probed_.host_for(*planned.plugin), workers_, snapshot_.meta.start.monotonic_ns);
+}
+
+void HostPass::run_stage(ctprof_stage stage) {
+  const Entity entity = kEntityOfStage[stage];
+  Table& table = snapshot_.table(entity);
+  for (Column& column : table.columns)
+    if (column.rows() != table.rows) column.resize(table.rows, Gap::Untouched);
+  for (SourceRun& source : sources_)
+    if (source.stage() == stage)
+      share(workers_, (table.rows + kRun - 1) / kRun, [&](unsigned worker, std::size_t run) {
+        const std::size_t first = run * kRun;
+        source.collect(worker, first, static_cast<std::uint32_t>(std::min(kRun, table.rows - first)), {});
+      });
+}
+
+void HostPass::finish(std::uint64_t cpu_before) {
+  for (const Unfilled& unfilled : plan_.unfilled) {
+    Column& column = snapshot_.table(unfilled.metric->entity).add(*unfilled.metric, unfilled.gap);
+    column.provenance = {{}, {}, unfilled.gap, unfilled.reason};
+  }
+  note_within_reach(snapshot_);
+  snapshot_.meta.takeovers = takeovers(probed_, plan_);
+  summarise(sources_, snapshot_);
+  for (Table& table : snapshot_.tables) std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
+  snapshot_.derived = probed_.registry().derived();
+  snapshot_.meta.end = now();
+  snapshot_.meta.cpu_time_ns = cpu_time_ns() - cpu_before;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,34 @@
+// What the plugin keeps while it is open: the loaded program, and where the kernel's class of BPF schedulers is.
+//
+// Both are got when they are first asked for: a capture for which another source lists loads nothing. All sources and workers of the plugin
+// share it, from any thread.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "ctprof/batch.hpp"
+#include "ctprof/host.hpp"
+#include "plugins/task-iter/pass.hpp"
+
+namespace ctprof::task_iter {
+
+class Context {
+ public:
+  explicit Context(const sdk::Host&) {}
+
+  // Null, and the errno in `error`, when the kernel refuses it. It lives as long as the context.
+  Program* program(int& error);
+  // Where the class is; it stays there as long as the kernel runs. Denied: the kernel keeps addresses from us; Unsupported: it does not know
+  // the name.
+  sdk::Reading<std::uint64_t> address_of_extensible_class();
+
+ private:
+  std::mutex guard_;
+  std::unique_ptr<Program> program_;
+  unsigned long long extensible_class_ = 0;  // 0: not known yet
+};
+
+}  // namespace ctprof::task_iter

@@ -1,0 +1,122 @@
+// One registry for many captures: each asks the host anew, and each plugin is opened and closed once for each.
+
+#define BOOST_TEST_MODULE session
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "core/capture/capture.hpp"
+#include "core/registry/identity.hpp"
+#include "core/registry/loader.hpp"
+#include "core/registry/probed.hpp"
+#include "tests/unit/fake_plugins.hpp"
+
+using namespace ctprof;
+using namespace ctprof::fake;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A copy of a recorded tree, one of whose switches can be turned.
+class Tree {
+ public:
+  Tree() : root_(fs::temp_directory_path() / ("ctprof-session-" + std::to_string(::getpid()))) {
+    fs::copy(fs::path(CTPROF_SOURCE_DIR) / "tests/fixtures/6.18-schedstats-off", root_, fs::copy_options::recursive);
+  }
+  ~Tree() { fs::remove_all(root_); }
+  void turn(bool on) const { std::ofstream(root_ / "proc/sys/kernel/sched_schedstats") << (on ? "1\n" : "0\n"); }
+  std::string path() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+Registry procfs() {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  return Registry(*load_plugins({.own_directory = directory ? directory : ".", .directories = {}, .only = {{"procfs-sched"}}}));
+}
+
+Gap gap_of_wakeups(const Snapshot& snapshot) { return snapshot.tables[0].find("nr_wakeups")->provenance.gap; }
+
+// What a plugin keeps, and how many there are of it.
+struct Kept {
+  static inline std::atomic<int> alive = 0, made = 0;
+  explicit Kept(const sdk::Host&) { ++alive, ++made; }
+  ~Kept() { --alive; }
+  int answer = 42;
+};
+struct Refuses {
+  explicit Refuses(const sdk::Host&) { throw std::runtime_error("the device is on fire"); }
+};
+
+// Fills a column with what its plugin keeps.
+struct Asks : Offers<kOne> {
+  explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
+  void collect(const sdk::Batch& batch) {
+    auto column = batch.column(kOne);
+    for (const sdk::Thread thread : batch.threads()) column.put(thread, static_cast<std::uint64_t>(answer_));
+  }
+  int answer_;
+};
+
+template <class Context, class Source>
+Plugin keeping(const char* name) {
+  static const auto sources = sdk::SourceList<Source>::make("keeper");
+  const ctprof_plugin table = sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
+  Plugin made = read_plugin(table, sizeof table).value();
+  made.shipped = true;
+  return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_switch_that_is_turned_between_captures) {
+  const Tree tree;
+  const Registry registry = procfs();
+  for (int i = 0; i < 100; ++i) {
+    tree.turn(i % 2 != 0);
+    const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {{"nr_wakeups"}}, .jobs = 1});
+    BOOST_REQUIRE(snapshot);
+    // The recording has none of the figures; that they are off is said only while they are.
+    BOOST_REQUIRE_EQUAL(name(gap_of_wakeups(*snapshot)), i % 2 != 0 ? "Unsupported" : "SwitchedOff");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_is_open_as_long_as_its_host_is_taken_for_granted) {
+  const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
+  const Tree tree;
+  for (int i = 1; i <= 3; ++i) {
+    const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 2});
+    BOOST_REQUIRE(snapshot);
+    BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
+    BOOST_TEST(Kept::made == i);
+    BOOST_TEST(Kept::alive == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_plugin_that_cannot_be_opened_says_why) {
+  const Registry registry = fake::registry({keeping<Refuses, Offers<kOne>>("burnt")});
+  const Probed probed(registry, no_host());
+  BOOST_CHECK(probed.find("one")->offers[0].verdict == Gap::SourceFailed);
+  BOOST_TEST(probed.find("one")->offers[0].reason == "the device is on fire");
+}
+
+BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
+  const Registry registry = fake::registry({plugin<Offers<kOne>>("one")});
+  const Tree tree;
+  auto session = Session::open(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(session);
+  BOOST_REQUIRE(session->begin());
+  BOOST_REQUIRE(session->drain());
+  const auto snapshot = session->end();
+  BOOST_REQUIRE(snapshot);
+  BOOST_TEST(snapshot->tables[0].rows > 0u);
+}
