@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "core/capture/summaries.hpp"
 #include "core/capture/takeovers.hpp"
 #include "core/capture/thread_pass.hpp"
+#include "core/capture/unseen.hpp"
 #include "core/capture/workers.hpp"
 
 namespace ctprof {
@@ -53,11 +55,12 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const auto failed_lister = threads.run();
   if (!failed_lister) return failed_lister.error();
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
+  std::vector<SourceCost> reserve = fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.monotonic_ns);
   add_process_rows(snapshot_);
   add_cgroup_rows(snapshot_);
   add_host_row(snapshot_);
   for (const ctprof_stage stage : {CTPROF_STAGE_PROCESS, CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST}) run_stage(stage);
-  finish(cpu_before);
+  finish(cpu_before, std::move(reserve));
   tell_skew(threads.read, snapshot_.meta);
   return std::move(snapshot_);
 }
@@ -82,7 +85,7 @@ void HostPass::run_stage(ctprof_stage stage) {
       });
 }
 
-void HostPass::finish(std::uint64_t cpu_before) {
+void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve) {
   for (const Unfilled& unfilled : plan_.unfilled) {
     Column& column = snapshot_.table(unfilled.metric->entity).add(*unfilled.metric, unfilled.gap);
     column.provenance = {{}, {}, unfilled.gap, unfilled.reason};
@@ -90,6 +93,7 @@ void HostPass::finish(std::uint64_t cpu_before) {
   note_within_reach(snapshot_);
   snapshot_.meta.takeovers = takeovers(probed_, plan_);
   summarise(sources_, snapshot_);
+  std::ranges::move(reserve, std::back_inserter(snapshot_.meta.sources));
   for (Table& table : snapshot_.tables) std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
   snapshot_.derived = probed_.registry().derived();
   snapshot_.meta.end = now();

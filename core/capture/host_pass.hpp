@@ -34,7 +34,7 @@ class HostPass {
  private:
   void open_sources();
   void run_stage(ctprof_stage stage);
-  void finish(std::uint64_t cpu_before);
+  void finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve);
 
   const Probed& probed_;
   const Roots& roots_;

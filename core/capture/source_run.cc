@@ -186,7 +186,9 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
 }
 
 void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed) {
-  const auto is_wrong = [](ctprof_gap gap) { return gap != CTPROF_VALUE && !may_be_written(gap); };
+  // Only who lists may leave cells to others.
+  const ctprof_gap barred = stage() == CTPROF_STAGE_LIST ? CTPROF_UNTOUCHED : CTPROF_UNSEEN;
+  const auto is_wrong = [barred](ctprof_gap gap) { return (gap != CTPROF_VALUE && !may_be_written(gap)) || gap == barred; };
   for (Column* column : columns_) {
     if (!column) continue;
     const auto gaps = column->gaps().subspan(first_row, rows);
@@ -281,7 +283,8 @@ SourceCost SourceRun::finish() {
                   .busy_ns = 0,
                   .longest_stop_ns = 0,
                   .gaps = {},
-                  .failed = {}};
+                  .failed = {},
+                  .unseen_rows = {}};
   std::uint64_t first = UINT64_MAX, last = 0;
   tallies_.assign(planned_.source->table.tallies_count, 0);
   for (Worker& worker : workers_) {

@@ -34,6 +34,7 @@ void each_field(T& cost, Visitor&& visit) {
   visit("longest_stop_ns", cost.longest_stop_ns);
   visit("gaps", cost.gaps);
   visit("failed", cost.failed);
+  visit("unseen_rows", cost.unseen_rows);
 }
 
 template <Of<Takeover> T, class Visitor>

@@ -29,6 +29,7 @@ class Planner {
     do choose();
     while (!drop_unfed() || !order());
     collect_unfilled();
+    plan_reserve();
     return std::move(plan_);
   }
 
@@ -81,18 +82,17 @@ class Planner {
       open.pop_back();
       const ProbedOffer* offer = best(*field);
       if (!offer) continue;
-      planned(*offer).chosen[offer->index] = true;
+      planned(*offer, plan_.sources).chosen[offer->index] = true;
       for (const Read& read : offer->source->reads)
         if (const ProbedField* needed = probed_->find(read.column); needed && seen.insert(needed).second) open.push_back(needed);
     }
   }
 
-  PlannedSource& planned(const ProbedOffer& offer) {
-    const auto it = std::find_if(plan_.sources.begin(), plan_.sources.end(),
-                                 [&](const PlannedSource& planned) { return planned.source == offer.source; });
-    if (it != plan_.sources.end()) return *it;
-    plan_.sources.push_back({offer.plugin, offer.source, std::vector<bool>(offer.source->offers.size(), false)});
-    return plan_.sources.back();
+  // The offer's source among `sources`, added where it is not there yet.
+  static PlannedSource& planned(const ProbedOffer& offer, std::vector<PlannedSource>& sources) {
+    const auto it = std::ranges::find(sources, offer.source, &PlannedSource::source);
+    if (it != sources.end()) return *it;
+    return sources.emplace_back(PlannedSource{offer.plugin, offer.source, std::vector<bool>(offer.source->offers.size(), false)});
   }
 
   // Takes out sources that read what nobody fills, and all listers but one; true when there were none.
@@ -169,6 +169,23 @@ class Planner {
       else
         plan_.unfilled.push_back({&field.def, Gap::SourceFailed, out == out_.end() ? "" : out->second});
     }
+  }
+
+  // Whoever is next to the lister, reads nothing but who a thread is, and so can be run on any rows.
+  void plan_reserve() {
+    for (const PlannedSource& planned : plan_.sources)
+      if (planned.source->table.stage == CTPROF_STAGE_LIST)
+        for (std::size_t i = 0; i < planned.chosen.size(); ++i)
+          if (planned.chosen[i]) plan_reserve(*probed_->find(planned.source->offers[i].metric.name));
+  }
+
+  void plan_reserve(const ProbedField& field) {
+    const auto can = [&](const ProbedOffer& offer) {
+      return offer.verdict == Gap::None && offer.source->table.stage == CTPROF_STAGE_THREAD && !out_.contains(offer.source) &&
+             std::ranges::all_of(offer.source->reads, [](const Read& read) { return read.optional || is_identity(read.column); });
+    };
+    const auto next = std::ranges::find_if(field.offers, can);
+    if (next != field.offers.end()) planned(*next, plan_.unseen).chosen[next->index] = true;
   }
 
   const Probed* probed_;

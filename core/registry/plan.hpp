@@ -34,6 +34,7 @@ struct Unfilled {
 
 struct Plan {
   std::vector<PlannedSource> sources;  // each after those that it reads from, stage by stage
+  std::vector<PlannedSource> unseen;   // for what the lister cannot see: the next offer for each metric that it fills
   std::vector<Unfilled> unfilled;
   std::vector<Refusal> refused;  // sources that could not be ordered or fed
 };

@@ -26,7 +26,7 @@ struct Answers {
 void refuse(void* core, std::uint32_t index, ctprof_gap gap, const char* reason, std::size_t size) {
   ProbedOffer* offer = static_cast<Answers*>(core)->of(index);
   if (!offer) return;
-  offer->verdict = may_be_written(gap) && gap != CTPROF_VALUE ? static_cast<Gap>(gap) : Gap::SourceFailed;
+  offer->verdict = may_be_written(gap) && gap != CTPROF_VALUE && gap != CTPROF_UNSEEN ? static_cast<Gap>(gap) : Gap::SourceFailed;
   offer->reason = text_of(reason, size);
   offer->remedy = {};
 }

@@ -48,6 +48,11 @@ void Column::move_rows(std::size_t to, std::size_t from, std::size_t count) {
   std::memmove(gaps_.data() + to, gaps_.data() + from, count);
 }
 
+void Column::take(std::size_t row, const Column& from, std::size_t from_row) {
+  std::memcpy(values_.data() + row * width_, from.values_.data() + from_row * width_, width_);
+  gaps_[row] = from.gaps_[from_row];
+}
+
 void Column::gather(const Column& from, std::span<const RowRun> rows) {
   std::size_t count = 0;
   for (const RowRun& run : rows) count += run.count;

@@ -66,6 +66,8 @@ class Column {
   void resize(std::size_t rows, Gap gap);
   // Moves `count` rows from `from` to `to`, over whatever stood there. REQUIRES: to <= from.
   void move_rows(std::size_t to, std::size_t from, std::size_t count);
+  // A cell becomes one of `from`, value or gap. REQUIRES: another column of the same storage, and of the same pools.
+  void take(std::size_t row, const Column& from, std::size_t from_row);
   // Becomes these rows of `from`. REQUIRES: another column of the same storage.
   void gather(const Column& from, std::span<const RowRun> rows);
   // Rows in the order given, all of them. `scratch` serves many columns one after the other.

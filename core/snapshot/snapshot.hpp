@@ -50,6 +50,7 @@ struct SourceCost {
   std::uint64_t longest_stop_ns = 0;
   std::map<std::string, std::uint64_t> gaps;  // by reason, over the cells it was to fill
   std::string failed;                         // a sentence, where it gave up
+  std::optional<std::uint64_t> unseen_rows;   // it filled in for the lister, for so many threads that the lister could not see
 };
 
 // Metrics of ctprof's own that another plugin filled, by a higher rank, though ours could have.

@@ -20,12 +20,12 @@ bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
 Tasks::Room::Room(const sdk::Batch& of)
     : batch(of), columns(of), places(of), comm(of.column(sdk::kComm)), cgroup(of.column(sdk::kCgroup)) {}
 
-Tasks::Tasks(const sdk::Host& host) : host_(host), facts_(facts_of(host)), names_(host), cgroups_(host), files_(host) {}
+Tasks::Tasks(const sdk::Host& host) : host_(host), facts_(facts_of(host)), names_(host), cgroups_(host) {}
 
 void Tasks::summarise(const sdk::Summary& summary) {
   if (summary.tally(kUnseen) > 0)
     summary.note("task-iter: this kernel keeps " + std::to_string(summary.tally(kUnseen)) +
-                 " threads from BPF programs; they were read from /proc, and their delays are not known");
+                 " threads from BPF programs; other sources fill in for them");
 }
 
 void Tasks::list(const sdk::Listing& listing) {
@@ -88,17 +88,15 @@ void Tasks::put(Room& room, const record& task) {
   if (room.cgroup) room.cgroup.put(row, cgroups_.of(task));
 }
 
-// What /proc knows of a thread that the pass did not meet, and of the rest that we may not know it.
+// Of a thread that the pass did not meet: who it is, out of /proc. The rest is for other sources.
 void Tasks::put(Room& room, const UnseenThread& thread) {
   const std::uint32_t row = room.rows++;
   room.batch.tally(kUnseen);
-  room.columns.fail(row, Gap::Denied);
+  room.columns.fail(row, Gap::Unseen);
   room.places.fail(row, Gap::Denied);
   Identity(room.batch).put(row, thread.tgid, thread.tid, thread.start_ticks);
   room.comm.put(row, thread.name);
   if (room.cgroup) room.cgroup.put(row, cgroups_.read(thread.tgid, thread.tid));
-  procfs::ThreadColumns columns(room.batch);
-  files_.fill(columns, {row, thread.tgid, thread.tid, -1}, Gap::Unsupported, room.batch);
 }
 
 }  // namespace ctprof::task_iter

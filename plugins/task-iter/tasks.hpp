@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "ctprof/plugin.hpp"
-#include "plugins/procfs-sched/thread_files.hpp"
 #include "plugins/task-iter/cgroups.hpp"
 #include "plugins/task-iter/columns.hpp"
 #include "plugins/task-iter/extensible.hpp"
@@ -28,7 +27,7 @@ class Tasks : public sdk::ListSource {
   static constexpr const char* kName = "tasks";
   static constexpr std::int32_t kRank = 20;  // before taskstats, and /proc
   static constexpr auto kOffers = joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup), Places::kOffers);
-  static constexpr std::uint32_t kUnseen = procfs::kTallies;  // behind those of the files
+  static constexpr std::uint32_t kUnseen = 0;
   static constexpr std::uint32_t kTallies = kUnseen + 1;
 
   explicit Tasks(const sdk::Host& host);
@@ -62,7 +61,6 @@ class Tasks : public sdk::ListSource {
   Facts facts_;
   Names names_;
   Cgroups cgroups_;
-  procfs::ThreadFiles files_;
   std::vector<std::uint32_t> seen_;  // processes, ascending
 };
 

@@ -5,7 +5,7 @@
 // process 1 costs nothing.
 //
 // What is here:   finding them, and who they are.
-// What is not:    their figures (procfs-sched's thread_files.hpp).
+// What is not:    their figures, which the core has other sources fill.
 
 #pragma once
 

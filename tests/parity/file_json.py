@@ -189,6 +189,8 @@ class File:
     def _tally_faults(self):
         """What each source says it missed is what its columns lack."""
         for source in self.document["ctprof"]["sources"]:
+            if "unseen_rows" in source:  # it filled in for the lister, in the lister's columns
+                continue
             names = [name for name, metric in self.metrics.items()
                      if (metric.get("filled_by"), metric.get("filled_from")) == (source["plugin"], source["source"])]
             lacking = Counter(GAPS[code] for name in names for code in self.codes.get(name, ()) if 0 < code < len(GAPS))

@@ -224,7 +224,7 @@ class OddHost {
     meta.live = below(2) != 0;
     meta.own_threads = {1, 2, 3};
     meta.sources.resize(2);
-    meta.sources[0] = {"p", "s", "thread", 1, 2, 3, 4, {{"Denied", 7}}, "gave up"};
+    meta.sources[0] = {"p", "s", "thread", 1, 2, 3, 4, {{"Denied", 7}}, "gave up", 5};
     meta.notes = {"a note"};
     DerivedDef derived;
     derived.name = "ratio";

@@ -67,6 +67,40 @@ struct Asks : Offers<kOne> {
   int answer_;
 };
 
+constexpr std::uint64_t kSeen = 1000;
+
+// Lists threads 1 to 4 of process 1, and is blind for every second.
+struct SeesEven : sdk::ListSource {
+  static constexpr std::int32_t kRank = 9;
+  static constexpr auto kOffers = sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne, kTwo);
+  explicit SeesEven(const sdk::Host&) {}
+  void list(const sdk::Listing& listing) {
+    const auto room = listing.room();
+    for (std::uint32_t row = 0; row < 4; ++row) {
+      room->column(sdk::kTgid).put(row, std::uint64_t{1});
+      room->column(sdk::kTid).put(row, std::uint64_t{row} + 1);
+      room->column(sdk::kComm).put(row, "thread");
+      room->column(sdk::kStartTime).put(row, std::uint64_t{7});
+      put(room->column(kOne), row);
+      put(room->column(kTwo), row);
+    }
+    listing.commit(4);
+  }
+  template <class C>
+  static void put(C column, std::uint32_t row) {
+    row % 2 == 0 ? column.put(row, kSeen) : column.put(row, Gap::Unseen);
+  }
+};
+
+// Says Unseen, though it does not list.
+struct Shirks : Offers<kOne> {
+  using Offers::Offers;
+  void collect(const sdk::Batch& batch) {
+    auto column = batch.column(kOne);
+    for (const sdk::Thread thread : batch.threads()) column.put(thread, Gap::Unseen);
+  }
+};
+
 template <class Context, class Source>
 Plugin keeping(const char* name) {
   static const auto sources = sdk::SourceList<Source>::make("keeper");
@@ -107,6 +141,32 @@ BOOST_AUTO_TEST_CASE(a_plugin_that_cannot_be_opened_says_why) {
   const Probed probed(registry, no_host());
   BOOST_CHECK(probed.find("one")->offers[0].verdict == Gap::SourceFailed);
   BOOST_TEST(probed.find("one")->offers[0].reason == "the device is on fire");
+}
+
+BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
+  const Registry registry = fake::registry({plugin<SeesEven>("lister"), plugin<Offers<kOne>>("next")});
+  const Tree tree;
+  const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(snapshot);
+  const Column& one = *snapshot->tables[0].find("one");
+  const Column& two = *snapshot->tables[0].find("two");
+  BOOST_REQUIRE_EQUAL(one.rows(), 4u);
+  for (std::size_t row = 0; row < 4; ++row) {
+    BOOST_TEST(one.has_value(row));
+    BOOST_TEST(one.u64()[row] == (row % 2 == 0 ? kSeen : row + 1));  // the next offer fills in the thread's id
+    BOOST_TEST(name(two.gap(row)) == (row % 2 == 0 ? "None" : "Denied"));
+  }
+  const SourceCost& reserve = snapshot->meta.sources.back();
+  BOOST_TEST(reserve.plugin == "next");
+  BOOST_TEST(reserve.unseen_rows.value_or(0) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(only_who_lists_may_leave_cells_to_others) {
+  const Registry registry = fake::registry({plugin<Shirks>("shirker")});
+  const Tree tree;
+  const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(snapshot);
+  BOOST_TEST(name(snapshot->tables[0].find("one")->gap(0)) == "SourceFailed");
 }
 
 BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
