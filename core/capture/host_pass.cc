@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/capture/host_context.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
 #include "core/capture/other_tables.hpp"
@@ -49,7 +48,6 @@ HostPass::HostPass(const Probed& probed, const Roots& roots, const Plan& plan, c
 Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
   snapshot_.meta = begin_meta(roots_, options_.hostname);
-  snapshot_.objects["host"] = host_context(roots_);
   open_sources();
   ThreadPass threads{roots_, snapshot_, options_.pids, workers_, snapshot_.meta.start.monotonic_ns, sources_};
   const auto failed_lister = threads.run();

@@ -160,11 +160,12 @@ Error missing(const std::string& name, const LoadedPlugins& loaded) {
   return {"there is no plugin '" + name + "'" + nearest_hint(name, names)};
 }
 
-Result<void> keep_only(const std::vector<std::string>& only, LoadedPlugins& loaded) {
+Result<void> keep_only(const std::vector<std::string>& only, bool for_capture, LoadedPlugins& loaded) {
   for (const std::string& name : only)
     if (!knows(loaded, name)) return missing(name, loaded);
   std::erase_if(loaded.plugins, [&](const Plugin& plugin) {
-    return !plugin.layout && std::find(only.begin(), only.end(), plugin.name) == only.end();
+    return !plugin.layout && !(for_capture && plugin.always && plugin.shipped) &&
+           std::find(only.begin(), only.end(), plugin.name) == only.end();
   });
   loaded.refused.clear();
   return {};
@@ -183,7 +184,7 @@ Result<LoadedPlugins> load_plugins(const LoadOptions& options) {
     }
   if (!options.layouts_alone && loaded.plugins.empty() && loaded.refused.empty()) return nothing_found(own, options);
   if (options.only)
-    if (auto kept = keep_only(*options.only, loaded); !kept) return kept.error();
+    if (auto kept = keep_only(*options.only, options.for_capture, loaded); !kept) return kept.error();
   return loaded;
 }
 

@@ -28,6 +28,7 @@ struct LoadOptions {
   std::vector<std::string> directories;          // --plugin-path and the environment's, in order
   std::optional<std::vector<std::string>> only;  // --plugins: exactly these; layouts load regardless
   bool layouts_alone = false;                    // the others are looked at, and not loaded
+  bool for_capture = false;                      // `only` or not, those of ours that take part in every capture load too
 };
 
 // A plugin, a metric or a source that is not taken, and why.

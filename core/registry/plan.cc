@@ -37,11 +37,15 @@ class Planner {
   Result<void> want(const std::optional<std::vector<std::string>>& names) {
     // Whoever offers to list is asked to, whatever is wanted of the threads.
     for (const ProbedField& field : probed_->fields())
-      if (is_identity(field.def.name) || (!names && !field.def.hidden)) wanted_.insert(&field);
+      if (is_identity(field.def.name) || is_always_wanted(field) || (!names && !field.def.hidden)) wanted_.insert(&field);
     if (names)
       for (const std::string& name : *names)
         if (auto known = want(name); !known) return known.error();
     return {};
+  }
+
+  static bool is_always_wanted(const ProbedField& field) {
+    return std::ranges::any_of(field.offers, [](const ProbedOffer& offer) { return offer.plugin->always && offer.plugin->shipped; });
   }
 
   Result<void> want(const std::string& name) {

@@ -7,7 +7,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/cgroupfs/unified.hpp"
 #include "plugins/psi/files.hpp"
-#include "plugins/psi/kernel_config.hpp"
+#include "plugins/shared/kernel_config.hpp"
 #include "plugins/shared/command_line.hpp"
 
 namespace ctprof::psi {

@@ -54,7 +54,7 @@ class Subsets(unittest.TestCase):
         self.assertIn(next(iter(expected.values()))["cgroup"].decode(), captured.cgroups)
         self.assertEqual(self.foreign_warnings(done.stderr.splitlines(), subset, captured.metrics), [])
         filled_by = {metric.get("filled_by") for metric in captured.metrics.values()} - {None, ""}
-        self.assertLessEqual(filled_by, set(subset) | {"core"}, "filled by a plugin that was not asked for")
+        self.assertLessEqual(filled_by, set(subset) | {"core", "host"}, "filled by a plugin that was not asked for")
         self.check_silent("show", path, "--group-by", "comm-exact")
         self.check_silent("compare", path, path)
 

@@ -11,7 +11,6 @@
 
 #include "core/base/nearest.hpp"
 #include "core/capture/identity_reader.hpp"
-#include "core/capture/kernel_facts.hpp"
 #include "core/capture/other_tables.hpp"
 #include "core/capture/workers.hpp"
 #include "core/registry/identity.hpp"
@@ -37,14 +36,6 @@ BOOST_AUTO_TEST_CASE(cgroup_of_a_hybrid_host) {
   BOOST_TEST(*parse_cgroup_path("9:name=systemd:/\n2:cpu:/x\n0::/a b/c\n") == "/a b/c");
   BOOST_TEST(*parse_cgroup_path("0::/../..\n") == "/../..");
   BOOST_TEST(!parse_cgroup_path("2:cpu:/x\n"));
-}
-
-BOOST_AUTO_TEST_CASE(cpu_lists) {
-  BOOST_TEST(parse_cpu_list("0-2,8") == (std::vector<unsigned>{0, 1, 2, 8}), boost::test_tools::per_element());
-  BOOST_TEST(parse_cpu_list("").empty());
-  BOOST_TEST(parse_cpu_list("3-1").empty());
-  BOOST_TEST(parse_cpu_list("0-99999999").empty());
-  BOOST_TEST(parse_cpu_list("a").empty());
 }
 
 BOOST_AUTO_TEST_CASE(every_piece_is_done_once) {

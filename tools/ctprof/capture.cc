@@ -148,7 +148,7 @@ int run_capture(const Options& options) {
   const auto place = place_for(to_stdout ? "-" : options.output);
   if (!place) return fail(place.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
-  auto registry = load_metrics(options);
+  auto registry = load_metrics(options, Load::Capture);
   if (!registry) return fail(registry.error());
 
   std::vector<Refusal> refused;

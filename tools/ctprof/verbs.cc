@@ -82,7 +82,8 @@ int print(std::string_view text) {
 }
 
 Result<Registry> load_registry(const Options& options, Load which) {
-  auto loaded = load_plugins({own_plugin_directory(), plugin_directories(options), options.plugins, which == Load::Layouts});
+  auto loaded = load_plugins({own_plugin_directory(), plugin_directories(options), options.plugins, which == Load::Layouts,
+                              which == Load::Capture});
   if (!loaded) return loaded.error();
   Registry registry(std::move(*loaded));
   if (which == Load::Layouts) return registry;
@@ -91,8 +92,8 @@ Result<Registry> load_registry(const Options& options, Load which) {
   return registry;
 }
 
-Result<Registry> load_metrics(const Options& options) {
-  auto registry = load_registry(options);
+Result<Registry> load_metrics(const Options& options, Load which) {
+  auto registry = load_registry(options, which);
   if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(), [](const Plugin& p) { return !p.layout; }))
     return registry;
   const auto& refused = registry->refused();

@@ -54,11 +54,12 @@ int print(std::string_view text);
 // Notes sources that are loaded, but take no part.
 void note_unused(const Options& options, const std::vector<Refusal>& unused);
 
-enum class Load { All, Layouts };
+// For a capture, those of ours that take part in each load even if `--plugins` does not name them.
+enum class Load { All, Capture, Layouts };
 // Loads what the options name. Refused plugins are noted, unless layouts alone are asked for.
 Result<Registry> load_registry(const Options& options, Load which = Load::All);
 // The same for a verb that is nothing without metrics: it is an error where no plugin could be loaded.
-Result<Registry> load_metrics(const Options& options);
+Result<Registry> load_metrics(const Options& options, Load which = Load::All);
 
 // Whether text on standard output may be coloured.
 bool use_color(const Options& options);

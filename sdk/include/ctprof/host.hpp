@@ -5,8 +5,10 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
@@ -25,44 +27,44 @@ struct Thread {
   int dir;
 };
 
-// A view of the core's ctprof_host; lives as long as the capture.
+// What the core says of the host. A copy: it may be kept as long as the plugin is open, and so may the directories and paths in it.
 class Host {
  public:
-  explicit Host(const ctprof_host& host) : abi_(&host) {}
+  explicit Host(const ctprof_host& host) { std::memcpy(&abi_, &host, std::min<std::size_t>(host.size, sizeof abi_)); }
 
   // The tree belongs to the running kernel: netlink, BPF and the like speak of the same threads.
-  bool live() const { return (abi_->flags & CTPROF_HOST_LIVE) != 0; }
+  bool live() const { return (abi_.flags & CTPROF_HOST_LIVE) != 0; }
   // Its thread ids are those of our own system calls.
-  bool own_tids() const { return (abi_->flags & CTPROF_HOST_OWN_TIDS) != 0; }
+  bool own_tids() const { return (abi_.flags & CTPROF_HOST_OWN_TIDS) != 0; }
 
   // Open directories, -1 where there is none.
-  int proc() const { return abi_->proc_fd; }
-  int sys() const { return abi_->sys_fd; }
-  int cgroup() const { return abi_->cgroup_fd; }
+  int proc() const { return abi_.proc_fd; }
+  int sys() const { return abi_.sys_fd; }
+  int cgroup() const { return abi_.cgroup_fd; }
 
-  std::string_view proc_path() const { return abi_->proc; }
-  std::string_view sys_path() const { return abi_->sys; }
-  std::string_view cgroup_path() const { return abi_->cgroup; }
+  std::string_view proc_path() const { return abi_.proc; }
+  std::string_view sys_path() const { return abi_.sys; }
+  std::string_view cgroup_path() const { return abi_.cgroup; }
 
   // The kernel's clock ticks per second, as /proc counts them.
-  std::uint32_t user_hz() const { return abi_->user_hz; }
+  std::uint32_t user_hz() const { return abi_.user_hz; }
 
   // A thread that exists, to try things on.
-  Thread sample() const { return {0, abi_->sample_tgid, abi_->sample_tid, -1}; }
+  Thread sample() const { return {0, abi_.sample_tgid, abi_.sample_tid, -1}; }
 
   // The plugin's context: what its class `Context` was made into when the plugin was opened (with_context in plugin.hpp). It is shared by all
   // sources and workers of the plugin, and outlives them. Throws std::runtime_error under a ctprof that opens no plugins.
   template <class Context>
   Context& context() const {
-    if (abi_->size < kSizeWithContext || !abi_->context)
+    if (abi_.size < kSizeWithContext || !abi_.context)
       throw std::runtime_error("this ctprof is older than the plugin, and does not open it");
-    return *static_cast<Context*>(abi_->context);
+    return *static_cast<Context*>(abi_.context);
   }
 
  private:
   static constexpr std::size_t kSizeWithContext = offsetof(ctprof_host, context) + sizeof(ctprof_host::context);
 
-  const ctprof_host* abi_;
+  ctprof_host abi_{};
 };
 
 // Where a source says what it cannot fill on this host, and what would change that. What it does not refuse, it promises to try. A metric

@@ -19,10 +19,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -59,6 +61,14 @@ class Summary {
   void put(const char* key, std::string_view text) const { abi_->put_text(abi_->core, key, text.data(), text.size()); }
   void put_null(const char* key) const { abi_->put_text(abi_->core, key, nullptr, 0); }
   void note(std::string_view sentence) const { abi_->note(abi_->core, sentence.data(), sentence.size()); }
+
+  // The plugin's context (Host::context in host.hpp).
+  template <class Context>
+  Context& context() const {
+    constexpr std::size_t kSizeWithContext = offsetof(ctprof_summary, context) + sizeof(ctprof_summary::context);
+    if (abi_->size < kSizeWithContext || !abi_->context) throw std::runtime_error("this ctprof opens no plugins");
+    return *static_cast<Context*>(abi_->context);
+  }
 
  private:
   const ctprof_summary* abi_;

@@ -14,7 +14,7 @@ enum {
   CTPROF_HOST_OWN_TIDS = 2 /* its thread ids are those that our own system calls understand */
 };
 
-/* What a source is told about the host. */
+/* What a source is told about the host. The struct is gone after the call; its directories and strings stay until the plugin is closed. */
 struct ctprof_host {
   uint32_t size;
   ctprof_host_flags flags;

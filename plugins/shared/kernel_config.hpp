@@ -9,9 +9,12 @@
 
 #include "ctprof/host.hpp"
 
-namespace ctprof::psi {
+namespace ctprof {
+
+// Where the configuration may be looked for.
+enum class KernelConfig { InProc, Anywhere };
 
 // Whether it is y; nothing where there is no configuration to be read. `option`: "CONFIG_PSI".
-std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option);
+std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option, KernelConfig which = KernelConfig::Anywhere);
 
-}  // namespace ctprof::psi
+}  // namespace ctprof

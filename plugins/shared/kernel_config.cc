@@ -1,4 +1,4 @@
-#include "plugins/psi/kernel_config.hpp"
+#include "plugins/shared/kernel_config.hpp"
 
 #include <fcntl.h>
 #include <sys/utsname.h>
@@ -10,23 +10,23 @@
 
 #include "ctprof/files.hpp"
 
-namespace ctprof::psi {
+namespace ctprof {
 namespace {
 
 constexpr std::size_t kLineBytes = 4096;
 
-sdk::Fd opened(const sdk::Host& host) {
+sdk::Fd opened(const sdk::Host& host, KernelConfig which) {
   sdk::Fd file(::openat(host.proc(), "config.gz", O_RDONLY | O_CLOEXEC));
   utsname name;
-  if (file || !host.live() || ::uname(&name) != 0) return file;
+  if (file || which == KernelConfig::InProc || !host.live() || ::uname(&name) != 0) return file;
   return sdk::Fd(::open((std::string("/boot/config-") + name.release).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 }  // namespace
 
 // zlib hands on text that is not compressed as it is.
-std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option) {
-  sdk::Fd file = opened(host);
+std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option, KernelConfig which) {
+  sdk::Fd file = opened(host, which);
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> config(file ? ::gzdopen(file.get(), "r") : nullptr, &::gzclose);
   if (!config) return {};
   file.release();
@@ -36,4 +36,4 @@ std::optional<bool> is_built_with(const sdk::Host& host, const std::string& opti
   return false;
 }
 
-}  // namespace ctprof::psi
+}  // namespace ctprof
