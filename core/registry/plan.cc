@@ -45,7 +45,8 @@ class Planner {
   }
 
   static bool is_always_wanted(const ProbedField& field) {
-    return std::ranges::any_of(field.offers, [](const ProbedOffer& offer) { return offer.plugin->always && offer.plugin->shipped; });
+    return std::ranges::any_of(field.offers,
+                               [](const ProbedOffer& offer) { return offer.plugin->always && offer.plugin->shipped; });
   }
 
   Result<void> want(const std::string& name) {

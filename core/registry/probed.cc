@@ -90,8 +90,8 @@ std::string Probed::open(const Plugin& plugin, void*& context) const {
   const LimitedCall limited(owner, "open_plugin");
   std::array<char, 512> message{};
   std::int32_t status = 0;
-  const std::string thrown = contained(
-      &owner, "open_plugin", [&] { status = plugin.open(&host_, &context, message.data(), message.size()); });
+  const std::string thrown =
+      contained(&owner, "open_plugin", [&] { status = plugin.open(&host_, &context, message.data(), message.size()); });
   message.back() = 0;
   if (!thrown.empty() || status == 0) return thrown;
   return message[0] ? message.data() : "it could not be opened, and does not say why";

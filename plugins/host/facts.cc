@@ -79,7 +79,8 @@ class Facts {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
     while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
       // A dot would open an object inside.
-      if (const std::string name = entry->d_name; name.starts_with("sched_") && name.find('.') == name.npos && entry->d_type == DT_REG)
+      if (const std::string name = entry->d_name;
+          name.starts_with("sched_") && name.find('.') == name.npos && entry->d_type == DT_REG)
         names.insert(name);
     for (const std::string& name : names) put("sched_tunables." + name, proc("sys/kernel/" + name));
   }

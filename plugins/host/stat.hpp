@@ -42,10 +42,10 @@ struct Stat {
 // A line that is not there leaves its figures Unsupported; one that cannot be understood makes them Malformed.
 Stat parse_stat(std::string_view text);
 
-using CpuTimes =
-    Fields<vocabulary::host_cpu_user_ns, vocabulary::host_cpu_nice_ns, vocabulary::host_cpu_system_ns, vocabulary::host_cpu_idle_ns,
-           vocabulary::host_cpu_iowait_ns, vocabulary::host_cpu_irq_ns, vocabulary::host_cpu_softirq_ns, vocabulary::host_cpu_steal_ns,
-           vocabulary::host_cpu_guest_ns, vocabulary::host_cpu_guest_nice_ns>;
+using CpuTimes = Fields<vocabulary::host_cpu_user_ns, vocabulary::host_cpu_nice_ns, vocabulary::host_cpu_system_ns,
+                        vocabulary::host_cpu_idle_ns, vocabulary::host_cpu_iowait_ns, vocabulary::host_cpu_irq_ns,
+                        vocabulary::host_cpu_softirq_ns, vocabulary::host_cpu_steal_ns, vocabulary::host_cpu_guest_ns,
+                        vocabulary::host_cpu_guest_nice_ns>;
 using Events = Fields<vocabulary::host_interrupts, vocabulary::host_softirqs, vocabulary::host_context_switches,
                       vocabulary::host_forks, vocabulary::host_procs_running, vocabulary::host_procs_blocked>;
 

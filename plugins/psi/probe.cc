@@ -7,8 +7,8 @@
 #include "ctprof/files.hpp"
 #include "plugins/cgroupfs/unified.hpp"
 #include "plugins/psi/files.hpp"
-#include "plugins/shared/kernel_config.hpp"
 #include "plugins/shared/command_line.hpp"
+#include "plugins/shared/kernel_config.hpp"
 
 namespace ctprof::psi {
 namespace {

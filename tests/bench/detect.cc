@@ -34,6 +34,7 @@ int main(int count, char** words) {
   std::vector<std::uint64_t> processes;
   for (int i = 1; i < count; ++i) processes.push_back(std::strtoull(words[i], nullptr, 10));
   ctprof_host host{};
+  host.size = sizeof host;
   host.proc = "/proc";
   host.proc_fd = ::open("/proc", O_RDONLY | O_DIRECTORY);
   Finder finder{ctprof::sdk::Host(host)};

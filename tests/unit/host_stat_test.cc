@@ -67,9 +67,14 @@ BOOST_AUTO_TEST_CASE(columns_of_this_host) {
     BOOST_TEST(value <= figure(after) * factor, metric);
   };
   constexpr std::uint64_t kTick = 10'000'000;
-  is_between("host.cpu.user_ns", [](const Stat& s) { return s.ticks[kUser].value; }, kTick);
-  is_between("host.cpu.idle_ns", [](const Stat& s) { return s.ticks[kIdle].value; }, kTick);
-  is_between("host.cpu.softirq_ns", [](const Stat& s) { return s.ticks[kSoftirq].value; }, kTick);
-  is_between("host.context_switches", [](const Stat& s) { return s.context_switches.value; }, 1);
-  is_between("host.forks", [](const Stat& s) { return s.forks.value; }, 1);
+  is_between(
+      "host.cpu.user_ns", [](const Stat& s) { return s.ticks[kUser].value; }, kTick);
+  is_between(
+      "host.cpu.idle_ns", [](const Stat& s) { return s.ticks[kIdle].value; }, kTick);
+  is_between(
+      "host.cpu.softirq_ns", [](const Stat& s) { return s.ticks[kSoftirq].value; }, kTick);
+  is_between(
+      "host.context_switches", [](const Stat& s) { return s.context_switches.value; }, 1);
+  is_between(
+      "host.forks", [](const Stat& s) { return s.forks.value; }, 1);
 }

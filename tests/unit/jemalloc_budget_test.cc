@@ -151,6 +151,7 @@ std::chrono::duration<double> time_for(int programs, std::uint64_t linked_bytes)
     mapped.push_back(map_code(room.file(std::to_string(i))));
   }
   ctprof_host host{};
+  host.size = sizeof host;
   host.proc = "/proc";
   const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
   host.proc_fd = proc.get();

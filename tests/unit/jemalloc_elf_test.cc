@@ -159,6 +159,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_opened) {
 // One answer, whoever asks first.
 BOOST_AUTO_TEST_CASE(many_ask_at_once, *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   ctprof_host host{};
+  host.size = sizeof host;
   host.proc = "/proc";
   const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
   host.proc_fd = proc.get();

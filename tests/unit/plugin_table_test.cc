@@ -49,6 +49,15 @@ struct ByHand {
   }
 };
 
+// What is passed over in it, though the rest counts.
+std::string unserved(ByHand plugin) {
+  plugin.source.offers = {&plugin.offer, 1, sizeof plugin.offer};
+  plugin.offer.metric = &plugin.metric;
+  plugin.table.sources = {&plugin.source, 1, sizeof plugin.source};
+  const auto read = read_plugin(plugin.table, sizeof plugin.table);
+  return read && read->unserved.size() == 1 ? read->unserved[0] : "";
+}
+
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
@@ -111,4 +120,49 @@ BOOST_AUTO_TEST_CASE(a_lister_must_say_who_its_rows_are) {
   plugin.source.stage = CTPROF_STAGE_LIST;
   plugin.source.list = [](void*, ctprof_listing*) -> std::int32_t { return 0; };
   BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
+}
+
+BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
+  ByHand plugin;
+  plugin.source.stage = CTPROF_STAGE_EXITED;
+  BOOST_TEST(has(unserved(plugin), "source 'x' lists threads that ended"));
+  plugin.source.stage = CTPROF_STAGE_RECORD;
+  BOOST_TEST(has(unserved(plugin), "source 'x' records call stacks"));
+  plugin.source.stage = 99;
+  BOOST_TEST(has(unserved(plugin), "source 'x' is of a stage with the number 99"));
+  plugin.source.stage = CTPROF_STAGE_THREAD;
+  plugin.metric.storage = CTPROF_STACKS;
+  BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as call stacks"));
+  plugin.metric.storage = 77;
+  BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as kind number 77"));
+}
+
+BOOST_AUTO_TEST_CASE(headlines_and_roles) {
+  ctprof_headline headline{
+      .size = sizeof headline, .order = 1, .label = "x/s", .shown = CTPROF_SHOWN_RATE, .flags = 0, .floor = 10};
+  ByHand plugin;
+  plugin.metric.headline = &headline;
+  BOOST_TEST(plugin.refusal() == "");
+  headline.floor = -1;
+  BOOST_TEST(has(plugin.refusal(), "has a floor that is no amount"));
+  headline.floor = 0;
+  headline.shown = 9;
+  BOOST_TEST(has(plugin.refusal(), "to be shown in way number 9"));
+  headline.shown = CTPROF_SHOWN_LEVEL;
+  headline.label = "";
+  BOOST_TEST(has(plugin.refusal(), "headline has no label"));
+  headline.label = "x";
+  headline.size = 8;
+  BOOST_TEST(has(plugin.refusal(), "headline is of size 8"));
+  plugin.metric.headline = nullptr;
+  plugin.metric.role = "run-time";
+  BOOST_TEST(plugin.refusal() == "");
+  plugin.metric.role = "king";
+  BOOST_TEST(has(plugin.refusal(), "claims the role 'king', which ctprof does not have"));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_is_opened_and_closed) {
+  ByHand plugin;
+  plugin.table.open_plugin = [](const ctprof_host*, void**, char*, std::size_t) { return std::int32_t{0}; };
+  BOOST_TEST(has(plugin.refusal(), "open_plugin and close_plugin, which go together"));
 }

@@ -82,8 +82,8 @@ int print(std::string_view text) {
 }
 
 Result<Registry> load_registry(const Options& options, Load which) {
-  auto loaded = load_plugins({own_plugin_directory(), plugin_directories(options), options.plugins, which == Load::Layouts,
-                              which == Load::Capture});
+  auto loaded = load_plugins(
+      {own_plugin_directory(), plugin_directories(options), options.plugins, which == Load::Layouts, which == Load::Capture});
   if (!loaded) return loaded.error();
   Registry registry(std::move(*loaded));
   if (which == Load::Layouts) return registry;

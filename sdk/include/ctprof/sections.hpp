@@ -16,7 +16,7 @@ struct SectionInfo {
 inline constexpr SectionInfo kSections[] = {
     {"primary", false},       {"taskstats-delay", false}, {"derived", false},      {"cgroup-stats", true},
     {"cgroup-limits", true},  {"memory-stat", true},      {"memory-events", true}, {"pressure", true},
-    {"host-pressure", false}, {"smaps-rollup", false},    {"sched-ext", false},       {"host-cpu", false},
+    {"host-pressure", false}, {"smaps-rollup", false},    {"sched-ext", false},    {"host-cpu", false},
 };
 
 }  // namespace ctprof

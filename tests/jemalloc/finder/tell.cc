@@ -9,6 +9,7 @@
 
 int main(int count, char** words) {
   ctprof_host host{};
+  host.size = sizeof host;
   host.proc = "/proc";
   host.proc_fd = ::open("/proc", O_RDONLY | O_DIRECTORY);
   ctprof::jemalloc::Finder finder{ctprof::sdk::Host(host)};
