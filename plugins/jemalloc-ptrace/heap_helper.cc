@@ -81,9 +81,8 @@ Board* HeapHelper::board() {
   if (!helper_) {
     helper_ = std::make_unique<HelperProcess>(proc_, sizeof(Board), kLimits, begin_heap_duty);
     not_its_own_ = last_program_;
-    if (const int error = helper_->error(); error != 0) {
-      give_up(std::string("no process could be made to look into others (") + std::strerror(error) +
-              "): no heap is known; see the limit on processes (ulimit -u, pids.max)");
+    if (helper_->error() != 0) {
+      give_up("no process could be made to look into others (" + helper_->why_none() + "): no heap is known");
       return nullptr;
     }
   }

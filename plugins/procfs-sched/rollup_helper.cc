@@ -98,12 +98,11 @@ bool RollupHelper::is_ready() {
   if (losses_ >= kMostLosses) return false;
   if (helper_) return true;
   helper_ = std::make_unique<HelperProcess>(proc_, sizeof(Board), kLimits, begin);
-  const int error = helper_->error();
-  if (error == 0) return true;
+  if (helper_->error() == 0) return true;
+  const std::string why = helper_->why_none();
   helper_.reset();
   losses_ = kMostLosses;
-  tell(std::string("no process could be made to read smaps_rollup files (") + std::strerror(error) +
-       "): they are Busy; see the limit on processes (ulimit -u, pids.max)");
+  tell("no process could be made to read smaps_rollup files (" + why + "): they are Busy");
   return false;
 }
 

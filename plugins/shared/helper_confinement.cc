@@ -74,8 +74,8 @@ HelperFds close_all_but(int socket, int proc) {
   const int high_socket = ::fcntl(socket, F_DUPFD_CLOEXEC, kAboveAll);
   const int high_proc = ::fcntl(again, F_DUPFD_CLOEXEC, kAboveAll);
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (high_socket < 0 || high_proc < 0 || null < 0) return {-1, -1};
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, standard);
+  if (high_socket < 0 || high_proc < 0) return {-1, -1};
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null < 0 ? high_proc : null, standard);
   const bool moved = ::dup2(high_socket, kSocket) == kSocket && ::dup2(high_proc, kProc) == kProc;
   const bool closed = ::syscall(SYS_close_range, kProc + 1, ~0U, 0) == 0;
   return moved && closed ? HelperFds{kSocket, kProc} : HelperFds{-1, -1};

@@ -14,8 +14,8 @@ struct HelperFds {
   int proc;
 };
 
-// Keeps a copy of the socket and an /proc opened anew, closes all other descriptors, and puts /dev/null in place of the first three.
-// {-1, -1} where that fails.
+// Keeps a copy of the socket and an /proc opened anew, closes all other descriptors, and puts /dev/null in place of the first three: where
+// there is none, the directory, which nobody can read or write. {-1, -1} and an errno where that fails.
 HelperFds close_all_but(int socket, int proc);
 
 // No handlers, nothing blocked; a session of its own, where no terminal reaches it.

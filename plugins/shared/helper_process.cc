@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <new>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,7 +29,14 @@ constexpr int kSlices = kHelperPatience * 1000 / kSliceMs;
 // For one request, whatever steps are taken.
 constexpr int kMostSlices = 120 * 1000 / kSliceMs;
 
-std::atomic<std::uint32_t>* steps_in(void* shared) { return static_cast<std::atomic<std::uint32_t>*>(shared); }
+struct Head {
+  std::atomic<std::uint32_t> steps{0};
+  std::atomic<int> error{0};  // why the helper could not begin
+};
+static_assert(sizeof(Head) <= kHead);
+
+Head& head_in(void* shared) { return *static_cast<Head*>(shared); }
+std::atomic<std::uint32_t>* steps_in(void* shared) { return &head_in(shared).steps; }
 
 // Helpers that were killed, and did not end at once.
 void collect_ended(pid_t killed) {
@@ -62,10 +71,29 @@ HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits
     error_ = errno;
     return;
   }
-  new (shared_) std::atomic<std::uint32_t>(0);
-  keeper_ = std::thread([this, proc, limits, begin = std::move(begin)] { keep(proc, limits, begin); });
+  new (shared_) Head;
+  if (!start_keeper(proc, limits, std::move(begin))) return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return started_; });
+  if (error_ == 0) error_ = wait_until_ready();
+}
+
+// Without room for a thread there is none for a process.
+bool HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin begin) {
+  try {
+    keeper_ = std::thread([this, proc, limits, begin = std::move(begin)] { keep(proc, limits, begin); });
+  } catch (const std::system_error& exception) {
+    error_ = exception.code().value();
+  }
+  return error_ == 0;
+}
+
+// Before it is asked, so that what keeps it from working is not put down to what it looks at.
+int HelperProcess::wait_until_ready() {
+  const Reply reply = await();
+  if (reply == Reply::Late) return ETIMEDOUT;
+  const int error = head_in(shared_).error;
+  return reply == Reply::Answered ? 0 : error != 0 ? error : ECHILD;
 }
 
 void HelperProcess::keep(int proc, const HelperLimits& limits, const Begin& begin) {
@@ -99,10 +127,12 @@ void HelperProcess::be_helper(int socket, int proc, const HelperLimits& limits, 
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   forget_signals();
   const HelperFds fds = close_all_but(socket, proc);
+  if (fds.socket < 0) head_in(shared_).error = errno;
   give_up_rights(limits.cpu_seconds, limits.more_memory);
   if (::getppid() != parent || fds.socket < 0) ::_exit(1);
   try {
     const Serve serve = begin({fds.proc, area(), steps_in(shared_)});
+    if (!send_byte(fds.socket)) ::_exit(1);
     while (receive_byte(fds.socket)) {
       serve();
       if (!send_byte(fds.socket)) break;
@@ -111,6 +141,10 @@ void HelperProcess::be_helper(int socket, int proc, const HelperLimits& limits, 
     ::_exit(1);
   }
   ::_exit(0);
+}
+
+std::string HelperProcess::why_none() const {
+  return std::string(std::strerror(error_)) + (error_ == EAGAIN ? "; see the limit on processes: ulimit -u, pids.max" : "");
 }
 
 void* HelperProcess::area() const { return static_cast<char*>(shared_) + kHead; }
@@ -122,8 +156,9 @@ std::int64_t HelperProcess::processor_time() const {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-HelperProcess::Reply HelperProcess::ask() {
-  if (!send_byte(socket_)) return Reply::Gone;
+HelperProcess::Reply HelperProcess::ask() { return send_byte(socket_) ? await() : Reply::Gone; }
+
+HelperProcess::Reply HelperProcess::await() {
   pollfd wanted{socket_, POLLIN, 0};
   std::uint32_t steps = steps_in(shared_)->load();
   std::int64_t busy = processor_time();

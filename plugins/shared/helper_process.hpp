@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace ctprof {
@@ -51,8 +52,10 @@ class HelperProcess {
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
 
-  // 0, or an errno.
+  // 0, or an errno: it is made when it has said that it can be asked.
   int error() const { return error_; }
+  // The error in words, with what there is to do about it.
+  std::string why_none() const;
   void* area() const;
 
   enum class Reply { Answered, Late, Gone };
@@ -61,6 +64,9 @@ class HelperProcess {
   Reply ask();
 
  private:
+  bool start_keeper(int proc, const HelperLimits& limits, Begin begin);
+  int wait_until_ready();
+  Reply await();
   void keep(int proc, const HelperLimits& limits, const Begin& begin);
   void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
   [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin, pid_t parent);
