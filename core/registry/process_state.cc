@@ -18,6 +18,12 @@ mode_t current_mask() {
   return mask;
 }
 
+sigset_t blocked_signals() {
+  sigset_t blocked;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  return blocked;
+}
+
 std::string current_locale() {
   const char* name = ::setlocale(LC_ALL, nullptr);
   return name ? name : "C";
@@ -29,13 +35,17 @@ CLocale::CLocale() : before_(::uselocale(c_locale())) {}
 CLocale::~CLocale() { ::uselocale(before_); }
 
 KeptProcessState::KeptProcessState()
-    : directory_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)), mask_(current_mask()), c_locale_(current_locale()) {}
+    : directory_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      mask_(current_mask()),
+      blocked_(blocked_signals()),
+      c_locale_(current_locale()) {}
 
 // The C++ locale first: setting one with a name sets the C one too.
 KeptProcessState::~KeptProcessState() {
   if (std::locale() != cpp_locale_) std::locale::global(cpp_locale_);
   if (current_locale() != c_locale_) ::setlocale(LC_ALL, c_locale_.c_str());
   ::umask(mask_);
+  ::pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
   if (directory_ < 0) return;
   // Where one may not enter the directory again, nobody left it either, but for a plugin; there is nothing better to go to.
   [[maybe_unused]] const int moved = ::fchdir(directory_);

@@ -1,4 +1,5 @@
-// What a plugin can change of the whole process, kept and put back: working directory, locale and file mode mask.
+// What a plugin can change of all of us, kept and put back: working directory, locale, file mode mask, and which signals the calling thread
+// blocks, without which neither a time limit nor Ctrl-C would reach it.
 //
 //   const KeptProcessState kept;
 //   ...                              // code of a plugin
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <locale.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <locale>
@@ -38,6 +40,7 @@ class KeptProcessState {
  private:
   int directory_;  // -1 where it cannot be opened
   mode_t mask_;
+  sigset_t blocked_;
   std::string c_locale_;  // setlocale's word for it
   std::locale cpp_locale_;
   CLocale thread_locale_;

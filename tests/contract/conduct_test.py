@@ -142,6 +142,14 @@ class Crashes(Rude):
         self.assertEqual(process.returncode, -signal.SIGSEGV)
         self.assertNotIn("rude.so", said)
 
+    def test_a_handler_that_interrupts_another_plugin_is_named(self):
+        (self.here / "slow").mkdir(exist_ok=True)
+        shutil.copy(pathlib.Path(os.environ["BAD_PLUGINS"]) / "slow_thread.so", self.here / "slow")
+        for _ in range(ROUNDS):
+            done = self.run_rude("open_worker:alarm", "--plugin-path", str(self.here / "slow"), "capture", "-o", str(self.file))
+            self.assertEqual(done.returncode, -signal.SIGSEGV)
+            self.assert_told(done.stderr, "code of it crashed that nobody called")
+
     def test_a_name_with_an_escape_code_is_plain(self):
         place = self.here / "odd\x1b[31mname"
         place.mkdir(exist_ok=True)
@@ -316,6 +324,22 @@ class Shared(Rude):
                 self.assertIn("outranks.so", done.stderr)
         done = self.run_rude("constructor:chdir", "show", "sound.ctprof.zst", cwd=self.here)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_signals_get_through(self):
+        """Nobody reads from the pipe: whoever opens it waits until a signal comes."""
+        pipe = self.here / "pipe"
+        os.mkfifo(pipe)
+        for place in PLACES:
+            with self.subTest(place):
+                process = subprocess.Popen(self.command("capture", "-o", str(pipe), "--quiet"), env=os.environ | {"RUDE": f"{place}:block"})
+                time.sleep(2)
+                process.send_signal(signal.SIGTERM)
+                try:
+                    self.assertEqual(process.wait(5), -signal.SIGTERM)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+                    self.fail("the signal did not get through")
 
     def test_the_mask_stays(self):
         old = os.umask(0o022)

@@ -40,10 +40,16 @@ const Fault& fault_of(int signal) {
   return kFaults.front();
 }
 
+// A signal handler of one plugin may run, and crash, while another one is called.
+bool is_in_anothers_code(const CallOwner& called, const ucontext_t& context) {
+  const CallOwner* owner = owner_of_instruction(context);
+  return owner && owner->file != called.file;
+}
+
 void put_culprit(SignalLine& line, const ucontext_t& context) {
   const CallSlot* slot = current_call();
   const CallOwner* called = slot ? slot->owner.load() : nullptr;
-  if (called) {
+  if (called && !is_in_anothers_code(*called, context)) {
     line.call(*called, slot->function.load()) << " crashed: ";
   } else if (const CallOwner* owner = owner_of_context(context)) {
     line.name(owner->file) << (g_ending ? ": it crashed when ctprof was about to end: "

@@ -61,6 +61,8 @@ void remember_own_process(const void* stack_begin) {
 bool is_own_process() { return ::getpid() == g_process; }
 bool is_main_thread() { return ::gettid() == g_process; }
 
+const CallOwner* owner_of_instruction(const ucontext_t& context) { return owner_of_code(registers_of(context).program_counter); }
+
 const CallOwner* owner_of_context(const ucontext_t& context) {
   const Registers registers = registers_of(context);
   const CallOwner* owner = owner_of_code(registers.program_counter);

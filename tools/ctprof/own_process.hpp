@@ -16,5 +16,7 @@ bool is_main_thread();
 // Whose code the thread was in when the signal came, by its program counter, or on the main thread by what its stack returns to. Null where
 // that is no plugin's. Safe in a signal handler.
 const CallOwner* owner_of_context(const ucontext_t& context);
+// By the program counter alone.
+const CallOwner* owner_of_instruction(const ucontext_t& context);
 
 }  // namespace ctprof::cli

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,6 +74,18 @@ void change(const std::string& deed) {
   if (deed == "locale" && !setlocale(LC_ALL, "ctprof_comma")) printf("no locale\n");
 }
 
+void crash_in_handler(int) { crash("segv"); }
+
+void use_signals(const std::string& deed) {
+  sigset_t all;
+  sigfillset(&all);
+  if (deed == "block") pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  if (deed != "alarm") return;
+  const itimerval often{{0, 20000}, {0, 20000}};
+  signal(SIGALRM, crash_in_handler);
+  setitimer(ITIMER_REAL, &often, nullptr);
+}
+
 void take_time(const std::string& deed) {
   while (deed == "hang") pause();
   if (deed == "slow") nap(2900);
@@ -84,7 +97,7 @@ void be_rude(const char* place) {
   const char* colon = given ? strchr(given, ':') : nullptr;
   if (!colon || std::string(given, colon) != place) return;
   const std::string deed = colon + 1;
-  crash(deed), end(deed), change(deed), take_time(deed);
+  crash(deed), end(deed), change(deed), use_signals(deed), take_time(deed);
 }
 
 struct Life {
