@@ -112,7 +112,9 @@ std::size_t RollupHelper::ask(std::span<const std::uint64_t> tgids, std::span<Ro
   for (std::size_t i = 0; i < count; ++i) board.items[i].tgid = tgids[i];
   board.count = static_cast<std::uint32_t>(count);
   board.done = 0;
-  answered_ = helper_->ask() == HelperProcess::Reply::Answered;
+  const HelperProcess::Reply reply = helper_->ask();
+  answered_ = reply == HelperProcess::Reply::Answered;
+  late_ = reply == HelperProcess::Reply::Late;
   const std::size_t done = answered_ ? count : std::min<std::size_t>(board.done, count - 1);
   for (std::size_t i = 0; i < done; ++i) answers[i] = answer_of(board, board.items[i]);
   return done;
@@ -121,8 +123,12 @@ std::size_t RollupHelper::ask(std::span<const std::uint64_t> tgids, std::span<Ro
 void RollupHelper::lose(std::uint64_t tgid) {
   helper_.reset();
   const std::string process = std::to_string(tgid);
-  tell("reading smaps_rollup of process " + process + " did not end within " + std::to_string(kHelperPatience) +
-       " seconds: it is Busy; see what its threads wait for (/proc/" + process + "/stack)");
+  if (late_)
+    tell("reading smaps_rollup of process " + process + " did not end within " + std::to_string(kHelperPatience) +
+         " seconds: it is Busy; see what its threads wait for (/proc/" + process + "/stack)");
+  else
+    tell("somebody ended the process that reads smaps_rollup files, when it was about to read that of process " + process +
+         ": it is Busy");
   if (++losses_ == kMostLosses)
     tell("that happened " + std::to_string(losses_) + " times: no further smaps_rollup was read, they are Busy");
 }

@@ -44,6 +44,7 @@ class RollupHelper {
   std::mutex mutex_;
   std::unique_ptr<HelperProcess> helper_;
   bool answered_ = true;
+  bool late_ = false;  // or else it ended
   int losses_ = 0;
 };
 

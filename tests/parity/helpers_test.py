@@ -2,8 +2,12 @@
 """Where no process can be made that looks into others, one sentence says why, and no process that was to be looked into gets the blame."""
 
 import os
+import pathlib
 import re
+import signal
 import subprocess
+import tempfile
+import time
 import unittest
 
 import file_json
@@ -54,6 +58,36 @@ class NoHelper(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIsNone(BLAMES.search(done.stderr), done.stderr)
         self.assertNotIn(Gap("Busy"), rollups(file_json.load(self.path)))
+
+
+def end_helper(parent):
+    """Whether a child of the process could be killed."""
+    try:
+        children = [pid for path in pathlib.Path(f"/proc/{parent}/task").glob("*/children") for pid in path.read_text(encoding="ascii").split()]
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        return bool(children)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Killed(unittest.TestCase):
+    def test_who_is_killed_was_not_late(self):
+        """Whoever may start us may kill our helper too."""
+        with tempfile.TemporaryFile() as said:
+            for _ in range(50):
+                start = time.monotonic()
+                with subprocess.Popen([harness.CTPROF, FILES, "capture", "-o", "/dev/null"], stderr=said, stdout=subprocess.DEVNULL) as process:
+                    while process.poll() is None:
+                        end_helper(process.pid)
+                self.assertEqual(process.returncode, 0)
+                said.seek(0)
+                text = said.read().decode()
+                if time.monotonic() - start < 1.5:
+                    self.assertNotIn("did not end within", text)
+                if "somebody ended the process" in text:
+                    return
+        self.fail("no helper was killed while it read")
 
 
 if __name__ == "__main__":
