@@ -24,13 +24,13 @@ void tell(std::string sentence) {
 
 std::string in_time() { return "did not answer within " + std::to_string(kHelperPatience) + " seconds"; }
 
-std::string about_mount(const NameItem& named) {
-  return "the file system mounted at " + std::string(named.place) + ' ' + in_time() +
+std::string about_mount(const NameItem& named, bool in_pace) {
+  return "the file system mounted at " + std::string(named.place) + ' ' + (in_pace ? in_time() : "is too slow") +
          ": heaps of what runs from it are Busy; see whether its server is alive, or unmount it (umount -f)";
 }
 
-std::string about_process(std::uint64_t tid) {
-  return "reading files or memory of process " + std::to_string(tid) + ' ' + in_time() +
+std::string about_process(std::uint64_t tid, bool in_pace) {
+  return "reading files or memory of process " + std::to_string(tid) + ' ' + (in_pace ? in_time() : "is too slow") +
          ": its heap is Busy; see what its threads wait for (/proc/" + std::to_string(tid) + "/stack)";
 }
 
@@ -99,7 +99,8 @@ std::uint32_t HeapHelper::ask(Request request, std::uint32_t count) {
   board.released_count = static_cast<std::uint32_t>(std::min<std::size_t>(released_.size(), kMostReleased));
   std::copy_n(released_.begin(), board.released_count, board.released);
   released_.erase(released_.begin(), released_.begin() + board.released_count);
-  last_reply_ = helper_->ask();
+  int for_name = kHelperPatience * 1000 / kHelperSliceMs;
+  last_reply_ = helper_->ask(request == Request::Name ? for_name : slices_);
   const std::uint32_t done = std::min(board.done.load(), count);
   return last_reply_ == HelperProcess::Reply::Answered ? count : std::min(done, count - 1);
 }
@@ -167,12 +168,16 @@ bool HeapHelper::lose(std::uint64_t tid, const ReadQuestion* reading) {
     const NameItem named = name(tid, device, address, reading);
     again = named.named != 0 && std::ranges::find(avoided_, named.named) == avoided_.end();
     if (again) avoided_.push_back(named.named);
-    tell(named.place[0] != 0 ? about_mount(named) : about_process(tid));
+    tell(named.place[0] != 0 ? about_mount(named, slices_ > 0) : about_process(tid, slices_ > 0));
   } else {
     tell("a file of process " + std::to_string(tid) + " brought down the process that reads such files: its heap is not known");
   }
-  if (++losses_ < kMostLosses) return again;
-  give_up("what did not answer was met " + std::to_string(losses_) + " times: the heaps that were not read by then are Busy");
+  if (++losses_ < kMostLosses && slices_ > 0) return again;
+  if (slices_ <= 0)
+    give_up("looking into processes took " + std::to_string(kMostSeconds) +
+            " seconds: the heaps that were not read by then are Busy");
+  else
+    give_up("what did not answer was met " + std::to_string(losses_) + " times: the heaps that were not read by then are Busy");
   return false;
 }
 

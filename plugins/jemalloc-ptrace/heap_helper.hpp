@@ -54,6 +54,8 @@ class HeapHelper {
 
  private:
   static constexpr int kMostLosses = 5;
+  // Of a capture, in slices: who answers in time each time, but slowly, holds it no longer. Files that are dear cost 6 seconds in all.
+  static constexpr int kMostSeconds = 20;
 
   // The board of a living helper, null where none can be had any more.
   Board* board();
@@ -75,6 +77,7 @@ class HeapHelper {
   std::vector<ProgramNumber> released_;
   std::vector<std::uint64_t> avoided_;
   int losses_ = 0;
+  int slices_ = kMostSeconds * 1000 / kHelperSliceMs;
   bool given_up_ = false;
 };
 

@@ -23,11 +23,9 @@ namespace {
 
 // Of the shared memory: the count of steps has a line of its own.
 constexpr std::size_t kHead = 64;
-// Patience is counted in slices, so that it is not over at once when we were stopped ourselves.
-constexpr int kSliceMs = 250;
-constexpr int kSlices = kHelperPatience * 1000 / kSliceMs;
+constexpr int kSlices = kHelperPatience * 1000 / kHelperSliceMs;
 // For one request, whatever steps are taken.
-constexpr int kMostSlices = 120 * 1000 / kSliceMs;
+constexpr int kMostSlices = 120 * 1000 / kHelperSliceMs;
 
 struct Head {
   std::atomic<std::uint32_t> steps{0};
@@ -90,7 +88,8 @@ bool HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin beg
 
 // Before it is asked, so that what keeps it from working is not put down to what it looks at.
 int HelperProcess::wait_until_ready() {
-  const Reply reply = await();
+  int slices = kSlices;
+  const Reply reply = await(slices);
   if (reply == Reply::Late) return ETIMEDOUT;
   const int error = head_in(shared_).error;
   return reply == Reply::Answered ? 0 : error != 0 ? error : ECHILD;
@@ -156,14 +155,19 @@ std::int64_t HelperProcess::processor_time() const {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-HelperProcess::Reply HelperProcess::ask() { return send_byte(socket_) ? await() : Reply::Gone; }
+HelperProcess::Reply HelperProcess::ask() {
+  int slices = kMostSlices;
+  return ask(slices);
+}
 
-HelperProcess::Reply HelperProcess::await() {
+HelperProcess::Reply HelperProcess::ask(int& slices) { return send_byte(socket_) ? await(slices) : Reply::Gone; }
+
+HelperProcess::Reply HelperProcess::await(int& slices) {
   pollfd wanted{socket_, POLLIN, 0};
   std::uint32_t steps = steps_in(shared_)->load();
   std::int64_t busy = processor_time();
-  for (int idle = 0, all = 0; idle < kSlices && all < kMostSlices; ++idle, ++all) {
-    const int ready = ::poll(&wanted, 1, kSliceMs);
+  for (int idle = 0; idle < kSlices && slices > 0; ++idle, --slices) {
+    const int ready = ::poll(&wanted, 1, kHelperSliceMs);
     if (ready > 0) return receive_byte(socket_) ? Reply::Answered : Reply::Gone;
     if (ready < 0 && errno != EINTR) return Reply::Gone;
     const std::uint32_t steps_now = steps_in(shared_)->load();

@@ -60,13 +60,14 @@ class HelperProcess {
 
   enum class Reply { Answered, Late, Gone };
   // Has it serve what stands in the area. Late: it took no step for kPatience. After another reply than Answered it is of no use any more.
-  // REQUIRES: error() is 0.
+  // Late too when it took more slices of time than `slices`, whatever steps it took; those that it took are taken off. REQUIRES: error() is 0.
+  Reply ask(int& slices);
   Reply ask();
 
  private:
   bool start_keeper(int proc, const HelperLimits& limits, Begin begin);
   int wait_until_ready();
-  Reply await();
+  Reply await(int& slices);
   void keep(int proc, const HelperLimits& limits, const Begin& begin);
   void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
   [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin, pid_t parent);
@@ -88,5 +89,7 @@ class HelperProcess {
 
 // How long a helper may take no step, in seconds.
 inline constexpr int kHelperPatience = 2;
+// Patience is counted in slices, so that it is not over at once when we were stopped ourselves.
+inline constexpr int kHelperSliceMs = 250;
 
 }  // namespace ctprof

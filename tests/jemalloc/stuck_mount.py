@@ -1,16 +1,18 @@
 #!/usr/bin/python3
 """stuck_mount DIRECTORY FILE COMMAND...: a file system that stops to answer when it is told to.
 
-In a mount namespace of its own, so that nothing else on the host can meet it, a FUSE file system is mounted over DIRECTORY. It holds one
-file, `file`, with the bytes of FILE. COMMAND is started in that namespace, with the standard input and output of this program. The file system
-answers until a file named FILE.stuck exists; from then on it takes requests and answers none of them (where that file holds the word "reads":
-none that reads), as a server does that has hung up. When COMMAND ends, the mount goes away with everything that waits for it.
+In a mount namespace of its own, so that nothing else on the host can meet it, a FUSE file system is mounted over DIRECTORY. It holds `file`,
+with the bytes of FILE, and the same as `file1`, `file2` and so on. COMMAND is started in that namespace, with the standard input and output of
+this program. The file system answers until a file named FILE.stuck exists; from then on it takes requests and answers none of them (where that
+file holds the word "reads": none that reads), as a server does that has hung up. Where it holds "slow", each answer takes half a second. When
+COMMAND ends, the mount goes away with everything that waits for it.
 
 Spoken by hand over /dev/fuse (include/uapi/linux/fuse.h): a test needs no library then."""
 
 import ctypes
 import errno
 import os
+import re
 import signal
 import stat
 import struct
@@ -52,13 +54,18 @@ class Server:
         with open(self.stuck, encoding="ascii") as file:
             return opcode == READ or file.read() != "reads"
 
+    def is_slow(self):
+        with open(self.stuck, encoding="ascii") as file:
+            return file.read() == "slow"
+
     def answer(self, opcode, node, body):
         """Bytes, or a number of an error."""
         if opcode == INIT:
             return struct.pack("<4I2H2I2H8I", 7, 31, 65536, 0, 16, 12, 65536, 1, 0, 0, *[0] * 8)
         if opcode == LOOKUP:
-            found = body.rstrip(b"\0") == b"file"
-            return struct.pack("<4Q2I", FILE, 0, 1, 1, 0, 0) + self.attributes(FILE) if found else errno.ENOENT
+            found = re.fullmatch(rb"file(\d*)\0", body)
+            node = FILE + int(found[1] or 0) if found else 0
+            return struct.pack("<4Q2I", node, 0, 1, 1, 0, 0) + self.attributes(node) if found else errno.ENOENT
         if opcode == GETATTR:
             return struct.pack("<Q2I", 1, 0, 0) + self.attributes(node)
         if opcode in (OPEN, OPENDIR):
@@ -80,7 +87,9 @@ class Server:
             if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
                 continue
             if self.is_stuck(opcode):
-                continue
+                if not self.is_slow():
+                    continue
+                time.sleep(0.5)
             said = self.answer(opcode, node, request[HEADER.size:])
             error, body = (-said, b"") if isinstance(said, int) else (0, said)
             os.write(self.device, struct.pack("<IiQ", 16 + len(body), error, unique) + body)

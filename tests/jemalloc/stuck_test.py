@@ -117,6 +117,16 @@ class Captures(unittest.TestCase):
     def test_a_program_on_it_that_opens_but_does_not_read(self):
         self.check_program_on_it("reads")
 
+    def test_a_file_system_that_takes_its_time_for_each_process(self):
+        """Each answer comes in time, so that nothing hangs; but there are many. Both plugins read by the same code."""
+        copies = 'for i in $(seq 120); do "$0$i" 1 <&3 >/dev/null & done 3<&0; sleep 1; echo ready; wait'
+        for plugins in self.each_plugin()[:1]:
+            program = os.path.join(self.scratch.name, "mnt", "file")
+            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], "/bin/sh", "-c", copies, program, hangs="slow") as stuck:
+                stuck.stick()
+                file, said = self.capture(*map(int, stuck.children()), plugins=plugins)
+                self.assertIn(BUSY, [gap for pid in stuck.children() for gap in self.heaps(file, int(pid)).values()], said)
+
     def test_a_process_whose_mappings_are_held(self):
         for plugins in self.each_plugin():
             with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "memory",

@@ -107,6 +107,20 @@ BOOST_AUTO_TEST_CASE(what_takes_steps_is_waited_for) {
   BOOST_TEST((helper.ask() == Reply::Answered));
 }
 
+// Whoever answers slowly, but always in time, is not waited for for ever.
+BOOST_AUTO_TEST_CASE(steps_are_waited_for_no_longer_than_was_said) {
+  HelperProcess helper(proc(), sizeof(Area), kLimits, [](const HelperView& view) {
+    return [view] {
+      for (;; ++*view.steps) ::usleep(100'000);
+    };
+  });
+  int slices = 6 * 1000 / ctprof::kHelperSliceMs;
+  const auto start = std::chrono::steady_clock::now();
+  BOOST_TEST((helper.ask(slices) == Reply::Late));
+  BOOST_TEST(slices == 0);
+  BOOST_TEST(seconds_since(start) < 20);
+}
+
 BOOST_AUTO_TEST_CASE(what_computes_is_waited_for_where_that_is_wanted) {
   const auto compute = [](const HelperView&) {
     return [] {
