@@ -40,7 +40,7 @@ void read(int proc, sdk::TextFile& file, Board& board, Item& item, std::size_t f
   if (text && text.value.size() > kMostText) item.error = EMSGSIZE;
   item.first = static_cast<std::uint32_t>(first);
   item.size = item.error == 0 ? static_cast<std::uint32_t>(text.value.size()) : 0;
-  std::memcpy(board.texts + first, text.value.data(), item.size);
+  std::copy_n(text.value.begin(), item.size, board.texts + first);
 }
 
 HelperProcess::Serve begin(const HelperView& view) {
