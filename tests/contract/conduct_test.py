@@ -43,11 +43,6 @@ CRASHES = {
 }
 
 
-def is_sanitized():
-    program = pathlib.Path(harness.CTPROF).read_bytes()
-    return b"__asan_init" in program or b"__tsan_init" in program
-
-
 class Rude(unittest.TestCase):
     longMessage = False
 
@@ -91,7 +86,7 @@ class Rude(unittest.TestCase):
 
 class Crashes(Rude):
     def setUp(self):
-        if is_sanitized():
+        if harness.is_sanitized():
             self.skipTest("a sanitizer has handlers of its own")
 
     def test_every_place_is_named(self):

@@ -60,6 +60,13 @@ def run(*words, prefix=()):
                           errors="surrogateescape")
 
 
+def is_sanitized():
+    """Whether the product was built with a sanitizer, which handles crashes by itself."""
+    with open(CTPROF, "rb") as file:
+        program = file.read()
+    return b"__asan_init" in program or b"__tsan_init" in program
+
+
 def strace_works():
     try:
         return subprocess.run(["strace", "-o", os.devnull, "true"], check=False, capture_output=True).returncode == 0
