@@ -18,6 +18,10 @@ BLAMES = re.compile(r"brought down|did not end|did not answer|what did not")
 FILES = "--plugins=procfs-sched"
 
 
+# The leak checker of a sanitizer has a child of its own, which is not to be killed, and needs room for it.
+WITHOUT_LEAKS = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def rollups(file):
     return [row["process.smaps_rollup"] for row in file.processes.values() if "process.smaps_rollup" in row]
 
@@ -44,8 +48,8 @@ class NoHelper(unittest.TestCase):
     def test_there_is_room_for_no_thread(self):
         os.chmod(os.path.dirname(self.path), 0o777)
         alone = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "prlimit", "--nproc=1"]
-        done = subprocess.run([*alone, harness.CTPROF, FILES, "capture", "-o", self.path], capture_output=True, text=True, check=False,
-                              timeout=harness.TIMEOUT)
+        done = subprocess.run([*alone, harness.reachable()[1], FILES, "capture", "-o", self.path], capture_output=True, text=True,
+                              check=False, timeout=harness.TIMEOUT, env=WITHOUT_LEAKS)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_told_once(done.stderr, "Resource temporarily unavailable; see the limit on processes")
 
@@ -69,10 +73,6 @@ def end_helper(parent):
         return bool(children)
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-# The leak checker of a sanitizer has a child of its own, which is not to be killed.
-WITHOUT_LEAKS = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
 class Killed(unittest.TestCase):
