@@ -1,5 +1,6 @@
-// Work beside the caller's own: in a thread, or where none can be had (RLIMIT_NPROC, a seccomp filter) in the caller's when it asks for
-// the outcome. What the work throws reaches the caller, out of get().
+// Work beside the caller's own: in a thread, or where none can be had (RLIMIT_NPROC, a seccomp
+// filter) in the caller's when it asks for the outcome. What the work throws reaches the caller,
+// out of get().
 
 #pragma once
 

@@ -16,7 +16,8 @@ struct Step {
 
 constexpr Step kNs[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
 constexpr Step kUs[] = {{1, "µs"}, {1e3, "ms"}, {1e6, "s"}};
-constexpr Step kBytes[] = {{1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}};
+constexpr Step kBytes[] = {
+    {1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}};
 constexpr Step kKib[] = {{1, "KiB"}, {0x1p10, "MiB"}, {0x1p20, "GiB"}, {0x1p30, "TiB"}};
 constexpr Step kTicks[] = {{1, "ticks"}, {1e3, "Kticks"}, {1e6, "Mticks"}};
 constexpr Step kCount[] = {{1, ""}, {1e3, "K"}, {1e6, "M"}, {1e9, "G"}};
@@ -26,7 +27,8 @@ struct Ladder {
   std::string_view unit;
   std::span<const Step> steps;
 };
-constexpr Ladder kLadders[] = {{"ns", kNs}, {"us", kUs}, {"bytes", kBytes}, {"kib", kKib}, {"ticks", kTicks}, {"count", kCount}};
+constexpr Ladder kLadders[] = {{"ns", kNs},   {"us", kUs},       {"bytes", kBytes},
+                               {"kib", kKib}, {"ticks", kTicks}, {"count", kCount}};
 
 std::span<const Step> steps_of(std::string_view unit) {
   for (const Ladder& ladder : kLadders)
@@ -41,7 +43,9 @@ constexpr int kScaledDecimals = 3;
 
 std::string fixed(double value, int decimals) {
   std::array<char, 400> digits;  // the largest double has 309 places before the point
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, decimals).ptr;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                 std::chars_format::fixed, decimals)
+                       .ptr;
   return {digits.data(), end};
 }
 
@@ -55,7 +59,9 @@ std::size_t step_for(double value, std::span<const Step> steps, int base_decimal
   std::size_t at = 0;
   while (at + 1 < steps.size() && value >= steps[at + 1].size) ++at;
   if (at + 1 == steps.size()) return at;
-  return fills_next(value, steps[at], steps[at + 1], at == 0 ? base_decimals : kScaledDecimals) ? at + 1 : at;
+  return fills_next(value, steps[at], steps[at + 1], at == 0 ? base_decimals : kScaledDecimals)
+             ? at + 1
+             : at;
 }
 
 std::string with_step(double magnitude, const Step& step, int decimals) {
@@ -63,7 +69,8 @@ std::string with_step(double magnitude, const Step& step, int decimals) {
 }
 
 // A magnitude, with the exact integer that it stands for where it is one.
-std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::string_view unit, int base_decimals) {
+std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::string_view unit,
+                           int base_decimals) {
   if (is_percent(unit)) return fixed(magnitude, 2) + "%";
   if (unit == "ratio") return fixed(magnitude, kScaledDecimals);
   const auto steps = steps_of(unit);
@@ -73,14 +80,19 @@ std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::st
   return with_step(magnitude, steps[0], base_decimals);
 }
 
-// Bare numbers that are not whole have as many decimals as they need: the middle of a range is "1.5".
+// Bare numbers that are not whole have as many decimals as they need: the middle of a range is
+// "1.5".
 std::string bare(double magnitude) {
   std::array<char, 400> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), magnitude, std::chars_format::fixed).ptr;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), magnitude,
+                                 std::chars_format::fixed)
+                       .ptr;
   return {digits.data(), end};
 }
 
-bool is_bare(std::string_view unit) { return !is_percent(unit) && unit != "ratio" && steps_of(unit).data() == kBare; }
+bool is_bare(std::string_view unit) {
+  return !is_percent(unit) && unit != "ratio" && steps_of(unit).data() == kBare;
+}
 
 std::string real_text(double magnitude, std::string_view unit) {
   return is_bare(unit) ? bare(magnitude) : magnitude_text(magnitude, nullptr, unit, 2);
@@ -89,17 +101,20 @@ std::string real_text(double magnitude, std::string_view unit) {
 // Between two middles of ranges: "5", or "0.500".
 std::string real_difference_text(double magnitude, std::string_view unit) {
   const bool has_fraction = magnitude != std::floor(magnitude);
-  return is_bare(unit) && has_fraction ? fixed(magnitude, kScaledDecimals) : real_text(magnitude, unit);
+  return is_bare(unit) && has_fraction ? fixed(magnitude, kScaledDecimals)
+                                       : real_text(magnitude, unit);
 }
 
 }  // namespace
 
 std::string scaled(const ctprof_number& number, std::string_view unit) {
-  if (number.kind == CTPROF_NUMBER_U64) return magnitude_text(static_cast<double>(number.u64), &number.u64, unit, 0);
+  if (number.kind == CTPROF_NUMBER_U64)
+    return magnitude_text(static_cast<double>(number.u64), &number.u64, unit, 0);
   if (number.kind == CTPROF_NUMBER_I64) {
     const Difference from_zero = difference(number_of(std::int64_t{0}), number);
     const double magnitude = static_cast<double>(from_zero.magnitude);
-    return (from_zero.negative ? "-" : "") + magnitude_text(magnitude, &from_zero.magnitude, unit, 0);
+    return (from_zero.negative ? "-" : "") +
+           magnitude_text(magnitude, &from_zero.magnitude, unit, 0);
   }
   const double value = as_double(number);
   if (std::isnan(value)) return "-";
@@ -110,8 +125,10 @@ std::string scaled(const ctprof_number& number, std::string_view unit) {
 std::string scaled(const Difference& difference, std::string_view unit) {
   if (!difference.known()) return "-";
   const std::string sign = difference.negative ? "-" : "+";
-  if (difference.kind == Difference::Kind::Real) return sign + real_difference_text(std::fabs(difference.real), unit);
-  return sign + magnitude_text(static_cast<double>(difference.magnitude), &difference.magnitude, unit, 0);
+  if (difference.kind == Difference::Kind::Real)
+    return sign + real_difference_text(std::fabs(difference.real), unit);
+  return sign +
+         magnitude_text(static_cast<double>(difference.magnitude), &difference.magnitude, unit, 0);
 }
 
 std::string percent(double fraction) {

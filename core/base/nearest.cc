@@ -25,11 +25,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_hint(std::string_view word, std::span<const std::string> names) {
-  const auto nearest = std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-    return std::pair(distance(word, a), std::string_view(a)) < std::pair(distance(word, b), std::string_view(b));
-  });
+  const auto nearest =
+      std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
+        return std::pair(distance(word, a), std::string_view(a)) <
+               std::pair(distance(word, b), std::string_view(b));
+      });
   if (nearest == names.end()) return {};
-  const bool is_near = distance(word, *nearest) <= std::max<std::size_t>(2, word.size() / 3) || nearest->starts_with(word);
+  const bool is_near = distance(word, *nearest) <= std::max<std::size_t>(2, word.size() / 3) ||
+                       nearest->starts_with(word);
   if (!is_near) return {};
   return " (did you mean '" + *nearest + "'?)";
 }

@@ -7,11 +7,15 @@
 namespace ctprof {
 namespace {
 
-bool is_integer(const ctprof_number& number) { return number.kind == CTPROF_NUMBER_U64 || number.kind == CTPROF_NUMBER_I64; }
+bool is_integer(const ctprof_number& number) {
+  return number.kind == CTPROF_NUMBER_U64 || number.kind == CTPROF_NUMBER_I64;
+}
 
 // Both integers in one type that holds all of either.
 __extension__ using Wide = __int128;
-Wide widened(const ctprof_number& number) { return number.kind == CTPROF_NUMBER_U64 ? Wide{number.u64} : Wide{number.i64}; }
+Wide widened(const ctprof_number& number) {
+  return number.kind == CTPROF_NUMBER_U64 ? Wide{number.u64} : Wide{number.i64};
+}
 
 Difference integer(Wide value) {
   const auto magnitude = static_cast<std::uint64_t>(value < 0 ? -value : value);
@@ -42,7 +46,8 @@ double as_double(const ctprof_number& number) {
 }
 
 Difference difference(const ctprof_number& baseline, const ctprof_number& candidate) {
-  if (is_integer(baseline) && is_integer(candidate)) return integer(widened(candidate) - widened(baseline));
+  if (is_integer(baseline) && is_integer(candidate))
+    return integer(widened(candidate) - widened(baseline));
   return real(as_double(candidate) - as_double(baseline));
 }
 
@@ -52,8 +57,9 @@ Difference as_difference(const ctprof_number& number) {
 
 ctprof_number as_number(const Difference& difference) {
   if (!difference.known()) return no_number();
-  const bool exact = difference.kind == Difference::Kind::Integer &&
-                     difference.magnitude <= std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+  const bool exact =
+      difference.kind == Difference::Kind::Integer &&
+      difference.magnitude <= std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   if (!exact) return number_of(difference.real);
   const auto magnitude = static_cast<std::int64_t>(difference.magnitude);
   return number_of(difference.negative ? -magnitude : magnitude);

@@ -36,7 +36,8 @@ inline bool has_value(const ctprof_number& number) { return number.kind != CTPRO
 // The number as a double, NaN for none.
 double as_double(const ctprof_number& number);
 
-// What lies between two numbers. The difference of two u64 needs 65 bits, so sign and magnitude stand apart.
+// What lies between two numbers. The difference of two u64 needs 65 bits, so sign and magnitude
+// stand apart.
 struct Difference {
   enum class Kind { None, Integer, Real };
   Kind kind = Kind::None;
@@ -48,14 +49,16 @@ struct Difference {
   bool zero() const { return kind == Kind::Integer ? magnitude == 0 : real == 0; }
 };
 
-// `candidate` less `baseline`: exact where both are integers, none where either is none or not finite.
+// `candidate` less `baseline`: exact where both are integers, none where either is none or not
+// finite.
 Difference difference(const ctprof_number& baseline, const ctprof_number& candidate);
 // A difference that a rule computed by itself.
 Difference as_difference(const ctprof_number& number);
 // A difference as a number: exact where it fits one, otherwise the nearest double.
 ctprof_number as_number(const Difference& difference);
 
-// In JSON: integers in full, doubles in their shortest exact form, null for none and for what JSON has no number for.
+// In JSON: integers in full, doubles in their shortest exact form, null for none and for what JSON
+// has no number for.
 void append_json(std::string& out, const ctprof_number& number);
 void append_json(std::string& out, const Difference& difference);
 void append_json(std::string& out, double value);

@@ -1,7 +1,8 @@
 // What core functions return: a value, or an Error that stops the operation.
 //
-// An Error names the deed, the object and the cause: "reading 'a.ctprof.zst': Permission denied". It is for people; whether an empty
-// cell has a reason is a Gap's business (ctprof/gap.hpp), not an Error's.
+// An Error names the deed, the object and the cause: "reading 'a.ctprof.zst': Permission denied".
+// It is for people; whether an empty cell has a reason is a Gap's business (ctprof/gap.hpp), not an
+// Error's.
 
 #pragma once
 
@@ -17,7 +18,8 @@ struct Error {
 };
 
 // boost::system::result asks for this; value() on an error is a fault of ours and throws.
-[[noreturn]] inline void throw_exception_from_error(const Error& error, const boost::source_location&) {
+[[noreturn]] inline void throw_exception_from_error(const Error& error,
+                                                    const boost::source_location&) {
   throw std::logic_error("unchecked error: " + error.text);
 }
 

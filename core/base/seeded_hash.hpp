@@ -1,5 +1,6 @@
-// Hashes of numbers and texts that whoever writes a file cannot foresee, so that no file can make all its rows meet in one bucket. They
-// differ from run to run; nothing that is told may depend on them.
+// Hashes of numbers and texts that whoever writes a file cannot foresee, so that no file can make
+// all its rows meet in one bucket. They differ from run to run; nothing that is told may depend on
+// them.
 
 #pragma once
 
@@ -22,11 +23,13 @@ class SeededHash {
     return static_cast<std::size_t>(value ^ value >> 31);
   }
 
-  // Eight bytes a step. Both factors hold a part of the seed, so that texts that meet under one seed do not under another.
+  // Eight bytes a step. Both factors hold a part of the seed, so that texts that meet under one
+  // seed do not under another.
   std::size_t operator()(std::string_view text) const {
     const auto& [first, second] = seed();
     std::uint64_t hash = first ^ text.size();
-    for (; text.size() >= sizeof hash; text.remove_prefix(sizeof hash)) hash = folded(word(text) ^ second, hash ^ kOdd);
+    for (; text.size() >= sizeof hash; text.remove_prefix(sizeof hash))
+      hash = folded(word(text) ^ second, hash ^ kOdd);
     if (!text.empty()) hash = folded(word(text) ^ second, hash ^ kOdd);
     return static_cast<std::size_t>(folded(hash ^ first, second | 1));
   }

@@ -13,15 +13,16 @@ struct CodePoint {
   bool valid = false;  // if not, this is one byte that belongs to no code point
 };
 
-// The one at the beginning. Overlong forms, surrogates and what lies beyond U+10FFFF are not valid. REQUIRES: text is not empty.
+// The one at the beginning. Overlong forms, surrogates and what lies beyond U+10FFFF are not valid.
+// REQUIRES: text is not empty.
 CodePoint first_code_point(std::string_view text);
 
-// Whether a terminal shows it where it stands: false of controls, and of what turns the direction of writing, joins, separates lines, or
-// cannot be seen at all.
+// Whether a terminal shows it where it stands: false of controls, and of what turns the direction
+// of writing, joins, separates lines, or cannot be seen at all.
 bool is_showable(char32_t point);
 
-// How many bytes one U+FFFD stands for, where the text begins with no code point: those that begin one and then stop short of it, and at
-// least one. REQUIRES: text is not empty.
+// How many bytes one U+FFFD stands for, where the text begins with no code point: those that begin
+// one and then stop short of it, and at least one. REQUIRES: text is not empty.
 std::size_t bad_part(std::string_view text);
 
 }  // namespace ctprof

@@ -33,12 +33,16 @@ void CellSink::connect(ctprof_batch& batch) {
 // The cell's column; null where nobody wants it, and after a wrong call.
 Column* CellSink::column(std::uint32_t offer, std::uint32_t row, Storage storage) {
   if (offer >= columns_.size())
-    return blame("put a value into offer " + std::to_string(offer) + ", which it does not have"), nullptr;
+    return blame("put a value into offer " + std::to_string(offer) + ", which it does not have"),
+           nullptr;
   if (row >= rows_)
-    return blame("put a value into row " + std::to_string(row) + " of a batch of " + std::to_string(rows_)), nullptr;
+    return blame("put a value into row " + std::to_string(row) + " of a batch of " +
+                 std::to_string(rows_)),
+           nullptr;
   Column* column = columns_[offer];
   if (column && column->def().storage != storage)
-    return blame("put a " + std::string(name(storage)) + " into '" + column->def().name + "'"), nullptr;
+    return blame("put a " + std::string(name(storage)) + " into '" + column->def().name + "'"),
+           nullptr;
   return column;
 }
 
@@ -47,26 +51,33 @@ void CellSink::put(Column& column, std::uint32_t row, Id id) const {
   column.gaps()[first_row_ + row] = CTPROF_VALUE;
 }
 
-void CellSink::put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data, std::size_t size) {
+void CellSink::put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
+                        std::size_t size) {
   CellSink& sink = self(core);
-  if (Column* column = sink.column(offer, row, Storage::String)) sink.put(*column, row, sink.texts_.intern({data, size}));
+  if (Column* column = sink.column(offer, row, Storage::String))
+    sink.put(*column, row, sink.texts_.intern({data, size}));
 }
 
-void CellSink::put_bits(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* words, std::size_t count) {
+void CellSink::put_bits(void* core, std::uint32_t offer, std::uint32_t row,
+                        const std::uint64_t* words, std::size_t count) {
   CellSink& sink = self(core);
   while (count > 0 && words[count - 1] == 0) --count;
-  if (Column* column = sink.column(offer, row, Storage::Bitset)) sink.put(*column, row, sink.pools_.words.intern({words, count}));
+  if (Column* column = sink.column(offer, row, Storage::Bitset))
+    sink.put(*column, row, sink.pools_.words.intern({words, count}));
 }
 
-void CellSink::put_map(void* core, std::uint32_t offer, std::uint32_t row, const ctprof_entry* entries, std::size_t count) {
+void CellSink::put_map(void* core, std::uint32_t offer, std::uint32_t row,
+                       const ctprof_entry* entries, std::size_t count) {
   CellSink& sink = self(core);
   if (Column* column = sink.column(offer, row, Storage::Map))
     sink.put(*column, row, sink.pools_.maps.append({entries, count}, sink.pools_.texts));
 }
 
-void CellSink::put_array(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* values, std::size_t count) {
+void CellSink::put_array(void* core, std::uint32_t offer, std::uint32_t row,
+                         const std::uint64_t* values, std::size_t count) {
   CellSink& sink = self(core);
-  if (Column* column = sink.column(offer, row, Storage::Array)) sink.put(*column, row, sink.pools_.words.intern({values, count}));
+  if (Column* column = sink.column(offer, row, Storage::Array))
+    sink.put(*column, row, sink.pools_.words.intern({values, count}));
 }
 
 void CellSink::tally(void* core, std::uint32_t tally, std::uint64_t count) {

@@ -1,6 +1,8 @@
-// Where the put_* calls of a source's batch go: texts, sets, maps and arrays into pools, their ids into cells.
+// Where the put_* calls of a source's batch go: texts, sets, maps and arrays into pools, their ids
+// into cells.
 //
-// A call that reaches beyond the batch, or puts one storage into a column of another, changes nothing and is noted as the batch's fault.
+// A call that reaches beyond the batch, or puts one storage into a column of another, changes
+// nothing and is noted as the batch's fault.
 //
 // Threads: one sink a worker; sinks of different workers may put at once.
 
@@ -26,7 +28,8 @@ class CellSink {
   std::size_t first_row() const { return first_row_; }
   std::uint32_t rows() const { return rows_; }
 
-  // What the first wrong call did, as in "put a value into row 9 of a batch of 8"; empty when there was none.
+  // What the first wrong call did, as in "put a value into row 9 of a batch of 8"; empty when there
+  // was none.
   const std::string& fault() const { return fault_; }
   void blame(std::string what);
   void forgive() { fault_.clear(); }
@@ -40,10 +43,14 @@ class CellSink {
   Column* column(std::uint32_t offer, std::uint32_t row, Storage storage);
   void put(Column& column, std::uint32_t row, Id id) const;
 
-  static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data, std::size_t size);
-  static void put_bits(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* words, std::size_t count);
-  static void put_map(void* core, std::uint32_t offer, std::uint32_t row, const ctprof_entry* entries, std::size_t count);
-  static void put_array(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* values, std::size_t count);
+  static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
+                       std::size_t size);
+  static void put_bits(void* core, std::uint32_t offer, std::uint32_t row,
+                       const std::uint64_t* words, std::size_t count);
+  static void put_map(void* core, std::uint32_t offer, std::uint32_t row,
+                      const ctprof_entry* entries, std::size_t count);
+  static void put_array(void* core, std::uint32_t offer, std::uint32_t row,
+                        const std::uint64_t* values, std::size_t count);
   static void tally(void* core, std::uint32_t tally, std::uint64_t count);
 
   const std::vector<Column*>& columns_;

@@ -31,8 +31,9 @@ rlim_t raised_limit(rlim_t wanted) {
 
 Error too_few(rlim_t limit, std::size_t free, std::size_t fewest) {
   const std::string least = std::to_string(limit - free + fewest);
-  return {"a capture opens " + std::to_string(fewest) + " files at a time, and the limit of " + std::to_string(limit) +
-          " leaves " + std::to_string(free) + ": raise it to " + least + " at least (ulimit -n " + least + ")"};
+  return {"a capture opens " + std::to_string(fewest) + " files at a time, and the limit of " +
+          std::to_string(limit) + " leaves " + std::to_string(free) + ": raise it to " + least +
+          " at least (ulimit -n " + least + ")"};
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ Result<void> check_descriptors(std::size_t fewest) {
   const rlim_t limit = raised_limit(kOtherFiles + kOneWorker);
   std::vector<sdk::Fd> opened;
   while (opened.size() < fewest) {
-    const int fd = opened.empty() ? ::open("/", O_PATH | O_CLOEXEC) : ::fcntl(opened.front().get(), F_DUPFD_CLOEXEC, 0);
+    const int fd = opened.empty() ? ::open("/", O_PATH | O_CLOEXEC)
+                                  : ::fcntl(opened.front().get(), F_DUPFD_CLOEXEC, 0);
     if (fd < 0 && errno == EMFILE) return too_few(limit, opened.size(), fewest);
     if (fd < 0) return errno_error("opening", "/", errno);
     opened.emplace_back(fd);
@@ -52,7 +54,8 @@ Result<void> check_descriptors(std::size_t fewest) {
 DescriptorShare share_descriptors(unsigned workers, std::uint32_t directories) {
   const rlim_t limit = raised_limit(rlim_t{workers} * directories + kOtherFiles);
   if (limit >= kOtherFiles + directories)
-    return {static_cast<unsigned>(std::min<rlim_t>(workers, (limit - kOtherFiles) / directories)), directories};
+    return {static_cast<unsigned>(std::min<rlim_t>(workers, (limit - kOtherFiles) / directories)),
+            directories};
   const rlim_t spare = limit > kOneWorker ? limit - kOneWorker : 0;
   return {1, static_cast<std::uint32_t>(std::min<rlim_t>(spare, directories))};
 }

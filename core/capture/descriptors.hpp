@@ -1,4 +1,5 @@
-// File descriptors: whether there are enough of them for a capture, and how many of them a pass over the threads may hold.
+// File descriptors: whether there are enough of them for a capture, and how many of them a pass
+// over the threads may hold.
 //
 // The soft limit is raised as far as the hard one lets it, once it does not suffice.
 
@@ -11,8 +12,9 @@
 
 namespace ctprof {
 
-// What a capture by all plugins opens at a time with one worker that holds no directory, and some to spare; and how many of them are
-// not open yet when the plugins have been asked what they can do.
+// What a capture by all plugins opens at a time with one worker that holds no directory, and some
+// to spare; and how many of them are not open yet when the plugins have been asked what they can
+// do.
 inline constexpr std::size_t kDescriptors = 16;
 inline constexpr std::size_t kDescriptorsAfterProbing = 8;
 

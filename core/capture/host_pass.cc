@@ -21,7 +21,8 @@ namespace {
 // Rows of a process or cgroup table that a worker takes at a time.
 constexpr std::size_t kRun = 64;
 
-constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
+constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup,
+                                    Entity::Host};
 
 // The times within which threads, and all rows, were read. REQUIRES: the sources have been told of.
 void tell_skew(const std::optional<Span>& threads, Meta& meta) {
@@ -38,7 +39,8 @@ void tell_skew(const std::optional<Span>& threads, Meta& meta) {
 
 }  // namespace
 
-HostPass::HostPass(const Probed& probed, const Roots& roots, const Plan& plan, const CaptureOptions& options)
+HostPass::HostPass(const Probed& probed, const Roots& roots, const Plan& plan,
+                   const CaptureOptions& options)
     : probed_(probed),
       roots_(roots),
       plan_(plan),
@@ -49,15 +51,18 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
   snapshot_.meta = begin_meta(roots_, options_.hostname);
   open_sources();
-  ThreadPass threads{roots_, snapshot_, options_.pids, workers_, snapshot_.meta.start.monotonic_ns, sources_};
+  ThreadPass threads{roots_,  snapshot_, options_.pids, workers_, snapshot_.meta.start.monotonic_ns,
+                     sources_};
   const auto failed_lister = threads.run();
   if (!failed_lister) return failed_lister.error();
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
-  std::vector<SourceCost> reserve = fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.monotonic_ns);
+  std::vector<SourceCost> reserve =
+      fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.monotonic_ns);
   add_process_rows(snapshot_);
   add_cgroup_rows(snapshot_);
   add_host_row(snapshot_);
-  for (const ctprof_stage stage : {CTPROF_STAGE_PROCESS, CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST}) run_stage(stage);
+  for (const ctprof_stage stage : {CTPROF_STAGE_PROCESS, CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST})
+    run_stage(stage);
   finish(cpu_before, std::move(reserve));
   tell_skew(threads.read, snapshot_.meta);
   return std::move(snapshot_);
@@ -66,8 +71,9 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
 void HostPass::open_sources() {
   add_identity_columns(snapshot_.threads());
   for (const PlannedSource& planned : plan_.sources)
-    sources_.emplace_back(planned, snapshot_.table(kEntityOfStage[planned.source->table.stage]), *snapshot_.pools,
-                          probed_.host_for(*planned.plugin), workers_, snapshot_.meta.start.monotonic_ns);
+    sources_.emplace_back(planned, snapshot_.table(kEntityOfStage[planned.source->table.stage]),
+                          *snapshot_.pools, probed_.host_for(*planned.plugin), workers_,
+                          snapshot_.meta.start.monotonic_ns);
 }
 
 void HostPass::run_stage(ctprof_stage stage) {
@@ -79,7 +85,8 @@ void HostPass::run_stage(ctprof_stage stage) {
     if (source.stage() == stage)
       share(workers_, (table.rows + kRun - 1) / kRun, [&](unsigned worker, std::size_t run) {
         const std::size_t first = run * kRun;
-        source.collect(worker, first, static_cast<std::uint32_t>(std::min(kRun, table.rows - first)), {});
+        source.collect(worker, first,
+                       static_cast<std::uint32_t>(std::min(kRun, table.rows - first)), {});
       });
 }
 
@@ -92,7 +99,8 @@ void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve)
   snapshot_.meta.takeovers = takeovers(probed_, plan_);
   summarise(sources_, snapshot_);
   std::ranges::move(reserve, std::back_inserter(snapshot_.meta.sources));
-  for (Table& table : snapshot_.tables) std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
+  for (Table& table : snapshot_.tables)
+    std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
   snapshot_.derived = probed_.registry().derived();
   snapshot_.meta.end = now();
   snapshot_.meta.cpu_time_ns = cpu_time_ns() - cpu_before;

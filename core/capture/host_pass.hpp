@@ -1,8 +1,10 @@
-// One pass over all that there is: threads, processes, cgroups, the host; each by the sources that the plan has for it.
+// One pass over all that there is: threads, processes, cgroups, the host; each by the sources that
+// the plan has for it.
 //
-// In: what the host can do, where it is, the plan. Out: a snapshot in which no cell is Untouched; or, where the source that was to list the
-// threads gave up, that source and what it cost: then there is no snapshot, and the pass is to be made again by a plan without it.
-// Fails where /proc cannot be read.
+// In: what the host can do, where it is, the plan. Out: a snapshot in which no cell is Untouched;
+// or, where the source that was to list the threads gave up, that source and what it cost: then
+// there is no snapshot, and the pass is to be made again by a plan without it. Fails where /proc
+// cannot be read.
 //
 // Used once, by one thread; its workers are threads of its own.
 
@@ -27,7 +29,8 @@ struct FailedLister {
 
 class HostPass {
  public:
-  HostPass(const Probed& probed, const Roots& roots, const Plan& plan, const CaptureOptions& options);
+  HostPass(const Probed& probed, const Roots& roots, const Plan& plan,
+           const CaptureOptions& options);
 
   Result<std::variant<Snapshot, FailedLister>> run();
 

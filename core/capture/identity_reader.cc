@@ -12,10 +12,13 @@
 namespace ctprof {
 namespace {
 
-// Fields of stat between the state and the start time (field 22), counted from the closing parenthesis.
+// Fields of stat between the state and the start time (field 22), counted from the closing
+// parenthesis.
 constexpr int kFieldsBeforeStart = 20;
 
-void put_gap(Column& column, std::size_t row, Gap gap) { column.gaps()[row] = static_cast<ctprof_gap>(gap); }
+void put_gap(Column& column, std::size_t row, Gap gap) {
+  column.gaps()[row] = static_cast<ctprof_gap>(gap);
+}
 
 void put(Column& column, std::size_t row, std::uint64_t value) {
   column.u64()[row] = value;
@@ -31,7 +34,8 @@ void put_id(Column& column, std::size_t row, Id id) {
 
 void add_identity_columns(Table& threads) {
   for (const std::string_view name : {kTid, kTgid, kPcomm, kComm, kCgroup, kStartTime})
-    threads.add(identity_metric(name), Gap::Untouched).provenance = {identity_metric(name).plugin, "lister", Gap::None, {}};
+    threads.add(identity_metric(name), Gap::Untouched).provenance = {
+        identity_metric(name).plugin, "lister", Gap::None, {}};
 }
 
 IdentityColumns identity_columns(Table& threads) {
@@ -51,7 +55,8 @@ std::optional<StatIdentity> parse_stat_identity(std::string_view text) {
 
 std::optional<std::string_view> parse_cgroup_path(std::string_view text) {
   while (!text.empty())
-    if (std::string_view line = sdk::take(text, '\n'); line.starts_with("0::/")) return line.substr(3);
+    if (std::string_view line = sdk::take(text, '\n'); line.starts_with("0::/"))
+      return line.substr(3);
   return std::nullopt;
 }
 
@@ -77,7 +82,8 @@ bool ThreadedCgroups::look(std::string_view path) const {
 // The root has no type of its own; it is a threaded domain when a child is threaded.
 bool ThreadedCgroups::root_has_threaded_child() const {
   const int fd = ::openat(root_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd),
+                                                      &::closedir);
   if (!directory) return true;
   sdk::TextFile file;
   while (const dirent* entry = ::readdir(directory.get())) {
@@ -88,8 +94,9 @@ bool ThreadedCgroups::root_has_threaded_child() const {
   return false;
 }
 
-IdentityReader::IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts, ThreadedCgroups& threaded,
-                               std::vector<std::uint64_t>& read_at, std::uint64_t clock_start)
+IdentityReader::IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
+                               ThreadedCgroups& threaded, std::vector<std::uint64_t>& read_at,
+                               std::uint64_t clock_start)
     : roots_(roots),
       columns_(columns),
       texts_(texts),
@@ -125,7 +132,8 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   const int error = directory ? 0 : errno;
   sdk::note_shortage(error);
   if (!directory && gap_of_errno(error) == Gap::ThreadGone) return false;
-  const auto stat = directory ? file_.read(directory.get(), "stat") : sdk::Reading<std::string_view>(gap_of_errno(error));
+  const auto stat = directory ? file_.read(directory.get(), "stat")
+                              : sdk::Reading<std::string_view>(gap_of_errno(error));
   if (stat.gap == Gap::ThreadGone) return false;
   read_at_[row] = now_ns() - clock_start_;
   put(columns_.tid, row, thread.tid);
@@ -157,12 +165,15 @@ void IdentityReader::read_stat(std::string_view text, std::size_t row) {
 void IdentityReader::read_cgroup(const ThreadId& thread, int directory, std::size_t row) {
   if (thread.tgid == shared_tgid_) return put_id(columns_.cgroup, row, shared_cgroup_);
   char path[64];
-  std::snprintf(path, sizeof path, "%llu/task/%llu/cgroup", static_cast<unsigned long long>(thread.tgid),
+  std::snprintf(path, sizeof path, "%llu/task/%llu/cgroup",
+                static_cast<unsigned long long>(thread.tgid),
                 static_cast<unsigned long long>(thread.tid));
-  const auto text = directory < 0 ? file_.read(roots_.proc_fd.get(), path) : file_.read(directory, "cgroup");
+  const auto text =
+      directory < 0 ? file_.read(roots_.proc_fd.get(), path) : file_.read(directory, "cgroup");
   // In a recorded tree a thread does not go away: what is missing was not recorded.
   const bool gone = text.gap == Gap::ThreadGone;
-  if (!text) return put_gap(columns_.cgroup, row, gone && !roots_.live ? Gap::Unsupported : text.gap);
+  if (!text)
+    return put_gap(columns_.cgroup, row, gone && !roots_.live ? Gap::Unsupported : text.gap);
   const auto cgroup = parse_cgroup_path(text.value);
   if (!cgroup) return put_gap(columns_.cgroup, row, Gap::Unsupported);
   const Id id = texts_.intern(*cgroup);

@@ -1,7 +1,9 @@
-// The core's own reading of who a thread is: its directory, its stat file, and its cgroup where threads of a process can differ.
+// The core's own reading of who a thread is: its directory, its stat file, and its cgroup where
+// threads of a process can differ.
 //
-// One reader a worker. It reads a run of rows, leaves out those that went away before anything could be read, and keeps the others'
-// directories open and their stat texts in memory until `release`, so that sources need not open and read them again.
+// One reader a worker. It reads a run of rows, leaves out those that went away before anything
+// could be read, and keeps the others' directories open and their stat texts in memory until
+// `release`, so that sources need not open and read them again.
 
 #pragma once
 
@@ -35,11 +37,13 @@ struct IdentityColumns {
 void add_identity_columns(Table& threads);
 IdentityColumns identity_columns(Table& threads);  // REQUIRES: added
 
-// Whether threads of one process can be in different cgroups: only below a threaded one, which the cgroup itself tells. Shared by workers.
+// Whether threads of one process can be in different cgroups: only below a threaded one, which the
+// cgroup itself tells. Shared by workers.
 class ThreadedCgroups {
  public:
   // Paths can be looked up only where the mount begins where they do.
-  explicit ThreadedCgroups(const Roots& roots) : root_fd_(roots.cgroup_root == "/" ? roots.cgroup_fd.get() : -1) {}
+  explicit ThreadedCgroups(const Roots& roots)
+      : root_fd_(roots.cgroup_root == "/" ? roots.cgroup_fd.get() : -1) {}
   // For the cgroup that one thread of a process is in.
   bool threads_can_differ(std::string_view path);
 
@@ -57,12 +61,15 @@ class IdentityReader {
   // Rows that a reader holds open at once.
   static constexpr std::uint32_t kRows = 128;
 
-  IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts, ThreadedCgroups& threaded,
-                 std::vector<std::uint64_t>& read_at, std::uint64_t clock_start);
+  IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
+                 ThreadedCgroups& threaded, std::vector<std::uint64_t>& read_at,
+                 std::uint64_t clock_start);
 
-  // How many directories of a run are kept open for sources, which open the files of others by their paths. 0 until this is called.
+  // How many directories of a run are kept open for sources, which open the files of others by
+  // their paths. 0 until this is called.
   void keep_open(std::uint32_t directories) { most_directories_ = directories; }
-  // Reads at most kRows threads into the rows from `first_row` on; returns how many of them were still there.
+  // Reads at most kRows threads into the rows from `first_row` on; returns how many of them were
+  // still there.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
   HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
   void release();
@@ -99,7 +106,8 @@ struct StatIdentity {
 };
 std::optional<StatIdentity> parse_stat_identity(std::string_view text);
 
-// The path in the unified hierarchy out of a cgroup file: the line that begins with "0::"; nothing when there is none.
+// The path in the unified hierarchy out of a cgroup file: the line that begins with "0::"; nothing
+// when there is none.
 std::optional<std::string_view> parse_cgroup_path(std::string_view text);
 
 }  // namespace ctprof

@@ -24,12 +24,14 @@ std::string read(int root, const char* path) {
 std::string effective_capabilities() {
   sdk::TextFile file;
   const auto status = file.read(AT_FDCWD, "/proc/self/status");
-  const auto value = status ? sdk::value_of(status.value, "CapEff") : sdk::Reading<std::string_view>(status.gap);
+  const auto value =
+      status ? sdk::value_of(status.value, "CapEff") : sdk::Reading<std::string_view>(status.gap);
   return std::string(value ? value.value : std::string_view{});
 }
 
 std::uint64_t ns(const timeval& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_usec) * 1'000;
 }
 
 }  // namespace
@@ -37,7 +39,9 @@ std::uint64_t ns(const timeval& time) {
 Moment now() {
   timespec wall{};
   ::clock_gettime(CLOCK_REALTIME, &wall);
-  return {static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(wall.tv_nsec), now_ns()};
+  return {static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000 +
+              static_cast<std::uint64_t>(wall.tv_nsec),
+          now_ns()};
 }
 
 std::uint64_t cpu_time_ns() {
@@ -52,7 +56,8 @@ Meta begin_meta(const Roots& roots, bool with_hostname) {
   meta.tool = kVersion;
   meta.boot_id = read(roots.proc_fd.get(), "sys/kernel/random/boot_id");
   if (with_hostname)
-    if (std::string name = read(roots.proc_fd.get(), "sys/kernel/hostname"); !name.empty()) meta.hostname = std::move(name);
+    if (std::string name = read(roots.proc_fd.get(), "sys/kernel/hostname"); !name.empty())
+      meta.hostname = std::move(name);
   meta.user_hz = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   meta.live = roots.live;
   meta.euid = ::geteuid();

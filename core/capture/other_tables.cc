@@ -16,7 +16,9 @@ Column& add_key(Table& table, std::string_view name) {
 }
 
 // The path's parent: "/a/b" to "/a", "/a" to "/".
-std::string_view parent_of(std::string_view path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
+std::string_view parent_of(std::string_view path) {
+  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+}
 
 }  // namespace
 
@@ -47,7 +49,9 @@ void add_cgroup_rows(Snapshot& snapshot) {
   std::set<std::string_view> paths;
   for (std::size_t row = 0; row < cgroup.rows(); ++row) {
     if (!cgroup.has_value(row) || !seen.insert(cgroup.ids()[row]).second) continue;
-    for (std::string_view path = texts[cgroup.ids()[row]]; paths.insert(path).second && path.size() > 1;) path = parent_of(path);
+    for (std::string_view path = texts[cgroup.ids()[row]];
+         paths.insert(path).second && path.size() > 1;)
+      path = parent_of(path);
   }
   Table& table = snapshot.table(Entity::Cgroup);
   table.rows = paths.size();

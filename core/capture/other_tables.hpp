@@ -1,6 +1,7 @@
 // The rows that follow from the threads': processes, cgroups, the host.
 //
-// A process row is a distinct tgid; a cgroup row a distinct path or an ancestor of one; the host is one row.
+// A process row is a distinct tgid; a cgroup row a distinct path or an ancestor of one; the host is
+// one row.
 
 #pragma once
 

@@ -25,7 +25,8 @@ bool is_procfs(int fd) {
   return ::fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
 }
 
-// How many PID namespaces lie between this procfs and us, our own included: 1 means that its ids are ours, 0 that we are not in it.
+// How many PID namespaces lie between this procfs and us, our own included: 1 means that its ids
+// are ours, 0 that we are not in it.
 std::size_t namespaces_down_to_us(int proc) {
   sdk::TextFile file;
   const auto status = file.read(proc, "self/status");
@@ -36,8 +37,8 @@ std::size_t namespaces_down_to_us(int proc) {
   return static_cast<std::size_t>(std::distance(std::istream_iterator<std::uint64_t>(words), {}));
 }
 
-// The mount point and root of the first cgroup2 mount in a mountinfo file, as the kernel spells them; a later one at the same place lies
-// on top of it.
+// The mount point and root of the first cgroup2 mount in a mountinfo file, as the kernel spells
+// them; a later one at the same place lies on top of it.
 void find_cgroup2(int proc, Roots& roots) {
   sdk::TextFile file;
   auto mounts = file.read_records(proc, "self/mountinfo");
@@ -48,7 +49,8 @@ void find_cgroup2(int proc, Roots& roots) {
     std::istringstream fields(line);
     std::string id, parent, device, root, place;
     fields >> id >> parent >> device >> root >> place;
-    if (roots.cgroup.empty() || place == roots.cgroup) roots.cgroup = place, roots.cgroup_root = root;
+    if (roots.cgroup.empty() || place == roots.cgroup)
+      roots.cgroup = place, roots.cgroup_root = root;
   }
 }
 
@@ -66,7 +68,9 @@ void look_for_cgroup2(const std::string& rootfs, Roots& roots) {
 
 Result<Roots> open_roots(const std::string& rootfs) {
   if (!rootfs.empty() && runs_privileged())
-    return Error{"--rootfs: a ctprof that has capabilities from its file reads no tree that somebody else made; use one without"};
+    return Error{
+        "--rootfs: a ctprof that has capabilities from its file reads no tree that somebody else "
+        "made; use one without"};
   std::string prefix = rootfs;
   while (prefix.ends_with('/')) prefix.pop_back();
   Roots roots;

@@ -1,7 +1,9 @@
-// The roots of a capture: where /proc, /sys and the cgroup hierarchy are, and what may be done there.
+// The roots of a capture: where /proc, /sys and the cgroup hierarchy are, and what may be done
+// there.
 //
-// Under --rootfs the same three lie under a directory: a container that has the host's tree mounted, or a recorded tree. Whether the tree
-// is the running kernel's, and whether its thread ids are those that our own system calls understand, is looked at, not assumed.
+// Under --rootfs the same three lie under a directory: a container that has the host's tree
+// mounted, or a recorded tree. Whether the tree is the running kernel's, and whether its thread ids
+// are those that our own system calls understand, is looked at, not assumed.
 
 #pragma once
 
@@ -25,12 +27,14 @@ struct Roots {
   bool live = false;
   bool own_tids = false;
 
-  // The plugins' view; lives no longer than this object. The sample thread is ours on a live host, else the first that is found.
+  // The plugins' view; lives no longer than this object. The sample thread is ours on a live host,
+  // else the first that is found.
   ctprof_host host() const;
 };
 
-// Fails where there is no readable proc directory under `rootfs`. Under privileges from our file there is no `rootfs` at all: links in a tree
-// that its user made would lead to what only the privileges can read.
+// Fails where there is no readable proc directory under `rootfs`. Under privileges from our file
+// there is no `rootfs` at all: links in a tree that its user made would lead to what only the
+// privileges can read.
 Result<Roots> open_roots(const std::string& rootfs);
 
 }  // namespace ctprof

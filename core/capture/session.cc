@@ -19,7 +19,8 @@ Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pi
     if (!status) return errno_error("looking for process", number, file.last_errno());
     const auto tgid = sdk::value_of(status.value, "Tgid");
     if (tgid && tgid.value != number)
-      return error("looking for process", number, "it is a thread of process " + std::string(tgid.value));
+      return error("looking for process", number,
+                   "it is a thread of process " + std::string(tgid.value));
   }
   return {};
 }
@@ -36,7 +37,9 @@ Result<Session> Session::open(const Registry& registry, CaptureOptions options) 
 }
 
 Session::Session(const Registry& registry, CaptureOptions options, Roots roots)
-    : options_(std::move(options)), roots_(std::make_unique<Roots>(std::move(roots))), probed_(registry, roots_->host()) {}
+    : options_(std::move(options)),
+      roots_(std::make_unique<Roots>(std::move(roots))),
+      probed_(registry, roots_->host()) {}
 
 Result<void> Session::begin() {
   const KeptProcessState kept;

@@ -1,17 +1,19 @@
-// A session: what happens between the moment somebody wants to look at a host and the moment they have what they saw.
+// A session: what happens between the moment somebody wants to look at a host and the moment they
+// have what they saw.
 //
-//   auto session = Session::open(registry, options);   // what this host can do now, and who will fill what
+//   auto session = Session::open(registry, options);   // what this host can do, who will fill what
 //   session->begin();
 //   while (...) session->drain();                      // in between: what recorders have gathered
 //   Result<Snapshot> snapshot = session->end();
 //
-// A capture is a session whose begin is its end: `end` hands over what `begin` read. No source of this version records in between, so
-// that `drain` has nothing to take in yet.
+// A capture is a session whose begin is its end: `end` hands over what `begin` read. No source of
+// this version records in between, so that `drain` has nothing to take in yet.
 //
-// The registry does not change, and any number of sessions, one after the other or side by side, may share one. Each asks the host anew.
+// The registry does not change, and any number of sessions, one after the other or side by side,
+// may share one. Each asks the host anew.
 //
-// Used by one thread. `begin`, `drain` and `end` fail where /proc cannot be read; a thread that went, or a file that was denied, is a
-// gap and no failure.
+// Used by one thread. `begin`, `drain` and `end` fail where /proc cannot be read; a thread that
+// went, or a file that was denied, is a gap and no failure.
 
 #pragma once
 
@@ -30,7 +32,7 @@
 namespace ctprof {
 
 struct CaptureOptions {
-  std::string rootfs;                               // /proc, /sys and cgroup are looked for under it; empty: the host's own
+  std::string rootfs;  // /proc, /sys and cgroup are looked for under it; empty: the host's own
   std::vector<std::uint64_t> pids;                  // only these processes; none: all
   std::optional<std::vector<std::string>> metrics;  // only these; none: all
   unsigned jobs = 0;                                // workers; 0: as many as the host can spare
@@ -39,11 +41,13 @@ struct CaptureOptions {
 
 class Session {
  public:
-  // Finds the roots and the processes that are asked for, opens every plugin and asks every source. Fails where there is no /proc, or no
-  // such process. REQUIRES: the registry outlives the session.
+  // Finds the roots and the processes that are asked for, opens every plugin and asks every source.
+  // Fails where there is no /proc, or no such process. REQUIRES: the registry outlives the session.
   static Result<Session> open(const Registry& registry, CaptureOptions options);
 
-  // Plans, and reads all that is planned; fails where no plugin has a metric that is asked for. A source that was to list the threads and gives up is left out, and the host is read again without it.
+  // Plans, and reads all that is planned; fails where no plugin has a metric that is asked for. A
+  // source that was to list the threads and gives up is left out, and the host is read again
+  // without it.
   Result<void> begin();
   Result<void> drain();
   // REQUIRES: begun, and not ended.
@@ -56,7 +60,8 @@ class Session {
   Session(const Registry& registry, CaptureOptions options, Roots roots);
 
   CaptureOptions options_;
-  std::unique_ptr<const Roots> roots_;  // stays where it is: the plugins' view of the host points into it
+  std::unique_ptr<const Roots>
+      roots_;  // stays where it is: the plugins' view of the host points into it
   Probed probed_;
   std::optional<Snapshot> read_;
   std::vector<Refusal> refused_;

@@ -14,9 +14,11 @@
 namespace ctprof {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStageNames{"list", "thread", "process", "cgroup", "host"};
+constexpr std::array<std::string_view, 5> kStageNames{"list", "thread", "process", "cgroup",
+                                                      "host"};
 constexpr std::array<ctprof_gap, CTPROF_MAX_ROWS> kNoGaps{};
-// Stands in a pooled cell until a value is put: a source that marks the cell as a value, and never puts one, is found out.
+// Stands in a pooled cell until a value is put: a source that marks the cell as a value, and never
+// puts one, is found out.
 constexpr Id kNothingPut = UINT32_MAX;
 
 // Makes a gap-to-be of each cell that was said to hold a value, and got none.
@@ -33,11 +35,13 @@ void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
 std::uint64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 struct SourceRun::Worker {
-  Worker(SourceRun& run, Pools& pools) : run(run), sink(run.columns_, pools, run.planned_.source->table.tallies_count) {}
+  Worker(SourceRun& run, Pools& pools)
+      : run(run), sink(run.columns_, pools, run.planned_.source->table.tallies_count) {}
 
   SourceRun& run;
   CellSink sink;
@@ -58,8 +62,8 @@ struct SourceRun::Worker {
   std::uint64_t longest_stop_ns = 0;
 };
 
-SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools, const ctprof_host& host, unsigned workers,
-                     std::uint64_t clock_start)
+SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools,
+                     const ctprof_host& host, unsigned workers, std::uint64_t clock_start)
     : planned_(planned),
       owner_(call_owner(planned.plugin->path, "source '" + planned.source->name + "'")),
       table_(table),
@@ -85,7 +89,8 @@ SourceRun::~SourceRun() {
 
 void SourceRun::close(Worker& worker) {
   if (!std::exchange(worker.usable, false)) return;
-  std::string thrown = contained(owner_, "close_worker", [&] { planned_.source->table.close_worker(worker.context); });
+  std::string thrown = contained(owner_, "close_worker",
+                                 [&] { planned_.source->table.close_worker(worker.context); });
   if (worker.failed.empty()) worker.failed = std::move(thrown);
 }
 
@@ -95,16 +100,19 @@ bool SourceRun::open(Worker& worker) {
   worker.message[0] = 0;
   std::int32_t status = 1;
   worker.failed = contained(owner_, "open_worker", [&] {
-    status = planned_.source->table.open_worker(&host_, &worker.context, worker.message.data(), worker.message.size());
+    status = planned_.source->table.open_worker(&host_, &worker.context, worker.message.data(),
+                                                worker.message.size());
   });
   worker.message.back() = 0;
   worker.usable = worker.failed.empty() && status == 0;
   if (!worker.usable && worker.failed.empty())
-    worker.failed = worker.message[0] ? worker.message.data() : "it could not start, and does not say why";
+    worker.failed =
+        worker.message[0] ? worker.message.data() : "it could not start, and does not say why";
   return worker.usable;
 }
 
-void SourceRun::fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden) {
+void SourceRun::fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows,
+                            const HiddenColumns& hidden) {
   worker.inputs.clear();
   for (std::size_t i = 0; i < planned_.source->reads.size(); ++i) {
     const std::string& name = planned_.source->reads[i].column;
@@ -134,7 +142,8 @@ void SourceRun::fill_cells(Worker& worker, std::size_t first_row, std::uint32_t 
     }
     const bool pooled = is_pooled(column->def().storage);
     if (pooled) std::ranges::fill(column->ids().subspan(first_row, rows), kNothingPut);
-    worker.cells.push_back({pooled ? nullptr : column->values_at(first_row), column->gaps().data() + first_row});
+    worker.cells.push_back(
+        {pooled ? nullptr : column->values_at(first_row), column->gaps().data() + first_row});
   }
 }
 
@@ -151,7 +160,8 @@ ctprof_batch SourceRun::batch(Worker& worker) {
   return batch;
 }
 
-void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden) {
+void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t rows,
+                        const HiddenColumns& hidden) {
   Worker& worker = workers_[index];
   const std::uint64_t begin = now_ns();
   if (worker.first_ns == 0) worker.first_ns = begin;
@@ -165,7 +175,8 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
     worker.sink.forgive();
     ctprof_batch work = batch(worker);
     std::int32_t status = 0;
-    failure = contained(owner_, "collect", [&] { status = planned_.source->table.collect(worker.context, &work); });
+    failure = contained(owner_, "collect",
+                        [&] { status = planned_.source->table.collect(worker.context, &work); });
     worker.message.back() = 0;
     worker.longest_stop_ns = std::max(worker.longest_stop_ns, work.longest_stop_ns);
     if (!failure.empty()) {
@@ -175,7 +186,8 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
     else if (!worker.sink.fault().empty())
       failure = "it " + worker.sink.fault();
     else if (work.rows_done != rows)
-      failure = "it did " + std::to_string(work.rows_done) + " rows of a batch of " + std::to_string(rows);
+      failure = "it did " + std::to_string(work.rows_done) + " rows of a batch of " +
+                std::to_string(rows);
     else if (worker.message[0])
       worker.remark = worker.message.data();
   }
@@ -188,18 +200,23 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
 void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed) {
   // Only who lists may leave cells to others.
   const ctprof_gap barred = stage() == CTPROF_STAGE_LIST ? CTPROF_UNTOUCHED : CTPROF_UNSEEN;
-  const auto is_wrong = [barred](ctprof_gap gap) { return (gap != CTPROF_VALUE && !may_be_written(gap)) || gap == barred; };
+  const auto is_wrong = [barred](ctprof_gap gap) {
+    return (gap != CTPROF_VALUE && !may_be_written(gap)) || gap == barred;
+  };
   for (Column* column : columns_) {
     if (!column) continue;
     const auto gaps = column->gaps().subspan(first_row, rows);
-    if (is_pooled(column->def().storage)) disown_unput(column->ids().subspan(first_row, rows), gaps);
+    if (is_pooled(column->def().storage))
+      disown_unput(column->ids().subspan(first_row, rows), gaps);
     // Most batches have nothing wrong; one pass without a branch finds that out.
     unsigned wrong = 0;
     for (const ctprof_gap gap : gaps) wrong += is_wrong(gap);
     if (wrong > 0) {
       if (!failed && worker.failed.empty())
-        worker.failed = "it left " + std::to_string(wrong) + " cells of '" + column->def().name + "' without value or reason";
-      std::replace_if(gaps.begin(), gaps.end(), is_wrong, static_cast<ctprof_gap>(CTPROF_SOURCE_FAILED));
+        worker.failed = "it left " + std::to_string(wrong) + " cells of '" + column->def().name +
+                        "' without value or reason";
+      std::replace_if(gaps.begin(), gaps.end(), is_wrong,
+                      static_cast<ctprof_gap>(CTPROF_SOURCE_FAILED));
     }
     if (column->def().storage == Storage::Bool)
       for (std::uint8_t& value : column->bools().subspan(first_row, rows)) value = value ? 1 : 0;
@@ -222,7 +239,8 @@ void SourceRun::commit(void* core, std::uint32_t rows) {
   auto& worker = *static_cast<Worker*>(core);
   SourceRun& run = worker.run;
   if (rows > CTPROF_MAX_ROWS || worker.sink.rows() == 0) {
-    worker.sink.blame("listed " + std::to_string(rows) + " rows where there was room for " + std::to_string(worker.sink.rows()));
+    worker.sink.blame("listed " + std::to_string(rows) + " rows where there was room for " +
+                      std::to_string(worker.sink.rows()));
     return;
   }
   run.settle(worker, run.table_.rows, rows, false);
@@ -247,7 +265,8 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
                            .context = host_.context};
     worker.message[0] = 0;
     std::int32_t status = 0;
-    worker.failed = contained(owner_, "list", [&] { status = planned_.source->table.list(worker.context, &listing); });
+    worker.failed = contained(
+        owner_, "list", [&] { status = planned_.source->table.list(worker.context, &listing); });
     worker.message.back() = 0;
     if (worker.failed.empty() && status != 0)
       worker.failed = worker.message[0] ? worker.message.data() : "it failed, and does not say why";
@@ -256,8 +275,9 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
   }
   for (Column& column : table_.columns) column.resize(table_.rows, Gap::Untouched);
   for (const std::string_view key : {kTid, kTgid})
-    if (worker.failed.empty() &&
-        std::ranges::any_of(table_.find(key)->gaps(), [](ctprof_gap gap) { return gap != CTPROF_VALUE; }))
+    if (worker.failed.empty() && std::ranges::any_of(table_.find(key)->gaps(), [](ctprof_gap gap) {
+          return gap != CTPROF_VALUE;
+        }))
       worker.failed = "it listed a thread without a " + std::string(key);
   worker.last_ns = now_ns();
   worker.busy_ns = worker.last_ns - worker.first_ns;
@@ -289,7 +309,8 @@ SourceCost SourceRun::finish() {
   tallies_.assign(planned_.source->table.tallies_count, 0);
   for (Worker& worker : workers_) {
     close(worker);
-    if (worker.first_ns != 0) first = std::min(first, worker.first_ns), last = std::max(last, worker.last_ns);
+    if (worker.first_ns != 0)
+      first = std::min(first, worker.first_ns), last = std::max(last, worker.last_ns);
     cost.busy_ns += worker.busy_ns;
     cost.longest_stop_ns = std::max(cost.longest_stop_ns, worker.longest_stop_ns);
     if (cost.failed.empty()) cost.failed = worker.failed;

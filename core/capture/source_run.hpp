@@ -1,10 +1,12 @@
 // A source at work: one planned source, its columns, and a context per worker.
 //
-// `collect` hands it a batch of rows and settles what came back: nothing stays Untouched, no gap number is one that a source may not write, a
-// put beyond the batch or a wrong row count fails the batch. A source that fails says why in a sentence, and the cells that it
-// left become SourceFailed; no other source takes over.
+// `collect` hands it a batch of rows and settles what came back: nothing stays Untouched, no gap
+// number is one that a source may not write, a put beyond the batch or a wrong row count fails the
+// batch. A source that fails says why in a sentence, and the cells that it left become
+// SourceFailed; no other source takes over.
 //
-// Threads: different workers may collect different rows at once; everything else needs the object alone.
+// Threads: different workers may collect different rows at once; everything else needs the object
+// alone.
 
 #pragma once
 
@@ -30,9 +32,10 @@ struct HiddenColumns {
 
 class SourceRun {
  public:
-  // Opens the columns that it was chosen for, all Untouched. `clock_start` is the capture's start on the monotonic clock.
-  SourceRun(const PlannedSource& planned, Table& table, Pools& pools, const ctprof_host& host, unsigned workers,
-            std::uint64_t clock_start);
+  // Opens the columns that it was chosen for, all Untouched. `clock_start` is the capture's start
+  // on the monotonic clock.
+  SourceRun(const PlannedSource& planned, Table& table, Pools& pools, const ctprof_host& host,
+            unsigned workers, std::uint64_t clock_start);
   ~SourceRun();
   SourceRun(const SourceRun&) = delete;
   SourceRun& operator=(const SourceRun&) = delete;
@@ -43,10 +46,11 @@ class SourceRun {
   // The plugin's own.
   void* context() const { return host_.context; }
 
-  void collect(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
+  void collect(unsigned worker, std::size_t first_row, std::uint32_t rows,
+               const HiddenColumns& hidden);
 
-  // For the list stage: appends rows to the table until the source is through. False, and a sentence in cost().failed, when it
-  // failed; the rows it gave are then of no use.
+  // For the list stage: appends rows to the table until the source is through. False, and a
+  // sentence in cost().failed, when it failed; the rows it gave are then of no use.
   bool list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at);
 
   // Closes the workers and tells what the source did. The gaps of its columns are counted by then.
@@ -61,7 +65,8 @@ class SourceRun {
 
   bool open(Worker& worker);
   void close(Worker& worker);
-  void fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
+  void fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t rows,
+                   const HiddenColumns& hidden);
   void fill_cells(Worker& worker, std::size_t first_row, std::uint32_t rows);
   ctprof_batch batch(Worker& worker);
   void settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed);

@@ -30,7 +30,9 @@ class SummaryObject {
     data ? out->text({data, size}) : out->raw("null");
     out->put(',');
   }
-  static void note(void* core, const char* data, std::size_t size) { self(core).meta_.notes.emplace_back(data, size); }
+  static void note(void* core, const char* data, std::size_t size) {
+    self(core).meta_.notes.emplace_back(data, size);
+  }
 
   RawJson finish() {
     enter("");
@@ -41,7 +43,8 @@ class SummaryObject {
  private:
   static SummaryObject& self(void* core) { return *static_cast<SummaryObject*>(core); }
 
-  // Opens the inner object that the key needs and writes the key's last part; null when there is none, and with it no value.
+  // Opens the inner object that the key needs and writes the key's last part; null when there is
+  // none, and with it no value.
   JsonOut* at(std::string_view key) {
     const auto dot = key.find('.');
     enter(dot == key.npos ? "" : key.substr(0, dot));
@@ -69,18 +72,21 @@ class SummaryObject {
 std::string named(const std::vector<std::string_view>& names) {
   const std::string first(names.front());
   if (names.size() == 1) return first;
-  return first + " and " + std::to_string(names.size() - 1) + (names.size() == 2 ? " other metric" : " other metrics");
+  return first + " and " + std::to_string(names.size() - 1) +
+         (names.size() == 2 ? " other metric" : " other metrics");
 }
 
 // Whether two sources of one plugin speak with one voice.
 bool share_summary(const SourceRun& a, const SourceRun& b) {
   const char* key_a = a.source().table.summary_key;
   const char* key_b = b.source().table.summary_key;
-  return &a == &b || (a.plugin() == b.plugin() && key_a && key_b && std::string_view(key_a) == key_b);
+  return &a == &b ||
+         (a.plugin() == b.plugin() && key_a && key_b && std::string_view(key_a) == key_b);
 }
 
 // The tallies of all sources that share a summary with `run`.
-std::vector<std::uint64_t> shared_tallies(const SourceRun& run, const std::deque<SourceRun>& sources) {
+std::vector<std::uint64_t> shared_tallies(const SourceRun& run,
+                                          const std::deque<SourceRun>& sources) {
   std::vector<std::uint64_t> sums = run.tallies();
   for (const SourceRun& other : sources) {
     if (&other == &run || !share_summary(run, other)) continue;
@@ -90,7 +96,8 @@ std::vector<std::uint64_t> shared_tallies(const SourceRun& run, const std::deque
   return sums;
 }
 
-void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies, Snapshot& snapshot) {
+void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies,
+               Snapshot& snapshot) {
   const ctprof_source& table = run.source().table;
   SummaryObject object(snapshot.meta);
   const ctprof_summary summary{.size = sizeof(ctprof_summary),
@@ -106,8 +113,10 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies, 
                                .context = run.context()};
   const CallOwner* owner = call_owner(run.plugin()->path, "source '" + run.source().name + "'");
   const std::string thrown = contained(owner, "summarise", [&] { table.summarise(&summary); });
-  if (!thrown.empty()) snapshot.meta.notes.push_back(owner->file + ": " + owner->source + ": " + thrown);
-  if (RawJson text = object.finish(); table.summary_key) snapshot.objects[table.summary_key] = std::move(text);
+  if (!thrown.empty())
+    snapshot.meta.notes.push_back(owner->file + ": " + owner->source + ": " + thrown);
+  if (RawJson text = object.finish(); table.summary_key)
+    snapshot.objects[table.summary_key] = std::move(text);
 }
 
 // Sentences of sources, and the core's own; of one that several have, one.
@@ -126,7 +135,8 @@ void note_within_reach(Snapshot& snapshot) {
     for (const Column& column : table.columns) {
       const Provenance& why = column.provenance;
       if (!why.plugin.empty() || (why.gap != Gap::Denied && why.gap != Gap::SwitchedOff)) continue;
-      auto known = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) { return reason.first == why.reason; });
+      auto known = std::find_if(reasons.begin(), reasons.end(),
+                                [&](const auto& reason) { return reason.first == why.reason; });
       if (known == reasons.end()) known = reasons.insert(known, {why.reason, {}});
       known->second.push_back(column.def().name);
     }
@@ -138,9 +148,11 @@ void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot) {
   for (SourceRun& run : sources) snapshot.meta.sources.push_back(run.finish());
   note_remarks(sources, snapshot.meta);
   for (const SourceRun& run : sources) {
-    const auto first =
-        std::find_if(sources.begin(), sources.end(), [&](const SourceRun& other) { return share_summary(run, other); });
-    if (&*first == &run && run.source().table.summarise) let_speak(run, shared_tallies(run, sources), snapshot);
+    const auto first = std::find_if(sources.begin(), sources.end(), [&](const SourceRun& other) {
+      return share_summary(run, other);
+    });
+    if (&*first == &run && run.source().table.summarise)
+      let_speak(run, shared_tallies(run, sources), snapshot);
   }
 }
 

@@ -1,4 +1,5 @@
-// What the sources have to say once a capture is over: their objects in the file, and sentences for the user.
+// What the sources have to say once a capture is over: their objects in the file, and sentences for
+// the user.
 
 #pragma once
 
@@ -9,7 +10,8 @@
 
 namespace ctprof {
 
-// Notes, a sentence for each reason, the columns that nobody fills but somebody could: for want of a permission, or behind a switch.
+// Notes, a sentence for each reason, the columns that nobody fills but somebody could: for want of
+// a permission, or behind a switch.
 void note_within_reach(Snapshot& snapshot);
 
 // Ends every source, notes its cost, and lets it speak.

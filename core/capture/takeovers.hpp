@@ -9,8 +9,8 @@
 
 namespace ctprof {
 
-// One entry for each such plugin of the plan. A metric counts where a source of ctprof's own could have filled it here; who a row is,
-// ctprof can always say.
+// One entry for each such plugin of the plan. A metric counts where a source of ctprof's own could
+// have filled it here; who a row is, ctprof can always say.
 std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan);
 
 }  // namespace ctprof

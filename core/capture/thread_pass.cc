@@ -24,14 +24,16 @@ constexpr std::uint32_t kListedRun = 512;
 // The kernel's own limit (PID_MAX_LIMIT).
 constexpr std::uint64_t kMostThreads = 4 << 20;
 
-// About as many as there are, for making room: the kernel counts them in /proc/loadavg, "0.52 0.58 0.59 1/467 11206". 0: not known.
+// About as many as there are, for making room: the kernel counts them in /proc/loadavg, "0.52 0.58
+// 0.59 1/467 11206". 0: not known.
 std::size_t threads_of_host(const Roots& roots) {
   sdk::TextFile file;
   const auto text = file.read(roots.proc_fd.get(), "loadavg");
   if (!text) return 0;
   std::string_view rest = text.value;
   sdk::take(rest, '/');
-  return static_cast<std::size_t>(std::min(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value, kMostThreads));
+  return static_cast<std::size_t>(
+      std::min(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value, kMostThreads));
 }
 
 std::size_t pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
@@ -42,8 +44,9 @@ Result<SourceRun*> ThreadPass::run() {
   const DescriptorShare share = share_descriptors(workers, kRun);
   workers = share.workers;
   directories = share.directories;
-  const auto lister =
-      std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) { return run.stage() == CTPROF_STAGE_LIST; });
+  const auto lister = std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) {
+    return run.stage() == CTPROF_STAGE_LIST;
+  });
   if (lister == sources.end()) {
     if (auto walked = walk(); !walked) return walked.error();
   } else if (list_by(*lister)) {
@@ -65,7 +68,8 @@ Result<void> ThreadPass::walk() {
 
 Result<std::vector<ThreadId>> ThreadPass::list_threads() {
   Walker walker;
-  auto tgids = pids.empty() ? walker.processes(roots.proc_fd.get()) : Result<std::vector<std::uint64_t>>(pids);
+  auto tgids = pids.empty() ? walker.processes(roots.proc_fd.get())
+                            : Result<std::vector<std::uint64_t>>(pids);
   if (!tgids) return tgids.error();
   std::sort(tgids->begin(), tgids->end());
   tgids->erase(std::unique(tgids->begin(), tgids->end()), tgids->end());
@@ -74,9 +78,11 @@ Result<std::vector<ThreadId>> ThreadPass::list_threads() {
   std::vector<Walker> walkers(workers);
   std::atomic<int> failed{0};
   share(workers, count, [&](unsigned worker, std::size_t piece) {
-    const std::size_t first = piece * kProcessesPerPiece, last = std::min(first + kProcessesPerPiece, tgids->size());
+    const std::size_t first = piece * kProcessesPerPiece,
+                      last = std::min(first + kProcessesPerPiece, tgids->size());
     for (std::size_t i = first; i < last; ++i)
-      if (const int error = walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], found[piece]); sdk::is_shortage(error))
+      if (const int error = walkers[worker].threads(roots.proc_fd.get(), (*tgids)[i], found[piece]);
+          sdk::is_shortage(error))
         failed = error;
   });
   if (failed) return errno_error("listing the threads in", "/proc", failed);
@@ -94,13 +100,18 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   ThreadedCgroups threaded(roots);
   std::deque<IdentityReader> readers;
   for (unsigned i = 0; i < workers; ++i)
-    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at, clock_start).keep_open(directories);
+    readers
+        .emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at,
+                      clock_start)
+        .keep_open(directories);
   const std::uint64_t start = now_ns() - clock_start;
   std::vector<std::uint32_t> alive(pieces(listed.size(), kRun));
   const auto tids = share(workers, alive.size(), [&](unsigned worker, std::size_t run) {
     const std::size_t first = run * kRun;
     IdentityReader& reader = readers[worker];
-    alive[run] = reader.read(std::span(listed).subspan(first, std::min<std::size_t>(kRun, listed.size() - first)), first);
+    alive[run] = reader.read(
+        std::span(listed).subspan(first, std::min<std::size_t>(kRun, listed.size() - first)),
+        first);
     run_sources(worker, first, alive[run], reader.hidden());
     reader.release();
   });
@@ -117,7 +128,8 @@ void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
   if (rows == table.rows) return;
   for (Column& column : table.columns) {
     std::size_t to = 0;
-    for (std::size_t run = 0; run < alive.size(); to += alive[run++]) column.move_rows(to, run * kRun, alive[run]);
+    for (std::size_t run = 0; run < alive.size(); to += alive[run++])
+      column.move_rows(to, run * kRun, alive[run]);
     column.resize(rows, Gap::Untouched);
   }
   std::size_t to = 0;
@@ -140,14 +152,17 @@ bool ThreadPass::list_by(SourceRun& lister) {
   std::vector<std::uint32_t> order(table.rows);
   std::iota(order.begin(), order.end(), 0u);
   const auto tid = table.find(kTid)->u64(), tgid = table.find(kTgid)->u64();
-  const auto before = [&](std::uint32_t a, std::uint32_t b) { return std::pair(tgid[a], tid[a]) < std::pair(tgid[b], tid[b]); };
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(tgid[a], tid[a]) < std::pair(tgid[b], tid[b]);
+  };
   // Threads come nearly in order.
   const auto disorder = std::is_sorted_until(order.begin(), order.end(), before);
   if (disorder == order.end()) return true;
   std::sort(disorder, order.end(), before);
   std::inplace_merge(order.begin(), disorder, order.end(), before);
   std::vector<std::byte> scratch;
-  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns) column.permute(runs, scratch);
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns)
+    column.permute(runs, scratch);
   const std::vector<std::uint64_t> read_at = snapshot.read_at;
   for (std::size_t row = 0; row < order.size(); ++row) snapshot.read_at[row] = read_at[order[row]];
   return true;
@@ -160,27 +175,34 @@ void ThreadPass::collect_listed() {
   ThreadedCgroups threaded(roots);
   std::deque<IdentityReader> readers;
   for (unsigned i = 0; i < workers; ++i)
-    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at, clock_start);
-  const auto tids = share(workers, pieces(table.rows, kListedRun), [&](unsigned worker, std::size_t run) {
-    const std::size_t first = run * kListedRun;
-    const auto rows = static_cast<std::uint32_t>(std::min<std::size_t>(kListedRun, table.rows - first));
-    if (reads_cgroups) readers[worker].read_cgroups(first, rows);
-    run_sources(worker, first, rows, {});
-  });
+    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at,
+                         clock_start);
+  const auto tids =
+      share(workers, pieces(table.rows, kListedRun), [&](unsigned worker, std::size_t run) {
+        const std::size_t first = run * kListedRun;
+        const auto rows =
+            static_cast<std::uint32_t>(std::min<std::size_t>(kListedRun, table.rows - first));
+        if (reads_cgroups) readers[worker].read_cgroups(first, rows);
+        run_sources(worker, first, rows, {});
+      });
   if (roots.own_tids) snapshot.meta.own_threads = tids;
   if (read && (reads_cgroups || has_thread_stage())) read->last = now_ns() - clock_start;
 }
 
 bool ThreadPass::has_thread_stage() const {
-  return std::ranges::any_of(sources, [](const SourceRun& source) { return source.stage() == CTPROF_STAGE_THREAD; });
+  return std::ranges::any_of(
+      sources, [](const SourceRun& source) { return source.stage() == CTPROF_STAGE_THREAD; });
 }
 
-void ThreadPass::run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden) {
+void ThreadPass::run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows,
+                             const HiddenColumns& hidden) {
   for (SourceRun& source : sources)
-    if (source.stage() == CTPROF_STAGE_THREAD && rows > 0) source.collect(worker, first_row, rows, hidden);
+    if (source.stage() == CTPROF_STAGE_THREAD && rows > 0)
+      source.collect(worker, first_row, rows, hidden);
 }
 
-// A thread's process name is its leader's name; where the leader is not among the rows, the process is asked once more.
+// A thread's process name is its leader's name; where the leader is not among the rows, the process
+// is asked once more.
 void ThreadPass::name_processes() {
   Table& table = snapshot.threads();
   Column& pcomm = *table.find(kPcomm);
@@ -195,7 +217,8 @@ void ThreadPass::name_processes() {
     Gap gap = Gap::None;
     if (leader < last && comm.has_value(leader))
       id = comm.ids()[leader];
-    else if (const auto text = file.read(roots.proc_fd.get(), (std::to_string(tgid[first]) + "/comm").c_str()))
+    else if (const auto text =
+                 file.read(roots.proc_fd.get(), (std::to_string(tgid[first]) + "/comm").c_str()))
       id = snapshot.pools->texts.intern(sdk::trimmed(text.value));
     else
       gap = text.gap;

@@ -1,10 +1,12 @@
 // The pass over all threads: who they are, and what the sources of the thread stage say of them.
 //
-// Threads are listed by name first, then read in runs of a few dozen: identity, then every source, while the run's directories are open. Runs
-// are shared by the workers. Threads that went away before anything could be read leave no row; they are counted.
+// Threads are listed by name first, then read in runs of a few dozen: identity, then every source,
+// while the run's directories are open. Runs are shared by the workers. Threads that went away
+// before anything could be read leave no row; they are counted.
 //
-// If a source of the list stage was planned, it lists instead, and the sources of the thread stage follow. Should it fail, nothing of the
-// pass is of use: `run` returns that source, and the pass is to be made again by a plan without it.
+// If a source of the list stage was planned, it lists instead, and the sources of the thread stage
+// follow. Should it fail, nothing of the pass is of use: `run` returns that source, and the pass is
+// to be made again by a plan without it.
 
 #pragma once
 
@@ -35,12 +37,13 @@ struct ThreadPass {
   std::uint64_t clock_start;
   std::deque<SourceRun>& sources;  // of all stages; those of the list and thread stages are run
 
-  // Fills the thread table, in (tgid, tid) order, without a hidden column. Null, or the lister that failed.
+  // Fills the thread table, in (tgid, tid) order, without a hidden column. Null, or the lister that
+  // failed.
   Result<SourceRun*> run();
   // Set by `run`:
-  std::uint32_t directories = 0;  // that a worker keeps open
-  std::optional<Span> read =
-      std::nullopt;  // when threads were read, by the lister and the sources of both stages; none: no thread
+  std::uint32_t directories = 0;            // that a worker keeps open
+  std::optional<Span> read = std::nullopt;  // when threads were read, by the lister and the sources
+                                            // of both stages; none: no thread
 
  private:
   Result<std::vector<ThreadId>> list_threads();
@@ -49,7 +52,8 @@ struct ThreadPass {
   void read_runs(const std::vector<ThreadId>& listed);
   void collect_listed();
   bool has_thread_stage() const;
-  void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows, const HiddenColumns& hidden);
+  void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows,
+                   const HiddenColumns& hidden);
   void compact(const std::vector<std::uint32_t>& alive);
   void name_processes();
 };

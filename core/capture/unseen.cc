@@ -38,16 +38,20 @@ Table reserve_table(const Table& table, const std::vector<std::uint32_t>& rows) 
   Table reserve;
   reserve.rows = rows.size();
   const std::vector<RowRun> runs = runs_of(rows);
-  for (const std::string_view key : kKeys) reserve.add(identity_metric(key), Gap::Untouched).gather(*table.find(key), runs);
+  for (const std::string_view key : kKeys)
+    reserve.add(identity_metric(key), Gap::Untouched).gather(*table.find(key), runs);
   return reserve;
 }
 
 void collect(SourceRun& run, std::size_t rows) {
   for (std::size_t first = 0; first < rows; first += CTPROF_MAX_ROWS)
-    run.collect(0, first, static_cast<std::uint32_t>(std::min<std::size_t>(CTPROF_MAX_ROWS, rows - first)), {});
+    run.collect(0, first,
+                static_cast<std::uint32_t>(std::min<std::size_t>(CTPROF_MAX_ROWS, rows - first)),
+                {});
 }
 
-void take(const PlannedSource& planned, const Table& reserve, const std::vector<std::uint32_t>& rows, Table& table) {
+void take(const PlannedSource& planned, const Table& reserve,
+          const std::vector<std::uint32_t>& rows, Table& table) {
   for (std::size_t i = 0; i < planned.chosen.size(); ++i) {
     if (!planned.chosen[i]) continue;
     const std::string& name = planned.source->offers[i].metric.name;
@@ -60,14 +64,16 @@ void take(const PlannedSource& planned, const Table& reserve, const std::vector<
 
 }  // namespace
 
-std::vector<SourceCost> fill_unseen(const Plan& plan, const Probed& probed, Snapshot& snapshot, std::uint64_t clock_start) {
+std::vector<SourceCost> fill_unseen(const Plan& plan, const Probed& probed, Snapshot& snapshot,
+                                    std::uint64_t clock_start) {
   Table& table = snapshot.threads();
   const std::vector<std::uint32_t> rows = unseen_rows(table);
   std::vector<SourceCost> costs;
   if (rows.empty()) return costs;
   for (const PlannedSource& planned : plan.unseen) {
     Table reserve = reserve_table(table, rows);
-    SourceRun run(planned, reserve, *snapshot.pools, probed.host_for(*planned.plugin), 1, clock_start);
+    SourceRun run(planned, reserve, *snapshot.pools, probed.host_for(*planned.plugin), 1,
+                  clock_start);
     for (Column& column : reserve.columns) column.resize(rows.size(), Gap::Untouched);
     collect(run, rows.size());
     take(planned, reserve, rows, table);
@@ -77,7 +83,8 @@ std::vector<SourceCost> fill_unseen(const Plan& plan, const Probed& probed, Snap
     costs.push_back(std::move(cost));
   }
   for (Column& column : table.columns)
-    if (has_unseen(column)) std::ranges::replace(column.gaps(), ctprof_gap{CTPROF_UNSEEN}, ctprof_gap{CTPROF_DENIED});
+    if (has_unseen(column))
+      std::ranges::replace(column.gaps(), ctprof_gap{CTPROF_UNSEEN}, ctprof_gap{CTPROF_DENIED});
   return costs;
 }
 

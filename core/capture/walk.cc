@@ -39,7 +39,8 @@ bool Walker::numbers(int directory, std::vector<std::uint64_t>& out) {
 Result<std::vector<std::uint64_t>> Walker::processes(int proc) {
   const sdk::Fd directory(::openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::vector<std::uint64_t> tgids;
-  if (!directory || !numbers(directory.get(), tgids)) return errno_error("listing the processes in", "/proc", errno);
+  if (!directory || !numbers(directory.get(), tgids))
+    return errno_error("listing the processes in", "/proc", errno);
   std::sort(tgids.begin(), tgids.end());
   return tgids;
 }

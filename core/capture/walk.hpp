@@ -1,7 +1,7 @@
 // Walking /proc: which processes there are, and which threads a process has.
 //
-// Names only; nothing of a thread is read. Directory entries come in big pieces (getdents64), because at ten thousand threads the walk itself
-// is a cost that shows.
+// Names only; nothing of a thread is read. Directory entries come in big pieces (getdents64),
+// because at ten thousand threads the walk itself is a cost that shows.
 
 #pragma once
 
@@ -20,9 +20,11 @@ struct ThreadId {
 // Reads directories into one buffer that it keeps.
 class Walker {
  public:
-  // The numeric names under the open directory `proc`, ascending; the error is the errno of a failed read.
+  // The numeric names under the open directory `proc`, ascending; the error is the errno of a
+  // failed read.
   Result<std::vector<std::uint64_t>> processes(int proc);
-  // Appends the threads of a process, ascending; one that is gone has none. Returns the errno with which it could not be opened, or 0.
+  // Appends the threads of a process, ascending; one that is gone has none. Returns the errno with
+  // which it could not be opened, or 0.
   int threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out);
 
  private:
@@ -31,8 +33,8 @@ class Walker {
   std::vector<char> buffer_ = std::vector<char>(64 * 1024);
 };
 
-// A thread that exists, to try things on: the first process with a readable stat that is not a kernel thread, or else any; {0, 0} when
-// there is none.
+// A thread that exists, to try things on: the first process with a readable stat that is not a
+// kernel thread, or else any; {0, 0} when there is none.
 ThreadId first_thread(int proc);
 
 }  // namespace ctprof

@@ -18,15 +18,18 @@ namespace ctprof {
 unsigned spare_workers() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
-  const unsigned processors = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? static_cast<unsigned>(CPU_COUNT(&mine))
-                                                                              : std::thread::hardware_concurrency();
+  const unsigned processors = ::sched_getaffinity(0, sizeof mine, &mine) == 0
+                                  ? static_cast<unsigned>(CPU_COUNT(&mine))
+                                  : std::thread::hardware_concurrency();
   double load = 0;
   if (::getloadavg(&load, 1) != 1) load = 0;
   const double spare = processors - load;
-  return std::clamp(spare < 1 ? 1u : static_cast<unsigned>(spare + 0.5), 1u, std::max(processors, 1u));
+  return std::clamp(spare < 1 ? 1u : static_cast<unsigned>(spare + 0.5), 1u,
+                    std::max(processors, 1u));
 }
 
-std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces, const std::function<void(unsigned, std::size_t)>& work) {
+std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
+                                 const std::function<void(unsigned, std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   std::mutex failing;
@@ -48,7 +51,8 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces, const std
     try {
       for (unsigned worker = 1; worker < workers; ++worker) threads.emplace_back(run, worker);
     } catch (const std::system_error&) {
-      workers = static_cast<unsigned>(threads.size()) + 1;  // RLIMIT_NPROC has no more to give; those that run do all
+      workers = static_cast<unsigned>(threads.size()) +
+                1;  // RLIMIT_NPROC has no more to give; those that run do all
     }
     run(0);
   }

@@ -1,8 +1,8 @@
 // Work cut into pieces, shared by a few threads.
 //
-// Pieces are taken in order from one counter, so that whoever is free takes the next: one process with ten thousand threads keeps all workers
-// busy. Worker 0 is the calling thread; each worker stays on its own OS thread.
-// Where the system has fewer threads to give, there are fewer workers.
+// Pieces are taken in order from one counter, so that whoever is free takes the next: one process
+// with ten thousand threads keeps all workers busy. Worker 0 is the calling thread; each worker
+// stays on its own OS thread. Where the system has fewer threads to give, there are fewer workers.
 
 #pragma once
 
@@ -14,11 +14,14 @@
 
 namespace ctprof {
 
-// How many workers the host can spare: processors that we may use, less those that are busy, at least one.
+// How many workers the host can spare: processors that we may use, less those that are busy, at
+// least one.
 unsigned spare_workers();
 
-// Runs `work(worker, piece)` for every piece below `pieces`. The first exception that `work` throws is thrown again here, when all
-// workers have ended. Returns the thread ids of the workers, the caller's first.
-std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces, const std::function<void(unsigned, std::size_t)>& work);
+// Runs `work(worker, piece)` for every piece below `pieces`. The first exception that `work` throws
+// is thrown again here, when all workers have ended. Returns the thread ids of the workers, the
+// caller's first.
+std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
+                                 const std::function<void(unsigned, std::size_t)>& work);
 
 }  // namespace ctprof

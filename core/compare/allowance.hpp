@@ -1,7 +1,9 @@
-// What the files that a report is about may ask of it, in proportion to their text: steps of work, or bytes printed.
+// What the files that a report is about may ask of it, in proportion to their text: steps of work,
+// or bytes printed.
 //
-// Few bytes of a file can be repeated in many places of a report: a name in every row, an expression for every group. Real files come to
-// some 15 bytes of output for each of their text, and stay below one step.
+// Few bytes of a file can be repeated in many places of a report: a name in every row, an
+// expression for every group. Real files come to some 15 bytes of output for each of their text,
+// and stay below one step.
 
 #pragma once
 

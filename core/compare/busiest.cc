@@ -23,10 +23,13 @@ Busiest named(const Snapshot& snapshot, std::uint32_t row) {
 
 }  // namespace
 
-std::optional<Busiest> busiest_thread(const Snapshot& snapshot, const Members& threads, const PlannedMetric& metric, CellAt at) {
+std::optional<Busiest> busiest_thread(const Snapshot& snapshot, const Members& threads,
+                                      const PlannedMetric& metric, CellAt at) {
   const Column* column = metric.columns[at.side];
-  const bool fits = column && metric.entity == Entity::Thread && (metric.is_sum || metric.is_maximum);
-  if (!fits || (column->def().storage != Storage::U64 && column->def().storage != Storage::I64)) return {};
+  const bool fits =
+      column && metric.entity == Entity::Thread && (metric.is_sum || metric.is_maximum);
+  if (!fits || (column->def().storage != Storage::U64 && column->def().storage != Storage::I64))
+    return {};
   std::uint64_t most = 0;
   std::uint32_t found = 0;
   for (const std::uint32_t row : threads.of(at.group)) {

@@ -1,4 +1,5 @@
-// The busiest thread of a group: whose reading is the largest of those that a sum or a maximum is made of.
+// The busiest thread of a group: whose reading is the largest of those that a sum or a maximum is
+// made of.
 
 #pragma once
 
@@ -19,8 +20,9 @@ struct Busiest {
   std::string_view comm;  // empty where it was not read
 };
 
-// Of equals the first in the file's order, by process and thread. None where the metric is no sum or maximum over threads, or no
-// reading is above zero.
-std::optional<Busiest> busiest_thread(const Snapshot& snapshot, const Members& threads, const PlannedMetric& metric, CellAt at);
+// Of equals the first in the file's order, by process and thread. None where the metric is no sum
+// or maximum over threads, or no reading is above zero.
+std::optional<Busiest> busiest_thread(const Snapshot& snapshot, const Members& threads,
+                                      const PlannedMetric& metric, CellAt at);
 
 }  // namespace ctprof

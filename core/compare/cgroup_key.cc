@@ -23,7 +23,8 @@ std::string without_instances(std::string_view path) {
     const auto end = rest.find(kService);
     const std::string_view instance = rest.substr(0, end);
     out += '@';
-    if (end == rest.npos || instance.empty() || instance.find_first_of("._-") != instance.npos) continue;
+    if (end == rest.npos || instance.empty() || instance.find_first_of("._-") != instance.npos)
+      continue;
     out += "{I}";
     path.remove_prefix(instance.size());
   }
@@ -31,8 +32,8 @@ std::string without_instances(std::string_view path) {
 }
 
 const PathGlob* flattened_by(const std::string& path, const CgroupNaming& naming) {
-  const auto glob =
-      std::find_if(naming.flatten.begin(), naming.flatten.end(), [&](const PathGlob& g) { return g.matches(path); });
+  const auto glob = std::find_if(naming.flatten.begin(), naming.flatten.end(),
+                                 [&](const PathGlob& g) { return g.matches(path); });
   return glob == naming.flatten.end() ? nullptr : &*glob;
 }
 
@@ -57,7 +58,8 @@ std::vector<std::string> patterns(std::span<const std::string> paths) {
 
 }  // namespace
 
-std::vector<std::string> cgroup_keys(std::span<const std::string> paths, const CgroupNaming& naming) {
+std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
+                                     const CgroupNaming& naming) {
   std::vector<std::string> keys(paths.size()), rest;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -1,8 +1,9 @@
 // Cgroup keys: what paths that differ only in instances, ids and counters have in common.
 //
-// The first glob that matches a whole path replaces it. Otherwise the instance of a template unit becomes {I} (getty@tty1.service:
-// getty@{I}.service; an instance with a dot, dash or underscore says more than a number and stays), and then the rules of
-// name_pattern.hpp hold. A key that one path alone has is that path.
+// The first glob that matches a whole path replaces it. Otherwise the instance of a template unit
+// becomes {I} (getty@tty1.service: getty@{I}.service; an instance with a dot, dash or underscore
+// says more than a number and stays), and then the rules of name_pattern.hpp hold. A key that one
+// path alone has is that path.
 
 #pragma once
 
@@ -20,6 +21,7 @@ struct CgroupNaming {
 };
 
 // The key of each path.
-std::vector<std::string> cgroup_keys(std::span<const std::string> paths, const CgroupNaming& naming);
+std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
+                                     const CgroupNaming& naming);
 
 }  // namespace ctprof

@@ -13,8 +13,8 @@ constexpr std::size_t kLeastInCommon = 10;
 // Of all kinds that either has: this many in so many.
 constexpr std::size_t kAlike = 9, kOutOf = 10;
 
-// Of cgroups that have a telling kind in common, so many kinds are looked at, pair by pair; ten thousand real cgroups make a few thousand
-// pairs of some dozen kinds.
+// Of cgroups that have a telling kind in common, so many kinds are looked at, pair by pair; ten
+// thousand real cgroups make a few thousand pairs of some dozen kinds.
 constexpr std::size_t kMostKinds = 16'000'000;
 
 using Kinds = std::vector<std::uint32_t>;
@@ -32,7 +32,8 @@ struct Likeness {
 };
 
 // Both names, in an order that does not depend on the sides.
-std::pair<std::string_view, std::string_view> names_of(const Likeness& like, const std::array<std::vector<Candidate>, 2>& sides) {
+std::pair<std::string_view, std::string_view> names_of(
+    const Likeness& like, const std::array<std::vector<Candidate>, 2>& sides) {
   const std::string_view a = sides[0][like.baseline].key, b = sides[1][like.candidate].key;
   return {std::min(a, b), std::max(a, b)};
 }
@@ -85,10 +86,12 @@ class Finder {
  private:
   // One cgroup's keys. One without a name is none.
   void take(std::size_t begin, std::size_t end) {
-    std::array<Candidate, 2> of{Candidate{keys_[begin].cgroup, {}}, Candidate{keys_[begin].cgroup, {}}};
+    std::array<Candidate, 2> of{Candidate{keys_[begin].cgroup, {}},
+                                Candidate{keys_[begin].cgroup, {}}};
     for (std::size_t i = begin; i < end; ++i) {
       const std::pair names{keys_[i].pcomm, keys_[i].comm};
-      const auto [known, is_new] = kinds_.try_emplace(names, static_cast<std::uint32_t>(kinds_.size()));
+      const auto [known, is_new] =
+          kinds_.try_emplace(names, static_cast<std::uint32_t>(kinds_.size()));
       if (is_new) names_.push_back(names);
       const auto kind = known->second;
       for (std::size_t side = 0; side < 2; ++side)
@@ -100,18 +103,21 @@ class Finder {
     sides_[side].push_back(std::move(of[side]));
   }
 
-  // Nothing is more alike than what is identical, and of replicas there can be many: the first of either side, the second and so on
-  // are what going through all their pairs by name would come to. Of those beyond, the pair with the first of the other side is kept.
+  // Nothing is more alike than what is identical, and of replicas there can be many: the first of
+  // either side, the second and so on are what going through all their pairs by name would come to.
+  // Of those beyond, the pair with the first of the other side is kept.
   void pair_identical(std::vector<Likeness>& left_over) {
     std::map<Kinds, std::array<std::vector<std::uint32_t>, 2>> having;
     for (std::size_t side = 0; side < 2; ++side)
-      for (std::uint32_t i = 0; i < sides_[side].size(); ++i) having[sides_[side][i].kinds][side].push_back(i);
+      for (std::uint32_t i = 0; i < sides_[side].size(); ++i)
+        having[sides_[side][i].kinds][side].push_back(i);
     std::vector<Likeness> found;
     for (const auto& [kinds, of] : having) {
       if (kinds.size() < kLeastInCommon || of[0].empty() || of[1].empty()) continue;
       const std::size_t both = std::min(of[0].size(), of[1].size());
       for (std::size_t i = 0; i < std::max(of[0].size(), of[1].size()); ++i) {
-        const std::uint32_t a = i < of[0].size() ? of[0][i] : of[0][0], b = i < of[1].size() ? of[1][i] : of[1][0];
+        const std::uint32_t a = i < of[0].size() ? of[0][i] : of[0][0],
+                            b = i < of[1].size() ? of[1][i] : of[1][0];
         (i < both ? found : left_over).push_back({a, b, kinds.size(), kinds.size()});
       }
     }
@@ -121,7 +127,8 @@ class Finder {
 
   // Pairs that are alike but not identical, and of which one at least is free.
   std::vector<Likeness> all_alike() {
-    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having, free;  // kind -> candidates
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having,
+        free;  // kind -> candidates
     for (std::uint32_t i = 0; i < sides_[1].size(); ++i)
       for (const std::uint32_t kind : telling(sides_[1][i].kinds)) {
         having[kind].push_back(i);
@@ -129,11 +136,13 @@ class Finder {
       }
     std::vector<Likeness> found;
     std::size_t looked_at = 0;
-    for (std::uint32_t i = 0; i < sides_[0].size() && !(renames_.is_cut = looked_at > kMostKinds); ++i) {
+    for (std::uint32_t i = 0; i < sides_[0].size() && !(renames_.is_cut = looked_at > kMostKinds);
+         ++i) {
       const auto& others = sides_[0][i].paired ? free : having;
       std::set<std::uint32_t> met;
       for (const std::uint32_t kind : telling(sides_[0][i].kinds))
-        if (const auto it = others.find(kind); it != others.end()) met.insert(it->second.begin(), it->second.end());
+        if (const auto it = others.find(kind); it != others.end())
+          met.insert(it->second.begin(), it->second.end());
       for (const std::uint32_t other : met) {
         add_if_alike(found, i, other);
         looked_at += sides_[0][i].kinds.size() + sides_[1][other].kinds.size();
@@ -145,10 +154,12 @@ class Finder {
 
   // The most alike first; what ties, by name.
   void sort(std::vector<Likeness>& likenesses) const {
-    std::sort(likenesses.begin(), likenesses.end(), [&](const Likeness& a, const Likeness& b) { return before(a, b); });
+    std::sort(likenesses.begin(), likenesses.end(),
+              [&](const Likeness& a, const Likeness& b) { return before(a, b); });
   }
 
-  // Kinds of which two sets that are alike have at least one both: so many that the rest is too few to be alike in.
+  // Kinds of which two sets that are alike have at least one both: so many that the rest is too few
+  // to be alike in.
   static std::span<const std::uint32_t> telling(const Kinds& kinds) {
     if (kinds.size() < kLeastInCommon) return {};
     const std::size_t most_left = (kAlike * kinds.size() + kOutOf - 1) / kOutOf - 1;
@@ -189,18 +200,21 @@ class Finder {
   // Kinds of the first that the second has not, by name.
   std::vector<ThreadKind> beyond(const Kinds& kinds, const Kinds& others) const {
     Kinds alone;
-    std::set_difference(kinds.begin(), kinds.end(), others.begin(), others.end(), std::back_inserter(alone));
+    std::set_difference(kinds.begin(), kinds.end(), others.begin(), others.end(),
+                        std::back_inserter(alone));
     std::set<std::pair<std::string_view, std::string_view>> names;
     for (const std::uint32_t kind : alone) names.insert(names_[kind]);
     std::vector<ThreadKind> found;
-    for (const auto& [pcomm, comm] : names) found.push_back({std::string(pcomm), std::string(comm)});
+    for (const auto& [pcomm, comm] : names)
+      found.push_back({std::string(pcomm), std::string(comm)});
     return found;
   }
 
   // Candidates stand in the order of their names.
   static Candidate* find(std::vector<Candidate>& side, std::string_view key) {
     const auto it =
-        std::lower_bound(side.begin(), side.end(), key, [](const Candidate& c, std::string_view k) { return c.key < k; });
+        std::lower_bound(side.begin(), side.end(), key,
+                         [](const Candidate& c, std::string_view k) { return c.key < k; });
     return it != side.end() && it->key == key ? &*it : nullptr;
   }
 

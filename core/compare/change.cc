@@ -10,19 +10,23 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-void append(void* out, const char* data, std::size_t size) { static_cast<std::string*>(out)->append(data, size); }
+void append(void* out, const char* data, std::size_t size) {
+  static_cast<std::string*>(out)->append(data, size);
+}
 
 Moved moved_by(const Difference& difference, std::string_view word) {
   const bool differs = difference.known() ? !difference.zero() : word != rules::kSame;
   return differs || word == rules::kDiffers ? Moved::Yes : Moved::No;
 }
 
-Difference subtract(const PlannedMetric& metric, const Reading& baseline, const Reading& candidate, std::string& word) {
+Difference subtract(const PlannedMetric& metric, const Reading& baseline, const Reading& candidate,
+                    std::string& word) {
   const ctprof_rule* rule = metric.rule;
   if (!rule || !rule->delta) return difference(baseline.number, candidate.number);
   const ctprof_sink sink{sizeof(ctprof_sink), 0, &word, append};
-  return as_difference(
-      call_rule(metric.rule_owner, "delta", [&] { return rule->delta(baseline.state, candidate.state, &sink); }));
+  return as_difference(call_rule(metric.rule_owner, "delta", [&] {
+    return rule->delta(baseline.state, candidate.state, &sink);
+  }));
 }
 
 PartChange part_change(const Part* baseline, const Part* candidate) {
@@ -46,7 +50,8 @@ Change Changes::of(std::uint32_t group, std::size_t metric) const {
   return between(rollup_->read({0, group, metric}), rollup_->read({1, group, metric}), metric);
 }
 
-Change Changes::between(const Reading& baseline, const Reading& candidate, std::size_t metric) const {
+Change Changes::between(const Reading& baseline, const Reading& candidate,
+                        std::size_t metric) const {
   const bool before = baseline.has_value(), after = candidate.has_value();
   if (!before || !after) return {before || after ? Moved::OneSide : Moved::Nowhere, {}, {}, kNone};
   const PlannedMetric& planned = plan_->metrics[metric];

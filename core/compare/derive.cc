@@ -9,8 +9,12 @@
 namespace ctprof {
 namespace {
 
-Error refusal(std::string_view text, const std::string& cause) { return error("reading --derive", text, cause); }
-Error refusal(const DerivedDef& asked, const std::string& cause) { return refusal(asked.name + " = " + asked.expression, cause); }
+Error refusal(std::string_view text, const std::string& cause) {
+  return error("reading --derive", text, cause);
+}
+Error refusal(const DerivedDef& asked, const std::string& cause) {
+  return refusal(asked.name + " = " + asked.expression, cause);
+}
 
 // A name that an expression could read again, and nothing else.
 bool is_name(std::string_view text) {
@@ -18,21 +22,25 @@ bool is_name(std::string_view text) {
   return inputs.size() == 1 && inputs.front() == text;
 }
 
-bool is_taken(const MetricPlan& plan, std::span<const Snapshot* const> sides, const std::string& name) {
+bool is_taken(const MetricPlan& plan, std::span<const Snapshot* const> sides,
+              const std::string& name) {
   if (plan.find(name)) return true;
   return std::any_of(sides.begin(), sides.end(), [&](const Snapshot* side) {
-    const bool as_column = std::any_of(side->tables.begin(), side->tables.end(), [&](const Table& t) { return t.find(name); });
-    return as_column ||
-           std::any_of(side->derived.begin(), side->derived.end(), [&](const DerivedDef& d) { return d.name == name; });
+    const bool as_column = std::any_of(side->tables.begin(), side->tables.end(),
+                                       [&](const Table& t) { return t.find(name); });
+    return as_column || std::any_of(side->derived.begin(), side->derived.end(),
+                                    [&](const DerivedDef& d) { return d.name == name; });
   });
 }
 
 // What can be computed with.
 bool is_input(const PlannedMetric& metric) { return metric.rule && metric.has_number(); }
 
-Result<std::size_t> find_input(const MetricPlan& plan, const DerivedDef& asked, const std::string& name) {
+Result<std::size_t> find_input(const MetricPlan& plan, const DerivedDef& asked,
+                               const std::string& name) {
   if (const PlannedMetric* metric = plan.find(name)) {
-    if (metric->expression) return refusal(asked, "'" + name + "' is derived itself; write what it stands for");
+    if (metric->expression)
+      return refusal(asked, "'" + name + "' is derived itself; write what it stands for");
     if (!is_input(*metric)) return refusal(asked, "'" + name + "' is not a number");
     return static_cast<std::size_t>(metric - plan.metrics.data());
   }
@@ -52,8 +60,9 @@ Result<PlannedMetric> planned(const MetricPlan& plan, const DerivedDef& asked) {
     if (!found) return found.error();
     const PlannedMetric& read = plan.metrics[*found];
     if (!metric.inputs.empty() && read.entity != metric.entity)
-      return refusal(asked, "'" + input.name + "' is per " + std::string(name(read.entity)) + ", '" +
-                                expression->inputs().front().name + "' per " + std::string(name(metric.entity)));
+      return refusal(asked, "'" + input.name + "' is per " + std::string(name(read.entity)) +
+                                ", '" + expression->inputs().front().name + "' per " +
+                                std::string(name(metric.entity)));
     metric.entity = read.entity;
     metric.inputs.push_back(*found);
     units.push_back(read.unit);
@@ -76,16 +85,19 @@ Result<DerivedDef> parse_derive(std::string_view text) {
   asked.name = sdk::trimmed(text.substr(0, equals));
   asked.expression = sdk::trimmed(text.substr(equals + 1));
   asked.section = "derived";
-  if (!is_name(asked.name)) return refusal(text, "'" + asked.name + "' is no name: letters, digits, dots and _");
+  if (!is_name(asked.name))
+    return refusal(text, "'" + asked.name + "' is no name: letters, digits, dots and _");
   const auto expression = Expression::parse(asked.expression);
   if (!expression) return expression.error();
   if (expression->inputs().empty()) return refusal(text, "it reads no metric");
   return asked;
 }
 
-Result<void> add_derived(MetricPlan& plan, std::span<const Snapshot* const> sides, std::span<const DerivedDef> asked) {
+Result<void> add_derived(MetricPlan& plan, std::span<const Snapshot* const> sides,
+                         std::span<const DerivedDef> asked) {
   for (const DerivedDef& one : asked) {
-    if (is_taken(plan, sides, one.name)) return refusal(one, "there is a metric '" + one.name + "' already");
+    if (is_taken(plan, sides, one.name))
+      return refusal(one, "there is a metric '" + one.name + "' already");
     auto metric = planned(plan, one);
     if (!metric) return metric.error();
     plan.metrics.push_back(std::move(*metric));

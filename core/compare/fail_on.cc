@@ -24,8 +24,10 @@ struct FigureWord {
   std::string_view word;
   Figure figure;
 };
-constexpr FigureWord kFigures[] = {
-    {"pct", Figure::Percent}, {"delta", Figure::Delta}, {"baseline", Figure::Baseline}, {"candidate", Figure::Candidate}};
+constexpr FigureWord kFigures[] = {{"pct", Figure::Percent},
+                                   {"delta", Figure::Delta},
+                                   {"baseline", Figure::Baseline},
+                                   {"candidate", Figure::Candidate}};
 
 struct Named {
   std::string_view metric;
@@ -36,7 +38,8 @@ std::optional<Named> figure_of(std::string_view name) {
   const auto dot = name.rfind('.');
   if (dot == name.npos) return std::nullopt;
   const auto word = name.substr(dot + 1);
-  const auto it = std::find_if(std::begin(kFigures), std::end(kFigures), [&](const FigureWord& w) { return w.word == word; });
+  const auto it = std::find_if(std::begin(kFigures), std::end(kFigures),
+                               [&](const FigureWord& w) { return w.word == word; });
   if (it == std::end(kFigures)) return std::nullopt;
   return Named{name.substr(0, dot), it->figure};
 }
@@ -48,25 +51,31 @@ Result<void> check_words(const Condition& condition) {
     const bool is_figure = figure_of(input.name).has_value();
     if (!is_figure && !is_of_groups(input.name))
       return condition.refusal("'" + input.name +
-                               "' is none of METRIC.pct, METRIC.delta, METRIC.baseline, METRIC.candidate, group, threads");
+                               "' is none of METRIC.pct, METRIC.delta, METRIC.baseline, "
+                               "METRIC.candidate, group, threads");
     any = any || is_figure;
     kinds.push_back(input.name == kGroupName ? Kind::Text : Kind::Number);
   }
-  if (!any) return condition.refusal("it names no metric, so no row can match; thread_count.candidate is one");
+  if (!any)
+    return condition.refusal(
+        "it names no metric, so no row can match; thread_count.candidate is one");
   return condition.check(kinds);
 }
 
-Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_view name, const MetricPlan& plan) {
+Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_view name,
+                                       const MetricPlan& plan) {
   if (const PlannedMetric* metric = plan.find(name)) return metric;
   std::vector<std::string> names;
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
-  return condition.refusal("no metric '" + std::string(name) + "' in what was read" + nearest_hint(name, names));
+  return condition.refusal("no metric '" + std::string(name) + "' in what was read" +
+                           nearest_hint(name, names));
 }
 
 // The inputs of one condition, found in the plan.
 class Bound {
  public:
-  Bound(const Condition& condition, const MetricPlan& plan) : condition_(&condition), values_(condition.inputs().size()) {
+  Bound(const Condition& condition, const MetricPlan& plan)
+      : condition_(&condition), values_(condition.inputs().size()) {
     for (const auto& input : condition.inputs()) {
       const auto named = figure_of(input.name);
       if (!named) {
@@ -75,25 +84,29 @@ class Bound {
       }
       const PlannedMetric* metric = plan.find(named->metric);
       entity_ = metric->entity;
-      inputs_.push_back({false, static_cast<std::uint32_t>(metric - plan.metrics.data()), named->figure});
+      inputs_.push_back(
+          {false, static_cast<std::uint32_t>(metric - plan.metrics.data()), named->figure});
     }
   }
 
   Entity entity() const { return entity_; }
 
   // Adds the rows of the group that match.
-  void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group, std::string_view name,
-                std::uint64_t threads, const Changes& changes, const Rollup& rollup) {
+  void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group,
+                std::string_view name, std::uint64_t threads, const Changes& changes,
+                const Rollup& rollup) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Input& input = inputs_[i];
       if (input.metric)
         values_[i] = {Kind::Number, figure({group, *input.metric}, input.figure, changes, rollup)};
       else
-        values_[i] = input.is_name ? Value{Kind::Text, 0, name} : Value{Kind::Number, static_cast<double>(threads)};
+        values_[i] = input.is_name ? Value{Kind::Text, 0, name}
+                                   : Value{Kind::Number, static_cast<double>(threads)};
     }
     if (!any_figure() || !condition_->holds(values_)) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (inputs_[i].metric && !std::isnan(values_[i].number)) rows.emplace(group, *inputs_[i].metric);
+      if (inputs_[i].metric && !std::isnan(values_[i].number))
+        rows.emplace(group, *inputs_[i].metric);
   }
 
  private:
@@ -110,8 +123,10 @@ class Bound {
   }
 
   static double figure(RowAt row, Figure figure, const Changes& changes, const Rollup& rollup) {
-    if (figure == Figure::Baseline) return as_double(rollup.read({0, row.group, row.metric}).number);
-    if (figure == Figure::Candidate) return as_double(rollup.read({1, row.group, row.metric}).number);
+    if (figure == Figure::Baseline)
+      return as_double(rollup.read({0, row.group, row.metric}).number);
+    if (figure == Figure::Candidate)
+      return as_double(rollup.read({1, row.group, row.metric}).number);
     const Change change = changes.of(row.group, row.metric);
     if (!change.difference.known()) return std::nan("");
     return figure == Figure::Delta ? change.difference.real : change.pct * 100;
@@ -140,23 +155,27 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
       if (!named) continue;
       const auto metric = metric_of(condition, named->metric, plan);
       if (!metric) return metric.error();
-      if (!(*metric)->has_number()) return condition.refusal("'" + (*metric)->name + "' is not a number");
+      if (!(*metric)->has_number())
+        return condition.refusal("'" + (*metric)->name + "' is not a number");
       const bool host = (*metric)->entity == Entity::Host;
-      if (is_host.value_or(host) != host) return condition.refusal("metrics of the host and of groups have no row in common");
+      if (is_host.value_or(host) != host)
+        return condition.refusal("metrics of the host and of groups have no row in common");
       is_host = host;
     }
   }
   return {};
 }
 
-std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan, const Grouping& grouping,
-                               const Changes& changes, const Rollup& rollup) {
+std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan,
+                               const Grouping& grouping, const Changes& changes,
+                               const Rollup& rollup) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> found;
   for (const Condition& condition : conditions) {
     Bound bound(condition, plan);
     for (std::uint32_t group = 0; group < grouping.count(bound.entity()); ++group) {
       const std::string name = readable_key(grouping.name(bound.entity(), group));
-      const std::uint64_t threads = bound.entity() == Entity::Host ? 0 : grouping.sides[1].threads(group);
+      const std::uint64_t threads =
+          bound.entity() == Entity::Host ? 0 : grouping.sides[1].threads(group);
       bound.add_rows(found, group, name, threads, changes, rollup);
     }
   }

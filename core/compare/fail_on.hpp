@@ -1,8 +1,9 @@
 // --fail-on: which rows of a comparison match a condition.
 //
-// METRIC.pct (of the baseline, in percent), METRIC.delta, METRIC.baseline and METRIC.candidate are numbers of a group; `threads` is how many
-// it has in the candidate, and `group` its name. A row matches when the condition names its metric, there is such a number, and the
-// condition holds. Any of several conditions will do.
+// METRIC.pct (of the baseline, in percent), METRIC.delta, METRIC.baseline and METRIC.candidate are
+// numbers of a group; `threads` is how many it has in the candidate, and `group` its name. A row
+// matches when the condition names its metric, there is such a number, and the condition holds. Any
+// of several conditions will do.
 //
 // What is here:   reading the conditions, and the rows.
 // What is not:    their order and what is printed of them (report.hpp).
@@ -28,7 +29,8 @@ Result<Condition> parse_fail_on(std::string_view text);
 Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPlan& plan);
 
 // Each row once, by group and then in the order of metrics. REQUIRES: checked.
-std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan, const Grouping& grouping,
-                               const Changes& changes, const Rollup& rollup);
+std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan,
+                               const Grouping& grouping, const Changes& changes,
+                               const Rollup& rollup);
 
 }  // namespace ctprof

@@ -22,7 +22,8 @@ bool reads_metric(const Condition& condition) {
 // One condition, with its metrics found in the plan.
 class Chooser {
  public:
-  Chooser(const Condition& condition, const Grouping& grouping, const MetricPlan& plan, const Rollup* rollup)
+  Chooser(const Condition& condition, const Grouping& grouping, const MetricPlan& plan,
+          const Rollup* rollup)
       : condition_(&condition), grouping_(&grouping), rollup_(rollup) {
     for (const auto& input : condition.inputs()) {
       const PlannedMetric* metric = is_of_groups(input.name) ? nullptr : plan.find(input.name);
@@ -40,7 +41,8 @@ class Chooser {
   Value value(std::size_t i, std::size_t side, std::uint32_t group, std::string_view name) const {
     const std::string& input = condition_->inputs()[i].name;
     if (input == kGroupName) return {Kind::Text, 0, name};
-    if (input == kGroupThreads) return {Kind::Number, static_cast<double>(grouping_->sides[side].threads(group))};
+    if (input == kGroupThreads)
+      return {Kind::Number, static_cast<double>(grouping_->sides[side].threads(group))};
     return {Kind::Number, as_double(rollup_->read({side, group, metrics_[i]}).number)};
   }
 
@@ -52,11 +54,12 @@ class Chooser {
 
 }  // namespace
 
-void keep_groups(Grouping& grouping, std::span<const Condition> conditions, std::span<const Snapshot* const> sides,
-                 const MetricPlan& plan) {
+void keep_groups(Grouping& grouping, std::span<const Condition> conditions,
+                 std::span<const Snapshot* const> sides, const MetricPlan& plan) {
   // Figures are asked of all groups only where a condition needs them.
   std::optional<Rollup> rollup;
-  if (std::any_of(conditions.begin(), conditions.end(), reads_metric)) rollup.emplace(sides, grouping, plan);
+  if (std::any_of(conditions.begin(), conditions.end(), reads_metric))
+    rollup.emplace(sides, grouping, plan);
   std::vector<bool> stays(grouping.names.size(), true);
   for (const Condition& condition : conditions) {
     const Chooser chooser(condition, grouping, plan, rollup ? &*rollup : nullptr);

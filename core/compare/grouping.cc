@@ -44,18 +44,22 @@ std::vector<std::string> in_order(const Known& known) {
   return names;
 }
 
-// The distinct names in some columns of all sides, and which of them each cell has. A cell without a name has the empty one.
+// The distinct names in some columns of all sides, and which of them each cell has. A cell without
+// a name has the empty one.
 class Names {
  public:
   // Rows that are not kept have none, and no say in what names have in common.
-  std::vector<std::uint32_t> take(const Snapshot& snapshot, const Table& table, std::string_view name, const Kept& kept) {
+  std::vector<std::uint32_t> take(const Snapshot& snapshot, const Table& table,
+                                  std::string_view name, const Kept& kept) {
     const Column* column = table.find(name);
     if (column && column->def().storage != Storage::String) column = nullptr;
-    std::vector<std::uint32_t> of_row(table.rows, kNoGroup), of_id(snapshot.pools->texts.size(), kNoGroup);
+    std::vector<std::uint32_t> of_row(table.rows, kNoGroup),
+        of_id(snapshot.pools->texts.size(), kNoGroup);
     for (std::size_t row = 0; row < of_row.size(); ++row) {
       if (!kept.empty() && !kept[row]) continue;
       const bool has_name = column && column->has_value(row);
-      of_row[row] = has_name ? of_text(of_id, column->ids()[row], *snapshot.pools) : index_of(known_, {});
+      of_row[row] =
+          has_name ? of_text(of_id, column->ids()[row], *snapshot.pools) : index_of(known_, {});
     }
     return of_row;
   }
@@ -72,7 +76,8 @@ class Names {
   Known known_;
 };
 
-std::vector<std::string> keys_of(const std::vector<std::string>& names, std::string_view column, const Spec& spec) {
+std::vector<std::string> keys_of(const std::vector<std::string>& names, std::string_view column,
+                                 const Spec& spec) {
   if (column == kCgroup) return cgroup_keys(names, spec.cgroups);
   if (spec.literal_names || spec.group_by == GroupBy::CommExact) return names;
   return name_patterns(names);
@@ -80,7 +85,8 @@ std::vector<std::string> keys_of(const std::vector<std::string>& names, std::str
 
 using Rows = std::vector<std::uint32_t>;
 
-// Keys, and which of them each thread of each side has, and each cgroup where the axis has room for it.
+// Keys, and which of them each thread of each side has, and each cgroup where the axis has room for
+// it.
 struct Keyed {
   std::vector<std::string> keys;
   std::vector<Rows> threads, cgroups;
@@ -103,15 +109,18 @@ void unite(Keyed& keyed) {
   keyed.keys = in_order(known);
 }
 
-Keyed key_column(std::span<const Snapshot* const> sides, std::string_view column, const Spec& spec, std::span<const Kept> kept) {
+Keyed key_column(std::span<const Snapshot* const> sides, std::string_view column, const Spec& spec,
+                 std::span<const Kept> kept) {
   Keyed keyed;
   Names names;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const Snapshot& side = *sides[i];
-    keyed.threads.push_back(names.take(side, side.threads(), column, kept.empty() ? Kept{} : kept[i]));
+    keyed.threads.push_back(
+        names.take(side, side.threads(), column, kept.empty() ? Kept{} : kept[i]));
     const Table& cgroups = side.table(Entity::Cgroup);
     const bool has_room = spec.group_by == GroupBy::Cgroup;
-    keyed.cgroups.push_back(has_room ? names.take(side, cgroups, kCgroupPath, {}) : Rows(cgroups.rows, kNoGroup));
+    keyed.cgroups.push_back(has_room ? names.take(side, cgroups, kCgroupPath, {})
+                                     : Rows(cgroups.rows, kNoGroup));
   }
   keyed.keys = keys_of(names.all(), column, spec);
   unite(keyed);
@@ -127,7 +136,8 @@ void combine(Keyed& keyed, const Keyed& other) {
       std::uint32_t& own = keyed.threads[side][row];
       const std::uint32_t its = other.threads[side][row];
       if (own == kNoGroup) continue;
-      const auto [place, is_new] = known.try_emplace(std::uint64_t{own} << 32 | its, static_cast<std::uint32_t>(keys.size()));
+      const auto [place, is_new] = known.try_emplace(std::uint64_t{own} << 32 | its,
+                                                     static_cast<std::uint32_t>(keys.size()));
       if (is_new) keys.push_back(keyed.keys[own] + kBetweenParts + other.keys[its]);
       own = place->second;
     }
@@ -147,13 +157,15 @@ std::vector<SidedKey> sided_keys(const Keyed& keyed) {
   return keys;
 }
 
-// Gives the groups of renamed cgroups one name and place. REQUIRES: keys in order, of cgroups, processes and threads.
+// Gives the groups of renamed cgroups one name and place. REQUIRES: keys in order, of cgroups,
+// processes and threads.
 CgroupRenames unite_renamed(Keyed& keyed) {
   CgroupRenames renames = find_cgroup_renames(sided_keys(keyed));
   if (renames.found.empty()) return renames;
   for (std::string& key : keyed.keys) {
     const std::string_view cgroup = key_parts(key).front();
-    if (const auto it = renames.name_of.find(cgroup); it != renames.name_of.end()) key.replace(0, cgroup.size(), it->second);
+    if (const auto it = renames.name_of.find(cgroup); it != renames.name_of.end())
+      key.replace(0, cgroup.size(), it->second);
   }
   unite(keyed);
   return renames;
@@ -163,7 +175,8 @@ CgroupRenames unite_renamed(Keyed& keyed) {
 void sort_keys(Keyed& keyed) {
   Rows order(keyed.keys.size()), new_index(keyed.keys.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return keyed.keys[a] < keyed.keys[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return keyed.keys[a] < keyed.keys[b]; });
   std::vector<std::string> sorted;
   for (const std::uint32_t old : order) {
     new_index[old] = static_cast<std::uint32_t>(sorted.size());
@@ -175,20 +188,25 @@ void sort_keys(Keyed& keyed) {
 
 std::span<const std::uint64_t> numbers(const Table& table, std::string_view name) {
   const Column* column = table.find(name);
-  return column && column->def().storage == Storage::U64 ? column->u64() : std::span<const std::uint64_t>{};
+  return column && column->def().storage == Storage::U64 ? column->u64()
+                                                         : std::span<const std::uint64_t>{};
 }
 
-// The row of a process's leader, or its first thread where the leader is not listed; threads stand in (tgid, tid) order.
-std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids, std::span<const std::uint64_t> tids) {
+// The row of a process's leader, or its first thread where the leader is not listed; threads stand
+// in (tgid, tid) order.
+std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids,
+                       std::span<const std::uint64_t> tids) {
   const auto [first, last] = std::equal_range(tgids.begin(), tgids.end(), process);
   if (first == last) return tgids.size();
-  const auto begin = tids.begin() + (first - tgids.begin()), end = tids.begin() + (last - tgids.begin());
+  const auto begin = tids.begin() + (first - tgids.begin()),
+             end = tids.begin() + (last - tgids.begin());
   const auto leader = std::lower_bound(begin, end, process);
   const bool listed = leader != end && *leader == process;
   return static_cast<std::size_t>((listed ? leader : begin) - tids.begin());
 }
 
-std::vector<std::uint32_t> group_processes(const Snapshot& snapshot, const std::vector<std::uint32_t>& of_thread) {
+std::vector<std::uint32_t> group_processes(const Snapshot& snapshot,
+                                           const std::vector<std::uint32_t>& of_thread) {
   const Table& processes = snapshot.table(Entity::Process);
   const auto tgids = numbers(snapshot.threads(), kTgid), tids = numbers(snapshot.threads(), kTid);
   const auto process_tgids = numbers(processes, kProcessTgid);
@@ -201,7 +219,8 @@ std::vector<std::uint32_t> group_processes(const Snapshot& snapshot, const std::
   return groups;
 }
 
-std::vector<std::uint32_t> count_rows(const std::vector<std::uint32_t>& of_row, std::size_t groups) {
+std::vector<std::uint32_t> count_rows(const std::vector<std::uint32_t>& of_row,
+                                      std::size_t groups) {
   std::vector<std::uint32_t> rows(groups);
   for (const std::uint32_t group : of_row)
     if (group != kNoGroup) ++rows[group];
@@ -209,16 +228,19 @@ std::vector<std::uint32_t> count_rows(const std::vector<std::uint32_t>& of_row, 
 }
 
 // What follows from the groups of the threads and cgroups.
-SideGroups finish(const Snapshot& snapshot, std::vector<std::uint32_t> of_thread, std::vector<std::uint32_t> of_cgroup,
-                  const Grouping& grouping) {
+SideGroups finish(const Snapshot& snapshot, std::vector<std::uint32_t> of_thread,
+                  std::vector<std::uint32_t> of_cgroup, const Grouping& grouping) {
   SideGroups side;
-  const auto rows_of = [&](Entity entity) -> auto& { return side.of_row[static_cast<std::size_t>(entity)]; };
+  const auto rows_of = [&](Entity entity) -> auto& {
+    return side.of_row[static_cast<std::size_t>(entity)];
+  };
   rows_of(Entity::Thread) = std::move(of_thread);
   rows_of(Entity::Process) = group_processes(snapshot, rows_of(Entity::Thread));
   rows_of(Entity::Cgroup) = std::move(of_cgroup);
   rows_of(Entity::Host).assign(snapshot.table(Entity::Host).rows, 0);
   for (std::size_t entity = 0; entity < kEntities; ++entity)
-    side.rows_of[entity] = count_rows(side.of_row[entity], grouping.count(static_cast<Entity>(entity)));
+    side.rows_of[entity] =
+        count_rows(side.of_row[entity], grouping.count(static_cast<Entity>(entity)));
   return side;
 }
 
@@ -263,16 +285,23 @@ std::string readable_key(std::string_view name) {
   return text;
 }
 
-Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec, std::span<const Kept> kept) {
+Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec,
+                    std::span<const Kept> kept) {
   const Axis& axis = axis_of(spec.group_by);
   Keyed keyed = key_column(sides, axis.columns.front(), spec, kept);
-  for (std::size_t i = 1; i < axis.columns.size(); ++i) combine(keyed, key_column(sides, axis.columns[i], spec, kept));
+  for (std::size_t i = 1; i < axis.columns.size(); ++i)
+    combine(keyed, key_column(sides, axis.columns[i], spec, kept));
   sort_keys(keyed);
   const bool may_be_renamed = spec.group_by == GroupBy::All && sides.size() == 2;
   auto renames = may_be_renamed ? unite_renamed(keyed) : CgroupRenames{};
-  Grouping grouping{std::move(keyed.keys), {}, std::move(renames.found), std::move(renames.after), renames.is_cut};
+  Grouping grouping{std::move(keyed.keys),
+                    {},
+                    std::move(renames.found),
+                    std::move(renames.after),
+                    renames.is_cut};
   for (std::size_t side = 0; side < sides.size(); ++side)
-    grouping.sides.push_back(finish(*sides[side], std::move(keyed.threads[side]), std::move(keyed.cgroups[side]), grouping));
+    grouping.sides.push_back(finish(*sides[side], std::move(keyed.threads[side]),
+                                    std::move(keyed.cgroups[side]), grouping));
   return grouping;
 }
 

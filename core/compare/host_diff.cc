@@ -18,7 +18,8 @@ constexpr std::size_t kMostPath = 1024;
 
 using Members = std::map<std::string, std::string>;
 
-// A file may spell a size "..._kb" and again "..._kib", for readers of either; it is one figure, and told once.
+// A file may spell a size "..._kb" and again "..._kib", for readers of either; it is one figure,
+// and told once.
 std::string one_spelling(std::string key) {
   if (key.ends_with("_kb")) key.replace(key.size() - 1, 1, "ib");
   return key;
@@ -52,7 +53,8 @@ std::optional<std::string> look_up(const Members& members, const std::string& ke
 
 }  // namespace
 
-std::optional<std::vector<HostDifference>> host_differences(const Snapshot& baseline, const Snapshot& candidate) {
+std::optional<std::vector<HostDifference>> host_differences(const Snapshot& baseline,
+                                                            const Snapshot& candidate) {
   const auto a = members_of(baseline), b = members_of(candidate);
   if (!a || !b) return {};
   Members all = *a;

@@ -1,6 +1,7 @@
 // How the hosts of two snapshots differ: kernel, command line, tunables, CPU, memory.
 //
-// A snapshot keeps its host's context as a piece of JSON; members are compared by their dotted names.
+// A snapshot keeps its host's context as a piece of JSON; members are compared by their dotted
+// names.
 
 #pragma once
 
@@ -19,6 +20,7 @@ struct HostDifference {
 };
 
 // In the order of their keys; none where either file has no context to compare.
-std::optional<std::vector<HostDifference>> host_differences(const Snapshot& baseline, const Snapshot& candidate);
+std::optional<std::vector<HostDifference>> host_differences(const Snapshot& baseline,
+                                                            const Snapshot& candidate);
 
 }  // namespace ctprof

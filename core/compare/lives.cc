@@ -18,20 +18,26 @@ const Column* numbers(const Snapshot& snapshot, std::string_view name) {
   return column && column->def().storage == Storage::U64 ? column : nullptr;
 }
 
-// Threads that count in a group and whose start was read, by tid, of which no two are alike at one time.
-std::vector<Found> threads_by_tid(const Snapshot& snapshot, const std::vector<std::uint32_t>& groups) {
+// Threads that count in a group and whose start was read, by tid, of which no two are alike at one
+// time.
+std::vector<Found> threads_by_tid(const Snapshot& snapshot,
+                                  const std::vector<std::uint32_t>& groups) {
   const Column *tids = numbers(snapshot, kTid), *starts = numbers(snapshot, kStartTime);
   std::vector<Found> found;
   if (!tids || !starts) return found;
   for (std::uint32_t row = 0; row < groups.size(); ++row)
-    if (groups[row] != kNoGroup && starts->has_value(row)) found.push_back({tids->u64()[row], starts->u64()[row], row});
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.tid < b.tid; });
+    if (groups[row] != kNoGroup && starts->has_value(row))
+      found.push_back({tids->u64()[row], starts->u64()[row], row});
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.tid < b.tid; });
   return found;
 }
 
 }  // namespace
 
-bool of_one_boot(const Meta& a, const Meta& b) { return !a.boot_id.empty() && a.boot_id == b.boot_id; }
+bool of_one_boot(const Meta& a, const Meta& b) {
+  return !a.boot_id.empty() && a.boot_id == b.boot_id;
+}
 
 Lives::Lives(std::span<const Snapshot* const> sides, const Grouping& grouping)
     : known_(sides.size() == 2 && of_one_boot(sides[0]->meta, sides[1]->meta)) {

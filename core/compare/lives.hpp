@@ -1,7 +1,8 @@
 // Lives: which threads two snapshots of one boot have in common, told by tid and start time.
 //
-// A thread stays if the group has it on both sides. Else it turns up, or is gone: started or ended in between, or come from another
-// group, or left for one. Of a thread whose start was not read nothing is known.
+// A thread stays if the group has it on both sides. Else it turns up, or is gone: started or ended
+// in between, or come from another group, or left for one. Of a thread whose start was not read
+// nothing is known.
 //
 // What is here:   which threads stay, and how many.
 // What is not:    what they have to do with a difference (origin.hpp).

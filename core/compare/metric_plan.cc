@@ -22,8 +22,8 @@ namespace {
 // The family of what only grows.
 constexpr std::string_view kCumulative = "cumulative";
 
-// Where a metric stands. Two files may have their columns in different orders; the smaller place counts, then the name, so that
-// exchanging the files changes nothing.
+// Where a metric stands. Two files may have their columns in different orders; the smaller place
+// counts, then the name, so that exchanging the files changes nothing.
 struct Place {
   Entity entity = Entity::Thread;
   bool derived = false;
@@ -42,18 +42,21 @@ struct Placed {
 };
 
 std::string describe(const MetricDef& def) {
-  return def.newtype + " under " + def.rule + " in " + def.unit + ", per " + std::string(name(def.entity));
+  return def.newtype + " under " + def.rule + " in " + def.unit + ", per " +
+         std::string(name(def.entity));
 }
 
 // Whether the rule can read such cells: one of its newtypes is stored so.
 bool reads_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
-    return is_listed(rule.newtypes, newtype.name) && newtype.storage == static_cast<ctprof_storage>(storage);
+    return is_listed(rule.newtypes, newtype.name) &&
+           newtype.storage == static_cast<ctprof_storage>(storage);
   });
 }
 
 bool is_among(std::span<const ctprof_rule> rules, const ctprof_rule* rule) {
-  return std::any_of(rules.begin(), rules.end(), [&](const ctprof_rule& other) { return &other == rule; });
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const ctprof_rule& other) { return &other == rule; });
 }
 
 class Planner {
@@ -88,7 +91,9 @@ class Planner {
   };
 
   // Whether the axis gives groups to the rows of the entity.
-  bool has_groups(Entity entity) const { return entity != Entity::Cgroup || by_ == GroupBy::Cgroup; }
+  bool has_groups(Entity entity) const {
+    return entity != Entity::Cgroup || by_ == GroupBy::Cgroup;
+  }
 
   void take_thread_count() {
     const MetricDef& def = identity_metric(kThreadCount);
@@ -103,7 +108,8 @@ class Planner {
     for (const Table& table : sides_[side]->tables)
       for (const Column& column : table.columns) {
         const MetricDef& def = column.def();
-        if (def.hidden || def.is_mark || !has_groups(def.entity) || def.name == kThreadCount) continue;
+        if (def.hidden || def.is_mark || !has_groups(def.entity) || def.name == kThreadCount)
+          continue;
         Columns& found = columns_[def.name];
         found.place.entity = def.entity;
         found.place.meet(++index);
@@ -116,16 +122,20 @@ class Planner {
     const MetricDef& def = any->def();
     for (const Column* column : columns.of)
       if (column && !same_meaning(column->def(), def))
-        return say("metric '" + name + "' is not compared: the first file defines it as " + describe(def) + ", the second as " +
-                   describe(column->def()));
+        return say("metric '" + name + "' is not compared: the first file defines it as " +
+                   describe(def) + ", the second as " + describe(column->def()));
     bool stands_in = false;
     const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &stands_in);
-    if (!rule) return say("metric '" + name + "' is left out: its rule " + def.rule + " is not known here and names no fallback");
+    if (!rule)
+      return say("metric '" + name + "' is left out: its rule " + def.rule +
+                 " is not known here and names no fallback");
     if (rule->state_size == 0) return;
     if (!reads_storage(*rule, def.storage))
-      return say("metric '" + name + "' is left out: its rule " + rule->name + " cannot read cells of type " +
-                 std::string(ctprof::name(def.storage)));
-    if (stands_in) fallbacks_[{def.rule, rule->name}] += (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
+      return say("metric '" + name + "' is left out: its rule " + rule->name +
+                 " cannot read cells of type " + std::string(ctprof::name(def.storage)));
+    if (stands_in)
+      fallbacks_[{def.rule, rule->name}] +=
+          (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
     PlannedMetric metric = started(def);
     set_rule(metric, rule);
     if (const auto* brought = knowledge_->rules->brought(*rule))
@@ -157,18 +167,22 @@ class Planner {
       Derived& found = derived_[defs[i].name];
       found.place.meet(i);
       if (!found.def) found.def = &defs[i];
-      const bool same =
-          found.def->expression == defs[i].expression && found.def->unit == defs[i].unit && found.def->entity == defs[i].entity;
+      const bool same = found.def->expression == defs[i].expression &&
+                        found.def->unit == defs[i].unit && found.def->entity == defs[i].entity;
       // What a file says is what its readings meant; what is loaded here only fills in.
-      found.contradicted = found.contradicted || (!same && defs.data() != knowledge_->derived.data());
+      found.contradicted =
+          found.contradicted || (!same && defs.data() != knowledge_->derived.data());
     }
   }
 
   void decide(const std::string& name, const Derived& found) {
-    if (found.contradicted) return say("derived metric '" + name + "' is not compared: the two files compute it differently");
+    if (found.contradicted)
+      return say("derived metric '" + name +
+                 "' is not compared: the two files compute it differently");
     if (!work_.spend(steps(*found.def))) return void(costly_.push_back(name));
     auto expression = Expression::parse(found.def->expression);
-    if (!expression) return say("derived metric '" + name + "' is left out: " + expression.error().text);
+    if (!expression)
+      return say("derived metric '" + name + "' is left out: " + expression.error().text);
     PlannedMetric metric;
     metric.name = name;
     metric.entity = found.def->entity;
@@ -207,11 +221,13 @@ class Planner {
 
   void say_fallbacks() {
     for (const auto& [rules, metrics] : fallbacks_)
-      say("rule " + rules.first + " is not known here; " + rules.second + " stands in for it on " + metrics);
+      say("rule " + rules.first + " is not known here; " + rules.second + " stands in for it on " +
+          metrics);
   }
   void say_costly() {
     if (costly_.empty()) return;
-    const std::string others = costly_.size() > 1 ? " and " + std::to_string(costly_.size() - 1) + " more are" : " is";
+    const std::string others =
+        costly_.size() > 1 ? " and " + std::to_string(costly_.size() - 1) + " more are" : " is";
     say("derived metric '" + costly_.front() + "'" + others +
         " left out: computing it takes more work than files of this size may ask for");
   }
@@ -230,25 +246,33 @@ class Planner {
 };
 
 // `names` may be meant too.
-Error unknown_metric(const MetricPlan& plan, const std::string& name, std::vector<std::string> names = {}) {
+Error unknown_metric(const MetricPlan& plan, const std::string& name,
+                     std::vector<std::string> names = {}) {
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
   return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
 }
 
-// Whether one of the plugins filled it on some side; of a derived metric, whether they filled an input.
-bool is_from(const MetricPlan& plan, const PlannedMetric& metric, const std::vector<std::string>& plugins) {
+// Whether one of the plugins filled it on some side; of a derived metric, whether they filled an
+// input.
+bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
+             const std::vector<std::string>& plugins) {
   if (metric.counts_rows) return true;
   for (const Column* column : metric.columns)
-    if (column && std::find(plugins.begin(), plugins.end(), column->provenance.plugin) != plugins.end()) return true;
-  return std::any_of(metric.inputs.begin(), metric.inputs.end(),
-                     [&](const auto& input) { return input && is_from(plan, plan.metrics[*input], plugins); });
+    if (column &&
+        std::find(plugins.begin(), plugins.end(), column->provenance.plugin) != plugins.end())
+      return true;
+  return std::any_of(metric.inputs.begin(), metric.inputs.end(), [&](const auto& input) {
+    return input && is_from(plan, plan.metrics[*input], plugins);
+  });
 }
 
 template <class Known>
-Result<void> check_names(std::string_view what, const std::vector<std::string>& wanted, const Known& known) {
+Result<void> check_names(std::string_view what, const std::vector<std::string>& wanted,
+                         const Known& known) {
   for (const std::string& name : wanted)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return Error{"no " + std::string(what) + " '" + name + "' in what was read" + nearest_hint(name, known)};
+      return Error{"no " + std::string(what) + " '" + name + "' in what was read" +
+                   nearest_hint(name, known)};
   return {};
 }
 
@@ -279,10 +303,13 @@ bool is_wanted(const std::vector<T>& wanted, const T& name) {
 Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {
   for (const std::string& name : spec.metrics)
     if (!plan.find(name)) return unknown_metric(plan, name);
-  if (auto known = check_names("section", spec.sections, sections_of(plan)); !known) return known.error();
-  if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known) return known.error();
+  if (auto known = check_names("section", spec.sections, sections_of(plan)); !known)
+    return known.error();
+  if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known)
+    return known.error();
   for (PlannedMetric& metric : plan.metrics)
-    metric.shown = is_wanted(spec.metrics, metric.name) && is_wanted(spec.sections, metric.section) &&
+    metric.shown = is_wanted(spec.metrics, metric.name) &&
+                   is_wanted(spec.sections, metric.section) &&
                    (spec.plugins.empty() || is_from(plan, metric, spec.plugins));
   return {};
 }
@@ -295,7 +322,8 @@ Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys
       Error error = unknown_metric(plan, key.metric, sort_words(kind));
       return Error{"sorting: " + error.text};
     }
-    if (!metric->has_number()) return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
+    if (!metric->has_number())
+      return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
   }
   return {};
 }
@@ -303,11 +331,13 @@ Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys
 }  // namespace
 
 const PlannedMetric* MetricPlan::find(std::string_view name) const {
-  const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const PlannedMetric& metric) { return metric.name == name; });
+  const auto it = std::find_if(metrics.begin(), metrics.end(),
+                               [&](const PlannedMetric& metric) { return metric.name == name; });
   return it == metrics.end() ? nullptr : &*it;
 }
 
-Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
+Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
+                                const Knowledge& knowledge) {
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();

@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::string_view kSeparators = ".-_/:@+[]";
 // White space beyond ASCII, as UTF-8.
-constexpr std::array<std::string_view, 21> kWideSpaces{"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
-                                                       "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
-                                                       "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+constexpr std::array<std::string_view, 21> kWideSpaces{
+    "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+    "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+    "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
 constexpr std::array<std::size_t, 5> kUuidParts{8, 4, 4, 4, 12};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -27,8 +28,9 @@ std::size_t separator_at(std::string_view text) {
   const char c = text.front();
   if (kSeparators.find(c) != kSeparators.npos || c == ' ' || (c >= '\t' && c <= '\r')) return 1;
   if (static_cast<unsigned char>(c) < 0x80) return 0;
-  const auto wide = std::find_if(kWideSpaces.begin(), kWideSpaces.end(),
-                                 [&](std::string_view space) { return !space.empty() && text.starts_with(space); });
+  const auto wide = std::find_if(
+      kWideSpaces.begin(), kWideSpaces.end(),
+      [&](std::string_view space) { return !space.empty() && text.starts_with(space); });
   return wide == kWideSpaces.end() ? 0 : wide->size();
 }
 
@@ -37,7 +39,8 @@ std::size_t run_of(std::string_view text, Is is) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is) - text.begin());
 }
 
-// How long the UUID is that `text` begins with; 0 when it is none. The joints are all dashes, or all underscores.
+// How long the UUID is that `text` begins with; 0 when it is none. The joints are all dashes, or
+// all underscores.
 std::size_t uuid_at(std::string_view text) {
   constexpr std::size_t kLength = 36, kFirstJoint = 8;
   if (text.size() < kLength || (text[kFirstJoint] != '-' && text[kFirstJoint] != '_')) return 0;
@@ -57,7 +60,8 @@ struct Drawn {
 };
 constexpr std::size_t kMark = 3;  // bytes of each mark
 
-// A name's pattern, in which drawn pieces are marks, and these pieces: names have more bytes than pieces that are worth keeping.
+// A name's pattern, in which drawn pieces are marks, and these pieces: names have more bytes than
+// pieces that are worth keeping.
 struct Shape {
   std::string pattern;
   std::vector<Drawn> drawn;
@@ -72,9 +76,11 @@ void add_token(Shape& shape, std::string_view token) {
   const std::size_t digits = run_of(token, is_digit), letters = run_of(token, is_letter);
   if (digits == token.size())
     shape.pattern += "{N}";
-  else if (token.size() >= 2 && run_of(token, is_lower_hex) == token.size() && std::any_of(token.begin(), token.end(), is_digit))
+  else if (token.size() >= 2 && run_of(token, is_lower_hex) == token.size() &&
+           std::any_of(token.begin(), token.end(), is_digit))
     shape.draw(token, "{H}");
-  else if (letters > 0 && letters < token.size() && run_of(token.substr(letters), is_digit) == token.size() - letters)
+  else if (letters > 0 && letters < token.size() &&
+           run_of(token.substr(letters), is_digit) == token.size() - letters)
     shape.pattern.append(token.substr(0, letters)).append("{N}");
   else if (digits > 0 && run_of(token.substr(digits), is_letter) == token.size() - digits)
     shape.pattern.append("{N}").append(token.substr(digits));
@@ -89,7 +95,8 @@ std::size_t token_at(std::string_view text) {
   return size;
 }
 
-// A UUID and the letters before it, "pod" for example: the letters may be hexadecimal too, so each start is tried.
+// A UUID and the letters before it, "pod" for example: the letters may be hexadecimal too, so each
+// start is tried.
 bool take_uuid(std::string_view& rest, Shape& shape) {
   const std::size_t letters = run_of(rest, is_letter);
   for (std::size_t start = 0; start <= letters; ++start) {

@@ -23,7 +23,8 @@ bool ranks_before(double a, double b) { return !std::isnan(a) && (std::isnan(b) 
 
 double share_of(double part, double total) { return total > 0 ? part / total : 0; }
 
-// The entry of `key`, which the walk before has left at or behind `hint`: keys come in order, and mostly the same ones.
+// The entry of `key`, which the walk before has left at or behind `hint`: keys come in order, and
+// mostly the same ones.
 template <class Totals>
 auto follow(Totals& totals, decltype(totals.begin()) hint, std::string_view key) {
   return hint != totals.end() && hint->first == key ? hint : totals.find(key);
@@ -31,11 +32,13 @@ auto follow(Totals& totals, decltype(totals.begin()) hint, std::string_view key)
 
 }  // namespace
 
-Order::Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan, std::span<const SortKey> keys)
+Order::Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan,
+             std::span<const SortKey> keys)
     : rollup_(&rollup), grouping_(&grouping), plan_(&plan), changes_(rollup, plan) {
   for (const SortKey& key : keys) {
     const PlannedMetric* metric = plan.find(key.metric);
-    keys_.push_back({key.by, key.ascending ? -1.0 : 1.0, metric ? static_cast<std::size_t>(metric - plan.metrics.data()) : 0});
+    keys_.push_back({key.by, key.ascending ? -1.0 : 1.0,
+                     metric ? static_cast<std::size_t>(metric - plan.metrics.data()) : 0});
   }
   const std::size_t metrics = plan.metrics.size();
   totals_.resize(metrics);
@@ -53,7 +56,9 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
   for (std::uint32_t group = 0; group < groups; ++group) {
     const CellAt at{side, group, metric};
     // A cgroup in which no thread lives is there for those below it, and counted with them.
-    if (plan_->metrics[metric].entity == Entity::Cgroup && grouping_->sides[side].threads(group) == 0) continue;
+    if (plan_->metrics[metric].entity == Entity::Cgroup &&
+        grouping_->sides[side].threads(group) == 0)
+      continue;
     if (!has_parts) {
       total += weight(rollup_->read(at).number);
       continue;
@@ -74,7 +79,9 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
 }
 
 double Order::share(CellAt at) const {
-  return plan_->metrics[at.metric].adds_up ? share_of(weight(rollup_->read(at).number), totals_[at.metric]) : 0;
+  return plan_->metrics[at.metric].adds_up
+             ? share_of(weight(rollup_->read(at).number), totals_[at.metric])
+             : 0;
 }
 
 double Order::movement(RowAt row, const Change* change) const {
@@ -101,21 +108,27 @@ double Order::movement_of_parts(RowAt row) const {
 
 double Order::rank(const Key& key, RowAt row, const Change* change) const {
   Change asked;
-  const bool needs_change = key.by == SortKey::By::Movers || key.by == SortKey::By::Delta || key.by == SortKey::By::Percent;
+  const bool needs_change = key.by == SortKey::By::Movers || key.by == SortKey::By::Delta ||
+                            key.by == SortKey::By::Percent;
   if (needs_change && !change) change = &(asked = changes_.of(row.group, row.metric));
   switch (key.by) {
     case SortKey::By::Movers: return key.sign * movement(row, change);
-    case SortKey::By::Delta: return change->difference.known() ? key.sign * std::fabs(change->difference.real) : kNone;
+    case SortKey::By::Delta:
+      return change->difference.known() ? key.sign * std::fabs(change->difference.real) : kNone;
     case SortKey::By::Percent: return key.sign * std::fabs(change->pct);
-    case SortKey::By::Name: return key.sign * row.group;  // groups are numbered in the order of their names
+    case SortKey::By::Name:
+      return key.sign * row.group;  // groups are numbered in the order of their names
     case SortKey::By::Metric: return key.sign * metric_rank(key.metric, row);
   }
   return kNone;
 }
 
-// Groups go by what the metric did under compare, by what it is under show. The host's metrics have no such groups.
+// Groups go by what the metric did under compare, by what it is under show. The host's metrics have
+// no such groups.
 double Order::metric_rank(std::size_t metric, RowAt row) const {
-  if (plan_->metrics[metric].entity == Entity::Host || plan_->metrics[row.metric].entity == Entity::Host) return kNone;
+  if (plan_->metrics[metric].entity == Entity::Host ||
+      plan_->metrics[row.metric].entity == Entity::Host)
+    return kNone;
   if (grouping_->sides.size() == 1) return as_double(rollup_->read({0, row.group, metric}).number);
   const Difference difference = changes_.of(row.group, metric).difference;
   return difference.known() ? difference.real : kNone;
@@ -139,7 +152,8 @@ bool Order::before(const RankedRow& a, const RankedRow& b) const {
 std::vector<RowAt> Order::sorted(std::vector<RankedRow> rows, std::size_t limit) const {
   const auto by_rank = [&](const RankedRow& a, const RankedRow& b) { return before(a, b); };
   if (limit > 0 && limit < rows.size()) {
-    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end(), by_rank);
+    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end(),
+                      by_rank);
     rows.resize(limit);
   } else {
     std::sort(rows.begin(), rows.end(), by_rank);

@@ -1,7 +1,8 @@
-// Order: what a report shows first. It is total; what ties comes by group, then in the order of metrics.
+// Order: what a report shows first. It is total; what ties comes by group, then in the order of
+// metrics.
 //
-// "Movers": a row's |difference| as a share of its metric's larger total, so that nanoseconds, bytes and counts rank together.
-// Rows without a number come last, whichever way the order goes.
+// "Movers": a row's |difference| as a share of its metric's larger total, so that nanoseconds,
+// bytes and counts rank together. Rows without a number come last, whichever way the order goes.
 
 #pragma once
 
@@ -33,14 +34,16 @@ struct RankedRow {
 class Order {
  public:
   // REQUIRES: all of these outlive this. `sides` is one under show, two under compare.
-  Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan, std::span<const SortKey> keys);
+  Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan,
+        std::span<const SortKey> keys);
 
   // `change` is the row's, where it is known; null: it is asked for when needed.
   RankedRow ranked(RowAt row, const Change* change) const;
   // In order; of more than `limit` rows (0: any number) the first.
   std::vector<RowAt> sorted(std::vector<RankedRow> rows, std::size_t limit) const;
 
-  // What part of its metric's larger total the group has on this side, 0 to 1; 0 where there is no number, or none that adds up.
+  // What part of its metric's larger total the group has on this side, 0 to 1; 0 where there is no
+  // number, or none that adds up.
   double share(CellAt at) const;
 
  private:

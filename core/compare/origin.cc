@@ -7,11 +7,15 @@ std::optional<Origin> Origins::of(std::uint32_t group, std::size_t metric) const
   if (!lives_->known() || planned.entity != Entity::Thread || !planned.is_sum) return {};
   const auto before = split(0, group, planned), after = split(1, group, planned);
   if (!before || !after) return {};
-  const auto between = [](std::uint64_t a, std::uint64_t b) { return difference(number_of(a), number_of(b)); };
-  return Origin{between(before->stays, after->stays), between(0, after->turns), between(before->turns, 0)};
+  const auto between = [](std::uint64_t a, std::uint64_t b) {
+    return difference(number_of(a), number_of(b));
+  };
+  return Origin{between(before->stays, after->stays), between(0, after->turns),
+                between(before->turns, 0)};
 }
 
-std::optional<Origins::Split> Origins::split(std::size_t side, std::uint32_t group, const PlannedMetric& metric) const {
+std::optional<Origins::Split> Origins::split(std::size_t side, std::uint32_t group,
+                                             const PlannedMetric& metric) const {
   const Column* column = metric.columns[side];
   if (!column && !metric.counts_rows) return {};
   Split split;

@@ -13,7 +13,9 @@ Bytes one(char c) { return Bytes().set(index(c)); }
 
 Bytes any_but_slash() { return ~one('/'); }
 
-Error refusal(std::string_view text, const char* cause) { return error("reading --cgroup-flatten", text, cause); }
+Error refusal(std::string_view text, const char* cause) {
+  return error("reading --cgroup-flatten", text, cause);
+}
 
 // Takes the set behind a `[` off the glob; false when it has no end.
 bool take_set(std::string_view& rest, Bytes& bytes) {
@@ -63,7 +65,8 @@ Result<PathGlob> PathGlob::parse(std::string_view text) {
   return glob;
 }
 
-// All places of the glob that the path so far may have come to are followed at once, so that no glob takes long.
+// All places of the glob that the path so far may have come to are followed at once, so that no
+// glob takes long.
 bool PathGlob::matches(std::string_view path) const {
   std::vector<bool> at(steps_.size() + 1), next;
   const auto skip_repeated = [&](std::vector<bool>& places) {

@@ -1,5 +1,5 @@
-// Globs over paths: `*` and `?` stay within one segment, `**` crosses them, `[a-z]` and `[!a-z]` are sets, `\` takes the next character as
-// it is. A glob matches the whole path or not at all.
+// Globs over paths: `*` and `?` stay within one segment, `**` crosses them, `[a-z]` and `[!a-z]`
+// are sets, `\` takes the next character as it is. A glob matches the whole path or not at all.
 
 #pragma once
 

@@ -22,7 +22,9 @@ double mean_read_at(const Snapshot& snapshot, std::span<const std::uint32_t> row
 
 // How much later the candidate's capture began, in ns; the clock is one that nobody sets.
 double later_by(const Snapshot& baseline, const Snapshot& candidate) {
-  return difference(number_of(baseline.meta.start.monotonic_ns), number_of(candidate.meta.start.monotonic_ns)).real;
+  return difference(number_of(baseline.meta.start.monotonic_ns),
+                    number_of(candidate.meta.start.monotonic_ns))
+      .real;
 }
 
 // A time between, or NaN where no time went by.
@@ -38,8 +40,8 @@ std::string without_times(const Snapshot& baseline, const Snapshot& candidate) {
 
 }  // namespace
 
-Rates::Rates(std::span<const Snapshot* const> sides, const MetricPlan& plan, const Grouping& grouping,
-             const std::vector<Members>& members)
+Rates::Rates(std::span<const Snapshot* const> sides, const MetricPlan& plan,
+             const Grouping& grouping, const std::vector<Members>& members)
     : plan_(&plan) {
   one_boot_ = sides.size() == 2 && of_one_boot(sides[0]->meta, sides[1]->meta);
   if (!one_boot_) return;
@@ -48,8 +50,10 @@ Rates::Rates(std::span<const Snapshot* const> sides, const MetricPlan& plan, con
   lacks_times_ = without_times(*sides[0], *sides[1]);
   if (!lacks_times_.empty()) return;
   for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
-    const double before = mean_read_at(*sides[0], members[0].of(group)), after = mean_read_at(*sides[1], members[1].of(group));
-    threads_apart_.push_back(as_seconds(later + (after - before)));  // so that exchanging the sides only turns the sign
+    const double before = mean_read_at(*sides[0], members[0].of(group)),
+                 after = mean_read_at(*sides[1], members[1].of(group));
+    threads_apart_.push_back(
+        as_seconds(later + (after - before)));  // so that exchanging the sides only turns the sign
   }
 }
 
@@ -66,13 +70,18 @@ double Rates::of(std::uint32_t group, std::size_t metric, const Difference& diff
 }
 
 std::vector<std::string> Rates::why_not() const {
-  if (!one_boot_) return {"No rates: the files are not known to be of one boot, so the time between them is not known."};
+  if (!one_boot_)
+    return {
+        "No rates: the files are not known to be of one boot, so the time between them is not "
+        "known."};
   if (std::isnan(apart_)) return {"No rates: no time went by between the two captures."};
   std::vector<std::string> sentences;
-  if (!lacks_times_.empty()) sentences.push_back("No rates of threads: " + lacks_times_ + " when each thread was read.");
+  if (!lacks_times_.empty())
+    sentences.push_back("No rates of threads: " + lacks_times_ + " when each thread was read.");
   const auto has_none = [](const PlannedMetric& metric) { return metric.shown && !metric.adds_up; };
   if (std::any_of(plan_->metrics.begin(), plan_->metrics.end(), has_none))
-    sentences.emplace_back("Rates are of what counts up; gauges, peaks, ratios and settings have none.");
+    sentences.emplace_back(
+        "Rates are of what counts up; gauges, peaks, ratios and settings have none.");
   return sentences;
 }
 

@@ -1,8 +1,8 @@
 // Rates: differences per second, of what counts up.
 //
-// The seconds between the two values of a group are those between the mean times at which its threads were read on either side; of
-// a process, a cgroup or the host, those between the starts of the captures. The order of the files does not turn a rate's sign: it has
-// that of the difference.
+// The seconds between the two values of a group are those between the mean times at which its
+// threads were read on either side; of a process, a cgroup or the host, those between the starts of
+// the captures. The order of the files does not turn a rate's sign: it has that of the difference.
 //
 // What is here:   rates, and a sentence for each cause why there is none.
 // What is not:    the difference (change.hpp).
@@ -37,8 +37,8 @@ class Rates {
 
   const MetricPlan* plan_;
   bool one_boot_ = false;
-  std::string lacks_times_;            // the side that does not say when its threads were read, or both
-  double apart_ = 0;                   // of the captures, in seconds; NaN for none
+  std::string lacks_times_;  // the side that does not say when its threads were read, or both
+  double apart_ = 0;         // of the captures, in seconds; NaN for none
   std::vector<double> threads_apart_;  // by group
 };
 

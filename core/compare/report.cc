@@ -15,13 +15,15 @@ namespace {
 
 std::vector<SortKey> keys_or_default(const Spec& spec, std::size_t sides) {
   if (!spec.sort.empty()) return spec.sort;
-  return {sides == 2 ? SortKey{SortKey::By::Movers, {}, false} : SortKey{SortKey::By::Name, {}, true}};
+  return {sides == 2 ? SortKey{SortKey::By::Movers, {}, false}
+                     : SortKey{SortKey::By::Name, {}, true}};
 }
 
 std::vector<Members> members_of(const Grouping& grouping) {
   std::vector<Members> members;
   for (const SideGroups& side : grouping.sides)
-    members.emplace_back(side.of_row[static_cast<std::size_t>(Entity::Thread)], grouping.names.size());
+    members.emplace_back(side.of_row[static_cast<std::size_t>(Entity::Thread)],
+                         grouping.names.size());
   return members;
 }
 
@@ -29,7 +31,8 @@ bool is_zero(const ctprof_number& number) { return has_value(number) && as_doubl
 
 }  // namespace
 
-Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, Grouping groups)
+Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics,
+                     Grouping groups)
     : sides(given.begin(), given.end()),
       spec(wanted),
       grouping(std::move(groups)),
@@ -45,15 +48,18 @@ Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted,
   for (std::string& sentence : rates.why_not()) plan.notes.push_back(std::move(sentence));
 }
 
-Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge) {
+Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& spec,
+                            const Knowledge& knowledge) {
   auto plan = plan_metrics(sides, spec, knowledge);
   if (!plan) return plan.error();
   const auto where = sort_out(spec.where, sides, *plan);
   if (!where) return where.error();
   const auto kept = kept_threads(sides, where->threads);
-  if (std::string words = kept_in_words(kept); !words.empty()) plan->notes.push_back(std::move(words));
+  if (std::string words = kept_in_words(kept); !words.empty())
+    plan->notes.push_back(std::move(words));
   Grouping grouping = group_rows(sides, spec, kept);
-  if (grouping.renames_are_cut) plan->notes.push_back("too many cgroups are alike to find all that were renamed");
+  if (grouping.renames_are_cut)
+    plan->notes.push_back("too many cgroups are alike to find all that were renamed");
   leave_out_costly(*plan, grouping, spec, where->groups, sides);
   if (!where->groups.empty()) keep_groups(grouping, where->groups, sides, *plan);
   return Report(std::make_unique<Whole>(sides, spec, std::move(*plan), std::move(grouping)));
@@ -72,8 +78,9 @@ Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {
     if (those.empty()) sections_.push_back({.name = metrics()[metric].section, .rows = {}});
     those.push_back(metric);
   }
-  std::sort(sections_.begin(), sections_.end(),
-            [](const Section& a, const Section& b) { return section_place(a.name) < section_place(b.name); });
+  std::sort(sections_.begin(), sections_.end(), [](const Section& a, const Section& b) {
+    return section_place(a.name) < section_place(b.name);
+  });
   for (Section& section : sections_) fill_section(section, shown.at(section.name));
 }
 
@@ -86,7 +93,8 @@ void Report::find_absent() {
     for (std::size_t side = 0; side < sides().size(); ++side) {
       bool any = false;
       const std::size_t groups = grouping().count(metrics()[metric].entity);
-      for (std::uint32_t group = 0; group < groups && !any; ++group) any = rollup().read({side, group, metric}).has_value();
+      for (std::uint32_t group = 0; group < groups && !any; ++group)
+        any = rollup().read({side, group, metric}).has_value();
       absent.on[side] = !any;
     }
     if (!absent.on[0] && !absent.on[1]) continue;
@@ -130,7 +138,8 @@ void Report::fill_section(Section& section, std::span<const std::uint32_t> those
   std::vector<RankedRow> taken;
   for (const std::uint32_t metric : those) {
     const std::size_t groups = grouping().count(metrics()[metric].entity);
-    for (std::uint32_t group = 0; group < groups; ++group) take_row(section, {group, metric}, taken);
+    for (std::uint32_t group = 0; group < groups; ++group)
+      take_row(section, {group, metric}, taken);
   }
   const std::size_t found = taken.size();
   section.rows = whole_->order.sorted(std::move(taken), spec().limit);
@@ -143,8 +152,10 @@ void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken
   };
   if (sides().size() == 1) return take_value(section, row, taken);
   if (!exists(0) || !exists(1)) return;  // told apart
-  const Reading before = rollup().read({0, row.group, row.metric}), after = rollup().read({1, row.group, row.metric});
-  if (before.coverage.rows + after.coverage.rows == 0) return;  // the question has no meaning for this group
+  const Reading before = rollup().read({0, row.group, row.metric}),
+                after = rollup().read({1, row.group, row.metric});
+  if (before.coverage.rows + after.coverage.rows == 0)
+    return;  // the question has no meaning for this group
   const Change change = changes().between(before, after, row.metric);
   if (spec().moved_only) {
     if (is_absent_[row.metric]) return;  // told apart
@@ -166,8 +177,9 @@ void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& tak
 }
 
 bool Report::fails(RowAt row) const {
-  return std::binary_search(failing_.begin(), failing_.end(), row,
-                            [](RowAt a, RowAt b) { return std::pair(a.group, a.metric) < std::pair(b.group, b.metric); });
+  return std::binary_search(failing_.begin(), failing_.end(), row, [](RowAt a, RowAt b) {
+    return std::pair(a.group, a.metric) < std::pair(b.group, b.metric);
+  });
 }
 
 std::optional<Busiest> Report::busiest(CellAt at) const {
@@ -181,7 +193,8 @@ std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t gr
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
     const CellAt at{side, group, metric};
     const bool counts = metrics()[metric].shown && metrics()[metric].entity != Entity::Host;
-    if (counts && rollup().read(at).has_value()) found.emplace_back(-whole_->order.share(at), metric);
+    if (counts && rollup().read(at).has_value())
+      found.emplace_back(-whole_->order.share(at), metric);
   }
   std::sort(found.begin(), found.end());
   std::vector<std::uint32_t> order;

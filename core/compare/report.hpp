@@ -1,8 +1,9 @@
 // A report: what show and compare found, in the order in which it is to be told.
 //
-// One snapshot gives a report of values (show), two one of differences (compare). Rows of a section are (group, metric) pairs; what a
-// row says is asked of `rollup` and `changes`. Groups that only one side has stand apart, with the metrics in which they weigh most.
-// A report refers to the snapshots that it is about and must not outlive them.
+// One snapshot gives a report of values (show), two one of differences (compare). Rows of a section
+// are (group, metric) pairs; what a row says is asked of `rollup` and `changes`. Groups that only
+// one side has stand apart, with the metrics in which they weigh most. A report refers to the
+// snapshots that it is about and must not outlive them.
 //
 // What is here:   the whole of show and compare, as data.
 // What is not:    text and JSON (render/).
@@ -35,8 +36,8 @@ namespace ctprof {
 struct Section {
   std::string name;
   std::vector<RowAt> rows;
-  std::size_t cut = 0;      // rows beyond the limit
-  std::size_t still = 0;    // left out because nothing changed; under show because the value is zero
+  std::size_t cut = 0;    // rows beyond the limit
+  std::size_t still = 0;  // left out because nothing changed; under show because the value is zero
   std::size_t missing = 0;  // left out because no side has a value
 };
 
@@ -55,7 +56,8 @@ struct Absent {
 class Report {
  public:
   // REQUIRES: one snapshot or two.
-  static Result<Report> make(std::span<const Snapshot* const> sides, const Spec& spec, const Knowledge& knowledge);
+  static Result<Report> make(std::span<const Snapshot* const> sides, const Spec& spec,
+                             const Knowledge& knowledge);
 
   const Spec& spec() const { return whole_->spec; }
   std::span<const Snapshot* const> sides() const { return whole_->sides; }
@@ -79,13 +81,15 @@ class Report {
   // Whether --fail-on picks the row out, also beyond the limit.
   bool fails(RowAt row) const;
 
-  // The metrics of one group on one side that have a value, by their share of the metric's total, the largest first.
+  // The metrics of one group on one side that have a value, by their share of the metric's total,
+  // the largest first.
   std::vector<std::uint32_t> weightiest(std::size_t side, std::uint32_t group) const;
 
  private:
   // What rows refer to, at an address that stays.
   struct Whole {
-    Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics, Grouping groups);
+    Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics,
+          Grouping groups);
     std::vector<const Snapshot*> sides;
     Spec spec;
     Grouping grouping;

@@ -27,7 +27,8 @@ const ctprof_entry* map_of(const void* core, std::uint32_t id, std::size_t* entr
   return map.data();
 }
 
-ctprof_rows rows_of(const Column& column, const std::vector<std::uint32_t>& groups, const Pools& pools, bool all_there) {
+ctprof_rows rows_of(const Column& column, const std::vector<std::uint32_t>& groups,
+                    const Pools& pools, bool all_there) {
   return {.size = sizeof(ctprof_rows),
           .storage = static_cast<ctprof_storage>(column.def().storage),
           .count = column.rows(),
@@ -43,7 +44,8 @@ ctprof_rows rows_of(const Column& column, const std::vector<std::uint32_t>& grou
 }
 
 // Rows that count one each.
-ctprof_rows rows_of_ones(const std::vector<std::uint64_t>& ones, const std::vector<std::uint32_t>& groups) {
+ctprof_rows rows_of_ones(const std::vector<std::uint64_t>& ones,
+                         const std::vector<std::uint32_t>& groups) {
   ctprof_rows rows{};
   rows.size = sizeof(ctprof_rows);
   rows.storage = CTPROF_U64;
@@ -53,16 +55,20 @@ ctprof_rows rows_of_ones(const std::vector<std::uint64_t>& ones, const std::vect
   return rows;
 }
 
-void append(void* out, const char* data, std::size_t size) { static_cast<std::string*>(out)->append(data, size); }
+void append(void* out, const char* data, std::size_t size) {
+  static_cast<std::string*>(out)->append(data, size);
+}
 ctprof_sink sink_into(std::string& out) { return {sizeof(ctprof_sink), 0, &out, append}; }
 
 void hand_part(void* visit, ctprof_text key, ctprof_number number, ctprof_text unit) {
-  (*static_cast<const std::function<void(const Part&)>*>(visit))({{key.data, key.size}, number, {unit.data, unit.size}});
+  (*static_cast<const std::function<void(const Part&)>*>(visit))(
+      {{key.data, key.size}, number, {unit.data, unit.size}});
 }
 
 }  // namespace
 
-Rollup::Rollup(std::span<const Snapshot* const> sides, const Grouping& grouping, const MetricPlan& plan)
+Rollup::Rollup(std::span<const Snapshot* const> sides, const Grouping& grouping,
+               const MetricPlan& plan)
     : grouping_(&grouping), plan_(&plan), sides_(sides.size()) {
   std::vector<std::future<void>> others;
   for (std::size_t side = 1; side < sides.size(); ++side)
@@ -75,13 +81,15 @@ void Rollup::aggregate(const Snapshot& snapshot, std::size_t side) {
   sides_[side].resize(plan_->metrics.size());
   const auto each = [&](bool derived, auto make) {
     for (std::size_t i = 0; i < plan_->metrics.size(); ++i)
-      if (plan_->metrics[i].expression.has_value() == derived) sides_[side][i] = make(plan_->metrics[i]);
+      if (plan_->metrics[i].expression.has_value() == derived)
+        sides_[side][i] = make(plan_->metrics[i]);
   };
   each(false, [&](const PlannedMetric& metric) { return reduce(snapshot, side, metric); });
   each(true, [&](const PlannedMetric& metric) { return derive(side, metric); });
 }
 
-Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const PlannedMetric& metric) const {
+Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side,
+                             const PlannedMetric& metric) const {
   const auto entity = static_cast<std::size_t>(metric.entity);
   const auto& groups = grouping_->sides[side].of_row[entity];
   const std::size_t count = grouping_->count(metric.entity);
@@ -96,8 +104,11 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
   }
   const Column* column = metric.columns[side];
   const auto gaps = column ? column->gaps() : std::span<const ctprof_gap>{};
-  const bool all_there = column && std::all_of(gaps.begin(), gaps.end(), [](ctprof_gap gap) { return gap == CTPROF_VALUE; });
-  const auto is = [&](ctprof_gap wanted) { return std::find(gaps.begin(), gaps.end(), wanted) != gaps.end(); };
+  const bool all_there = column && std::all_of(gaps.begin(), gaps.end(),
+                                               [](ctprof_gap gap) { return gap == CTPROF_VALUE; });
+  const auto is = [&](ctprof_gap wanted) {
+    return std::find(gaps.begin(), gaps.end(), wanted) != gaps.end();
+  };
   const bool any_there = column && is(CTPROF_VALUE);
   cells.has_none = !any_there && !is(CTPROF_NOT_APPLICABLE);
   if (cells.has_none) return cells;
@@ -116,7 +127,8 @@ Rollup::Cells Rollup::reduce(const Snapshot& snapshot, std::size_t side, const P
   return cells;
 }
 
-// From the aggregates of the group, not from its threads one by one. It stands on the readings of all its inputs.
+// From the aggregates of the group, not from its threads one by one. It stands on the readings of
+// all its inputs.
 Rollup::Cells Rollup::derive(std::size_t side, const PlannedMetric& metric) const {
   Cells cells;
   if (metric.left_out) return cells;
@@ -144,7 +156,8 @@ Reading Rollup::read(CellAt at) const {
   const Cells& cells = sides_[at.side][at.metric];
   Reading reading;
   if (cells.counts.empty()) {
-    const std::uint32_t rows = grouping_->sides[at.side].rows(plan_->metrics[at.metric].entity, at.group);
+    const std::uint32_t rows =
+        grouping_->sides[at.side].rows(plan_->metrics[at.metric].entity, at.group);
     reading.coverage = {cells.has_none ? 0 : rows, rows};
   } else {
     reading.coverage = {cells.counts[at.group].values, cells.counts[at.group].rows};
@@ -155,7 +168,8 @@ Reading Rollup::read(CellAt at) const {
     const ctprof_rule* rule = plan_->metrics[at.metric].rule;
     reading.state = cells.states[at.group];
     if (rule->number)
-      reading.number = call_rule(plan_->metrics[at.metric].rule_owner, "number", [&] { return rule->number(reading.state); });
+      reading.number = call_rule(plan_->metrics[at.metric].rule_owner, "number",
+                                 [&] { return rule->number(reading.state); });
   }
   return reading;
 }
@@ -166,7 +180,8 @@ std::string Rollup::text(CellAt at) const {
   if (!reading.state || !metric.rule->text) return scaled(reading.number, metric.unit);
   std::string out;
   const ctprof_sink sink = sink_into(out);
-  call_rule(metric.rule_owner, "text", [&] { metric.rule->text(reading.state, metric.unit.c_str(), &sink); });
+  call_rule(metric.rule_owner, "text",
+            [&] { metric.rule->text(reading.state, metric.unit.c_str(), &sink); });
   return out;
 }
 
@@ -184,7 +199,8 @@ void Rollup::append_extras(std::string& out, CellAt at) const {
   if (!rule || !rule->extras || !reading.state) return void(out += "null");
   const ctprof_sink sink = sink_into(out);
   out += '{';
-  call_rule(plan_->metrics[at.metric].rule_owner, "extras", [&] { rule->extras(reading.state, &sink); });
+  call_rule(plan_->metrics[at.metric].rule_owner, "extras",
+            [&] { rule->extras(reading.state, &sink); });
   out += '}';
 }
 
@@ -196,7 +212,8 @@ bool Rollup::has_parts(std::size_t metric) const {
 void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) const {
   const void* of_group = has_parts(at.metric) ? read(at).state : nullptr;
   if (!of_group) return;
-  const ctprof_parts out{sizeof(ctprof_parts), 0, const_cast<std::function<void(const Part&)>*>(&visit), hand_part};
+  const ctprof_parts out{sizeof(ctprof_parts), 0,
+                         const_cast<std::function<void(const Part&)>*>(&visit), hand_part};
   const PlannedMetric& metric = plan_->metrics[at.metric];
   call_rule(metric.rule_owner, "parts", [&] { metric.rule->parts(of_group, &out); });
 }

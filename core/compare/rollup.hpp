@@ -1,7 +1,8 @@
-// A rollup: for every group and metric, on each side, the value of the group and how much of the group it stands on.
+// A rollup: for every group and metric, on each side, the value of the group and how much of the
+// group it stands on.
 //
-// Aggregates stay as the rules' states; numbers, texts and JSON are made when asked for. It refers to the snapshots and rules that it
-// was made from, and lives no longer.
+// Aggregates stay as the rules' states; numbers, texts and JSON are made when asked for. It refers
+// to the snapshots and rules that it was made from, and lives no longer.
 //
 // What is here:   aggregating, and what one cell says.
 // What is not:    two sides against each other (compare/change.hpp), order (compare/order.hpp).
@@ -23,7 +24,8 @@
 
 namespace ctprof {
 
-// How much of a group a value stands on: cells with a value, of the cells that the question has a meaning for.
+// How much of a group a value stands on: cells with a value, of the cells that the question has a
+// meaning for.
 struct Coverage {
   std::uint64_t values = 0;
   std::uint64_t rows = 0;
@@ -54,7 +56,8 @@ struct Part {
 
 class Rollup {
  public:
-  // Aggregates all sides, one OS thread for each. REQUIRES: grouping and plan of these sides, which outlive this.
+  // Aggregates all sides, one OS thread for each. REQUIRES: grouping and plan of these sides, which
+  // outlive this.
   Rollup(std::span<const Snapshot* const> sides, const Grouping& grouping, const MetricPlan& plan);
   Rollup(Rollup&&) = default;
 
@@ -63,7 +66,8 @@ class Rollup {
   std::string text(CellAt at) const;
   // "null" where nothing was read.
   void append_json(std::string& out, CellAt at) const;
-  // What the rule says beside the value, as an object; "null" where nothing was read or it says no more.
+  // What the rule says beside the value, as an object; "null" where nothing was read or it says no
+  // more.
   void append_extras(std::string& out, CellAt at) const;
   // The keys of a map's value, in order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;

@@ -1,4 +1,5 @@
-// Calls of a rule's functions: marked as calls into a plugin where the rule is one's, bare where it is built in.
+// Calls of a rule's functions: marked as calls into a plugin where the rule is one's, bare where it
+// is built in.
 
 #pragma once
 
@@ -6,7 +7,8 @@
 
 namespace ctprof {
 
-// Returns what `call` does. `owner` is null for a built-in rule. Throws PluginThrew, with the rule's file, where the rule throws.
+// Returns what `call` does. `owner` is null for a built-in rule. Throws PluginThrew, with the
+// rule's file, where the rule throws.
 template <class Call>
 auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
   if (!owner) return call();

@@ -1,4 +1,5 @@
-// Sections, as show and compare use them: those of the table in ctprof/sections.hpp, in its order, then a third party's by name.
+// Sections, as show and compare use them: those of the table in ctprof/sections.hpp, in its order,
+// then a third party's by name.
 
 #pragma once
 

@@ -59,19 +59,22 @@ Error refusal(std::string_view option, std::string_view text, const std::string&
 Result<bool> parse_direction(std::string_view word, std::string_view text) {
   if (lower(word) == "asc") return true;
   if (lower(word) == "desc") return false;
-  return refusal("sort-by", text, "the direction '" + std::string(word) + "' is neither asc nor desc");
+  return refusal("sort-by", text,
+                 "the direction '" + std::string(word) + "' is neither asc nor desc");
 }
 
 Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportKind kind) {
   const auto colon = entry.find(':');
   const std::string_view word = trimmed(entry.substr(0, colon));
   if (word.empty()) return refusal("sort-by", text, "an entry is empty");
-  const auto known =
-      std::find_if(std::begin(kSortWords), std::end(kSortWords), [&](const SortWord& w) { return w.word == word; });
+  const auto known = std::find_if(std::begin(kSortWords), std::end(kSortWords),
+                                  [&](const SortWord& w) { return w.word == word; });
   SortKey key{SortKey::By::Metric, std::string(word), false};
   if (known != std::end(kSortWords)) {
     if (known->compares_only && kind == ReportKind::Show)
-      return refusal("sort-by", text, "'" + std::string(word) + "' needs two files; show sorts by name or by a metric");
+      return refusal(
+          "sort-by", text,
+          "'" + std::string(word) + "' needs two files; show sorts by name or by a metric");
     key = {known->by, {}, known->ascending};
   }
   if (colon == entry.npos) return key;
@@ -86,7 +89,8 @@ bool same_key(const SortKey& a, const SortKey& b) { return a.by == b.by && a.met
 }  // namespace
 
 std::string_view name(GroupBy by) {
-  const auto it = std::find_if(std::begin(kGroupWords), std::end(kGroupWords), [&](const GroupWord& w) { return w.by == by; });
+  const auto it = std::find_if(std::begin(kGroupWords), std::end(kGroupWords),
+                               [&](const GroupWord& w) { return w.by == by; });
   return it->word;
 }
 
@@ -106,8 +110,11 @@ Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) 
   for (const std::string_view entry : split(text, ',')) {
     auto key = parse_key(entry, text, kind);
     if (!key) return key.error();
-    if (std::any_of(keys.begin(), keys.end(), [&](const SortKey& other) { return same_key(other, *key); }))
-      return refusal("sort-by", text, "'" + std::string(trimmed(entry.substr(0, entry.find(':')))) + "' is there twice");
+    if (std::any_of(keys.begin(), keys.end(),
+                    [&](const SortKey& other) { return same_key(other, *key); }))
+      return refusal(
+          "sort-by", text,
+          "'" + std::string(trimmed(entry.substr(0, entry.find(':')))) + "' is there twice");
     keys.push_back(std::move(*key));
   }
   return keys;
@@ -131,6 +138,8 @@ Result<std::vector<std::string>> parse_names(std::string_view text, std::string_
   return names;
 }
 
-Result<std::vector<std::string>> parse_sections(std::string_view text) { return parse_names(lower(text), "sections"); }
+Result<std::vector<std::string>> parse_sections(std::string_view text) {
+  return parse_names(lower(text), "sections");
+}
 
 }  // namespace ctprof

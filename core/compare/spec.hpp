@@ -1,6 +1,7 @@
 // What the user asks of show and compare, as words: read and checked before any file is opened.
 //
-// Whether a metric's name is known depends on the files; compare/metric_plan.hpp says so once they are loaded.
+// Whether a metric's name is known depends on the files; compare/metric_plan.hpp says so once they
+// are loaded.
 
 #pragma once
 
@@ -19,7 +20,8 @@
 
 namespace ctprof {
 
-// By what threads are grouped: the process's name, the cgroup, the thread's name, that as it is, or cgroup, process and thread at once.
+// By what threads are grouped: the process's name, the cgroup, the thread's name, that as it is, or
+// cgroup, process and thread at once.
 enum class GroupBy : std::uint8_t { Pcomm, Cgroup, Comm, CommExact, All };
 
 std::string_view name(GroupBy by);
@@ -35,8 +37,9 @@ struct SortKey {
 
 enum class ReportKind : std::uint8_t { Show, Compare };
 
-// "run_time_ns:asc,name": names in order, each with a direction, `desc` when none is given (`asc` for `name`). Empty and double entries
-// and unknown directions are errors, and so is an order by differences where nothing is compared.
+// "run_time_ns:asc,name": names in order, each with a direction, `desc` when none is given (`asc`
+// for `name`). Empty and double entries and unknown directions are errors, and so is an order by
+// differences where nothing is compared.
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind);
 
 // What there is to sort by beside metrics.
@@ -58,10 +61,11 @@ struct Spec {
   std::vector<SortKey> sort{};          // none: movers under compare, name under show
   std::size_t limit = 0;                // rows per section; 0: all
   bool rate = false;                    // also differences per second
-  bool moved_only = false;              // leaves out (and counts) rows that did not change, or under show are zero
-  Where where{};                        // which threads and groups alone
-  std::vector<DerivedDef> derive{};     // metrics beside those of the files
-  std::vector<Condition> fail_on{};     // of compare: what rows are to be picked out
+  bool moved_only =
+      false;      // leaves out (and counts) rows that did not change, or under show are zero
+  Where where{};  // which threads and groups alone
+  std::vector<DerivedDef> derive{};  // metrics beside those of the files
+  std::vector<Condition> fail_on{};  // of compare: what rows are to be picked out
 };
 
 }  // namespace ctprof

@@ -14,13 +14,20 @@ namespace ctprof {
 class States {
  public:
   States() = default;
-  // All zeroes, then initialised. `owner` is null for a built-in rule. REQUIRES: a rule that outlives this.
+  // All zeroes, then initialised. `owner` is null for a built-in rule. REQUIRES: a rule that
+  // outlives this.
   States(const ctprof_rule& rule, std::size_t count, const CallOwner* owner = nullptr)
-      : rule_(&rule), owner_(owner), count_(count), bytes_(std::make_unique<std::byte[]>(count * rule.state_size)) {
+      : rule_(&rule),
+        owner_(owner),
+        count_(count),
+        bytes_(std::make_unique<std::byte[]>(count * rule.state_size)) {
     if (rule.init) for_each("init", rule.init);
   }
   States(States&& other) noexcept
-      : rule_(other.rule_), owner_(other.owner_), count_(std::exchange(other.count_, 0)), bytes_(std::move(other.bytes_)) {}
+      : rule_(other.rule_),
+        owner_(other.owner_),
+        count_(std::exchange(other.count_, 0)),
+        bytes_(std::move(other.bytes_)) {}
   States& operator=(States&& other) noexcept {
     std::swap(rule_, other.rule_);
     std::swap(owner_, other.owner_);
@@ -40,7 +47,9 @@ class States {
   }
 
   bool empty() const { return count_ == 0; }
-  const void* operator[](std::size_t group) const { return bytes_.get() + group * rule_->state_size; }
+  const void* operator[](std::size_t group) const {
+    return bytes_.get() + group * rule_->state_size;
+  }
 
  private:
   void for_each(const char* function, void (*visit)(void*)) {

@@ -10,8 +10,8 @@ namespace ctprof {
 namespace {
 
 // The mean of a group's starts; NaN for none. `newest` becomes the latest of all.
-std::vector<double> mean_starts(const Column& column, const std::vector<std::uint32_t>& groups, std::size_t count,
-                                double& newest) {
+std::vector<double> mean_starts(const Column& column, const std::vector<std::uint32_t>& groups,
+                                std::size_t count, double& newest) {
   std::vector<double> sums(count), threads(count);
   const auto starts = column.u64();
   for (std::size_t row = 0; row < groups.size(); ++row) {
@@ -21,7 +21,8 @@ std::vector<double> mean_starts(const Column& column, const std::vector<std::uin
     ++threads[groups[row]];
     newest = std::max(newest, start);
   }
-  for (std::size_t group = 0; group < count; ++group) sums[group] /= threads[group];  // NaN where there are none
+  for (std::size_t group = 0; group < count; ++group)
+    sums[group] /= threads[group];  // NaN where there are none
   return sums;
 }
 
@@ -33,7 +34,9 @@ std::vector<double> uptimes(std::span<const Snapshot* const> sides, const Groupi
   if (!column || column->def().storage != Storage::U64)
     return std::vector<double>(count, std::numeric_limits<double>::quiet_NaN());
   double newest = 0, longest = 0;
-  auto lifetimes = mean_starts(*column, grouping.sides[last].of_row[static_cast<std::size_t>(Entity::Thread)], count, newest);
+  auto lifetimes =
+      mean_starts(*column, grouping.sides[last].of_row[static_cast<std::size_t>(Entity::Thread)],
+                  count, newest);
   for (std::uint32_t group = 0; group < count; ++group) {
     lifetimes[group] = newest - lifetimes[group];
     if (grouping.has(0, group) && lifetimes[group] > longest) longest = lifetimes[group];

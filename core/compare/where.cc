@@ -50,13 +50,15 @@ const Column* find_thread_column(const Snapshot& side, std::string_view name) {
 }
 
 // What a name is on the sides whose threads have it; Unknown where none has.
-Result<Kind> kind_of_threads(std::span<const Snapshot* const> sides, const Condition& condition, const std::string& name) {
+Result<Kind> kind_of_threads(std::span<const Snapshot* const> sides, const Condition& condition,
+                             const std::string& name) {
   Kind found = Kind::Unknown;
   for (const Snapshot* side : sides) {
     const Column* column = find_thread_column(*side, name);
     if (!column) continue;
     const Kind kind = kind_of(column->def().storage);
-    if (kind == Kind::Unknown) return condition.refusal("'" + name + "' is neither a number nor a text");
+    if (kind == Kind::Unknown)
+      return condition.refusal("'" + name + "' is neither a number nor a text");
     if (found != Kind::Unknown && found != kind)
       return condition.refusal("'" + name + "' is a number in one file and a text in the other");
     found = kind;
@@ -73,30 +75,33 @@ std::vector<std::string> names_in(std::span<const Snapshot* const> sides, const 
   return names;
 }
 
-Error unknown(const Condition& condition, const std::string& name, std::span<const Snapshot* const> sides,
-              const MetricPlan& plan) {
+Error unknown(const Condition& condition, const std::string& name,
+              std::span<const Snapshot* const> sides, const MetricPlan& plan) {
   for (const Snapshot* side : sides)
     for (const Table& table : side->tables)
       if (table.find(name))
-        return condition.refusal("'" + name + "' is not of threads, and no group has it under this --group-by");
-  return condition.refusal("no metric '" + name + "' in what was read" + nearest_hint(name, names_in(sides, plan)));
+        return condition.refusal("'" + name +
+                                 "' is not of threads, and no group has it under this --group-by");
+  return condition.refusal("no metric '" + name + "' in what was read" +
+                           nearest_hint(name, names_in(sides, plan)));
 }
 
-Result<Found> found_in(std::span<const Snapshot* const> sides, const MetricPlan& plan, const Condition& condition,
-                       const std::string& name) {
+Result<Found> found_in(std::span<const Snapshot* const> sides, const MetricPlan& plan,
+                       const Condition& condition, const std::string& name) {
   if (is_of_groups(name)) return Found{true, name == kGroupName ? Kind::Text : Kind::Number};
   const auto kind = kind_of_threads(sides, condition, name);
   if (!kind) return kind.error();
   if (*kind != Kind::Unknown) return Found{false, *kind};
   const PlannedMetric* metric = plan.find(name);
   if (!metric) return unknown(condition, name, sides, plan);
-  if (metric->entity == Entity::Host) return condition.refusal("'" + name + "' is of the host, which is in no group");
+  if (metric->entity == Entity::Host)
+    return condition.refusal("'" + name + "' is of the host, which is in no group");
   if (!metric->has_number()) return condition.refusal("'" + name + "' of a group is not a number");
   return Found{true, Kind::Number};
 }
 
-Result<void> add_sorted(SortedWhere& sorted, const Condition& condition, std::span<const Snapshot* const> sides,
-                        const MetricPlan& plan) {
+Result<void> add_sorted(SortedWhere& sorted, const Condition& condition,
+                        std::span<const Snapshot* const> sides, const MetricPlan& plan) {
   std::vector<Kind> kinds;
   const std::string* of[2] = {nullptr, nullptr};  // an input that is of threads, and one of groups
   for (const auto& input : condition.inputs()) {
@@ -106,8 +111,9 @@ Result<void> add_sorted(SortedWhere& sorted, const Condition& condition, std::sp
     of[found->of_groups ? 1 : 0] = &input.name;
   }
   if (of[0] && of[1])
-    return condition.refusal("'" + *of[0] + "' is of threads, '" + *of[1] +
-                             "' of groups; join them by && alone, or give each a --where of its own");
+    return condition.refusal(
+        "'" + *of[0] + "' is of threads, '" + *of[1] +
+        "' of groups; join them by && alone, or give each a --where of its own");
   if (auto sound = condition.check(kinds); !sound) return sound.error();
   (of[1] ? sorted.groups : sorted.threads).push_back(condition);
   return {};
@@ -115,11 +121,13 @@ Result<void> add_sorted(SortedWhere& sorted, const Condition& condition, std::sp
 
 void keep_only(Kept& kept, const Snapshot& side, const Condition& condition) {
   std::vector<const Column*> columns;
-  for (const auto& input : condition.inputs()) columns.push_back(find_thread_column(side, input.name));
+  for (const auto& input : condition.inputs())
+    columns.push_back(find_thread_column(side, input.name));
   std::vector<Value> values(columns.size());
   for (std::size_t row = 0; row < kept.size(); ++row) {
     if (!kept[row]) continue;
-    for (std::size_t i = 0; i < columns.size(); ++i) values[i] = columns[i] ? value_at(*columns[i], row, *side.pools) : Value{};
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      values[i] = columns[i] ? value_at(*columns[i], row, *side.pools) : Value{};
     kept[row] = condition.holds(values);
   }
 }
@@ -136,14 +144,16 @@ Result<void> add_condition(Where& where, std::string_view text) {
   return {};
 }
 
-Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides,
+                             const MetricPlan& plan) {
   SortedWhere sorted;
   for (const Condition& condition : where.conditions)
     if (auto added = add_sorted(sorted, condition, sides, plan); !added) return added.error();
   return sorted;
 }
 
-std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides, std::span<const Condition> conditions) {
+std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides,
+                               std::span<const Condition> conditions) {
   std::vector<Kept> kept(sides.size());
   for (std::size_t side = 0; side < sides.size() && !conditions.empty(); ++side) {
     kept[side].assign(sides[side]->threads().rows, true);
@@ -157,7 +167,8 @@ std::string kept_in_words(std::span<const Kept> kept) {
   for (std::size_t side = 0; side < kept.size(); ++side) {
     if (kept[side].empty()) return {};
     const auto stay = std::count(kept[side].begin(), kept[side].end(), true);
-    words += (side ? " and " : "") + std::to_string(stay) + " of " + std::to_string(kept[side].size()) + (side ? "" : " threads");
+    words += (side ? " and " : "") + std::to_string(stay) + " of " +
+             std::to_string(kept[side].size()) + (side ? "" : " threads");
     if (kept.size() > 1) words += side ? " of the candidate" : " of the baseline";
   }
   return "--where keeps " + words;

@@ -15,10 +15,13 @@ using Kind = Condition::Kind;
 using Value = Condition::Value;
 
 // What an input is may not be known yet; a condition it never is.
-bool may_be(Kind kind, Kind wanted) { return kind == wanted || (kind == Kind::Unknown && wanted != Kind::Truth); }
+bool may_be(Kind kind, Kind wanted) {
+  return kind == wanted || (kind == Kind::Unknown && wanted != Kind::Truth);
+}
 
 const Operator& operator_of(Op op) {
-  return *std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& known) { return known.op == op; });
+  return *std::find_if(std::begin(kOperators), std::end(kOperators),
+                       [&](const Operator& known) { return known.op == op; });
 }
 
 // Why an operator does not take what stands on its sides; empty where it does.
@@ -28,7 +31,8 @@ std::string objection(const Operator& found, Kind left, Kind right) {
   switch (found.operands) {
     case Operands::Numbers:
     case Operands::Ordered: return both(Kind::Number) ? "" : sign + "a number on either side";
-    case Operands::Alike: return both(Kind::Number) || both(Kind::Text) ? "" : sign + "two numbers or two texts";
+    case Operands::Alike:
+      return both(Kind::Number) || both(Kind::Text) ? "" : sign + "two numbers or two texts";
     case Operands::Pattern:
     case Operands::Path: return may_be(left, Kind::Text) ? "" : sign + "a text on its left";
     case Operands::Truths: return both(Kind::Truth) ? "" : sign + "a condition on either side";
@@ -53,9 +57,13 @@ class Checker {
       case Op::Number: return push(Kind::Number);
       case Op::Text: return push(Kind::Text);
       case Op::Input: return input(step.index);
-      case Op::Negate: return may_be(stack_.back(), Kind::Number) ? push(Kind::Number, 1) : "'-' needs a number after it";
+      case Op::Negate:
+        return may_be(stack_.back(), Kind::Number) ? push(Kind::Number, 1)
+                                                   : "'-' needs a number after it";
       case Op::Not:
-        return may_be(stack_.back(), Kind::Truth) ? push(Kind::Truth, 1) : "'!' needs a condition after it, in parentheses";
+        return may_be(stack_.back(), Kind::Truth)
+                   ? push(Kind::Truth, 1)
+                   : "'!' needs a condition after it, in parentheses";
       case Op::Max: return numbers() ? push(Kind::Number, 2) : "'max' needs numbers";
       default: return two_sided(operator_of(step.op));
     }
@@ -70,20 +78,25 @@ class Checker {
   std::string input(std::uint32_t index) {
     const Kind kind = kinds_.empty() ? Kind::Unknown : kinds_[index];
     const Program::Input& input = program_.inputs[index];
-    if (input.optional && kind == Kind::Text) return "'" + input.name + "' is a text, and none counts as zero";
+    if (input.optional && kind == Kind::Text)
+      return "'" + input.name + "' is a text, and none counts as zero";
     return push(kind);
   }
 
-  bool numbers() const { return may_be(stack_.back(), Kind::Number) && may_be(stack_[stack_.size() - 2], Kind::Number); }
+  bool numbers() const {
+    return may_be(stack_.back(), Kind::Number) && may_be(stack_[stack_.size() - 2], Kind::Number);
+  }
 
   std::string two_sided(const Operator& found) {
     // What is written out has been read already, and is no step.
-    const bool one_operand = found.operands == Operands::Pattern || found.operands == Operands::Path;
+    const bool one_operand =
+        found.operands == Operands::Pattern || found.operands == Operands::Path;
     const Kind right = one_operand ? Kind::Text : stack_.back();
     const Kind left = one_operand ? stack_.back() : stack_[stack_.size() - 2];
     std::string why = objection(found, left, right);
     if (!why.empty()) return why;
-    return push(found.operands == Operands::Numbers ? Kind::Number : Kind::Truth, one_operand ? 1 : 2);
+    return push(found.operands == Operands::Numbers ? Kind::Number : Kind::Truth,
+                one_operand ? 1 : 2);
   }
 
   const Program& program_;
@@ -95,7 +108,8 @@ Value truth(bool holds) { return {Kind::Truth, holds ? 1.0 : 0.0}; }
 bool is_missing(const Value& value) { return value.kind != Kind::Text && std::isnan(value.number); }
 
 bool is_under(std::string_view path, std::string_view top) {
-  return !path.empty() && path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
+  return !path.empty() && path.starts_with(top) &&
+         (path.size() == top.size() || path[top.size()] == '/');
 }
 
 bool compare(Op op, const Value& a, const Value& b) {
@@ -115,7 +129,8 @@ bool compare(Op op, const Value& a, const Value& b) {
 
 Value join(Op op, const Value& a, const Value& b) {
   const bool is_number = op == Op::Max || operator_of(op).operands == Operands::Numbers;
-  return is_number ? Value{Kind::Number, calculate(op, a.number, b.number)} : truth(compare(op, a, b));
+  return is_number ? Value{Kind::Number, calculate(op, a.number, b.number)}
+                   : truth(compare(op, a, b));
 }
 
 // What one step makes of the operand on top of the stack; of two for what is not here.
@@ -168,7 +183,9 @@ bool Condition::holds(std::span<const Value> inputs) const {
       stack.push_back({Kind::Text, 0, program_.texts[step.index]});
     } else if (step.op == Op::Input) {
       const Value& value = inputs[step.index];
-      stack.push_back(is_missing(value) && program_.inputs[step.index].optional ? Value{Kind::Number, 0} : value);
+      stack.push_back(is_missing(value) && program_.inputs[step.index].optional
+                          ? Value{Kind::Number, 0}
+                          : value);
     } else {
       advance(stack, program_, step);
     }

@@ -1,9 +1,12 @@
-// Conditions over metrics: `pcomm =~ "^nginx" && nice < 0`. The same grammar as expressions (expression.hpp), and beside it
+// Conditions over metrics: `pcomm =~ "^nginx" && nice < 0`. The same grammar as expressions
+// (expression.hpp), and beside it
 //
 //   == != < <= > >=   of numbers; the first two of texts also
 //   =~ "PATTERN"      a regular expression (pattern.hpp), found anywhere in a text
 //   under "/PATH"     that path itself or one below it
-//   && || !           in C's order; texts in double quotes, where \" is a quote and \\ a backslash (in patterns \\ stays)
+//   && || !           in C's order
+//
+// Texts stand in double quotes, where \" is a quote and \\ one backslash (two stay two in patterns)
 //
 // A comparison with what is missing is false; name? counts as zero where it is missing.
 //
@@ -46,7 +49,8 @@ class Condition {
   // REQUIRES: as many as there are inputs, of the kinds that were checked. Threads: one at a time.
   bool holds(std::span<const Value> inputs) const;
 
-  // What it joins by && at the top, each a condition of its own that still quotes the whole; where it joins nothing, itself.
+  // What it joins by && at the top, each a condition of its own that still quotes the whole; where
+  // it joins nothing, itself.
   std::vector<Condition> joined() const;
 
   // "<deed> '<condition>': <cause>"

@@ -25,7 +25,8 @@ std::size_t operands(Op op) {
 // How many of the last steps make the last operand.
 std::size_t last_operand(Steps steps) {
   std::size_t taken = 0;
-  for (std::size_t wanted = 1; wanted > 0; ++taken) wanted += operands(steps[steps.size() - taken - 1].op) - 1;
+  for (std::size_t wanted = 1; wanted > 0; ++taken)
+    wanted += operands(steps[steps.size() - taken - 1].op) - 1;
   return taken;
 }
 
@@ -34,8 +35,9 @@ Program part_of(const Program& whole, Steps steps) {
   for (Program::Step& step : part.steps) {
     if (step.op != Op::Input) continue;
     const Program::Input& input = whole.inputs[step.index];
-    const auto known = std::find_if(part.inputs.begin(), part.inputs.end(),
-                                    [&](const Program::Input& other) { return other.name == input.name; });
+    const auto known =
+        std::find_if(part.inputs.begin(), part.inputs.end(),
+                     [&](const Program::Input& other) { return other.name == input.name; });
     step.index = static_cast<std::uint32_t>(known - part.inputs.begin());
     if (known == part.inputs.end()) part.inputs.push_back(input);
   }

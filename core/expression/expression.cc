@@ -22,7 +22,9 @@ T pop(std::vector<T>& stack) {
 // A unit under way; a number written out has none and goes with any.
 constexpr std::string_view kAny = "";
 
-bool is_pure(std::string_view unit) { return unit == kAny || unit == "count" || unit == "ratio" || unit == "none"; }
+bool is_pure(std::string_view unit) {
+  return unit == kAny || unit == "count" || unit == "ratio" || unit == "none";
+}
 
 // The unit of `a op b`, or null where it has no meaning.
 const std::string* joined(Op op, const std::string& a, const std::string& b) {
@@ -52,7 +54,8 @@ Result<Expression> Expression::parse(std::string_view text) {
 }
 
 double Expression::evaluate(std::span<const double> values) const {
-  const bool nothing = !values.empty() && std::all_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+  const bool nothing = !values.empty() && std::all_of(values.begin(), values.end(),
+                                                      [](double v) { return std::isnan(v); });
   if (nothing) return kNone;
   std::vector<double> stack;
   stack.reserve(program_.steps.size());
@@ -82,7 +85,9 @@ Result<std::string> Expression::unit(std::span<const std::string> units) const {
     } else if (step.op != Op::Negate) {
       const std::string right = pop(stack), left = pop(stack);
       const std::string* both = joined(step.op, left, right);
-      if (!both) return error("checking units of", program_.text, "'" + left + "' and '" + right + "' do not go together");
+      if (!both)
+        return error("checking units of", program_.text,
+                     "'" + left + "' and '" + right + "' do not go together");
       stack.push_back(*both);
     }
   }

@@ -26,12 +26,14 @@ Result<Program> ExpressionParser::parse(std::string_view deed) {
 }
 
 const Operator* ExpressionParser::find_operator() const {
-  const auto it = std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& known) {
-    if (grammar_ == Grammar::Formula && known.operands != Operands::Numbers) return false;
-    const std::size_t size = known.sign.size();
-    const bool is_word = begins_name(known.sign.front());
-    return rest_.starts_with(known.sign) && !(is_word && rest_.size() > size && goes_on(rest_[size]));
-  });
+  const auto it =
+      std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& known) {
+        if (grammar_ == Grammar::Formula && known.operands != Operands::Numbers) return false;
+        const std::size_t size = known.sign.size();
+        const bool is_word = begins_name(known.sign.front());
+        return rest_.starts_with(known.sign) &&
+               !(is_word && rest_.size() > size && goes_on(rest_[size]));
+      });
   return it == std::end(kOperators) ? nullptr : it;
 }
 
@@ -80,7 +82,8 @@ bool ExpressionParser::operand() {
 }
 
 bool ExpressionParser::name() {
-  const auto end = static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), goes_on) - rest_.begin());
+  const auto end = static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), goes_on) -
+                                            rest_.begin());
   const std::string_view word = rest_.substr(0, end);
   rest_.remove_prefix(end);
   if (word == "max" && take('(')) return max();
@@ -101,7 +104,8 @@ bool ExpressionParser::max() {
 
 bool ExpressionParser::number() {
   double value = 0;
-  const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value, std::chars_format::fixed);
+  const auto [end, problem] =
+      std::from_chars(rest_.data(), rest_.data() + rest_.size(), value, std::chars_format::fixed);
   if (problem != std::errc{} || !is_digit(rest_.front()))
     return fail(grammar_ == Grammar::Formula ? "a name, a number or '(' was expected"
                                              : "a name, a number, a text or '(' was expected");
@@ -141,8 +145,8 @@ bool ExpressionParser::path() {
   return why_.empty();
 }
 
-// What stands in double quotes, of which a backslash takes one in. Other backslashes are the pattern's business where it is one. False,
-// and nothing is read, where no quote opens.
+// What stands in double quotes, of which a backslash takes one in. Other backslashes are the
+// pattern's business where it is one. False, and nothing is read, where no quote opens.
 bool ExpressionParser::take_text(bool is_pattern, std::string& out) {
   if (rest_.empty() || rest_.front() != '"') return false;
   std::size_t at = 1;
@@ -168,7 +172,8 @@ std::uint32_t ExpressionParser::add_text(std::string text) {
 // A name that is asked for in both ways is needed.
 std::uint32_t ExpressionParser::input(std::string_view name, bool optional) {
   auto& inputs = made_.inputs;
-  const auto known = std::find_if(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; });
+  const auto known =
+      std::find_if(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name == name; });
   const auto index = static_cast<std::uint32_t>(known - inputs.begin());
   if (known == inputs.end()) inputs.push_back({std::string(name), optional});
   inputs[index].optional = inputs[index].optional && optional;
@@ -187,6 +192,8 @@ bool ExpressionParser::take(char c) {
   return true;
 }
 
-void ExpressionParser::skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size())); }
+void ExpressionParser::skip_blanks() {
+  rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
+}
 
 }  // namespace ctprof

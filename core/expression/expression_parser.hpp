@@ -1,6 +1,7 @@
 // Reading an expression: precedence climbing over a handful of operators.
 //
-// One grammar for all; formulas have no more of it than makes a number. Whether operands go together is condition.cc's business.
+// One grammar for all; formulas have no more of it than makes a number. Whether operands go
+// together is condition.cc's business.
 
 #pragma once
 
@@ -15,7 +16,9 @@ enum class Grammar : std::uint8_t { Formula, Condition };
 
 class ExpressionParser {
  public:
-  ExpressionParser(std::string_view text, Grammar grammar) : rest_(text), grammar_(grammar) { made_.text = text; }
+  ExpressionParser(std::string_view text, Grammar grammar) : rest_(text), grammar_(grammar) {
+    made_.text = text;
+  }
 
   // The error begins with the deed.
   Result<Program> parse(std::string_view deed);

@@ -8,7 +8,8 @@
 
 namespace ctprof {
 
-// What stands on either side of an operator, and so what comes out: a number of Numbers, otherwise whether it holds.
+// What stands on either side of an operator, and so what comes out: a number of Numbers, otherwise
+// whether it holds.
 enum class Operands : std::uint8_t { Numbers, Ordered, Alike, Pattern, Path, Truths };
 
 struct Operator {

@@ -12,7 +12,8 @@ constexpr std::size_t kMostPattern = 512;
 
 const char* cause_of(re2::RE2::ErrorCode code) {
   switch (code) {
-    case re2::RE2::ErrorBadEscape: return "a backslash stands before what needs none; back-references are not supported";
+    case re2::RE2::ErrorBadEscape:
+      return "a backslash stands before what needs none; back-references are not supported";
     case re2::RE2::ErrorBadCharClass:
     case re2::RE2::ErrorBadCharRange: return "a range or class of characters makes no sense";
     case re2::RE2::ErrorMissingBracket: return "a '[' has no ']'";

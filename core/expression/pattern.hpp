@@ -1,5 +1,5 @@
-// A regular expression in RE2's syntax: what Perl and Python share, without back-references and lookahead. So the time that a name takes
-// is bounded by its length, and no pattern hangs.
+// A regular expression in RE2's syntax: what Perl and Python share, without back-references and
+// lookahead. So the time that a name takes is bounded by its length, and no pattern hangs.
 //
 // It is found anywhere in a name unless ^ and $ say otherwise. Names are bytes.
 

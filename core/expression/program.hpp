@@ -1,7 +1,9 @@
-// What the one parser makes of a text: steps of a small stack machine, operands before their operator.
+// What the one parser makes of a text: steps of a small stack machine, operands before their
+// operator.
 //
 // What is here:   the data that formulas and conditions share.
-// What is not:    reading it (expression_parser.hpp), what it comes to (expression.hpp, condition.hpp).
+// What is not:    reading it (expression_parser.hpp), what it comes to (expression.hpp,
+// condition.hpp).
 
 #pragma once
 

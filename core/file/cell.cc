@@ -39,24 +39,31 @@ bool fits(std::int64_t value, Bounds bounds) {
 Bounds bounds_of(const MetricDef& def) {
   for (const Narrow& narrow : kNarrow)
     if (narrow.newtype == def.newtype) return narrow.bounds;
-  if (def.storage == Storage::I64) return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  if (def.storage == Storage::I64)
+    return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
   return {};
 }
 
 bool may_be_unbounded(const MetricDef& def) {
-  return def.storage == Storage::U64 && def.newtype.starts_with("Limit") && def.file_absent == "null";
+  return def.storage == Storage::U64 && def.newtype.starts_with("Limit") &&
+         def.file_absent == "null";
 }
 
-bool is_number(const MetricDef& def) { return def.storage == Storage::Bool && def.file_unit == "0-or-1"; }
+bool is_number(const MetricDef& def) {
+  return def.storage == Storage::Bool && def.file_unit == "0-or-1";
+}
 
 std::string absent_json(const MetricDef& def) {
   return def.file_absent != "omit" && is_json(def.file_absent) ? def.file_absent : "";
 }
 
 CellCodes::CellCodes(const Column& column)
-    : column_(&column), bounds_(bounds_of(column.def())), unbounded_(may_be_unbounded(column.def())) {
+    : column_(&column),
+      bounds_(bounds_of(column.def())),
+      unbounded_(may_be_unbounded(column.def())) {
   const Storage storage = column.def().storage;
-  const bool narrow = bounds_.most != kNoBound && (storage == Storage::U64 || storage == Storage::I64);
+  const bool narrow =
+      bounds_.most != kNoBound && (storage == Storage::U64 || storage == Storage::I64);
   checked_ = narrow || unbounded_ || storage == Storage::F64;
 }
 

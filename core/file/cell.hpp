@@ -1,7 +1,9 @@
-// One cell in the file: how its storage is spelled, which values fit its newtype, and what its code in `gaps` is.
+// One cell in the file: how its storage is spelled, which values fit its newtype, and what its code
+// in `gaps` is.
 //
-// A code is the number of a gap (abi.h), 0 for a value that the row shows, or kUnbounded: a limit that is not one. The reference's field
-// has null for "no limit" and for "no file" alike; the code tells them apart. It reaches the file.
+// A code is the number of a gap (abi.h), 0 for a value that the row shows, or kUnbounded: a limit
+// that is not one. The reference's field has null for "no limit" and for "no file" alike; the code
+// tells them apart. It reaches the file.
 //
 // What is here:   the facts that writer and reader share.
 // What is not:    writing cells (row_writer.hpp), filling them (row_filler.hpp).
@@ -34,10 +36,12 @@ bool may_be_unbounded(const MetricDef& def);
 // Whether a bool is written as 0 or 1.
 bool is_number(const MetricDef& def);
 
-// JSON for a cell without value; empty when its key is left out, as it is where the definition's own text is no JSON.
+// JSON for a cell without value; empty when its key is left out, as it is where the definition's
+// own text is no JSON.
 std::string absent_json(const MetricDef& def);
 
-// Tells the codes of a column's cells. A number that its newtype cannot hold, which no reader would take, counts as Malformed.
+// Tells the codes of a column's cells. A number that its newtype cannot hold, which no reader would
+// take, counts as Malformed.
 class CellCodes {
  public:
   explicit CellCodes(const Column& column);

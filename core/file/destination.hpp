@@ -1,9 +1,10 @@
 // Where a file will go: a name in a directory that is held open, found once and used later.
 //
-// The kernel follows all links, so that what it refuses to open here (fs.protected_symlinks, fs.protected_regular, file permissions) is
-// not replaced by a rename either. A file that is there is opened for writing, and not changed. Because the directory stays open,
-// nobody who renames a directory or plants a link afterwards sends the file elsewhere, nor does a plugin that changes the working
-// directory.
+// The kernel follows all links, so that what it refuses to open here (fs.protected_symlinks,
+// fs.protected_regular, file permissions) is not replaced by a rename either. A file that is there
+// is opened for writing, and not changed. Because the directory stays open, nobody who renames a
+// directory or plants a link afterwards sends the file elsewhere, nor does a plugin that changes
+// the working directory.
 //
 // What is here:   names, links, what stands at the place now.
 // What is not:    the contents and the rename (OutFile, sink.hpp).
@@ -30,8 +31,9 @@ class Destination {
     Stream,          // a pipe or device: opened and written as it is
   };
 
-  // Finds the place. A pipe or device is only asked whether it may be written: opening it could wait for a reader. The error is a
-  // sentence that names `path`. The owner may use it in any thread, one at a time.
+  // Finds the place. A pipe or device is only asked whether it may be written: opening it could
+  // wait for a reader. The error is a sentence that names `path`. The owner may use it in any
+  // thread, one at a time.
   static Result<Destination> at(const std::string& path);
 
   Kind kind() const { return kind_; }
@@ -41,7 +43,8 @@ class Destination {
   int directory() const { return directory_.get(); }
   const std::string& name() const { return name_; }
 
-  // Keeps one descriptor, so that there is one for the file when others have used up all of them; and gives it up.
+  // Keeps one descriptor, so that there is one for the file when others have used up all of them;
+  // and gives it up.
   void reserve_descriptor() { reserve_.reset(::fcntl(directory(), F_DUPFD_CLOEXEC, 0)); }
   void use_reserve() const { reserve_.reset(); }
 
@@ -50,7 +53,8 @@ class Destination {
     mode_t mode;  // permission bits
     gid_t group;
   };
-  // Of the regular file that stands there now, if it is ours and has no other link. Fails if what stands there is no regular file.
+  // Of the regular file that stands there now, if it is ours and has no other link. Fails if what
+  // stands there is no regular file.
   Result<std::optional<Access>> replaced_access() const;
 
  private:

@@ -23,16 +23,19 @@ bool has_value(const KeyNode& node, const std::vector<LeafContent>& contents) {
     return std::any_of(node.children.begin(), node.children.end(),
                        [&](const KeyNode& child) { return has_value(child, contents); });
   const LeafContent& content = contents[node.leaf];
-  return content.kept || (content.column && content.column->rows() > 0 && content.column->has_value(0));
+  return content.kept ||
+         (content.column && content.column->rows() > 0 && content.column->has_value(0));
 }
 
 }  // namespace
 
-Document::Document(const Snapshot& snapshot, const Vocabulary& vocabulary) : snapshot_(&snapshot), vocabulary_(&vocabulary) {
+Document::Document(const Snapshot& snapshot, const Vocabulary& vocabulary)
+    : snapshot_(&snapshot), vocabulary_(&vocabulary) {
   fill_marks();
   find_leaders();
   place_metrics();
-  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host}) place_kept_keys(entity);
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
+    place_kept_keys(entity);
   place_nulls();
   list_metrics();
 }
@@ -82,8 +85,8 @@ Layout Document::places_of_contents() const {
   return taken;
 }
 
-// The vocabulary's order, and then what it does not know. What is there goes before what is not where both want one place, and second
-// spellings come last.
+// The vocabulary's order, and then what it does not know. What is there goes before what is not
+// where both want one place, and second spellings come last.
 void Document::place_metrics() {
   Layout taken = places_of_contents();
   std::vector<Placed> placed;
@@ -101,7 +104,8 @@ void Document::place_metrics() {
     for (const Place& alias : aliases_of(*def)) layout_.add_alias(alias, leaf);
 }
 
-void Document::place_metric(const MetricDef& def, const Column* column, std::vector<Placed>& placed) {
+void Document::place_metric(const MetricDef& def, const Column* column,
+                            std::vector<Placed>& placed) {
   const Place place = place_of(def);
   const std::size_t leaf = layout_.add(place);
   if (leaf == KeyNode::kNone) return;
@@ -118,7 +122,8 @@ void Document::list_metrics() {
     for (const Column& column : snapshot_->table(entity).columns) {
       if (column.def().hidden) continue;
       columns_[static_cast<std::size_t>(entity)].push_back(&column);
-      MetricDef& def = registry_.metrics.emplace_back(RegistryPart::Metric{column.def(), column.provenance}).def;
+      MetricDef& def =
+          registry_.metrics.emplace_back(RegistryPart::Metric{column.def(), column.provenance}).def;
       if (place_of(def).root != Root::None && !placed_.contains(&column)) def.file_path = "none";
     }
   registry_.derived = snapshot_->derived;
@@ -148,7 +153,8 @@ void Document::place_kept_keys(Entity entity) {
 // Objects of the host that are null as a whole, where nothing in them has a value.
 void Document::place_nulls() {
   for (KeyNode& node : layout_.tree(Root::Host).children) {
-    if (!is_listed(vocabulary_->objects, node.key) || has_value(node, contents(Root::Host))) continue;
+    if (!is_listed(vocabulary_->objects, node.key) || has_value(node, contents(Root::Host)))
+      continue;
     node = KeyNode(node.key, contents(Root::Host).size());
     contents(Root::Host).emplace_back().absent = "null";
   }
@@ -160,7 +166,8 @@ Result<void> Document::write(TextSink& sink) {
   write_objects();
   if (auto done = write_threads(sink); !done) return done;
   if (auto done = write_cgroups(sink); !done) return done;
-  RowWriter(layout_.tree(Root::Host), contents(Root::Host), *snapshot_->pools).write_members(0, out_);
+  RowWriter(layout_.tree(Root::Host), contents(Root::Host), *snapshot_->pools)
+      .write_members(0, out_);
   out_.close('}');
   return flush(sink);
 }

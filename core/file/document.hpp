@@ -1,10 +1,13 @@
 // A snapshot as the text of a file.
 //
-//   {"ctprof": {...}, "registry": {...}, "gaps": {...}, "read_at": [...], "raw": {...},       our own keys, which the reference ignores
-//    "captured_at_unix_ns": 1, "host": {...}, ...,                                            objects that are kept as they are
-//    "threads": [{...}, ...], "cgroup_stats": {"/path": {...}, ...}, "psi": {...}, ...}       the tables
+//   {"ctprof": {...}, "registry": {...}, "gaps": {...},    our own keys, not the reference's
+//    "read_at": [...], "raw": {...},
+//    "captured_at_unix_ns": 1, "host": {...}, ...,         objects that are kept as they are
+//    "threads": [{...}, ...],                              the tables
+//    "cgroup_stats": {"/path": {...}, ...}, "psi": {...}, ...}
 //
-// A file has every key of the vocabulary, whatever the snapshot holds. The same snapshot gives the same text.
+// A file has every key of the vocabulary, whatever the snapshot holds. The same snapshot gives the
+// same text.
 //
 // What is here:   what is written, and in which order.
 // What is not:    the rows' steps (row_writer.hpp), compressing and naming (sink.hpp).
@@ -52,7 +55,9 @@ class Document {
   void fill_marks();
   void find_leaders();
   LeafContent content_of(const MetricDef& def, const Column* column) const;
-  std::vector<LeafContent>& contents(Root root) { return contents_[static_cast<std::size_t>(root)]; }
+  std::vector<LeafContent>& contents(Root root) {
+    return contents_[static_cast<std::size_t>(root)];
+  }
 
   void write_head();
   void write_gap_lists();
@@ -70,7 +75,8 @@ class Document {
   std::unordered_set<const Column*> placed_;
   RegistryPart registry_;
   std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // of threads, by row
-  std::vector<std::uint32_t> process_rows_;  // per thread row: the process that it stands for, or kNoRow
+  std::vector<std::uint32_t>
+      process_rows_;  // per thread row: the process that it stands for, or kNoRow
   JsonOut out_;
 };
 

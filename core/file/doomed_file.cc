@@ -26,7 +26,8 @@ std::mutex mutex;       // guards what follows, and who has which slot
 std::size_t taken = 0;  // slots
 std::vector<std::pair<int, struct sigaction>> before;
 
-// SA_RESETHAND has put the default back: raised again, the signal ends the program when this returns.
+// SA_RESETHAND has put the default back: raised again, the signal ends the program when this
+// returns.
 void remove_and_end(int signal) {
   const int error = errno;
   remove_doomed_files();
@@ -36,8 +37,9 @@ void remove_and_end(int signal) {
 
 // Those that end a program by default, but crashes and what cannot be caught.
 std::vector<int> ending_signals() {
-  std::vector<int> signals{SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE,   SIGALRM, SIGTERM, SIGUSR1,   SIGUSR2, SIGXCPU,
-                           SIGXFSZ, SIGPROF, SIGPOLL, SIGVTALRM, SIGPWR,  SIGSYS,  SIGSTKFLT, SIGTRAP};
+  std::vector<int> signals{SIGHUP,    SIGINT,  SIGQUIT, SIGPIPE,   SIGALRM, SIGTERM,
+                           SIGUSR1,   SIGUSR2, SIGXCPU, SIGXFSZ,   SIGPROF, SIGPOLL,
+                           SIGVTALRM, SIGPWR,  SIGSYS,  SIGSTKFLT, SIGTRAP};
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) signals.push_back(signal);
   return signals;
 }
@@ -49,7 +51,9 @@ void install() {
   sigemptyset(&action.sa_mask);
   for (const int signal : ending_signals()) {
     struct sigaction old {};
-    if (::sigaction(signal, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) continue;
+    if (::sigaction(signal, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) ||
+        old.sa_handler != SIG_DFL)
+      continue;
     if (::sigaction(signal, &action, nullptr) == 0) before.emplace_back(signal, old);
   }
 }
@@ -63,12 +67,15 @@ void restore() {
 
 void remove_doomed_files() {
   for (const Slot& slot : slots)
-    if (const int directory = slot.directory.load(std::memory_order_acquire); directory >= 0) ::unlinkat(directory, slot.name, 0);
+    if (const int directory = slot.directory.load(std::memory_order_acquire); directory >= 0)
+      ::unlinkat(directory, slot.name, 0);
 }
 
-DoomedFile::DoomedFile(int directory, const std::string& name) : directory_(directory), name_(name), slot_(-1) {
+DoomedFile::DoomedFile(int directory, const std::string& name)
+    : directory_(directory), name_(name), slot_(-1) {
   const std::lock_guard lock(mutex);
-  const auto free = std::ranges::find(slots, -1, [](const Slot& slot) { return slot.directory.load(); });
+  const auto free =
+      std::ranges::find(slots, -1, [](const Slot& slot) { return slot.directory.load(); });
   if (free == slots.end() || name.size() > kLongestName) return;
   slot_ = static_cast<int>(free - slots.begin());
   std::memcpy(free->name, name.c_str(), name.size() + 1);

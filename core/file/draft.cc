@@ -6,7 +6,9 @@ namespace ctprof {
 namespace {
 
 // Columns that have no place of their own in the file, but come out of other keys.
-bool is_rebuilt(const MetricDef& def) { return def.name == kProcessTgid || def.name == kProcessPcomm || def.name == kCgroupPath; }
+bool is_rebuilt(const MetricDef& def) {
+  return def.name == kProcessTgid || def.name == kProcessPcomm || def.name == kCgroupPath;
+}
 
 constexpr std::array<std::size_t, kRoots> kMostRows{limits::kThreads, limits::kCgroups, 1};
 
@@ -51,13 +53,16 @@ void Draft::make_keys() {
   }
 }
 
-// Once all leaves are known: second spellings, which take no other metric's place, and a slot for every leaf.
+// Once all leaves are known: second spellings, which take no other metric's place, and a slot for
+// every leaf.
 void Draft::make_fillers() {
   make_keys();
   for (const Placed& placed : placed_)
-    for (const Place& alias : aliases_of(placed.column->def())) layout.add_alias(alias, placed.leaf);
+    for (const Place& alias : aliases_of(placed.column->def()))
+      layout.add_alias(alias, placed.leaf);
   for (const Root root : {Root::Thread, Root::Cgroup, Root::Host})
-    filler(root) = RowFiller(layout.leaves(root) + 1, kMostRows[static_cast<std::size_t>(root)], *snapshot.pools, texts_, budget);
+    filler(root) = RowFiller(layout.leaves(root) + 1, kMostRows[static_cast<std::size_t>(root)],
+                             *snapshot.pools, texts_, budget);
   filler(Root::Thread).expect(snapshot.meta.rows_listed);
   for (const Placed& placed : placed_) filler(placed.root).add(placed.leaf, *placed.column);
   if (Column* paths = snapshot.table(Entity::Cgroup).find(kCgroupPath))

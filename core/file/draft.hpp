@@ -1,7 +1,9 @@
-// A snapshot in the making: the columns that the parser fills, and what else a file holds, as it was found.
+// A snapshot in the making: the columns that the parser fills, and what else a file holds, as it
+// was found.
 //
-// Columns come out of definitions: the file's own registry, or the vocabulary for a file that has none. What stands on rows of other
-// entities (process metrics on leaders' rows) and what only explains gaps (marks) is kept apart until the end.
+// Columns come out of definitions: the file's own registry, or the vocabulary for a file that has
+// none. What stands on rows of other entities (process metrics on leaders' rows) and what only
+// explains gaps (marks) is kept apart until the end.
 //
 // What is here:   making the columns.
 // What is not:    filling them (read_pass.hpp), putting the pieces together (settle.hpp).

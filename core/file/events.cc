@@ -18,7 +18,9 @@ constexpr std::size_t kThingsPerKey = 3;  // nodes, as the budget counts things
 bool is_section(std::string_view key) { return key == "gaps" || key == "read_at" || key == "raw"; }
 
 Entity entity_of(Root root) {
-  return root == Root::Thread ? Entity::Thread : root == Root::Cgroup ? Entity::Cgroup : Entity::Host;
+  return root == Root::Thread   ? Entity::Thread
+         : root == Root::Cgroup ? Entity::Cgroup
+                                : Entity::Host;
 }
 
 }  // namespace
@@ -26,7 +28,9 @@ Entity entity_of(Root root) {
 std::string Events::where() const {
   if (!place_.empty()) return place_;
   std::string path;
-  const auto row = [&] { return std::string("[") + std::to_string(std::max<std::size_t>(rows_->rows(), 1) - 1) + "]"; };
+  const auto row = [&] {
+    return std::string("[") + std::to_string(std::max<std::size_t>(rows_->rows(), 1) - 1) + "]";
+  };
   if (table_ == Root::Thread) path = std::string(kThreads) + row();
   if (table_ == Root::Cgroup) path = std::string(kCgroups) + row();
   const std::size_t row_frame = table_ == Root::Host ? 1 : 2;
@@ -37,14 +41,18 @@ std::string Events::where() const {
   for (std::size_t i = row_frame; i < depth_; ++i) append(frames_[i].node->key);
   if (state_ == State::Raw && keep_ != Keep::RowKey) append(raw_name_);
   const bool is_between = table_ == Root::Host;  // rows
-  if (is_between && (state_ == State::ThreadsValue || state_ == State::ThreadRows)) append(kThreads);
-  if (is_between && (state_ == State::CgroupsValue || state_ == State::CgroupKeys)) append(kCgroups);
-  if (node_ && (state_ == State::Members || state_ == State::Items || state_ == State::Entries)) append(node_->key);
+  if (is_between && (state_ == State::ThreadsValue || state_ == State::ThreadRows))
+    append(kThreads);
+  if (is_between && (state_ == State::CgroupsValue || state_ == State::CgroupKeys))
+    append(kCgroups);
+  if (node_ && (state_ == State::Members || state_ == State::Items || state_ == State::Entries))
+    append(node_->key);
   return path.empty() ? "the top level" : path;
 }
 
 bool Events::misplaced(const char* what) {
-  if (state_ == State::Start) return refuse(std::string("holds ") + what + " where a snapshot's object should be");
+  if (state_ == State::Start)
+    return refuse(std::string("holds ") + what + " where a snapshot's object should be");
   return refuse(std::string("holds ") + what + ", which cannot be there");
 }
 
@@ -71,7 +79,8 @@ bool Events::find_member(std::string_view name) {
   Frame& frame = frames_[depth_ - 1];
   auto& lookup = lookups_[frame.node];
   if (lookup.empty())
-    for (std::size_t i = 0; i < frame.node->children.size(); ++i) lookup.emplace(frame.node->children[i].key, i);
+    for (std::size_t i = 0; i < frame.node->children.size(); ++i)
+      lookup.emplace(frame.node->children[i].key, i);
   const auto found = lookup.find(name);
   if (found != lookup.end()) {
     node_ = &frame.node->children[found->second];
@@ -84,13 +93,16 @@ bool Events::find_member(std::string_view name) {
 
 // Leaves Members when the key is one of the file's own. False: it cannot be here.
 bool Events::top_level_key(std::string_view name) {
-  if (!top_level_.emplace(name).second) return refuse("has the key '" + rendering(name) + "' twice");
+  if (!top_level_.emplace(name).second)
+    return refuse("has the key '" + rendering(name) + "' twice");
   draft_->budget.kept += 2 * name.size();
   draft_->budget.things += kThingsPerKey;
   if (draft_->budget.is_exceeded()) return refuse(RowFiller::kTooMuch);
-  if (name == "registry") return begin_raw(options_->registry ? Keep::Nothing : Keep::Section, name);
+  if (name == "registry")
+    return begin_raw(options_->registry ? Keep::Nothing : Keep::Section, name);
   if (options_->only_registry) return begin_raw(Keep::Nothing, name);
-  if (is_section(name) || name == "ctprof" || name == kCapturedAt) return begin_raw(Keep::Section, name);
+  if (is_section(name) || name == "ctprof" || name == kCapturedAt)
+    return begin_raw(Keep::Section, name);
   if (!prepare()) return false;
   if (name == kThreads) state_ = State::ThreadsValue;
   if (name == kCgroups) state_ = State::CgroupsValue;
@@ -120,8 +132,10 @@ bool Events::begin_raw(Keep keep, std::string_view name) {
 }
 
 bool Events::end_raw() {
-  if (raw_.is_too_large()) return refuse("is more than " + std::to_string(limits::kSectionBytes) + " bytes of text");
-  const bool fine = keep_ == Keep::Nothing || (keep_ == Keep::RowKey ? keep_row_key() : keep_top_level());
+  if (raw_.is_too_large())
+    return refuse("is more than " + std::to_string(limits::kSectionBytes) + " bytes of text");
+  const bool fine =
+      keep_ == Keep::Nothing || (keep_ == Keep::RowKey ? keep_row_key() : keep_top_level());
   if (fine) state_ = State::Members;
   return fine;
 }
@@ -134,14 +148,16 @@ bool Events::keep_top_level() {
   if (raw_name_ == "ctprof" && keep_ == Keep::Section) return take_meta(json);
   if (keep_ == Keep::Section)
     draft_->sections.emplace(raw_name_, std::move(json));
-  else if (json != "null" || !std::count(vocabulary_->objects.begin(), vocabulary_->objects.end(), raw_name_))
+  else if (json != "null" ||
+           !std::count(vocabulary_->objects.begin(), vocabulary_->objects.end(), raw_name_))
     draft_->snapshot.objects.emplace(raw_name_, std::move(json));
   return true;
 }
 
 bool Events::keep_row_key() {
   std::string path;
-  for (std::size_t i = table_ == Root::Host ? 1 : 2; i < depth_; ++i) append_to_path(path, frames_[i].node->key);
+  for (std::size_t i = table_ == Root::Host ? 1 : 2; i < depth_; ++i)
+    append_to_path(path, frames_[i].node->key);
   append_to_path(path, raw_name_);
   std::string json = raw_.take();
   draft_->budget.kept += json.size();
@@ -151,7 +167,8 @@ bool Events::keep_row_key() {
   if (is_new && kept.size() > limits::kColumns)
     return refuse("has more kinds of unknown keys than " + std::to_string(limits::kColumns));
   const auto row = static_cast<std::uint32_t>(rows_->rows() - 1);
-  if (place->second.empty() || place->second.back().first != row) place->second.emplace_back(row, std::move(json));
+  if (place->second.empty() || place->second.back().first != row)
+    place->second.emplace_back(row, std::move(json));
   return true;
 }
 
@@ -173,7 +190,8 @@ bool Events::take_meta(const std::string& json) {
   if (!reader.complaint().empty()) return refuse_here(reader.complaint());
   const std::uint64_t format = draft_->snapshot.meta.format;
   if (format > kFileFormat)
-    return refuse("is of format " + std::to_string(format) + "; this version reads up to " + std::to_string(kFileFormat));
+    return refuse("is of format " + std::to_string(format) + "; this version reads up to " +
+                  std::to_string(kFileFormat));
   draft_->has_meta = true;
   return true;
 }
@@ -195,14 +213,19 @@ bool Events::open_object() {
     case State::ThreadRows:
       table_ = Root::Thread;
       return begin_row(draft_->filler(Root::Thread), draft_->layout.tree(Root::Thread));
-    case State::CgroupsValue: rows_ = &draft_->filler(Root::Cgroup); return state_ = State::CgroupKeys, true;
-    case State::CgroupRow: enter(draft_->layout.tree(Root::Cgroup)); return state_ = State::Members, true;
+    case State::CgroupsValue:
+      rows_ = &draft_->filler(Root::Cgroup);
+      return state_ = State::CgroupKeys, true;
+    case State::CgroupRow:
+      enter(draft_->layout.tree(Root::Cgroup));
+      return state_ = State::Members, true;
     case State::Members: break;
     default: return misplaced("an object");
   }
   if (!node_->is_leaf()) return enter(*node_), true;
   const bool is_map = slot().kind == Slot::Kind::Map && !rows_->is_seen(slot());
-  if (!is_map && slot().kind != Slot::Kind::Skip && slot().kind != Slot::Kind::Map) return misplaced("an object");
+  if (!is_map && slot().kind != Slot::Kind::Skip && slot().kind != Slot::Kind::Map)
+    return misplaced("an object");
   if (is_map) return rows_->begin_map(), state_ = State::Entries, true;
   begin_raw(Keep::Nothing, node_->key);
   return raw_.open('{'), true;
@@ -212,7 +235,9 @@ bool Events::close_object() {
   switch (state_) {
     case State::Raw: return !raw_.close('}') || end_raw();
     case State::Entries: rows_->end_map(slot()); return state_ = State::Members, true;
-    case State::CgroupKeys: rows_ = &draft_->filler(Root::Host); return state_ = State::Members, true;
+    case State::CgroupKeys:
+      rows_ = &draft_->filler(Root::Host);
+      return state_ = State::Members, true;
     default: return close_members();
   }
 }

@@ -1,10 +1,12 @@
 // The parser's events: where in the document each is, and what it does there.
 //
-// Most events are a key that is the one that came after its predecessor in the row before, and a number for that key's cell; those take
-// the short way. The handler is a template argument of the parser, so nothing is called through a pointer.
+// Most events are a key that is the one that came after its predecessor in the row before, and a
+// number for that key's cell; those take the short way. The handler is a template argument of the
+// parser, so nothing is called through a pointer.
 //
 // What is here:   the place in the document.
-// What is not:    driving the parser (read_pass.hpp), cells (row_filler.hpp), values that are kept as text (raw_json.hpp).
+// What is not:    driving the parser (read_pass.hpp), cells (row_filler.hpp), values that are kept
+// as text (raw_json.hpp).
 
 #pragma once
 
@@ -46,10 +48,14 @@ class Events {
   bool has_ended() const { return state_ == State::End; }
   std::optional<RegistryPart> late_registry;
 
-  // Whether no row is open. A text where a row should be shows when it is read; until then it is a part.
+  // Whether no row is open. A text where a row should be shows when it is read; until then it is a
+  // part.
   bool is_between_rows() const { return state_ == State::ThreadRows && parts_.empty(); }
-  bool is_among_threads() const { return state_ == State::ThreadRows || (table_ == Root::Thread && state_ != State::Raw); }
-  // Takes rows without the parser's help. Returns how many bytes. REQUIRES: is_between_rows, behind a comma.
+  bool is_among_threads() const {
+    return state_ == State::ThreadRows || (table_ == Root::Thread && state_ != State::Raw);
+  }
+  // Takes rows without the parser's help. Returns how many bytes. REQUIRES: is_between_rows, behind
+  // a comma.
   std::size_t read_rows(std::string_view text) {
     return RowReader(draft_->layout.tree(Root::Thread), draft_->filler(Root::Thread)).read(text);
   }

@@ -33,10 +33,12 @@ void FieldReader::read(const boost::json::value& json, Entity& entity) {
 void FieldReader::read(const boost::json::value& json, Storage& storage) {
   std::string word;
   read(json, word);
-  if (!parse(word, storage)) complain("is no kind of storage that this version knows: '" + word + "'");
+  if (!parse(word, storage))
+    complain("is no kind of storage that this version knows: '" + word + "'");
 }
 
-void FieldReader::read(const boost::json::value& json, std::map<std::string, std::uint64_t>& numbers) {
+void FieldReader::read(const boost::json::value& json,
+                       std::map<std::string, std::uint64_t>& numbers) {
   if (!json.is_object()) return complain("is not an object");
   for (const auto& [key, value] : json.get_object()) at(key, value, numbers[key]);
 }

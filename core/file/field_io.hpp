@@ -1,6 +1,7 @@
 // Objects of named fields (fields.hpp) as JSON, and back.
 //
-// What is plainly nothing is left out: an empty text, an absent one, false, no takeovers. A field that the JSON lacks keeps what it had.
+// What is plainly nothing is left out: an empty text, an absent one, false, no takeovers. A field
+// that the JSON lacks keeps what it had.
 
 #pragma once
 
@@ -112,7 +113,8 @@ class FieldReader {
       if (const auto* found = json.get_object().if_contains(key)) at(key, *found, value);
     });
   }
-  // The first thing that was wrong, "ctprof.end.wall_unix_ns is not a number" for example; empty if nothing was.
+  // The first thing that was wrong, "ctprof.end.wall_unix_ns is not a number" for example; empty if
+  // nothing was.
   const std::string& complaint() const { return complaint_; }
 
  private:
@@ -146,7 +148,8 @@ class FieldReader {
   void read(const boost::json::value& json, std::vector<T>& items) {
     if (!json.is_array()) return complain("is not an array");
     items.clear();
-    for (const boost::json::value& item : json.get_array()) at(std::to_string(items.size()), item, items.emplace_back());
+    for (const boost::json::value& item : json.get_array())
+      at(std::to_string(items.size()), item, items.emplace_back());
   }
 
   std::string where_;

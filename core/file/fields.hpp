@@ -1,7 +1,7 @@
 // The fields of the file's own objects, each named once: writer and reader both go by these lists.
 //
-// A list is a function that shows every field, with its key, to a visitor. Keys reach the file; one that is missing when read keeps its
-// default, so fields may be added.
+// A list is a function that shows every field, with its key, to a visitor. Keys reach the file; one
+// that is missing when read keeps its default, so fields may be added.
 //
 // What is here:   the lists.
 // What is not:    how a field becomes JSON and back (field_io.hpp).

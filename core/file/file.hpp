@@ -1,7 +1,9 @@
-// The snapshot file: zstd-compressed JSON in the reference's layout, with keys of our own that the reference ignores.
+// The snapshot file: zstd-compressed JSON in the reference's layout, with keys of our own that the
+// reference ignores.
 //
 // What is here:   writing and loading, whole.
-// What is not:    which key is where: that comes out of the metrics' definitions (registry/metric_def.hpp).
+// What is not:    which key is where: that comes out of the metrics' definitions
+// (registry/metric_def.hpp).
 
 #pragma once
 
@@ -31,19 +33,21 @@ struct Written {
   std::uint64_t sync_ns = 0;  // spent waiting for the disk; 0 where nothing was synced
 };
 
-// Makes a new file in the same directory, syncs, renames: nobody sees half a file, and on any error the file that was there stays. "-"
-// writes to standard output. A new file is its owner's alone. `vocabulary` says which keys a file has even where the snapshot has no
-// column.
-Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const Destination& place,
-                           const WriteOptions& options = {});
-Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary, const std::string& path,
-                           const WriteOptions& options = {});
+// Makes a new file in the same directory, syncs, renames: nobody sees half a file, and on any error
+// the file that was there stays. "-" writes to standard output. A new file is its owner's alone.
+// `vocabulary` says which keys a file has even where the snapshot has no column.
+Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
+                           const Destination& place, const WriteOptions& options = {});
+Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
+                           const std::string& path, const WriteOptions& options = {});
 
-// Where a file can be written, asked before work that would be lost otherwise. Nothing is written; the directory stays open.
+// Where a file can be written, asked before work that would be lost otherwise. Nothing is written;
+// the directory stays open.
 Result<Destination> check_output(const std::string& path);
 
-// Reads a file of ours or the reference's in one pass; "-" reads standard input. `vocabulary` types the columns of a file that has no
-// registry of its own; a file that has one is read by that alone. The error names the file, the place and the reason.
+// Reads a file of ours or the reference's in one pass; "-" reads standard input. `vocabulary` types
+// the columns of a file that has no registry of its own; a file that has one is read by that alone.
+// The error names the file, the place and the reason.
 Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary);
 
 }  // namespace ctprof

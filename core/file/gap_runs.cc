@@ -24,7 +24,9 @@ Runs runs_of(const Column& column) {
   return runs;
 }
 
-bool is_full(const Runs& runs) { return runs.empty() || (runs.size() == 2 && runs[0] == CTPROF_VALUE); }
+bool is_full(const Runs& runs) {
+  return runs.empty() || (runs.size() == 2 && runs[0] == CTPROF_VALUE);
+}
 
 struct Pattern {
   Runs runs;
@@ -36,7 +38,8 @@ std::vector<Pattern> patterns_of(std::span<const Column* const> columns) {
   for (const Column* column : columns) {
     Runs runs = runs_of(*column);
     if (is_full(runs)) continue;
-    auto known = std::find_if(patterns.begin(), patterns.end(), [&](const Pattern& pattern) { return pattern.runs == runs; });
+    auto known = std::find_if(patterns.begin(), patterns.end(),
+                              [&](const Pattern& pattern) { return pattern.runs == runs; });
     if (known == patterns.end()) known = patterns.insert(known, {std::move(runs), {}});
     known->columns.push_back(column);
   }
@@ -55,7 +58,8 @@ void set_run(Column& column, std::size_t from, std::size_t count, std::uint64_t 
   std::memset(column.gaps().data() + from, static_cast<int>(code), count);
 }
 
-// The pairs in `json`, but for runs of no rows; an empty list is wrong, as is any that does not add up to `rows`.
+// The pairs in `json`, but for runs of no rows; an empty list is wrong, as is any that does not add
+// up to `rows`.
 Runs read_runs(const json::value& json, std::size_t rows) {
   Runs runs;
   std::uint64_t left = rows;
@@ -83,14 +87,17 @@ void apply(const Runs& runs, Column& column) {
 // Looking a name up means comparing it with others, many of which differ at once.
 std::size_t steps_of_search(const Table& table) { return 1 + table.columns.size() / 16; }
 
-Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table, Work& work) {
+Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table,
+                           Work& work) {
   const json::object* object = pattern.if_object();
   const json::value* columns = object ? object->if_contains("columns") : nullptr;
   const json::value* runs = object ? object->if_contains("runs") : nullptr;
-  if (!columns || !columns->is_array() || !runs) return Error{where + " is not an object of columns and runs"};
+  if (!columns || !columns->is_array() || !runs)
+    return Error{where + " is not an object of columns and runs"};
   const Runs read = read_runs(*runs, table.rows);
   if (read.empty() && table.rows > 0)
-    return Error{where + ".runs are not pairs of a code and a count that add up to " + std::to_string(table.rows) + " rows"};
+    return Error{where + ".runs are not pairs of a code and a count that add up to " +
+                 std::to_string(table.rows) + " rows"};
   for (const json::value& name : columns->get_array()) {
     if (!name.is_string()) return Error{where + ".columns holds something other than names"};
     bool has_work = work.spend(steps_of_search(table));
@@ -124,7 +131,8 @@ void write_gaps(std::span<const Column* const> columns, JsonOut& out) {
   out.close(']');
 }
 
-Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Table& table, Work& work) {
+Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Table& table,
+                        Work& work) {
   const json::object* tables = gaps.if_object();
   if (!tables) return Error{"gaps is not an object"};
   const json::value* patterns = tables->if_contains(table_name);
@@ -132,7 +140,9 @@ Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Ta
   const std::string where = "gaps." + std::string(table_name);
   if (!patterns->is_array()) return Error{where + " is not an array"};
   for (std::size_t i = 0; i < patterns->get_array().size(); ++i)
-    if (auto done = apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]", table, work); !done)
+    if (auto done = apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]",
+                                  table, work);
+        !done)
       return done;
   return {};
 }

@@ -45,7 +45,8 @@ void JsonOut::number(double value) {
 void JsonOut::text(std::string_view text) {
   put('"');
   while (!text.empty()) {
-    const auto plain = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    const auto plain = static_cast<std::size_t>(
+        std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
     raw(text.substr(0, plain));
     text.remove_prefix(plain);
     if (!text.empty()) text = rare(text);

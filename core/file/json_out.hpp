@@ -1,6 +1,7 @@
 // JSON text under construction, in a buffer that its user empties now and then.
 //
-// Members end with a comma, which closing the bracket takes back; so nobody has to know who is first.
+// Members end with a comma, which closing the bracket takes back; so nobody has to know who is
+// first.
 //
 // What is here:   numbers, strings and brackets, fast.
 // What is not:    what they mean (document.hpp).
@@ -43,7 +44,9 @@ class JsonOut {
     reserve(1);
     *at_++ = c;
   }
-  void number(std::uint64_t value) { value < 10 ? put(static_cast<char>('0' + value)) : long_number(value); }
+  void number(std::uint64_t value) {
+    value < 10 ? put(static_cast<char>('0' + value)) : long_number(value);
+  }
   void number(std::int64_t value);
   // The shortest form that reads back the same. REQUIRES: finite.
   void number(double value);
@@ -77,7 +80,8 @@ class JsonOut {
 class Phrase {
  public:
   Phrase() = default;
-  explicit Phrase(std::string_view text) : size_(std::min(text.size(), head_.size())), rest_(text.substr(size_)) {
+  explicit Phrase(std::string_view text)
+      : size_(std::min(text.size(), head_.size())), rest_(text.substr(size_)) {
     std::copy_n(text.begin(), size_, head_.begin());
   }
   bool empty() const { return size_ == 0; }

@@ -9,10 +9,13 @@ namespace {
 
 constexpr std::string_view kThreads = "threads[].";
 constexpr std::string_view kCgroups = "cgroup_stats[].";
-constexpr std::array<std::string_view, 8> kReserved{"ctprof", "registry", "gaps",         "read_at",
-                                                    "raw",    "threads",  "cgroup_stats", "captured_at_unix_ns"};
+constexpr std::array<std::string_view, 8> kReserved{
+    "ctprof", "registry", "gaps",         "read_at",
+    "raw",    "threads",  "cgroup_stats", "captured_at_unix_ns"};
 
-constexpr std::string_view table_of(Root root) { return root == Root::Thread ? kThreads : root == Root::Cgroup ? kCgroups : ""; }
+constexpr std::string_view table_of(Root root) {
+  return root == Root::Thread ? kThreads : root == Root::Cgroup ? kCgroups : "";
+}
 
 bool is_fine(const std::vector<std::string>& keys) {
   return !keys.empty() && keys.size() <= limits::kPathKeys &&
@@ -49,7 +52,9 @@ void plant(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf
 }  // namespace
 
 Place parse_place(std::string_view text) {
-  const Root root = text.starts_with(kThreads) ? Root::Thread : text.starts_with(kCgroups) ? Root::Cgroup : Root::Host;
+  const Root root = text.starts_with(kThreads)   ? Root::Thread
+                    : text.starts_with(kCgroups) ? Root::Cgroup
+                                                 : Root::Host;
   std::vector<std::string> keys = split_path(text.substr(table_of(root).size()));
   if (!is_fine(keys) || (root == Root::Host && is_reserved(keys[0]))) return {};
   return {root, std::move(keys)};
@@ -78,7 +83,8 @@ std::vector<Place> aliases_of(const MetricDef& def) {
   return places;
 }
 
-KeyNode::KeyNode(std::string name, std::size_t number) : key(std::move(name)), leaf(number), spelling(key + "\":") {
+KeyNode::KeyNode(std::string name, std::size_t number)
+    : key(std::move(name)), leaf(number), spelling(key + "\":") {
   is_plain = std::all_of(key.begin(), key.end(), [](char c) { return ctprof::is_plain(c); });
   std::copy_n(spelling.begin(), std::min(spelling.size(), head.size()), head.begin());
 }
@@ -99,10 +105,13 @@ KeyNode* KeyNode::find(std::string_view name) {
     const auto known = index_->find(name);
     return known == index_->end() ? nullptr : &children[known->second];
   }
-  const auto it = std::find_if(children.begin(), children.end(), [&](const KeyNode& child) { return child.key == name; });
+  const auto it = std::find_if(children.begin(), children.end(),
+                               [&](const KeyNode& child) { return child.key == name; });
   return it == children.end() ? nullptr : &*it;
 }
-const KeyNode* KeyNode::find(std::string_view name) const { return const_cast<KeyNode*>(this)->find(name); }
+const KeyNode* KeyNode::find(std::string_view name) const {
+  return const_cast<KeyNode*>(this)->find(name);
+}
 
 std::size_t Layout::add(const Place& place) {
   if (place.root == Root::None || !is_free(tree(place.root), place.keys)) return KeyNode::kNone;

@@ -1,11 +1,13 @@
 // The layout of a file: which key holds which metric, as it comes out of the definitions.
 //
-// A place is written "threads[].nice", "cgroup_stats[].cpu.weight" or, for the host, "psi.cpu.some.avg10": a table, and then keys with
-// dots between. All places of a table make a tree of keys, whose leaves are numbered. The writer hangs columns to the leaves, the
-// reader what it fills; so both agree on where things are.
+// A place is written "threads[].nice", "cgroup_stats[].cpu.weight" or, for the host,
+// "psi.cpu.some.avg10": a table, and then keys with dots between. All places of a table make a tree
+// of keys, whose leaves are numbered. The writer hangs columns to the leaves, the reader what it
+// fills; so both agree on where things are.
 //
 // What is here:   places, the three trees.
-// What is not:    the file's own keys (document.hpp), what stands at a leaf (row_writer.hpp, row_filler.hpp).
+// What is not:    the file's own keys (document.hpp), what stands at a leaf (row_writer.hpp,
+// row_filler.hpp).
 
 #pragma once
 
@@ -27,7 +29,9 @@ namespace ctprof {
 enum class Root { Thread, Cgroup, Host, None };
 inline constexpr std::size_t kRoots = 3;
 constexpr Root root_of(Entity entity) {
-  return entity == Entity::Cgroup ? Root::Cgroup : entity == Entity::Host ? Root::Host : Root::Thread;
+  return entity == Entity::Cgroup ? Root::Cgroup
+         : entity == Entity::Host ? Root::Host
+                                  : Root::Thread;
 }
 
 // Keys from the root down. A metric without a place in the file has Root::None.
@@ -58,7 +62,8 @@ struct KeyNode {
 
   std::string key;
   std::size_t leaf = kNone;
-  // The reader's guesses, taken from the row before: the child that comes first, and the sibling that comes after this.
+  // The reader's guesses, taken from the row before: the child that comes first, and the sibling
+  // that comes after this.
   KeyNode* first = nullptr;
   KeyNode* follower = nullptr;
   std::array<char, kHead> head{};  // of the spelling, zero beyond it
@@ -70,7 +75,9 @@ struct KeyNode {
   // The child of that name; a new one where there is none.
   KeyNode& child(const std::string& name);
   // Whether the key is `name`.
-  bool is(std::string_view name) const { return key.size() == name.size() && has(name.data(), name.size()); }
+  bool is(std::string_view name) const {
+    return key.size() == name.size() && has(name.data(), name.size());
+  }
   // Whether the text is the key's spelling. REQUIRES: as long as that.
   bool is_spelled(const char* text) const { return is_plain && has(text, spelling.size()); }
   KeyNode* find(std::string_view name);
@@ -79,10 +86,12 @@ struct KeyNode {
  private:
   // More children than these are looked up in the index.
   static constexpr std::size_t kFew = 16;
-  using Index = std::map<std::string, std::size_t, std::less<>>;  // a key's place among the children
+  using Index =
+      std::map<std::string, std::size_t, std::less<>>;  // a key's place among the children
 
   std::unique_ptr<Index> index_;
-  // Whether the spelling begins so; a million short names are not worth as many calls and looks elsewhere.
+  // Whether the spelling begins so; a million short names are not worth as many calls and looks
+  // elsewhere.
   bool has(const char* text, std::size_t size) const;
 };
 
@@ -108,7 +117,8 @@ class Layout {
   // How many leaves the tree has been given; aliases share a number.
   std::size_t leaves(Root root) const { return leaves_[static_cast<std::size_t>(root)]; }
 
-  // Makes a leaf. Returns its number in its tree, or kNone when there is no place or something else has it.
+  // Makes a leaf. Returns its number in its tree, or kNone when there is no place or something else
+  // has it.
   std::size_t add(const Place& place);
   // Another place for the same leaf, if it is free.
   void add_alias(const Place& place, std::size_t leaf);
@@ -121,7 +131,8 @@ class Layout {
 // Top-level keys that mean the same in every file, and that no metric can have.
 bool is_reserved(std::string_view top_level_key);
 
-// A path of keys as one text, dots between; a dot or backslash of a key's own has a backslash before it.
+// A path of keys as one text, dots between; a dot or backslash of a key's own has a backslash
+// before it.
 std::vector<std::string> split_path(std::string_view path);
 void append_to_path(std::string& path, std::string_view key);
 

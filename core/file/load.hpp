@@ -14,10 +14,13 @@
 namespace ctprof {
 
 // A whole file's bytes. `name` stands for it in errors.
-Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name, const Vocabulary& vocabulary);
+Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
+                            const Vocabulary& vocabulary);
 
-// The text that a file unfolds to. The parser gets it in slices; where none holds a whole row, no row takes the short way.
-Result<Snapshot> load_text(std::string_view json, const std::string& name, const Vocabulary& vocabulary,
+// The text that a file unfolds to. The parser gets it in slices; where none holds a whole row, no
+// row takes the short way.
+Result<Snapshot> load_text(std::string_view json, const std::string& name,
+                           const Vocabulary& vocabulary,
                            std::size_t slice_bytes = limits::kSliceBytes);
 
 }  // namespace ctprof

@@ -17,7 +17,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";  // of a zstd frame
-constexpr std::string_view kSkippable = "\x2a\x4d\x18";  // of one to be skipped, after a byte of choice
+constexpr std::string_view kSkippable =
+    "\x2a\x4d\x18";  // of one to be skipped, after a byte of choice
 constexpr std::size_t kReadAtOnce = 1024 * 1024;
 
 using MakeSource = std::function<std::unique_ptr<TextSource>()>;
@@ -44,10 +45,12 @@ Result<Snapshot> read(const MakeSource& make_source, const Vocabulary& vocabular
   return snapshot;
 }
 
-Result<Snapshot> read_named(const MakeSource& make_source, const std::string& name, const Vocabulary& vocabulary) {
+Result<Snapshot> read_named(const MakeSource& make_source, const std::string& name,
+                            const Vocabulary& vocabulary) {
   try {
     auto snapshot = read(make_source, vocabulary);
-    return snapshot ? std::move(snapshot) : Result<Snapshot>(error("reading", name, snapshot.error().text));
+    return snapshot ? std::move(snapshot)
+                    : Result<Snapshot>(error("reading", name, snapshot.error().text));
   } catch (const std::bad_alloc&) {
     return error("reading", name, "out of memory");
   }
@@ -69,7 +72,8 @@ class Fd {
   int fd_;
 };
 
-// Why the bytes cannot begin a snapshot; empty when they can. What is not a snapshot is known by its first bytes.
+// Why the bytes cannot begin a snapshot; empty when they can. What is not a snapshot is known by
+// its first bytes.
 std::string objection_to(std::string_view bytes) {
   if (bytes.empty()) return "the file is empty";
   return is_zstd(bytes) ? "" : "not a snapshot: it does not begin as zstd data does";
@@ -77,16 +81,18 @@ std::string objection_to(std::string_view bytes) {
 
 std::string too_large() { return "larger than " + std::to_string(limits::kFileBytes) + " bytes"; }
 
-// How many bytes to read of it. A regular file is as long as it was when it was opened, whoever appends to it; of anything else nobody
-// knows.
+// How many bytes to read of it. A regular file is as long as it was when it was opened, whoever
+// appends to it; of anything else nobody knows.
 std::size_t most_bytes(int file) {
   struct stat status {};
-  const bool has_size = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+  const bool has_size =
+      ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
   return has_size ? static_cast<std::size_t>(status.st_size) : limits::kFileBytes + 1;
 }
 
 // Appends what one read gives, false at the end.
-Result<bool> read_more(const Fd& file, const std::string& path, std::size_t most, std::string& bytes) {
+Result<bool> read_more(const Fd& file, const std::string& path, std::size_t most,
+                       std::string& bytes) {
   const std::size_t size = bytes.size();
   if (size == most) return false;
   bytes.resize(std::min(most, size + kReadAtOnce));
@@ -99,15 +105,18 @@ Result<bool> read_more(const Fd& file, const std::string& path, std::size_t most
 }
 
 Result<void> read_bytes(const std::string& path, std::string& bytes) {
-  const Fd file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                            : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return errno_error("reading", path, errno);
   const std::size_t most = most_bytes(file.get());
   for (bool judged = false;;) {
     const auto more = read_more(file, path, most, bytes);
     if (!more) return more.error();
-    if (bytes.size() > limits::kFileBytes || (most > limits::kFileBytes + 1)) return error("reading", path, too_large());
+    if (bytes.size() > limits::kFileBytes || (most > limits::kFileBytes + 1))
+      return error("reading", path, too_large());
     if (!judged && (bytes.size() >= kMagic.size() || !*more)) {
-      if (const std::string why = objection_to(bytes); !why.empty()) return error("reading", path, why);
+      if (const std::string why = objection_to(bytes); !why.empty())
+        return error("reading", path, why);
       judged = true;
     }
     if (!*more) return {};
@@ -116,16 +125,21 @@ Result<void> read_bytes(const std::string& path, std::string& bytes) {
 
 }  // namespace
 
-Result<Snapshot> load_text(std::string_view json, const std::string& name, const Vocabulary& vocabulary,
-                           std::size_t slice_bytes) {
-  return read_named([&] { return std::make_unique<PlainText>(json, slice_bytes); }, name, vocabulary);
+Result<Snapshot> load_text(std::string_view json, const std::string& name,
+                           const Vocabulary& vocabulary, std::size_t slice_bytes) {
+  return read_named([&] { return std::make_unique<PlainText>(json, slice_bytes); }, name,
+                    vocabulary);
 }
 
-Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name, const Vocabulary& vocabulary) {
+Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
+                            const Vocabulary& vocabulary) {
   if (const std::string why = objection_to(zstd); !why.empty()) return error("reading", name, why);
-  auto snapshot = read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
-  // Text that costs its writer nothing earns no more work later than the file could have asked for with text that does.
-  if (snapshot) snapshot->text_bytes = std::min(snapshot->text_bytes, limits::kExpansion * zstd.size());
+  auto snapshot =
+      read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
+  // Text that costs its writer nothing earns no more work later than the file could have asked for
+  // with text that does.
+  if (snapshot)
+    snapshot->text_bytes = std::min(snapshot->text_bytes, limits::kExpansion * zstd.size());
   return snapshot;
 }
 

@@ -18,7 +18,8 @@ constexpr mode_t kOwnersAlone = S_IRUSR | S_IWUSR;
 int timed_sync(int fd, std::uint64_t& ns) {
   const auto start = std::chrono::steady_clock::now();
   const int status = ::fsync(fd);
-  ns += static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1));
+  ns += static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start) /
+                                   std::chrono::nanoseconds(1));
   return status;
 }
 
@@ -48,9 +49,10 @@ Result<OutFile> OutFile::create(const Destination& place, int standard_output) {
 }
 
 Result<OutFile> OutFile::create_stream(const Destination& place, int standard_output) {
-  OutFile file(place, place.kind() == Destination::Kind::StandardOutput
-                          ? ::fcntl(standard_output, F_DUPFD_CLOEXEC, 0)
-                          : ::openat(place.directory(), place.name().c_str(), O_WRONLY | O_CLOEXEC));
+  OutFile file(place,
+               place.kind() == Destination::Kind::StandardOutput
+                   ? ::fcntl(standard_output, F_DUPFD_CLOEXEC, 0)
+                   : ::openat(place.directory(), place.name().c_str(), O_WRONLY | O_CLOEXEC));
   file.is_stream_ = true;
   if (!file.fd_) return file.failed(errno);
   return file;
@@ -82,7 +84,8 @@ Result<void> OutFile::keep_access() {
   if (!*replaced) return {};
   const auto [mode, group] = **replaced;
   const bool same_group = ::fchown(fd_.get(), static_cast<uid_t>(-1), group) == 0;
-  if (::fchmod(fd_.get(), same_group ? mode : mode & ~static_cast<mode_t>(S_IRWXG)) != 0) return failed(errno);
+  if (::fchmod(fd_.get(), same_group ? mode : mode & ~static_cast<mode_t>(S_IRWXG)) != 0)
+    return failed(errno);
   return {};
 }
 
@@ -123,7 +126,9 @@ Result<void> OutFile::take_temporary_name() {
   const std::string nameless = link_to(fd_.get());
   for (int attempt = 1;; ++attempt) {
     temporary_ = std::make_unique<DoomedFile>(place_->directory(), temporary_name());
-    if (::linkat(AT_FDCWD, nameless.c_str(), place_->directory(), temporary_->name().c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
+    if (::linkat(AT_FDCWD, nameless.c_str(), place_->directory(), temporary_->name().c_str(),
+                 AT_SYMLINK_FOLLOW) == 0)
+      return {};
     const int error = errno;
     temporary_->release();
     if (error != EEXIST || attempt == kAttempts) return failed(error);
@@ -131,7 +136,8 @@ Result<void> OutFile::take_temporary_name() {
 }
 
 Result<void> OutFile::take_name() {
-  if (::renameat(place_->directory(), temporary_->name().c_str(), place_->directory(), place_->name().c_str()) != 0)
+  if (::renameat(place_->directory(), temporary_->name().c_str(), place_->directory(),
+                 place_->name().c_str()) != 0)
     return failed(errno);
   temporary_->release();
   return {};

@@ -1,5 +1,5 @@
-// Collects one JSON value, event by event, as compact text: for keys that this version does not know, and for sections that are read as a
-// whole. Numbers keep their spelling.
+// Collects one JSON value, event by event, as compact text: for keys that this version does not
+// know, and for sections that are read as a whole. Numbers keep their spelling.
 
 #pragma once
 

@@ -27,7 +27,8 @@ std::vector<RawText> raw_texts(const Column& column, std::span<const Id> invalid
     const auto [place, is_new] = places.try_emplace(id, found.size());
     if (is_new) found.push_back({id, {}});
     RowRuns& rows = found[place->second].rows;
-    if (rows.empty() || rows[rows.size() - 2] + rows.back() != row) rows.insert(rows.end(), {row, 0});
+    if (rows.empty() || rows[rows.size() - 2] + rows.back() != row)
+      rows.insert(rows.end(), {row, 0});
     ++rows.back();
   }
   return found;
@@ -72,12 +73,16 @@ void write_text(const RawText& raw, const TextPool& texts, JsonOut& out) {
   out.raw("},");
 }
 
-// Sets the rows that `rows` names; false when it is not what it should be, or names more than it may.
+// Sets the rows that `rows` names; false when it is not what it should be, or names more than it
+// may.
 bool set_rows(const json::array& rows, Id id, Column& column, Work& work) {
   for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
     boost::system::error_code failed, failed_too;
-    const auto first = rows[i].to_number<std::uint64_t>(failed), count = rows[i + 1].to_number<std::uint64_t>(failed_too);
-    if (failed || failed_too || first > column.rows() || count > column.rows() - first || !work.spend(count)) return false;
+    const auto first = rows[i].to_number<std::uint64_t>(failed),
+               count = rows[i + 1].to_number<std::uint64_t>(failed_too);
+    if (failed || failed_too || first > column.rows() || count > column.rows() - first ||
+        !work.spend(count))
+      return false;
     std::fill_n(column.ids().begin() + static_cast<std::ptrdiff_t>(first), count, id);
   }
   return rows.size() % 2 == 0;
@@ -92,13 +97,14 @@ bool apply_text(const json::value& item, Column& column, TextPool& texts, Work& 
   return bytes && set_rows(rows->get_array(), texts.intern(*bytes), column, work);
 }
 
-Result<void> apply_column(const json::value& list, const std::string& where, Column& column, TextPool& texts, Work& work) {
+Result<void> apply_column(const json::value& list, const std::string& where, Column& column,
+                          TextPool& texts, Work& work) {
   if (!list.is_array()) return Error{where + " is not an array"};
   for (const json::value& item : list.get_array())
     if (!apply_text(item, column, texts, work))
-      return Error{
-          where +
-          " has an item that is not hexadecimal bytes and the rows of them, or asks for more work than a file of its size may"};
+      return Error{where +
+                   " has an item that is not hexadecimal bytes and the rows of them, or asks for "
+                   "more work than a file of its size may"};
   return {};
 }
 
@@ -111,7 +117,8 @@ std::vector<Id> invalid_texts(const TextPool& texts) {
   return invalid;
 }
 
-void write_raw(std::span<const Column* const> columns, std::span<const Id> invalid, const TextPool& texts, JsonOut& out) {
+void write_raw(std::span<const Column* const> columns, std::span<const Id> invalid,
+               const TextPool& texts, JsonOut& out) {
   out.put('{');
   for (const Column* column : columns) {
     if (invalid.empty() || column->def().storage != Storage::String) continue;
@@ -126,7 +133,8 @@ void write_raw(std::span<const Column* const> columns, std::span<const Id> inval
   out.close('}');
 }
 
-Result<void> apply_raw(const json::value& raw, std::string_view table_name, Table& table, TextPool& texts, Work& work) {
+Result<void> apply_raw(const json::value& raw, std::string_view table_name, Table& table,
+                       TextPool& texts, Work& work) {
   const json::object* tables = raw.if_object();
   const json::value* columns = tables ? tables->if_contains(table_name) : nullptr;
   if (tables && !columns) return {};
@@ -135,7 +143,9 @@ Result<void> apply_raw(const json::value& raw, std::string_view table_name, Tabl
   for (const auto& [name, list] : columns->get_object()) {
     Column* column = table.find(std::string_view(name));
     if (!column || column->def().storage != Storage::String) continue;
-    if (auto done = apply_column(list, where + "." + std::string(name), *column, texts, work); !done) return done;
+    if (auto done = apply_column(list, where + "." + std::string(name), *column, texts, work);
+        !done)
+      return done;
   }
   return {};
 }

@@ -19,7 +19,8 @@ json::parse_options options_of_parser() {
 
 std::string reason(json::error_code failed) {
   if (failed == json::error::incomplete) return "the text ends in the middle";
-  if (failed == json::error::too_deep) return "nested more than " + std::to_string(limits::kDepth) + " deep";
+  if (failed == json::error::too_deep)
+    return "nested more than " + std::to_string(limits::kDepth) + " deep";
   if (failed == json::error::extra_data) return "more text after the end";
   return "not sound JSON: " + failed.message();
 }
@@ -47,8 +48,8 @@ class Feeder {
   }
 
  private:
-  // How far the parser gets before there may be a row that can do without: to behind the bracket before the first one, and then to behind
-  // the comma before each. What looks so need not be so.
+  // How far the parser gets before there may be a row that can do without: to behind the bracket
+  // before the first one, and then to behind the comma before each. What looks so need not be so.
   std::size_t to_next_row(std::string_view text) const {
     const std::string_view border = parser_->handler().is_among_threads() ? "}," : "\"threads\":[";
     const std::size_t at = text.find(std::string(border) + '{');
@@ -59,7 +60,8 @@ class Feeder {
   bool is_at_row_ = false;
 };
 
-// Reads to the end. Returns why it stopped, if it did before; `read` counts the text that was taken.
+// Reads to the end. Returns why it stopped, if it did before; `read` counts the text that was
+// taken.
 std::string feed(TextSource& source, Parser& parser, Budget& budget, json::error_code& failed) {
   std::size_t& read = budget.text;
   Feeder feeder(parser);
@@ -72,7 +74,8 @@ std::string feed(TextSource& source, Parser& parser, Budget& budget, json::error
       failed = json::error::extra_data;
       return reason(failed);
     }
-    const std::size_t taken = more ? feeder.feed(*slice, failed) : parser.write_some(false, "", 0, failed);
+    const std::size_t taken =
+        more ? feeder.feed(*slice, failed) : parser.write_some(false, "", 0, failed);
     read += taken;
     if (failed) return reason(failed);
     if (!is_blank(slice->substr(taken))) failed = json::error::extra_data;
@@ -83,7 +86,8 @@ std::string feed(TextSource& source, Parser& parser, Budget& budget, json::error
 
 }  // namespace
 
-PassEnd read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options, Draft& draft) {
+PassEnd read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options,
+                  Draft& draft) {
   Parser parser(options_of_parser(), vocabulary, options, draft);
   json::error_code failed;
   PassEnd end;
@@ -92,7 +96,8 @@ PassEnd read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions 
   if (why.empty()) return end;
   end.is_contents = !events.why().empty();
   if (end.is_contents) why = events.where() + ' ' + events.why();
-  if (failed == json::error::incomplete || (failed && !end.is_contents)) why += ", in " + events.where();
+  if (failed == json::error::incomplete || (failed && !end.is_contents))
+    why += ", in " + events.where();
   if (failed) why += " (byte " + std::to_string(draft.budget.text) + " of the text)";
   end.failure = std::move(why);
   end.registry = std::move(events.late_registry);

@@ -1,7 +1,8 @@
 // One pass over a file's text, straight into columns.
 //
-// Definitions must be known before the tables come. A file of ours has its registry first; where a registry follows later, because
-// somebody has sorted the keys, the pass ends early and gives the registry back for another one.
+// Definitions must be known before the tables come. A file of ours has its registry first; where a
+// registry follows later, because somebody has sorted the keys, the pass ends early and gives the
+// registry back for another one.
 //
 // What is here:   the parser's events, and which cell each belongs to.
 // What is not:    the cell itself (row_filler.hpp), what the pieces mean together (settle.hpp).
@@ -19,8 +20,9 @@
 namespace ctprof {
 
 struct PassOptions {
-  std::optional<RegistryPart> registry;  // known from an earlier pass; the file's own is then passed over
-  bool only_registry = false;            // look for that and nothing else
+  std::optional<RegistryPart>
+      registry;                // known from an earlier pass; the file's own is then passed over
+  bool only_registry = false;  // look for that and nothing else
 };
 
 struct PassEnd {
@@ -29,6 +31,7 @@ struct PassEnd {
   std::optional<RegistryPart> registry;  // found too late, or looked for
 };
 
-PassEnd read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options, Draft& draft);
+PassEnd read_pass(TextSource& source, const Vocabulary& vocabulary, PassOptions options,
+                  Draft& draft);
 
 }  // namespace ctprof

@@ -4,10 +4,11 @@
 //    "derived": [...],
 //    "placeholders": ["threads[].nr_wakeups", ...]}
 //
-// Placeholders are keys that stand in the file for the layout's sake only: metrics that the snapshot lacks, and marks.
+// Placeholders are keys that stand in the file for the layout's sake only: metrics that the
+// snapshot lacks, and marks.
 //
-// What is here:   the object as text, and back, checked: nothing that it says can make a column other than its users expect.
-// What is not:    the columns (row_filler.hpp).
+// What is here:   the object as text, and back, checked: nothing that it says can make a column
+// other than its users expect. What is not:    the columns (row_filler.hpp).
 
 #pragma once
 
@@ -34,7 +35,8 @@ struct RegistryPart {
 
 void write_registry(const RegistryPart& registry, JsonOut& out);
 
-// A metric of a newtype that this version does not know is left out: its key is then kept as an unknown one.
+// A metric of a newtype that this version does not know is left out: its key is then kept as an
+// unknown one.
 Result<RegistryPart> read_registry(std::string_view json);
 
 }  // namespace ctprof

@@ -14,12 +14,15 @@ constexpr std::size_t kWordBits = 64;
 
 Slot::Kind kind_of(const MetricDef& def) {
   using Kind = Slot::Kind;
-  constexpr Kind kKinds[] = {Kind::U64, Kind::I64, Kind::F64, Kind::Bool, Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
+  constexpr Kind kKinds[] = {Kind::U64,  Kind::I64,  Kind::F64, Kind::Bool,
+                             Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
   return is_number(def) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(def.storage)];
 }
 
 std::size_t bytes_per_row(Storage storage) {
-  const std::size_t value = storage == Storage::Bool ? 1 : is_pooled(storage) ? sizeof(Id) : sizeof(std::uint64_t);
+  const std::size_t value = storage == Storage::Bool ? 1
+                            : is_pooled(storage)     ? sizeof(Id)
+                                                     : sizeof(std::uint64_t);
   return value + sizeof(ctprof_gap);
 }
 
@@ -56,9 +59,11 @@ void RowFiller::add(std::size_t leaf, Column& column) {
 }
 
 bool RowFiller::grow() {
-  if (rows_ == most_rows_) return fail("is one row more than the " + std::to_string(most_rows_) + " that a file may have");
+  if (rows_ == most_rows_)
+    return fail("is one row more than the " + std::to_string(most_rows_) + " that a file may have");
   std::size_t more = std::min(most_rows_, std::max(kFirstRows, 2 * capacity_));
-  if (expected_rows_ > more && expected_rows_ * row_bytes_ < limits::kFreeMemory / 2) more = expected_rows_;
+  if (expected_rows_ > more && expected_rows_ * row_bytes_ < limits::kFreeMemory / 2)
+    more = expected_rows_;
   budget_->columns += (more - capacity_) * row_bytes_;
   if (budget_->is_exceeded()) return fail(kTooMuch);
   capacity_ = more;
@@ -106,7 +111,8 @@ void RowFiller::finish() {
 }
 
 bool RowFiller::is_wrong(const Slot& slot, std::string_view found) {
-  return fail("holds " + std::string(found) + " where " + std::string(expected(slot.kind)) + " should be");
+  return fail("holds " + std::string(found) + " where " + std::string(expected(slot.kind)) +
+              " should be");
 }
 
 bool RowFiller::does_not_fit(const Slot& slot, std::string_view text) {
@@ -119,7 +125,9 @@ bool RowFiller::put_other_number(Slot& slot, std::int64_t value, std::string_vie
     case Slot::Kind::U64: return does_not_fit(slot, text);
     case Slot::Kind::F64: return put_real(slot, text);
     case Slot::Kind::I64:
-      if (value < slot.bounds.least || (value > 0 && static_cast<std::uint64_t>(value) > slot.bounds.most)) break;
+      if (value < slot.bounds.least ||
+          (value > 0 && static_cast<std::uint64_t>(value) > slot.bounds.most))
+        break;
       return put(slot, static_cast<std::uint64_t>(value));
     case Slot::Kind::ZeroOne:
       if (value != 0 && value != 1) break;
@@ -130,7 +138,8 @@ bool RowFiller::put_other_number(Slot& slot, std::int64_t value, std::string_vie
 }
 
 bool RowFiller::put_unsigned(Slot& slot, std::uint64_t value, std::string_view text) {
-  if (slot.kind == Slot::Kind::I64 || slot.kind == Slot::Kind::ZeroOne) return does_not_fit(slot, text);
+  if (slot.kind == Slot::Kind::I64 || slot.kind == Slot::Kind::ZeroOne)
+    return does_not_fit(slot, text);
   if (slot.kind != Slot::Kind::U64) return put_other_number(slot, 0, text);
   if (value > slot.bounds.most) return does_not_fit(slot, text);
   return put(slot, value);
@@ -139,9 +148,11 @@ bool RowFiller::put_unsigned(Slot& slot, std::uint64_t value, std::string_view t
 bool RowFiller::put_real(Slot& slot, std::string_view text) {
   if (slot.kind == Slot::Kind::Skip) return true;
   if (slot.kind != Slot::Kind::F64)
-    return fail("holds " + std::string(text) + " where " + std::string(expected(slot.kind)) + " should be");
+    return fail("holds " + std::string(text) + " where " + std::string(expected(slot.kind)) +
+                " should be");
   double value = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) return does_not_fit(slot, text);
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{})
+    return does_not_fit(slot, text);
   return put(slot, std::bit_cast<std::uint64_t>(value));
 }
 
@@ -180,18 +191,21 @@ bool RowFiller::add_item(const Slot& slot, std::int64_t value, std::string_view 
 bool RowFiller::add_item(const Slot& slot, std::uint64_t value, std::string_view text) {
   if (slot.kind == Slot::Kind::Bits) {
     if (value >= limits::kItems)
-      return fail("names a CPU beyond " + std::to_string(limits::kItems - 1) + ": " + std::string(text));
+      return fail("names a CPU beyond " + std::to_string(limits::kItems - 1) + ": " +
+                  std::string(text));
     if (value / kWordBits >= items_.size()) items_.resize(value / kWordBits + 1);
     items_[value / kWordBits] |= std::uint64_t{1} << value % kWordBits;
     return true;
   }
-  if (items_.size() == limits::kItems) return fail("has more than " + std::to_string(limits::kItems) + " items");
+  if (items_.size() == limits::kItems)
+    return fail("has more than " + std::to_string(limits::kItems) + " items");
   items_.push_back(value);
   return true;
 }
 
 void RowFiller::end_items(Slot& slot) {
-  const std::string_view bytes(reinterpret_cast<const char*>(items_.data()), items_.size() * sizeof items_[0]);
+  const std::string_view bytes(reinterpret_cast<const char*>(items_.data()),
+                               items_.size() * sizeof items_[0]);
   if (!slot.has_last || slot.last_text != bytes) {
     ++budget_->things;
     slot.last_id = pools_->words.intern(items_);
@@ -216,7 +230,8 @@ ctprof_text RowFiller::kept(std::string_view key) {
 }
 
 bool RowFiller::add_key(std::string_view key) {
-  if (entries_.size() == limits::kItems) return fail("has more than " + std::to_string(limits::kItems) + " keys");
+  if (entries_.size() == limits::kItems)
+    return fail("has more than " + std::to_string(limits::kItems) + " keys");
   const std::size_t place = entries_.size();
   const bool is_known = place < last_entries_.size() && text_of(last_entries_[place].key) == key;
   is_like_last_ = is_like_last_ && is_known;

@@ -1,11 +1,13 @@
 // Fills the columns of one table, row by row, with what the parser finds.
 //
-// Each leaf of the table's tree has a slot, which knows its column, what may stand there, and the last row that had it. A row that ends
-// with slots unseen leaves gaps there. Values go to their columns a block of rows at a time, because a hundred columns written a cell at a
-// time are a hundred places in memory for each row. Columns grow by doubling, within the budget.
+// Each leaf of the table's tree has a slot, which knows its column, what may stand there, and the
+// last row that had it. A row that ends with slots unseen leaves gaps there. Values go to their
+// columns a block of rows at a time, because a hundred columns written a cell at a time are a
+// hundred places in memory for each row. Columns grow by doubling, within the budget.
 //
 // What is here:   one value into one cell, with its checks.
-// What is not:    which leaf a value belongs to (read_pass.hpp), gaps that the file explains (settle.hpp).
+// What is not:    which leaf a value belongs to (read_pass.hpp), gaps that the file explains
+// (settle.hpp).
 
 #pragma once
 
@@ -45,12 +47,14 @@ class RowFiller {
 
   RowFiller() = default;
   // REQUIRES: `pools`, `texts`, which is a way into them, and `budget` outlive it.
-  RowFiller(std::size_t leaves, std::size_t most_rows, Pools& pools, TextCache& texts, Budget& budget)
+  RowFiller(std::size_t leaves, std::size_t most_rows, Pools& pools, TextCache& texts,
+            Budget& budget)
       : slots_(leaves), most_rows_(most_rows), pools_(&pools), texts_(&texts), budget_(&budget) {}
 
   // REQUIRES: the column is empty, stays where it is, and nobody else resizes it.
   void add(std::size_t leaf, Column& column);
-  // How many rows there may be, by a file's own word: room is made for so many at once, if the budget has it.
+  // How many rows there may be, by a file's own word: room is made for so many at once, if the
+  // budget has it.
   void expect(std::size_t rows) { expected_rows_ = std::min(rows, most_rows_); }
 
   Slot& slot(std::size_t leaf) { return slots_[leaf]; }
@@ -73,7 +77,8 @@ class RowFiller {
   }
 
   bool put_signed(Slot& slot, std::int64_t value, std::string_view text) {
-    if (slot.kind == Slot::Kind::U64 && value >= 0 && static_cast<std::uint64_t>(value) <= slot.bounds.most) {
+    if (slot.kind == Slot::Kind::U64 && value >= 0 &&
+        static_cast<std::uint64_t>(value) <= slot.bounds.most) {
       return put(slot, static_cast<std::uint64_t>(value));
     }
     return put_other_number(slot, value, text);
@@ -114,7 +119,8 @@ class RowFiller {
     return false;
   }
   void see(Slot& slot) {
-    if (slot.seen == rows_) return void(slot.gaps[rows_ - 1] = CTPROF_VALUE);  // another spelling was null
+    if (slot.seen == rows_)
+      return void(slot.gaps[rows_ - 1] = CTPROF_VALUE);  // another spelling was null
     slot.seen = static_cast<std::uint32_t>(rows_);
     ++matched_;
   }
@@ -141,7 +147,7 @@ class RowFiller {
   std::vector<ctprof_entry> entries_;
   std::vector<ctprof_entry> last_entries_;  // whose keys the next map probably has as well
   bool ascending_ = true;                   // the keys of this map
-  bool is_like_last_ = true;                // its keys are those of the last map so far, and ascending as they
+  bool is_like_last_ = true;  // its keys are those of the last map so far, and ascending as they
   std::string why_;
 };
 

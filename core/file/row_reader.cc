@@ -15,7 +15,8 @@ constexpr int kMostMissing = 16;
 constexpr std::uint64_t kMostSigned = std::numeric_limits<std::int64_t>::max();
 
 // Texts, keys and counts inside one slice are below their limits, so nobody has to look.
-static_assert(limits::kSliceBytes <= limits::kKeyBytes && limits::kSliceBytes <= limits::kTextBytes);
+static_assert(limits::kSliceBytes <= limits::kKeyBytes &&
+              limits::kSliceBytes <= limits::kTextBytes);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -25,13 +26,14 @@ constexpr std::uint64_t kEach = 0x0101010101010101, kTop = 0x80 * kEach;
 constexpr std::uint64_t has_zero(std::uint64_t word) { return (word - kEach) & ~word & kTop; }
 // Whether one of them may be other than plain.
 constexpr bool has_odd_byte(std::uint64_t word) {
-  return (word & kTop) != 0 || ((word - 0x20 * kEach) & kTop) != 0 || has_zero(word ^ '"' * kEach) ||
-         has_zero(word ^ '\\' * kEach);
+  return (word & kTop) != 0 || ((word - 0x20 * kEach) & kTop) != 0 ||
+         has_zero(word ^ '"' * kEach) || has_zero(word ^ '\\' * kEach);
 }
 
 }  // namespace
 
-// A number with a point or an exponent, or a longer one, ends where its caller expects no more of it.
+// A number with a point or an exponent, or a longer one, ends where its caller expects no more of
+// it.
 const char* RowReader::digits(const char* at, std::uint64_t& value) const {
   const char* const start = at;
   const char* const stop = end_ - at > kMostDigits ? at + kMostDigits : end_;
@@ -53,7 +55,9 @@ const char* RowReader::plain(const char* at) const {
 // Where the value of the leaf begins, if its key is here.
 const char* RowReader::key(const char* at, const KeyNode& node) const {
   const std::size_t size = node.spelling.size() + 1;
-  if (static_cast<std::size_t>(end_ - at) < size || *at != '"' || !node.is_leaf() || !node.is_spelled(at + 1)) return nullptr;
+  if (static_cast<std::size_t>(end_ - at) < size || *at != '"' || !node.is_leaf() ||
+      !node.is_spelled(at + 1))
+    return nullptr;
   return at + size;
 }
 
@@ -62,8 +66,9 @@ const char* RowReader::number(const char* at, Slot& slot) {
   const char* const end = digits(at, value);
   if (!end || slot.kind == Slot::Kind::Skip) return end;
   const std::string_view spelling(at, static_cast<std::size_t>(end - at));
-  const bool fits = value <= kMostSigned ? rows_->put_signed(slot, static_cast<std::int64_t>(value), spelling)
-                                         : rows_->put_unsigned(slot, value, spelling);
+  const bool fits = value <= kMostSigned
+                        ? rows_->put_signed(slot, static_cast<std::int64_t>(value), spelling)
+                        : rows_->put_unsigned(slot, value, spelling);
   return fits ? end : nullptr;
 }
 

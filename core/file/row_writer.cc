@@ -15,7 +15,8 @@ std::string quoted_key(std::string_view key) {
 
 }  // namespace
 
-RowWriter::RowWriter(const KeyNode& tree, std::span<const LeafContent> contents, const Pools& pools) : pools_(&pools) {
+RowWriter::RowWriter(const KeyNode& tree, std::span<const LeafContent> contents, const Pools& pools)
+    : pools_(&pools) {
   add_members(tree, contents);
 }
 
@@ -57,9 +58,11 @@ void RowWriter::add_leaf(const KeyNode& node, const LeafContent& content) {
 }
 
 void RowWriter::add_column(Step& step) {
-  constexpr Kind kKinds[] = {Kind::U64, Kind::I64, Kind::F64, Kind::Bool, Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
+  constexpr Kind kKinds[] = {Kind::U64,  Kind::I64,  Kind::F64, Kind::Bool,
+                             Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
   const Column& column = *step.content->column;
-  step.kind = is_number(column.def()) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(column.def().storage)];
+  step.kind = is_number(column.def()) ? Kind::ZeroOne
+                                      : kKinds[static_cast<std::size_t>(column.def().storage)];
   step.codes.emplace(column);
   step.is_plain = step.content->rows.empty() && !step.codes->are_checked();
   step.gaps = column.gaps().data();
@@ -126,7 +129,8 @@ void RowWriter::write_value(const Step& step, std::size_t row, JsonOut& out) {
     case Kind::I64: return out.number(static_cast<const std::int64_t*>(step.values)[row]);
     case Kind::F64: return out.number(static_cast<const double*>(step.values)[row]);
     case Kind::Bool: return out.boolean(static_cast<const std::uint8_t*>(step.values)[row] != 0);
-    case Kind::ZeroOne: return out.put(static_cast<const std::uint8_t*>(step.values)[row] ? '1' : '0');
+    case Kind::ZeroOne:
+      return out.put(static_cast<const std::uint8_t*>(step.values)[row] ? '1' : '0');
     case Kind::Text: return out.text(pools_->texts[id()]);
     case Kind::Bits: return write_bits(id(), out);
     case Kind::Array: return write_array(id(), out);

@@ -1,6 +1,8 @@
-// Writes the rows of one tree: a list of steps made once, then run for every row, straight from the columns.
+// Writes the rows of one tree: a list of steps made once, then run for every row, straight from the
+// columns.
 //
-// Keys that no column fills are constant text, and neighbours of them are one piece; so a row costs little more than its values.
+// Keys that no column fills are constant text, and neighbours of them are one piece; so a row costs
+// little more than its values.
 //
 // What is here:   the steps of a tree, running them.
 // What is not:    which keys there are (layout.hpp), which rows (document.hpp).
@@ -24,10 +26,12 @@ namespace ctprof {
 
 inline constexpr std::uint32_t kNoRow = static_cast<std::uint32_t>(-1);
 
-// What stands at one leaf: a column, a mark, kept JSON, or nothing but the text for an absent value.
+// What stands at one leaf: a column, a mark, kept JSON, or nothing but the text for an absent
+// value.
 struct LeafContent {
   const Column* column = nullptr;
-  std::span<const std::uint32_t> rows;  // the column's row for each row of the tree, kNoRow for none; empty: the same row
+  std::span<const std::uint32_t>
+      rows;  // the column's row for each row of the tree, kNoRow for none; empty: the same row
   const std::vector<std::uint8_t>* mark = nullptr;
   const std::vector<std::pair<std::uint32_t, RawJson>>* kept = nullptr;
   std::string absent;  // empty: the key is left out
@@ -35,7 +39,8 @@ struct LeafContent {
 
 class RowWriter {
  public:
-  // REQUIRES: `contents` has an item for every leaf of `tree`; both they and `pools` outlive the writer's use.
+  // REQUIRES: `contents` has an item for every leaf of `tree`; both they and `pools` outlive the
+  // writer's use.
   RowWriter(const KeyNode& tree, std::span<const LeafContent> contents, const Pools& pools);
 
   // Appends the object of one row and a comma. REQUIRES: rows come in ascending order.
@@ -44,7 +49,22 @@ class RowWriter {
   void write_members(std::size_t row, JsonOut& out);
 
  private:
-  enum class Kind : std::uint8_t { Literal, Open, Close, U64, I64, F64, Bool, ZeroOne, Text, Bits, Array, Map, Mark, Kept };
+  enum class Kind : std::uint8_t {
+    Literal,
+    Open,
+    Close,
+    U64,
+    I64,
+    F64,
+    Bool,
+    ZeroOne,
+    Text,
+    Bits,
+    Array,
+    Map,
+    Mark,
+    Kept
+  };
 
   struct Step {
     Kind kind = Kind::Literal;

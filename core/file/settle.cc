@@ -30,7 +30,8 @@ json::value section(const Draft& draft, const std::string& key) {
 
 // --- what a foreign file says of its gaps ---
 
-// Whether a cell holds what the layout has for no value, where that cannot be a reading: an empty text, set or map, never a number.
+// Whether a cell holds what the layout has for no value, where that cannot be a reading: an empty
+// text, set or map, never a number.
 class Absence {
  public:
   Absence(const Column& column, const Pools& pools) : column_(&column), pools_(&pools) {
@@ -59,7 +60,8 @@ void find_absent(Column& column, const Pools& pools) {
     if (column.has_value(row) && is_absent(row)) column.gaps()[row] = kGapNotInFile;
 }
 
-// A mark that is there and false says that its family has no value; so does one above it. A mark that is missing says nothing.
+// A mark that is there and false says that its family has no value; so does one above it. A mark
+// that is missing says nothing.
 void apply_marks(const std::deque<Column>& marks, Table& threads) {
   std::unordered_map<std::string_view, const Column*> by_name;
   for (const Column& mark : marks) by_name.emplace(mark.def().name, &mark);
@@ -76,7 +78,8 @@ void apply_marks(const std::deque<Column>& marks, Table& threads) {
 
 void explain_foreign(Draft& draft) {
   for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
-    for (Column& column : draft.snapshot.table(entity).columns) find_absent(column, *draft.snapshot.pools);
+    for (Column& column : draft.snapshot.table(entity).columns)
+      find_absent(column, *draft.snapshot.pools);
   for (Column& column : draft.process_columns) find_absent(column, *draft.snapshot.pools);
   apply_marks(draft.marks, draft.snapshot.threads());
 }
@@ -95,25 +98,30 @@ std::vector<std::uint32_t> sorted_order(std::size_t rows, Before before) {
 
 void reorder(Table& table, KeptKeys& kept, std::span<const std::uint32_t> order) {
   std::vector<std::byte> scratch;
-  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns) column.permute(runs, scratch);
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns)
+    column.permute(runs, scratch);
   std::vector<std::uint32_t> new_row(order.size());
   for (std::uint32_t row = 0; row < order.size(); ++row) new_row[order[row]] = row;
   for (auto& [path, pieces] : kept) {
     for (auto& piece : pieces) piece.first = new_row[piece.first];
-    std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(pieces.begin(), pieces.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
   }
 }
 
 void sort_threads(Draft& draft) {
   Snapshot& snapshot = draft.snapshot;
-  const auto tgid = snapshot.threads().find(kTgid)->u64(), tid = snapshot.threads().find(kTid)->u64();
+  const auto tgid = snapshot.threads().find(kTgid)->u64(),
+             tid = snapshot.threads().find(kTid)->u64();
   const auto order = sorted_order(snapshot.threads().rows, [&](std::uint32_t a, std::uint32_t b) {
     return tgid[a] != tgid[b] ? tgid[a] < tgid[b] : tid[a] < tid[b];
   });
   if (order.empty()) return;
-  reorder(snapshot.threads(), snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)], order);
+  reorder(snapshot.threads(), snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)],
+          order);
   std::vector<std::byte> scratch;
-  for (const std::vector<RowRun> runs = runs_of(order); Column & column : draft.process_columns) column.permute(runs, scratch);
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : draft.process_columns)
+    column.permute(runs, scratch);
   if (snapshot.read_at.empty()) return;
   std::vector<std::uint64_t> read_at;
   for (const std::uint32_t row : order) read_at.push_back(snapshot.read_at[row]);
@@ -126,8 +134,11 @@ void sort_cgroups(Snapshot& snapshot) {
   if (!paths) return;
   const TextPool& texts = snapshot.pools->texts;
   const auto ids = paths->ids();
-  const auto order = sorted_order(cgroups.rows, [&](std::uint32_t a, std::uint32_t b) { return texts[ids[a]] < texts[ids[b]]; });
-  if (!order.empty()) reorder(cgroups, snapshot.unknown_keys[static_cast<std::size_t>(Entity::Cgroup)], order);
+  const auto order = sorted_order(cgroups.rows, [&](std::uint32_t a, std::uint32_t b) {
+    return texts[ids[a]] < texts[ids[b]];
+  });
+  if (!order.empty())
+    reorder(cgroups, snapshot.unknown_keys[static_cast<std::size_t>(Entity::Cgroup)], order);
 }
 
 // --- processes ---
@@ -168,7 +179,8 @@ void rebuild_processes(Draft& draft) {
 
 // Columns that grew ahead of their rows, and those that have no place in the file and never grew.
 void cut_to_length(Draft& draft) {
-  constexpr std::array kTables{std::pair{Root::Thread, Entity::Thread}, std::pair{Root::Cgroup, Entity::Cgroup},
+  constexpr std::array kTables{std::pair{Root::Thread, Entity::Thread},
+                               std::pair{Root::Cgroup, Entity::Cgroup},
                                std::pair{Root::Host, Entity::Host}};
   for (const auto& [root, entity] : kTables) {
     draft.filler(root).finish();
@@ -176,17 +188,21 @@ void cut_to_length(Draft& draft) {
     table.rows = draft.filler(root).rows();
     for (Column& column : table.columns) column.resize(table.rows, Gap::NotInFile);
   }
-  for (Column& column : draft.process_columns) column.resize(draft.snapshot.threads().rows, Gap::NotInFile);
+  for (Column& column : draft.process_columns)
+    column.resize(draft.snapshot.threads().rows, Gap::NotInFile);
 }
 
 Result<void> check_identity(Table& threads) {
   for (const std::string_view name : {kTgid, kTid}) {
     const Column* column = threads.find(name);
-    if (!column) return Error{"has no definition of '" + std::string(name) + "', without which threads cannot be told apart"};
-    const auto missing =
-        std::find_if(column->gaps().begin(), column->gaps().end(), [](ctprof_gap gap) { return gap != CTPROF_VALUE; });
+    if (!column)
+      return Error{"has no definition of '" + std::string(name) +
+                   "', without which threads cannot be told apart"};
+    const auto missing = std::find_if(column->gaps().begin(), column->gaps().end(),
+                                      [](ctprof_gap gap) { return gap != CTPROF_VALUE; });
     if (missing == column->gaps().end()) continue;
-    return Error{"threads[" + std::to_string(missing - column->gaps().begin()) + "] has no " + std::string(name)};
+    return Error{"threads[" + std::to_string(missing - column->gaps().begin()) + "] has no " +
+                 std::string(name)};
   }
   return {};
 }
@@ -195,7 +211,8 @@ Result<void> take_read_at(Draft& draft) {
   const json::value read_at = section(draft, "read_at");
   Snapshot& snapshot = draft.snapshot;
   if (read_at.is_null()) return {};
-  const bool fits = read_at.is_array() && (read_at.get_array().empty() || read_at.get_array().size() == snapshot.threads().rows);
+  const bool fits = read_at.is_array() && (read_at.get_array().empty() ||
+                                           read_at.get_array().size() == snapshot.threads().rows);
   if (!fits) return Error{"read_at is not an array of a time for each thread"};
   for (const json::value& item : read_at.get_array()) {
     boost::system::error_code failed;
@@ -215,12 +232,14 @@ Result<void> take_time(Draft& draft) {
   return {};
 }
 
-Result<void> explain(Draft& draft, const json::value& gaps, const json::value& raw, Entity entity, Work& work) {
+Result<void> explain(Draft& draft, const json::value& gaps, const json::value& raw, Entity entity,
+                     Work& work) {
   Table& table = draft.snapshot.table(entity);
   if (!gaps.is_null())
     if (auto done = apply_gaps(gaps, name(entity), table, work); !done) return done;
   if (!raw.is_null())
-    if (auto done = apply_raw(raw, name(entity), table, draft.snapshot.pools->texts, work); !done) return done;
+    if (auto done = apply_raw(raw, name(entity), table, draft.snapshot.pools->texts, work); !done)
+      return done;
   return {};
 }
 

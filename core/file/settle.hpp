@@ -1,5 +1,5 @@
-// Makes a snapshot of what a pass has found: explains the gaps, restores exact names, puts rows in order, and gives processes their own
-// table again.
+// Makes a snapshot of what a pass has found: explains the gaps, restores exact names, puts rows in
+// order, and gives processes their own table again.
 
 #pragma once
 

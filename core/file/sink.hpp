@@ -1,4 +1,5 @@
-// Where a file's text goes: into memory, or compressed into a file that takes its name only when it is whole.
+// Where a file's text goes: into memory, or compressed into a file that takes its name only when it
+// is whole.
 //
 // What is here:   the way from text to disk.
 // What is not:    the text (document.hpp).
@@ -38,12 +39,13 @@ class StringSink final : public TextSink {
   std::string text_;
 };
 
-// A file under construction. A regular file is written without a name (O_TMPFILE) and gets its own by `commit`; on a file system that
-// cannot do that, under a temporary name in the same directory. Without `commit` nothing is left of it, and the file that was there
-// stays; a signal that ends the program leaves nothing either. Devices, pipes and "-" (standard output) are written as they are.
+// A file under construction. A regular file is written without a name (O_TMPFILE) and gets its own
+// by `commit`; on a file system that cannot do that, under a temporary name in the same directory.
+// Without `commit` nothing is left of it, and the file that was there stays; a signal that ends the
+// program leaves nothing either. Devices, pipes and "-" (standard output) are written as they are.
 //
-// A new file is for its owner alone (0600): it holds command lines. Permissions are kept from one that it replaces, if that is ours and
-// has no other link.
+// A new file is for its owner alone (0600): it holds command lines. Permissions are kept from one
+// that it replaces, if that is ours and has no other link.
 class OutFile {
  public:
   // `place` outlives the file. `standard_output` is what "-" stands for; it stays open.
@@ -74,7 +76,8 @@ class OutFile {
   const Destination* place_;
   sdk::Fd fd_;
   bool is_stream_ = false;
-  std::unique_ptr<DoomedFile> temporary_;  // its name in the directory; null: it has none, or its own
+  std::unique_ptr<DoomedFile>
+      temporary_;  // its name in the directory; null: it has none, or its own
   std::uint64_t bytes_ = 0;
   std::uint64_t sync_ns_ = 0;
 };

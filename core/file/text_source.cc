@@ -43,13 +43,16 @@ Result<void> Unfolding::step(std::string& text, std::size_t& size) {
     const std::size_t before = in.pos;
     hint_ = ZSTD_decompressStream(context_.get(), &out, &in);
     if (ZSTD_isError(hint_))
-      return Error{"not sound zstd data near byte " + std::to_string(before) + ": " + ZSTD_getErrorName(hint_)};
+      return Error{"not sound zstd data near byte " + std::to_string(before) + ": " +
+                   ZSTD_getErrorName(hint_)};
   } while (in.pos < in.size && out.pos < out.size);
   at_ = in.pos;
   size = out.pos;
   more_ = size == text.size() && hint_ != 0;
   total_ += size;
-  if (total_ > most) return Error{"unfolds to more than " + std::to_string(most) + " bytes, which no file of its size does"};
+  if (total_ > most)
+    return Error{"unfolds to more than " + std::to_string(most) +
+                 " bytes, which no file of its size does"};
   return {};
 }
 
@@ -114,8 +117,10 @@ Result<void> UnfoldedText::unfold() {
 
 std::string* UnfoldedText::wait_for_room() {
   std::unique_lock lock(mutex_);
-  // Once full it waits for half of the room, so that it is woken for several slices and not for each.
-  if (filled_ - taken_ == kSlices) changed_.wait(lock, [&] { return filled_ - taken_ <= kSlices / 2 || abandoned_; });
+  // Once full it waits for half of the room, so that it is woken for several slices and not for
+  // each.
+  if (filled_ - taken_ == kSlices)
+    changed_.wait(lock, [&] { return filled_ - taken_ <= kSlices / 2 || abandoned_; });
   return abandoned_ ? nullptr : &slices_[filled_ % kSlices];
 }
 

@@ -1,8 +1,9 @@
-// Where a file's text comes from: memory, or zstd data that a second thread unfolds while the first one parses. Where no second thread
-// can be had (RLIMIT_NPROC, a seccomp filter), the first one does both in turn, and the text is the same.
+// Where a file's text comes from: memory, or zstd data that a second thread unfolds while the first
+// one parses. Where no second thread can be had (RLIMIT_NPROC, a seccomp filter), the first one
+// does both in turn, and the text is the same.
 //
-// What is here:   slices of text, one after the other, and the bound on how far zstd data may unfold.
-// What is not:    what they mean (events.hpp).
+// What is here:   slices of text, one after the other, and the bound on how far zstd data may
+// unfold. What is not:    what they mean (events.hpp).
 
 #pragma once
 
@@ -24,13 +25,15 @@ namespace ctprof {
 class TextSource {
  public:
   virtual ~TextSource() = default;
-  // The next slice, empty at the end. It lives until the next call. An error is the reason alone, without the file's name.
+  // The next slice, empty at the end. It lives until the next call. An error is the reason alone,
+  // without the file's name.
   virtual Result<std::string_view> next() = 0;
 };
 
 class PlainText final : public TextSource {
  public:
-  PlainText(std::string_view text, std::size_t slice_bytes) : left_(text), slice_bytes_(slice_bytes) {}
+  PlainText(std::string_view text, std::size_t slice_bytes)
+      : left_(text), slice_bytes_(slice_bytes) {}
   Result<std::string_view> next() override;
 
  private:
@@ -42,7 +45,8 @@ class PlainText final : public TextSource {
 class Unfolding {
  public:
   explicit Unfolding(std::string_view zstd);
-  // Fills `text` with what comes next, at most a slice; it stays empty at the end. An error is the reason alone. May throw bad_alloc.
+  // Fills `text` with what comes next, at most a slice; it stays empty at the end. An error is the
+  // reason alone. May throw bad_alloc.
   Result<void> next(std::string& text);
 
  private:

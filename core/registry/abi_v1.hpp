@@ -1,6 +1,7 @@
 // How large the ABI's structs were in version 1.
 //
-// A plugin may be older than this ctprof: its structs end where version 1 ended, and what came later is zero. They may not end sooner.
+// A plugin may be older than this ctprof: its structs end where version 1 ended, and what came
+// later is zero. They may not end sooner.
 
 #pragma once
 
@@ -34,7 +35,8 @@ inline constexpr std::size_t kSizeV1<const char*> = sizeof(const char*);
 // Why a struct that says that it is `size` bytes cannot be read; `who` is its subject.
 template <class Struct>
 std::string too_small(const std::string& who, std::size_t size) {
-  return who + " is of size " + std::to_string(size) + ", version 1 of the ABI has " + std::to_string(kSizeV1<Struct>);
+  return who + " is of size " + std::to_string(size) + ", version 1 of the ABI has " +
+         std::to_string(kSizeV1<Struct>);
 }
 
 }  // namespace ctprof

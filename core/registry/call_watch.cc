@@ -27,7 +27,8 @@ class Looks {
       time.lasted += kBetweenLooks;
       if (time.lasted < time.next_word) continue;
       time.next_word *= 2;
-      say({*function.first, function.second, std::chrono::duration_cast<std::chrono::seconds>(time.lasted)});
+      say({*function.first, function.second,
+           std::chrono::duration_cast<std::chrono::seconds>(time.lasted)});
     }
   }
 

@@ -3,8 +3,9 @@
 //   const CallWatch watch([](const SlowCall& slow) { ... });
 //   capture(...);
 //
-// A thread looks four times a second at who is in which function. A call that lasts from one look to the next is slow; when the slow calls
-// into one function add up to 2 s, `say` is called, and again whenever that time has doubled. Captures that end sooner never wake it.
+// A thread looks four times a second at who is in which function. A call that lasts from one look
+// to the next is slow; when the slow calls into one function add up to 2 s, `say` is called, and
+// again whenever that time has doubled. Captures that end sooner never wake it.
 //
 // Where no thread can be made, nothing is watched.
 

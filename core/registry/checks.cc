@@ -19,7 +19,8 @@ constexpr std::uint32_t kMostState = 64 * 1024;
 // The newest that are served.
 constexpr ctprof_stage kLastStage = CTPROF_STAGE_HOST;
 constexpr ctprof_storage kLastStorage = CTPROF_ARRAY;
-constexpr std::array<std::string_view, 6> kFamilies{"cumulative", "peak", "gauge", "categorical", "limit", "identity"};
+constexpr std::array<std::string_view, 6> kFamilies{"cumulative",  "peak",  "gauge",
+                                                    "categorical", "limit", "identity"};
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -27,8 +28,11 @@ bool is_empty(const char* text) { return !text || !*text; }
 
 // Lower case letters, digits and what `also` holds, beginning with a letter.
 bool is_name(std::string_view text, std::string_view also) {
-  const auto fine = [&](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || also.find(c) != also.npos; };
-  return !text.empty() && text.size() <= 128 && text[0] >= 'a' && text[0] <= 'z' && std::all_of(text.begin(), text.end(), fine);
+  const auto fine = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || also.find(c) != also.npos;
+  };
+  return !text.empty() && text.size() <= 128 && text[0] >= 'a' && text[0] <= 'z' &&
+         std::all_of(text.begin(), text.end(), fine);
 }
 
 // Whether a file may hold `text` where there is no value; NULL, "" and "omit" leave the key out.
@@ -38,36 +42,45 @@ bool stands_for_nothing(const char* text) {
   return !failed;
 }
 
-// A metric's legality under a rule that its own plugin brings; null when the plugin brings none of that name.
+// A metric's legality under a rule that its own plugin brings; null when the plugin brings none of
+// that name.
 const ctprof_rule* rule_of(const Plugin& plugin, std::string_view name) {
-  const auto it =
-      std::find_if(plugin.rules.begin(), plugin.rules.end(), [&](const ctprof_rule& rule) { return rule.name == name; });
+  const auto it = std::find_if(plugin.rules.begin(), plugin.rules.end(),
+                               [&](const ctprof_rule& rule) { return rule.name == name; });
   return it == plugin.rules.end() ? nullptr : &*it;
 }
 
-Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newtype, const Plugin& plugin) {
+Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newtype,
+                           const Plugin& plugin) {
   const std::string who = "metric " + quoted(metric.name);
   Pairing found = Pairing::WithoutMeaning;
   if (const RuleInfo* rule = find_rule(metric.rule))
     found = pairing(newtype, *rule);
   else if (const ctprof_rule* own = rule_of(plugin, metric.rule))
-    found = is_listed(own->newtypes, newtype.name) ? pairing(newtype, *find_rule(own->fallback)) : Pairing::WithoutMeaning;
+    found = is_listed(own->newtypes, newtype.name) ? pairing(newtype, *find_rule(own->fallback))
+                                                   : Pairing::WithoutMeaning;
   else
-    return Error{who + " names the rule " + quoted(metric.rule) + ", which neither ctprof nor this plugin has"};
+    return Error{who + " names the rule " + quoted(metric.rule) +
+                 ", which neither ctprof nor this plugin has"};
   if (found == Pairing::Fits) return {};
-  return Error{who + " pairs " + std::string(newtype.name) + " with " + metric.rule + ": " + std::string(sentence(found))};
+  return Error{who + " pairs " + std::string(newtype.name) + " with " + metric.rule + ": " +
+               std::string(sentence(found))};
 }
 
 // The two tails that metrics and derived metrics share.
-Result<void> check_shown(const std::string& who, const ctprof_headline* headline, const char* role) {
-  if (!is_empty(role) && !is_role(role)) return Error{who + " claims the role " + quoted(role) + ", which ctprof does not have"};
+Result<void> check_shown(const std::string& who, const ctprof_headline* headline,
+                         const char* role) {
+  if (!is_empty(role) && !is_role(role))
+    return Error{who + " claims the role " + quoted(role) + ", which ctprof does not have"};
   if (!headline) return {};
-  if (headline->size < kSizeV1<ctprof_headline>) return Error{too_small<ctprof_headline>(who + "'s headline", headline->size)};
+  if (headline->size < kSizeV1<ctprof_headline>)
+    return Error{too_small<ctprof_headline>(who + "'s headline", headline->size)};
   if (is_empty(headline->label)) return Error{who + "'s headline has no label"};
   if (headline->shown > CTPROF_SHOWN_LEVEL)
-    return Error{who + "'s headline is to be shown in way number " + std::to_string(headline->shown) +
-                 ", which ctprof does not have"};
-  if (!std::isfinite(headline->floor) || headline->floor < 0) return Error{who + "'s headline has a floor that is no amount"};
+    return Error{who + "'s headline is to be shown in way number " +
+                 std::to_string(headline->shown) + ", which ctprof does not have"};
+  if (!std::isfinite(headline->floor) || headline->floor < 0)
+    return Error{who + "'s headline has a floor that is no amount"};
   return {};
 }
 
@@ -86,7 +99,8 @@ std::string unserved(const ctprof_source& source) {
 std::string unserved(const ctprof_metric& metric) {
   if (metric.size < kSizeV1<ctprof_metric> || metric.storage <= kLastStorage) return {};
   return "metric " + quoted(is_empty(metric.name) ? "" : metric.name) + " is stored as " +
-         (metric.storage == CTPROF_STACKS ? "call stacks" : "kind number " + std::to_string(metric.storage)) +
+         (metric.storage == CTPROF_STACKS ? "call stacks"
+                                          : "kind number " + std::to_string(metric.storage)) +
          ", which this version of ctprof does not hold";
 }
 
@@ -95,7 +109,8 @@ Result<void> check_plugin(const ctprof_plugin& plugin) {
   if (!plugin.open_plugin != !plugin.close_plugin)
     return Error{"it has NULL for one of open_plugin and close_plugin, which go together"};
   if (!is_name(plugin.name, "-_"))
-    return Error{"its name " + quoted(plugin.name) + " is not lower case letters, digits, - and _, beginning with a letter"};
+    return Error{"its name " + quoted(plugin.name) +
+                 " is not lower case letters, digits, - and _, beginning with a letter"};
   return {};
 }
 
@@ -103,34 +118,46 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
   if (is_empty(metric.name)) return Error{"a metric without a name"};
   const std::string who = "metric " + quoted(metric.name);
   if (!is_name(metric.name, "._"))
-    return Error{who + ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
-  if (metric.entity >= kEntities) return Error{who + " is about an entity of unknown number " + std::to_string(metric.entity)};
-  if (is_empty(metric.newtype) || is_empty(metric.rule)) return Error{who + " lacks a newtype or a rule"};
+    return Error{who +
+                 ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
+  if (metric.entity >= kEntities)
+    return Error{who + " is about an entity of unknown number " + std::to_string(metric.entity)};
+  if (is_empty(metric.newtype) || is_empty(metric.rule))
+    return Error{who + " lacks a newtype or a rule"};
   const NewtypeInfo* newtype = find_newtype(metric.newtype);
-  if (!newtype) return Error{who + " is of the newtype " + quoted(metric.newtype) + ", which ctprof does not have"};
+  if (!newtype)
+    return Error{who + " is of the newtype " + quoted(metric.newtype) +
+                 ", which ctprof does not have"};
   if (metric.storage != newtype->storage)
-    return Error{who + " stores " + metric.newtype + " as storage number " + std::to_string(metric.storage) + ", which must be " +
+    return Error{who + " stores " + metric.newtype + " as storage number " +
+                 std::to_string(metric.storage) + ", which must be " +
                  std::to_string(newtype->storage)};
-  if (!is_empty(metric.family) && std::find(kFamilies.begin(), kFamilies.end(), metric.family) == kFamilies.end())
-    return Error{who + " is of the family " + quoted(metric.family) + ", which ctprof does not have"};
+  if (!is_empty(metric.family) &&
+      std::find(kFamilies.begin(), kFamilies.end(), metric.family) == kFamilies.end())
+    return Error{who + " is of the family " + quoted(metric.family) +
+                 ", which ctprof does not have"};
   if (!stands_for_nothing(metric.file_absent))
-    return Error{who + " has " + quoted(metric.file_absent) + " stand for no value, which is not JSON"};
+    return Error{who + " has " + quoted(metric.file_absent) +
+                 " stand for no value, which is not JSON"};
   if (auto fits = check_shown(who, metric.headline, metric.role); !fits) return fits;
   return check_pairing(metric, *newtype, plugin);
 }
 
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
-  constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
+  constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process,
+                                      Entity::Cgroup, Entity::Host};
   const Entity entity = kEntityOfStage[source.table.stage];
   if (metric.entity == entity) return {};
-  return Error{"source " + quoted(source.name) + " fills rows about a " + std::string(name(entity)) + " but offers " +
-               quoted(metric.name) + ", which is about a " + std::string(name(metric.entity))};
+  return Error{"source " + quoted(source.name) + " fills rows about a " +
+               std::string(name(entity)) + " but offers " + quoted(metric.name) +
+               ", which is about a " + std::string(name(metric.entity))};
 }
 
 Result<void> check_source(const ctprof_source& source) {
   if (is_empty(source.name)) return Error{"a source without a name"};
   const std::string who = "source " + quoted(source.name);
-  if (source.size < kSizeV1<ctprof_source>) return Error{too_small<ctprof_source>(who, source.size)};
+  if (source.size < kSizeV1<ctprof_source>)
+    return Error{too_small<ctprof_source>(who, source.size)};
   if (source.tallies_count > 4096) return Error{who + " has more than 4096 tallies"};
   const bool lists = source.stage == CTPROF_STAGE_LIST;
   if (!source.open_worker) return Error{who + " has NULL for open_worker"};
@@ -143,9 +170,12 @@ Result<void> check_source(const ctprof_source& source) {
 Result<void> check_lister(const SourceTable& source) {
   if (source.table.stage != CTPROF_STAGE_LIST) return {};
   for (const std::string_view needed : {kTgid, kTid, kComm, kStartTime}) {
-    const auto offers = [&](const OfferTable& offer) { return offer.served && offer.metric.name == needed; };
+    const auto offers = [&](const OfferTable& offer) {
+      return offer.served && offer.metric.name == needed;
+    };
     if (std::none_of(source.offers.begin(), source.offers.end(), offers))
-      return Error{"source " + quoted(source.name) + " lists threads but does not offer " + quoted(needed)};
+      return Error{"source " + quoted(source.name) + " lists threads but does not offer " +
+                   quoted(needed)};
   }
   return {};
 }
@@ -153,10 +183,13 @@ Result<void> check_lister(const SourceTable& source) {
 Result<void> check_derived(const ctprof_derived& derived) {
   if (is_empty(derived.name)) return Error{"a derived metric without a name"};
   const std::string who = "derived metric " + quoted(derived.name);
-  if (derived.size < kSizeV1<ctprof_derived>) return Error{too_small<ctprof_derived>(who, derived.size)};
+  if (derived.size < kSizeV1<ctprof_derived>)
+    return Error{too_small<ctprof_derived>(who, derived.size)};
   if (!is_name(derived.name, "._"))
-    return Error{who + ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
-  if (derived.entity >= kEntities) return Error{who + " is about an entity of unknown number " + std::to_string(derived.entity)};
+    return Error{who +
+                 ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
+  if (derived.entity >= kEntities)
+    return Error{who + " is about an entity of unknown number " + std::to_string(derived.entity)};
   if (is_empty(derived.expression)) return Error{who + " has no expression"};
   return check_shown(who, derived.headline, derived.role);
 }
@@ -167,13 +200,14 @@ Result<void> check_rule(const ctprof_rule& rule) {
   if (rule.size < kSizeV1<ctprof_rule>) return Error{too_small<ctprof_rule>(who, rule.size)};
   if (find_rule(rule.name)) return Error{who + " has the name of a built-in rule"};
   if (rule.state_size == 0 || rule.state_size > kMostState)
-    return Error{who + " asks for a state of " + std::to_string(rule.state_size) + " bytes; 1 to " + std::to_string(kMostState) +
-                 " are possible"};
+    return Error{who + " asks for a state of " + std::to_string(rule.state_size) + " bytes; 1 to " +
+                 std::to_string(kMostState) + " are possible"};
   if (!rule.add) return Error{who + " has NULL for add"};
   if (!rule.merge) return Error{who + " has NULL for merge"};
   if (!rule.number && !rule.text) return Error{who + " has NULL for both number and text"};
   if (rule.reduction > CTPROF_REDUCES_BY_KEY)
-    return Error{who + " reduces in way number " + std::to_string(rule.reduction) + ", which ctprof does not have"};
+    return Error{who + " reduces in way number " + std::to_string(rule.reduction) +
+                 ", which ctprof does not have"};
   if (is_empty(rule.newtypes)) return Error{who + " is legal for no newtype"};
   if (is_empty(rule.fallback) || !find_rule(rule.fallback))
     return Error{who + " names no built-in rule as fallback for machines without this plugin"};

@@ -1,6 +1,8 @@
-// What a plugin's table must hold to be loaded. Each check answers with a sentence when it does not.
+// What a plugin's table must hold to be loaded. Each check answers with a sentence when it does
+// not.
 //
-// The C++ layer of the SDK makes most of these mistakes impossible; a table made by other means is never trusted.
+// The C++ layer of the SDK makes most of these mistakes impossible; a table made by other means is
+// never trusted.
 
 #pragma once
 
@@ -11,7 +13,8 @@
 namespace ctprof {
 
 Result<void> check_plugin(const ctprof_plugin& plugin);
-// Why this ctprof has no use for it, though it may be sound; empty where it has. Asked before its check.
+// Why this ctprof has no use for it, though it may be sound; empty where it has. Asked before its
+// check.
 std::string unserved(const ctprof_source& source);
 std::string unserved(const ctprof_metric& metric);
 // `plugin` for the rules that it brings.

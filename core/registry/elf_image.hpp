@@ -1,7 +1,9 @@
-// An ELF shared object of this machine, read piece by piece: its headers, checked, and bytes by offset or by address.
+// An ELF shared object of this machine, read piece by piece: its headers, checked, and bytes by
+// offset or by address.
 //
-// Nothing is mapped, so a file that shrinks meanwhile is an error and no signal. Every place is checked against the file's size, and
-// addresses against what the file fills of the segments that will be mapped.
+// Nothing is mapped, so a file that shrinks meanwhile is an error and no signal. Every place is
+// checked against the file's size, and addresses against what the file fills of the segments that
+// will be mapped.
 //
 // What is here:   headers and bytes.
 // What is not:    the dynamic section (plugin_file.hpp).
@@ -23,13 +25,15 @@ class ElfImage {
   // The descriptor stays the caller's, and open as long as this is used.
   ElfImage(int fd, std::uint64_t size) : fd_(fd), size_(size) {}
 
-  // Reads and checks the headers; before anything else. The error is a reason without the file's name: "it is cut short: ...".
+  // Reads and checks the headers; before anything else. The error is a reason without the file's
+  // name: "it is cut short: ...".
   Result<void> read_headers();
 
   // The segment of the dynamic section; null where there is none.
   const ElfW(Phdr) * dynamic() const;
 
-  // Where in the file the bytes of an address are; nothing where not all of them are of one segment and in the file.
+  // Where in the file the bytes of an address are; nothing where not all of them are of one segment
+  // and in the file.
   std::optional<std::uint64_t> offset_of(std::uint64_t address, std::uint64_t size) const;
 
   // Whether all of it is in the file.
@@ -54,6 +58,8 @@ class ElfImage {
 };
 
 // Whether `size` bytes from `from` on are among `all`, whatever the numbers.
-inline bool lies_within(std::uint64_t from, std::uint64_t size, std::uint64_t all) { return from <= all && size <= all - from; }
+inline bool lies_within(std::uint64_t from, std::uint64_t size, std::uint64_t all) {
+  return from <= all && size <= all - from;
+}
 
 }  // namespace ctprof

@@ -6,8 +6,9 @@
 namespace ctprof {
 namespace {
 
-MetricDef key(std::string_view name, Entity entity, std::string_view newtype, std::string_view source, std::string_view place,
-              std::string_view absent, std::string_view description, std::string_view caveat) {
+MetricDef key(std::string_view name, Entity entity, std::string_view newtype,
+              std::string_view source, std::string_view place, std::string_view absent,
+              std::string_view description, std::string_view caveat) {
   MetricDef def;
   def.name = name;
   def.entity = entity;
@@ -16,7 +17,9 @@ MetricDef key(std::string_view name, Entity entity, std::string_view newtype, st
   def.rule = "Key";
   def.unit = newtype == "IdText" ? "text" : newtype == "IdU64" ? "ticks" : "none";
   def.family = "identity";
-  def.section = entity == Entity::Process ? "smaps-rollup" : entity == Entity::Cgroup ? "cgroup-stats" : "primary";
+  def.section = entity == Entity::Process  ? "smaps-rollup"
+                : entity == Entity::Cgroup ? "cgroup-stats"
+                                           : "primary";
   def.applies_to = "all";
   def.source = source;
   def.file_path = place;
@@ -28,9 +31,11 @@ MetricDef key(std::string_view name, Entity entity, std::string_view newtype, st
 }
 
 MetricDef thread_count() {
-  MetricDef def = key(kThreadCount, Entity::Thread, "MonotonicCount", "one per listed thread", "none", "omit",
-                      "How many threads the group holds, so that a change in population can be sorted by and shown.",
-                      "A population, not a counter: it also falls, so never a rate.");
+  MetricDef def =
+      key(kThreadCount, Entity::Thread, "MonotonicCount", "one per listed thread", "none", "omit",
+          "How many threads the group holds, so that a change in population can be sorted by and "
+          "shown.",
+          "A population, not a counter: it also falls, so never a rate.");
   def.rule = "SumCount";
   def.unit = "count";
   def.family = "gauge";
@@ -42,33 +47,44 @@ MetricDef thread_count() {
 const std::vector<MetricDef>& identity_metrics() {
   using E = Entity;
   static const std::vector<MetricDef> metrics{
-      key(kTid, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/ (directory name)", "threads[].tid", "0",
-          "Kernel id of the thread as this capture's PID namespace numbers it.",
-          "Reused after exit; only together with the start time is it one thread. Inside a container it is the namespace's "
+      key(kTid, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/ (directory name)", "threads[].tid",
+          "0", "Kernel id of the thread as this capture's PID namespace numbers it.",
+          "Reused after exit; only together with the start time is it one thread. Inside a "
+          "container it is the namespace's "
           "number."),
       key(kTgid, E::Thread, "IdU32", "/proc/<tgid> (directory name)", "threads[].tgid", "0",
           "Id of the process the thread belongs to, equal to the tid of its leader.",
           "The leader can be a zombie while other threads of the process still run."),
       key(kPcomm, E::Thread, "IdText", "/proc/<tgid>/comm (trimmed)", "threads[].pcomm", "\"\"",
           "Process name: the current name of the process's leader thread.",
-          "Raw bytes: may hold newlines, parentheses or invalid UTF-8; at most 15 bytes for user threads; changes on exec or "
+          "Raw bytes: may hold newlines, parentheses or invalid UTF-8; at most 15 bytes for user "
+          "threads; changes on exec or "
           "prctl."),
-      key(kComm, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/comm (trimmed)", "threads[].comm", "\"\"", "Name of this thread.",
-          "Raw bytes, freely chosen by the thread; kernel workers show a longer name that changes with the work item."),
-      key(kCgroup, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/cgroup:0::", "threads[].cgroup", "\"\"",
-          "Path of the thread's cgroup in the unified (v2) hierarchy.",
-          "As seen from the capturing process's cgroup namespace: can start with /.. , can end in ' (deleted)', and does not "
+      key(kComm, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/comm (trimmed)", "threads[].comm",
+          "\"\"", "Name of this thread.",
+          "Raw bytes, freely chosen by the thread; kernel workers show a longer name that changes "
+          "with the work item."),
+      key(kCgroup, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/cgroup:0::", "threads[].cgroup",
+          "\"\"", "Path of the thread's cgroup in the unified (v2) hierarchy.",
+          "As seen from the capturing process's cgroup namespace: can start with /.. , can end in "
+          "' (deleted)', and does not "
           "join "
           "across namespaces."),
-      key(kStartTime, E::Thread, "IdU64", "/proc/<tgid>/task/<tid>/stat:field 22", "threads[].start_time_clock_ticks", "0",
-          "When the thread was created, in USER_HZ ticks after boot; with the tid it names one thread for good within one boot.",
-          "Counts from boot, so not comparable across reboots; shifted inside a time namespace; resolution 10 ms."),
+      key(kStartTime, E::Thread, "IdU64", "/proc/<tgid>/task/<tid>/stat:field 22",
+          "threads[].start_time_clock_ticks", "0",
+          "When the thread was created, in USER_HZ ticks after boot; with the tid it names one "
+          "thread for good within one boot.",
+          "Counts from boot, so not comparable across reboots; shifted inside a time namespace; "
+          "resolution 10 ms."),
       thread_count(),
       key(kProcessTgid, E::Process, "IdU32", "/proc/<tgid> (directory name)", "none", "omit",
-          "Id of the process, key of the process table.", "In the file it is the tgid of the leader's row."),
+          "Id of the process, key of the process table.",
+          "In the file it is the tgid of the leader's row."),
       key(kProcessPcomm, E::Process, "IdText", "/proc/<tgid>/comm (trimmed)", "none", "omit",
-          "Name of the process, as on its threads' rows.", "In the file it is the pcomm of the leader's row."),
-      key(kCgroupPath, E::Cgroup, "IdText", "distinct values of cgroup over all threads, and their ancestors",
+          "Name of the process, as on its threads' rows.",
+          "In the file it is the pcomm of the leader's row."),
+      key(kCgroupPath, E::Cgroup, "IdText",
+          "distinct values of cgroup over all threads, and their ancestors",
           "cgroup_stats[] (object key)", "\"\"", "Path of the cgroup, key of the cgroup table.",
           "Relative to the capturing process's cgroup namespace."),
   };
@@ -77,7 +93,8 @@ const std::vector<MetricDef>& identity_metrics() {
 
 const MetricDef& identity_metric(std::string_view name) {
   const auto& all = identity_metrics();
-  return *std::find_if(all.begin(), all.end(), [&](const MetricDef& def) { return def.name == name; });
+  return *std::find_if(all.begin(), all.end(),
+                       [&](const MetricDef& def) { return def.name == name; });
 }
 
 }  // namespace ctprof

@@ -1,4 +1,5 @@
-// The identity columns: which thread, process or cgroup a row is. The one vocabulary that the core has by itself.
+// The identity columns: which thread, process or cgroup a row is. The one vocabulary that the core
+// has by itself.
 //
 // What is here:   their names and definitions, and the names of the lister's hidden columns.
 // What is not:    filling them (capture/lister.hpp).
@@ -23,7 +24,8 @@ inline constexpr std::string_view kProcessTgid = "process.tgid";
 inline constexpr std::string_view kProcessPcomm = "process.pcomm";
 inline constexpr std::string_view kCgroupPath = "cgroup.path";
 
-// Hidden columns of the core's own lister, alive for one batch: the thread's open directory, and its stat file as it was read.
+// Hidden columns of the core's own lister, alive for one batch: the thread's open directory, and
+// its stat file as it was read.
 inline constexpr std::string_view kTaskDir = "task_dir";
 inline constexpr std::string_view kStat = "stat";
 

@@ -25,17 +25,21 @@ struct Held {
   sdk::Fd fd;
 };
 
-// Libraries are never closed: what they made may outlive any scope of ours. Each is held once, however often it is loaded; but every
-// descriptor is, for the dynamic loader remembers all names that a library came by, and would take the next file of that number for it.
+// Libraries are never closed: what they made may outlive any scope of ours. Each is held once,
+// however often it is loaded; but every descriptor is, for the dynamic loader remembers all names
+// that a library came by, and would take the next file of that number for it.
 void hold_open(Held held) {
   static auto* all = new std::vector<Held>;
   static std::mutex holding;
   const std::lock_guard lock(holding);
-  const auto is_same = [&](const Held& other) { return other.library.native() == held.library.native(); };
+  const auto is_same = [&](const Held& other) {
+    return other.library.native() == held.library.native();
+  };
   if (held.fd || std::none_of(all->begin(), all->end(), is_same)) all->push_back(std::move(held));
 }
 
-// How many bytes the library says its symbol has; what a lying size field would claim beyond that is not there.
+// How many bytes the library says its symbol has; what a lying size field would claim beyond that
+// is not there.
 std::size_t symbol_size(const void* address) {
   Dl_info info;
   void* symbol = nullptr;
@@ -49,16 +53,19 @@ std::string words_of(const std::exception& exception, const std::string& path) {
   const std::string before = "dlerror system message: ";
   const auto from = text.find(before);
   if (from == text.npos) return text;
-  const std::string words = text.substr(from + before.size(), text.rfind(')') - from - before.size());
+  const std::string words =
+      text.substr(from + before.size(), text.rfind(')') - from - before.size());
   return words.starts_with(path + ": ") ? words.substr(path.size() + 2) : words;
 }
 
-// The name that the dynamic loader gets. Between looking at a path and opening it again others may come in; at a descriptor nobody does.
+// The name that the dynamic loader gets. Between looking at a path and opening it again others may
+// come in; at a descriptor nobody does.
 std::string name_for_loader(const OpenPlugin& file) {
   return runs_privileged() ? "/proc/self/fd/" + std::to_string(file.fd.get()) : file.path;
 }
 
-// Opens the library of that name, which runs its constructors. What they throw leaves the dynamic loader half way, so that nobody can go on.
+// Opens the library of that name, which runs its constructors. What they throw leaves the dynamic
+// loader half way, so that nobody can go on.
 boost::dll::shared_library opened(const std::string& name, const CallOwner& owner) {
   const KeptProcessState kept;
   constexpr const char* kFunction = "its constructors";
@@ -97,11 +104,12 @@ Result<Plugin> load(OpenPlugin file) {
 }
 
 bool knows(const LoadedPlugins& loaded, std::string_view name) {
-  return std::any_of(loaded.plugins.begin(), loaded.plugins.end(), [&](const Plugin& plugin) { return plugin.name == name; });
+  return std::any_of(loaded.plugins.begin(), loaded.plugins.end(),
+                     [&](const Plugin& plugin) { return plugin.name == name; });
 }
 
-void load_file(const PluginDirectory& directory, const std::string& name, bool shipped, const LoadOptions& options,
-               LoadedPlugins& loaded) {
+void load_file(const PluginDirectory& directory, const std::string& name, bool shipped,
+               const LoadOptions& options, LoadedPlugins& loaded) {
   const std::string path = directory.path_of(name);
   auto file = directory.open_file(name);
   if (!file) return loaded.refused.push_back({path, file.error().text});
@@ -109,33 +117,43 @@ void load_file(const PluginDirectory& directory, const std::string& name, bool s
   auto plugin = load(std::move(*file));
   if (!plugin) return loaded.refused.push_back({path, plugin.error().text});
   if (knows(loaded, plugin->name))
-    return loaded.refused.push_back({path, "a plugin named '" + plugin->name + "' is loaded already"});
+    return loaded.refused.push_back(
+        {path, "a plugin named '" + plugin->name + "' is loaded already"});
   plugin->shipped = shipped;
   loaded.plugins.push_back(std::move(*plugin));
 }
 
-void load_directory(const PluginDirectory& directory, bool shipped, const LoadOptions& options, LoadedPlugins& loaded) {
-  for (const std::string& name : directory.names()) load_file(directory, name, shipped, options, loaded);
+void load_directory(const PluginDirectory& directory, bool shipped, const LoadOptions& options,
+                    LoadedPlugins& loaded) {
+  for (const std::string& name : directory.names())
+    load_file(directory, name, shipped, options, loaded);
 }
 
 std::string for_privileged(const std::string& why) {
-  return "this ctprof has capabilities from its file and loads only what root alone can change, but " + why +
-         ": install it as root, in directories of root's";
+  return "this ctprof has capabilities from its file and loads only what root alone can change, "
+         "but " +
+         why + ": install it as root, in directories of root's";
 }
 
-// The program's own directory counts too: who can exchange that one chooses which plugins are the program's own.
+// The program's own directory counts too: who can exchange that one chooses which plugins are the
+// program's own.
 Result<PluginDirectory> open_for_privileged(const std::string& directory) {
-  if (const auto program = open_trusted_directory(program_directory()); !program) return program.error();
+  if (const auto program = open_trusted_directory(program_directory()); !program)
+    return program.error();
   return PluginDirectory::open(directory, Trust::RootAlone);
 }
 
-std::string nothing_in(const std::string& directory) { return "'" + directory + "': no file there ends in .so"; }
+std::string nothing_in(const std::string& directory) {
+  return "'" + directory + "': no file there ends in .so";
+}
 
 // Where was looked, and why there is nothing to load from the own directory.
 std::string load_own(const LoadOptions& options, LoadedPlugins& loaded) {
   const std::string& path = options.own_directory;
-  if (path.empty()) return "the place of ctprof's own plugins: it cannot be known without /proc (mount it)";
-  const auto directory = runs_privileged() ? open_for_privileged(path) : PluginDirectory::open(path, Trust::Anybody);
+  if (path.empty())
+    return "the place of ctprof's own plugins: it cannot be known without /proc (mount it)";
+  const auto directory =
+      runs_privileged() ? open_for_privileged(path) : PluginDirectory::open(path, Trust::Anybody);
   if (directory) return load_directory(*directory, true, options, loaded), nothing_in(path);
   if (runs_privileged()) loaded.refused.push_back({path, for_privileged(directory.error().text)});
   return directory.error().text;
@@ -160,7 +178,8 @@ Error missing(const std::string& name, const LoadedPlugins& loaded) {
   return {"there is no plugin '" + name + "'" + nearest_hint(name, names)};
 }
 
-Result<void> keep_only(const std::vector<std::string>& only, bool for_capture, LoadedPlugins& loaded) {
+Result<void> keep_only(const std::vector<std::string>& only, bool for_capture,
+                       LoadedPlugins& loaded) {
   for (const std::string& name : only)
     if (!knows(loaded, name)) return missing(name, loaded);
   std::erase_if(loaded.plugins, [&](const Plugin& plugin) {
@@ -182,9 +201,11 @@ Result<LoadedPlugins> load_plugins(const LoadOptions& options) {
       if (!directory) return Error{"looking for plugins in " + directory.error().text};
       load_directory(*directory, false, options, loaded);
     }
-  if (!options.layouts_alone && loaded.plugins.empty() && loaded.refused.empty()) return nothing_found(own, options);
+  if (!options.layouts_alone && loaded.plugins.empty() && loaded.refused.empty())
+    return nothing_found(own, options);
   if (options.only)
-    if (auto kept = keep_only(*options.only, options.for_capture, loaded); !kept) return kept.error();
+    if (auto kept = keep_only(*options.only, options.for_capture, loaded); !kept)
+      return kept.error();
   return loaded;
 }
 
@@ -195,7 +216,8 @@ std::string closed_to_privileged(const std::string& path) {
   if (!directory) return directory.error().text;
   for (const std::string& name : directory->names())
     if (const auto fits = directory->check_trust(name); !fits)
-      return "'" + directory->path_of(name) + "'" + fits.error().text.substr(std::string_view("it").size());
+      return "'" + directory->path_of(name) + "'" +
+             fits.error().text.substr(std::string_view("it").size());
   return {};
 }
 

@@ -9,8 +9,10 @@ namespace ctprof {
 namespace {
 
 constexpr std::array<std::string_view, 4> kEntityNames{"thread", "process", "cgroup", "host"};
-constexpr std::array<std::string_view, 8> kStorageNames{"u64", "i64", "f64", "bool", "string", "bitset", "map", "array"};
-constexpr std::array<std::string_view, 4> kEntityTables{"threads[].", "threads[].", "cgroup_stats[].", "metrics."};
+constexpr std::array<std::string_view, 8> kStorageNames{"u64",    "i64",    "f64", "bool",
+                                                        "string", "bitset", "map", "array"};
+constexpr std::array<std::string_view, 4> kEntityTables{"threads[].", "threads[].",
+                                                        "cgroup_stats[].", "metrics."};
 
 template <class Enum, std::size_t N>
 bool parse_name(const std::array<std::string_view, N>& names, std::string_view word, Enum& out) {
@@ -38,7 +40,9 @@ std::optional<Headline> headline_of(const ctprof_headline* headline) {
 std::string_view name(Entity entity) { return kEntityNames[static_cast<std::size_t>(entity)]; }
 bool parse(std::string_view word, Entity& entity) { return parse_name(kEntityNames, word, entity); }
 std::string_view name(Storage storage) { return kStorageNames[static_cast<std::size_t>(storage)]; }
-bool parse(std::string_view word, Storage& storage) { return parse_name(kStorageNames, word, storage); }
+bool parse(std::string_view word, Storage& storage) {
+  return parse_name(kStorageNames, word, storage);
+}
 
 std::string home_place(Entity entity, std::string_view name) {
   return std::string(kEntityTables[static_cast<std::size_t>(entity)]) + std::string(name);
@@ -63,7 +67,9 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.description = text(metric.description);
   def.kernel_writer = text(metric.kernel_writer);
   def.caveat = text(metric.caveat);
-  def.file_path = metric.flags & CTPROF_METRIC_HIDDEN ? "none" : text(metric.file_path, home_place(def.entity, def.name));
+  def.file_path = metric.flags & CTPROF_METRIC_HIDDEN
+                      ? "none"
+                      : text(metric.file_path, home_place(def.entity, def.name));
   def.file_aliases = text(metric.file_aliases);
   def.file_unit = text(metric.file_unit);
   def.file_absent = text(metric.file_absent, "omit");
@@ -80,7 +86,8 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
 }
 
 bool same_meaning(const MetricDef& a, const MetricDef& b) {
-  return a.newtype == b.newtype && a.rule == b.rule && a.unit == b.unit && a.entity == b.entity && a.storage == b.storage;
+  return a.newtype == b.newtype && a.rule == b.rule && a.unit == b.unit && a.entity == b.entity &&
+         a.storage == b.storage;
 }
 
 DerivedDef define(const ctprof_derived& derived, std::string_view plugin) {

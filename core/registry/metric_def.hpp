@@ -56,7 +56,8 @@ struct MetricDef {
   Storage storage = Storage::U64;
   std::string newtype;
   std::string rule;
-  std::string fallback;  // the built-in rule that stands in for a plugin's own where that plugin is missing
+  std::string
+      fallback;  // the built-in rule that stands in for a plugin's own where that plugin is missing
   std::string unit;
   std::string family;  // cumulative, peak, gauge, categorical, limit, identity
   std::string section;
@@ -68,7 +69,8 @@ struct MetricDef {
   std::string description;
   std::string kernel_writer;
   std::string caveat;
-  std::string file_path;     // "threads[].nice", "cgroup_stats[].cpu.weight", "psi.cpu.some.avg10", or "none"
+  std::string
+      file_path;  // "threads[].nice", "cgroup_stats[].cpu.weight", "psi.cpu.some.avg10", or "none"
   std::string file_aliases;  // other spellings of the last key, with commas between
   std::string file_unit;     // "", "cpus", "0-or-1"
   std::string file_absent;   // JSON for a cell without value, or "omit"
@@ -83,7 +85,8 @@ struct MetricDef {
   std::string role{};  // one of kRoles, or empty
 };
 
-// The definition in a plugin's table, with the defaults of newtype and entity filled in. REQUIRES: checked (registry/checks.hpp).
+// The definition in a plugin's table, with the defaults of newtype and entity filled in. REQUIRES:
+// checked (registry/checks.hpp).
 MetricDef define(const ctprof_metric& metric, std::string_view plugin);
 
 // Where in the file a metric stands that names no place.

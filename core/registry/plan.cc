@@ -15,7 +15,8 @@ using Wanted = std::set<const ProbedField*>;
 bool is_identity(std::string_view column) {
   const auto& all = identity_metrics();
   return column == kTaskDir || column == kStat ||
-         std::any_of(all.begin(), all.end(), [&](const MetricDef& def) { return def.name == column; });
+         std::any_of(all.begin(), all.end(),
+                     [&](const MetricDef& def) { return def.name == column; });
 }
 
 // Working state: offers still in play, and the sources that fell out.
@@ -25,7 +26,8 @@ class Planner {
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
     if (auto known = want(names); !known) return known.error();
-    // Each round that takes a source out may move metrics to other offers, so choose again until all fit.
+    // Each round that takes a source out may move metrics to other offers, so choose again until
+    // all fit.
     do choose();
     while (!drop_unfed() || !order());
     collect_unfilled();
@@ -37,7 +39,8 @@ class Planner {
   Result<void> want(const std::optional<std::vector<std::string>>& names) {
     // Whoever offers to list is asked to, whatever is wanted of the threads.
     for (const ProbedField& field : probed_->fields())
-      if (is_identity(field.def.name) || is_always_wanted(field) || (!names && !field.def.hidden)) wanted_.insert(&field);
+      if (is_identity(field.def.name) || is_always_wanted(field) || (!names && !field.def.hidden))
+        wanted_.insert(&field);
     if (names)
       for (const std::string& name : *names)
         if (auto known = want(name); !known) return known.error();
@@ -45,8 +48,9 @@ class Planner {
   }
 
   static bool is_always_wanted(const ProbedField& field) {
-    return std::ranges::any_of(field.offers,
-                               [](const ProbedOffer& offer) { return offer.plugin->always && offer.plugin->shipped; });
+    return std::ranges::any_of(field.offers, [](const ProbedOffer& offer) {
+      return offer.plugin->always && offer.plugin->shipped;
+    });
   }
 
   Result<void> want(const std::string& name) {
@@ -56,7 +60,8 @@ class Planner {
       return {};
     }
     const auto& derived = probed_->registry().derived();
-    const auto it = std::find_if(derived.begin(), derived.end(), [&](const DerivedDef& def) { return def.name == name; });
+    const auto it = std::find_if(derived.begin(), derived.end(),
+                                 [&](const DerivedDef& def) { return def.name == name; });
     if (it == derived.end()) return unknown(name);
     for (const std::string& input : inputs_of(it->expression))
       if (const ProbedField* field = probed_->find(input)) wanted_.insert(field);
@@ -67,7 +72,8 @@ class Planner {
     std::vector<std::string> names;
     for (const ProbedField& field : probed_->fields()) names.push_back(field.def.name);
     for (const DerivedDef& derived : probed_->registry().derived()) names.push_back(derived.name);
-    return {"no loaded plugin has a metric '" + name + "'" + nearest_hint(name, names) + "; `ctprof metric-list` shows them all"};
+    return {"no loaded plugin has a metric '" + name + "'" + nearest_hint(name, names) +
+            "; `ctprof metric-list` shows them all"};
   }
 
   // The best offer of a source that is still in play.
@@ -89,7 +95,9 @@ class Planner {
       if (!offer) continue;
       planned(*offer, plan_.sources).chosen[offer->index] = true;
       for (const Read& read : offer->source->reads)
-        if (const ProbedField* needed = probed_->find(read.column); needed && seen.insert(needed).second) open.push_back(needed);
+        if (const ProbedField* needed = probed_->find(read.column);
+            needed && seen.insert(needed).second)
+          open.push_back(needed);
     }
   }
 
@@ -97,15 +105,18 @@ class Planner {
   static PlannedSource& planned(const ProbedOffer& offer, std::vector<PlannedSource>& sources) {
     const auto it = std::ranges::find(sources, offer.source, &PlannedSource::source);
     if (it != sources.end()) return *it;
-    return sources.emplace_back(PlannedSource{offer.plugin, offer.source, std::vector<bool>(offer.source->offers.size(), false)});
+    return sources.emplace_back(PlannedSource{
+        offer.plugin, offer.source, std::vector<bool>(offer.source->offers.size(), false)});
   }
 
-  // Takes out sources that read what nobody fills, and all listers but one; true when there were none.
+  // Takes out sources that read what nobody fills, and all listers but one; true when there were
+  // none.
   bool drop_unfed() {
     const auto before = out_.size();
     const PlannedSource* lister = filler(kTid);
     for (const PlannedSource& planned : plan_.sources)
-      if (planned.source->table.stage == CTPROF_STAGE_LIST && (!lister || planned.source != lister->source))
+      if (planned.source->table.stage == CTPROF_STAGE_LIST &&
+          (!lister || planned.source != lister->source))
         take_out(planned, "another source lists the threads");
     for (const PlannedSource& planned : plan_.sources)
       for (const Read& read : planned.source->reads)
@@ -125,15 +136,18 @@ class Planner {
 
   void take_out(const PlannedSource& planned, std::string why) {
     if (out_.contains(planned.source)) return;
-    plan_.refused.push_back({planned.plugin->path, "source '" + planned.source->name + "': " + why});
+    plan_.refused.push_back(
+        {planned.plugin->path, "source '" + planned.source->name + "': " + why});
     out_[planned.source] = std::move(why);
   }
 
-  // Puts readers after what they read, stage by stage, load order otherwise; false when a circle had to be taken out.
+  // Puts readers after what they read, stage by stage, load order otherwise; false when a circle
+  // had to be taken out.
   bool order() {
     std::vector<PlannedSource> ordered, waiting = in_load_order();
     while (!waiting.empty()) {
-      const auto next = std::find_if(waiting.begin(), waiting.end(), [&](const PlannedSource& p) { return is_fed(p, waiting); });
+      const auto next = std::find_if(waiting.begin(), waiting.end(),
+                                     [&](const PlannedSource& p) { return is_fed(p, waiting); });
       if (next == waiting.end()) {
         for (const PlannedSource& planned : waiting)
           take_out(planned, "it stands in a circle of sources that read each other's columns");
@@ -149,18 +163,23 @@ class Planner {
   std::vector<PlannedSource> in_load_order() const {
     std::vector<PlannedSource> sources = plan_.sources;
     const auto place = [&](const PlannedSource& planned) {
-      return std::tuple(planned.source->table.stage, planned.plugin, planned.source);  // plugins and sources lie in vectors
+      return std::tuple(planned.source->table.stage, planned.plugin,
+                        planned.source);  // plugins and sources lie in vectors
     };
-    std::sort(sources.begin(), sources.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    std::sort(sources.begin(), sources.end(),
+              [&](const auto& a, const auto& b) { return place(a) < place(b); });
     return sources;
   }
 
   // Whether nothing that it reads comes from a source that still waits.
   bool is_fed(const PlannedSource& planned, const std::vector<PlannedSource>& waiting) const {
-    return std::none_of(planned.source->reads.begin(), planned.source->reads.end(), [&](const Read& read) {
-      const PlannedSource* from = is_identity(read.column) ? nullptr : filler(read.column);
-      return from && std::any_of(waiting.begin(), waiting.end(), [&](const auto& other) { return other.source == from->source; });
-    });
+    return std::none_of(
+        planned.source->reads.begin(), planned.source->reads.end(), [&](const Read& read) {
+          const PlannedSource* from = is_identity(read.column) ? nullptr : filler(read.column);
+          return from && std::any_of(waiting.begin(), waiting.end(), [&](const auto& other) {
+                   return other.source == from->source;
+                 });
+        });
   }
 
   void collect_unfilled() {
@@ -172,22 +191,28 @@ class Planner {
       if (last.verdict != Gap::None)
         plan_.unfilled.push_back({&field.def, last.verdict, last.reason});
       else
-        plan_.unfilled.push_back({&field.def, Gap::SourceFailed, out == out_.end() ? "" : out->second});
+        plan_.unfilled.push_back(
+            {&field.def, Gap::SourceFailed, out == out_.end() ? "" : out->second});
     }
   }
 
-  // Whoever is next to the lister, reads nothing but who a thread is, and so can be run on any rows.
+  // Whoever is next to the lister, reads nothing but who a thread is, and so can be run on any
+  // rows.
   void plan_reserve() {
     for (const PlannedSource& planned : plan_.sources)
       if (planned.source->table.stage == CTPROF_STAGE_LIST)
         for (std::size_t i = 0; i < planned.chosen.size(); ++i)
-          if (planned.chosen[i]) plan_reserve(*probed_->find(planned.source->offers[i].metric.name));
+          if (planned.chosen[i])
+            plan_reserve(*probed_->find(planned.source->offers[i].metric.name));
   }
 
   void plan_reserve(const ProbedField& field) {
     const auto can = [&](const ProbedOffer& offer) {
-      return offer.verdict == Gap::None && offer.source->table.stage == CTPROF_STAGE_THREAD && !out_.contains(offer.source) &&
-             std::ranges::all_of(offer.source->reads, [](const Read& read) { return read.optional || is_identity(read.column); });
+      return offer.verdict == Gap::None && offer.source->table.stage == CTPROF_STAGE_THREAD &&
+             !out_.contains(offer.source) &&
+             std::ranges::all_of(offer.source->reads, [](const Read& read) {
+               return read.optional || is_identity(read.column);
+             });
     };
     const auto next = std::ranges::find_if(field.offers, can);
     if (next != field.offers.end()) planned(*next, plan_.unseen).chosen[next->index] = true;
@@ -201,7 +226,8 @@ class Planner {
 
 }  // namespace
 
-Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted, const Lost& lost) {
+Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted,
+                       const Lost& lost) {
   return Planner(probed, lost).plan(wanted);
 }
 

@@ -25,11 +25,16 @@ template <class T>
 Result<std::vector<T>> items_of(const ctprof_array& array, std::string_view what) {
   std::vector<T> items;
   if (array.count == 0) return items;
-  if (!array.items) return Error{std::string(what) + ": NULL where an array of " + std::to_string(array.count) + " must be"};
-  if (array.item_size < kSizeV1<T>) return Error{too_small<T>("an item of " + std::string(what), array.item_size)};
-  if (array.count > kMostItems) return Error{std::string(what) + ": more than " + std::to_string(kMostItems)};
+  if (!array.items)
+    return Error{std::string(what) + ": NULL where an array of " + std::to_string(array.count) +
+                 " must be"};
+  if (array.item_size < kSizeV1<T>)
+    return Error{too_small<T>("an item of " + std::string(what), array.item_size)};
+  if (array.count > kMostItems)
+    return Error{std::string(what) + ": more than " + std::to_string(kMostItems)};
   for (std::uint32_t i = 0; i < array.count; ++i)
-    items.push_back(copied<T>(static_cast<const char*>(array.items) + std::size_t{i} * array.item_size, array.item_size));
+    items.push_back(copied<T>(
+        static_cast<const char*>(array.items) + std::size_t{i} * array.item_size, array.item_size));
   return items;
 }
 
@@ -44,7 +49,8 @@ Result<void> each(const ctprof_array& array, std::string_view what, Reader read)
 }
 
 Result<MetricDef> read_metric(const ctprof_metric& given, const Plugin& plugin) {
-  if (given.size < kSizeV1<ctprof_metric>) return Error{too_small<ctprof_metric>("a metric", given.size)};
+  if (given.size < kSizeV1<ctprof_metric>)
+    return Error{too_small<ctprof_metric>("a metric", given.size)};
   const auto metric = copied<ctprof_metric>(&given, given.size);
   if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
   MetricDef def = define(metric, plugin.name);
@@ -58,7 +64,8 @@ template <class Table>
 bool is_unserved(const Table& table, Plugin& plugin) {
   std::string why = unserved(table);
   if (why.empty()) return false;
-  if (std::ranges::find(plugin.unserved, why) == plugin.unserved.end()) plugin.unserved.push_back(std::move(why));
+  if (std::ranges::find(plugin.unserved, why) == plugin.unserved.end())
+    plugin.unserved.push_back(std::move(why));
   return true;
 }
 
@@ -88,8 +95,9 @@ Result<void> read_source(const ctprof_source& table, Plugin& plugin) {
   if (is_unserved(table, plugin)) return {};
   if (auto fits = check_source(table); !fits) return fits.error();
   SourceTable source{.table = table, .name = table.name, .offers = {}, .reads = {}};
-  auto offers = each<ctprof_offer>(table.offers, "offers of source '" + source.name + "'",
-                                   [&](const ctprof_offer& offer) { return read_offer(offer, plugin, source); });
+  auto offers = each<ctprof_offer>(
+      table.offers, "offers of source '" + source.name + "'",
+      [&](const ctprof_offer& offer) { return read_offer(offer, plugin, source); });
   if (!offers) return offers.error();
   auto reads = each<const char*>(table.reads, "reads of source '" + source.name + "'",
                                  [&](const char* name) { return read_read(name, source); });
@@ -130,10 +138,13 @@ Result<void> read_object(const char* key, Plugin& plugin) {
 Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   if (room < 2 * sizeof(std::uint32_t)) return Error{"its ctprof_plugin is no table"};
   if (given.abi != CTPROF_ABI)
-    return Error{"it speaks ABI " + std::to_string(given.abi) + ", this ctprof speaks " + std::to_string(CTPROF_ABI)};
-  if (given.size < kSizeV1<ctprof_plugin>) return Error{too_small<ctprof_plugin>("its table", given.size)};
+    return Error{"it speaks ABI " + std::to_string(given.abi) + ", this ctprof speaks " +
+                 std::to_string(CTPROF_ABI)};
+  if (given.size < kSizeV1<ctprof_plugin>)
+    return Error{too_small<ctprof_plugin>("its table", given.size)};
   if (room < given.size)
-    return Error{"its table says that it is of size " + std::to_string(given.size) + ", but has " + std::to_string(room)};
+    return Error{"its table says that it is of size " + std::to_string(given.size) + ", but has " +
+                 std::to_string(room)};
   const auto table = copied<ctprof_plugin>(&given, given.size);
   Plugin plugin;
   if (auto fits = check_plugin(table); !fits) return fits.error();
@@ -146,12 +157,18 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   plugin.open = table.open_plugin;
   plugin.close = table.close_plugin;
 
-  const auto with = [&](auto reader) { return [&plugin, reader](const auto& item) { return reader(item, plugin); }; };
+  const auto with = [&](auto reader) {
+    return [&plugin, reader](const auto& item) { return reader(item, plugin); };
+  };
   if (auto ok = each<ctprof_rule>(table.rules, "rules", with(read_rule)); !ok) return ok.error();
-  if (auto ok = each<ctprof_metric>(table.metrics, "metrics", with(read_declared)); !ok) return ok.error();
-  if (auto ok = each<ctprof_source>(table.sources, "sources", with(read_source)); !ok) return ok.error();
-  if (auto ok = each<ctprof_derived>(table.derived, "derived metrics", with(read_derived)); !ok) return ok.error();
-  if (auto ok = each<const char*>(table.objects, "objects", with(read_object)); !ok) return ok.error();
+  if (auto ok = each<ctprof_metric>(table.metrics, "metrics", with(read_declared)); !ok)
+    return ok.error();
+  if (auto ok = each<ctprof_source>(table.sources, "sources", with(read_source)); !ok)
+    return ok.error();
+  if (auto ok = each<ctprof_derived>(table.derived, "derived metrics", with(read_derived)); !ok)
+    return ok.error();
+  if (auto ok = each<const char*>(table.objects, "objects", with(read_object)); !ok)
+    return ok.error();
   return plugin;
 }
 

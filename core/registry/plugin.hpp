@@ -1,7 +1,7 @@
 // A plugin, as the core holds it once its table has been read and checked.
 //
-// Tables are copied: an older plugin's are shorter than ours, and the missing tail is zero. What the functions in them do is the
-// plugin's business; that they are there has been checked.
+// Tables are copied: an older plugin's are shorter than ours, and the missing tail is zero. What
+// the functions in them do is the plugin's business; that they are there has been checked.
 
 #pragma once
 
@@ -44,18 +44,21 @@ struct Plugin {
   bool always = false;   // asks to take part in every capture; see CTPROF_PLUGIN_ALWAYS
   bool shipped = false;  // came with ctprof: its names need no prefix
   // Its context; both null where it needs none, or is older than contexts.
-  std::int32_t (*open)(const ctprof_host* host, void** context, char* message, std::size_t message_size) = nullptr;
+  std::int32_t (*open)(const ctprof_host* host, void** context, char* message,
+                       std::size_t message_size) = nullptr;
   void (*close)(void* context) = nullptr;
   std::vector<SourceTable> sources;
   std::vector<MetricDef> declared;
   std::vector<DerivedDef> derived;
   std::vector<ctprof_rule> rules;
   std::vector<std::string> objects;
-  // What a newer plugin has and this ctprof has no use for (a stage, a storage): a sentence each. The rest of the plugin counts.
+  // What a newer plugin has and this ctprof has no use for (a stage, a storage): a sentence each.
+  // The rest of the plugin counts.
   std::vector<std::string> unserved;
 };
 
-// Reads and checks a plugin's exported table. `room` is how many bytes of it are known to be there. The error is the reason alone.
+// Reads and checks a plugin's exported table. `room` is how many bytes of it are known to be there.
+// The error is the reason alone.
 Result<Plugin> read_plugin(const ctprof_plugin& table, std::size_t room);
 
 }  // namespace ctprof

@@ -16,7 +16,8 @@ CallHooks g_hooks;
 constinit thread_local CallSlot* t_slot = nullptr;
 constinit thread_local CallSlot t_beyond;  // of a thread that got none of the others
 
-// Gives a thread's slot back when the thread ends. A plugin that calls exit() ends it too, but from within a call, which stays marked.
+// Gives a thread's slot back when the thread ends. A plugin that calls exit() ends it too, but from
+// within a call, which stays marked.
 struct SlotHolder {
   std::size_t number = kCallSlots;
   ~SlotHolder() {
@@ -28,7 +29,8 @@ struct SlotHolder {
 
 std::size_t free_slot() {
   for (std::size_t number = 0; number < kCallSlots; ++number)
-    if (!g_taken[number].load(std::memory_order_relaxed) && !g_taken[number].exchange(true, std::memory_order_acquire))
+    if (!g_taken[number].load(std::memory_order_relaxed) &&
+        !g_taken[number].exchange(true, std::memory_order_acquire))
       return number;
   return kCallSlots;
 }
@@ -73,9 +75,12 @@ int remember_library(dl_phdr_info* info, std::size_t, void* data) {
   const auto& search = *static_cast<const CodeSearch*>(data);
   const auto* parts = info->dlpi_phdr;
   const auto* end = parts + info->dlpi_phnum;
-  if (std::none_of(parts, end, [&](const auto& part) { return covers(*info, part, search.address); })) return 0;
+  if (std::none_of(parts, end,
+                   [&](const auto& part) { return covers(*info, part, search.address); }))
+    return 0;
   for (const auto* part = parts; part != end; ++part)
-    if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0) remember(*info, *part, search.owner);
+    if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0)
+      remember(*info, *part, search.owner);
   return 1;
 }
 
@@ -85,8 +90,9 @@ const CallOwner* call_owner(std::string_view file, std::string_view source) {
   static auto* owners = new std::deque<CallOwner>;
   static std::mutex adding;
   const std::lock_guard lock(adding);
-  const auto known = std::find_if(owners->begin(), owners->end(),
-                                  [&](const CallOwner& owner) { return owner.file == file && owner.source == source; });
+  const auto known = std::find_if(owners->begin(), owners->end(), [&](const CallOwner& owner) {
+    return owner.file == file && owner.source == source;
+  });
   if (known != owners->end()) return &*known;
   return &owners->emplace_back(CallOwner{std::string(file), std::string(source)});
 }
@@ -137,7 +143,8 @@ const CallOwner* owner_of_code(std::uintptr_t address) {
 }
 
 std::string thrown_in_words(const CallOwner& owner, const char* function, const char* what) {
-  return owner.file + ": " + (owner.source.empty() ? "" : owner.source + ": ") + function + " threw an exception: " + what;
+  return owner.file + ": " + (owner.source.empty() ? "" : owner.source + ": ") + function +
+         " threw an exception: " + what;
 }
 
 }  // namespace ctprof

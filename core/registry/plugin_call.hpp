@@ -1,14 +1,17 @@
 // Calls into plugins under way: which thread is in which function of which plugin.
 //
-// A plugin may crash, hang, throw or end the process, and then somebody must be able to say who it was. Each call into one is marked by
-// a PluginCall, which costs three plain stores. A signal handler reads the mark of its own thread; CallWatch reads those of all.
+// A plugin may crash, hang, throw or end the process, and then somebody must be able to say who it
+// was. Each call into one is marked by a PluginCall, which costs three plain stores. A signal
+// handler reads the mark of its own thread; CallWatch reads those of all.
 //
 //   const std::string thrown = contained(*owner, "probe", [&] { table.probe(&host, &probe); });
 //
-// Constructors and `probe` must return soon: a LimitedCall tells the program so, which sets its own limit (set_call_hooks).
+// Constructors and `probe` must return soon: a LimitedCall tells the program so, which sets its own
+// limit (set_call_hooks).
 //
 // What is here:   marks, and exceptions that must not leave a plugin.
-// What is not:    signal handlers, time limits and sentences (tools/), naming slow calls (call_watch.hpp).
+// What is not:    signal handlers, time limits and sentences (tools/), naming slow calls
+// (call_watch.hpp).
 
 #pragma once
 
@@ -66,7 +69,8 @@ class PluginCall {
 struct CallHooks {
   void (*begin_limit)(const CallOwner& owner, const char* function) = nullptr;
   void (*end_limit)() = nullptr;
-  void (*thread_began)(std::size_t slot) = nullptr;  // a thread is about to call a plugin for the first time
+  void (*thread_began)(std::size_t slot) =
+      nullptr;  // a thread is about to call a plugin for the first time
   // A plugin ends a thread of ours (pthread_exit), which nothing can stop. Does not return.
   void (*thread_ends)(const CallOwner& owner, const char* function) = nullptr;
 };

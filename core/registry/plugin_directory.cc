@@ -20,12 +20,15 @@ Result<sdk::Fd> open_directory(const std::string& path) {
   return fd;
 }
 
-Error cannot_open(int number) { return {std::string("it cannot be opened: ") + std::strerror(number)}; }
+Error cannot_open(int number) {
+  return {std::string("it cannot be opened: ") + std::strerror(number)};
+}
 
 // In order.
 Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
   sdk::Fd fd(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fd ? ::fdopendir(fd.get()) : nullptr, &::closedir);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fd ? ::fdopendir(fd.get()) : nullptr,
+                                                    &::closedir);
   if (!entries) return Error{"'" + path + "': " + std::strerror(errno)};
   fd.release();
   std::vector<std::string> names;
@@ -47,19 +50,23 @@ Result<sdk::Fd> open_regular(int directory, const std::string& name) {
   return fd;
 }
 
-// The dynamic loader searches these before the system's own, and takes one that is no absolute path from the current directory.
+// The dynamic loader searches these before the system's own, and takes one that is no absolute path
+// from the current directory.
 Result<void> check_directory(const std::string& directory) {
   if (directory.find('$') != directory.npos)
     return Error{"it looks for libraries in '" + directory + "', which depends on where it is"};
   const auto trusted = open_trusted_directory(directory);
-  return trusted ? Result<void>() : Error{"it looks for libraries in '" + directory + "', and " + trusted.error().text};
+  return trusted
+             ? Result<void>()
+             : Error{"it looks for libraries in '" + directory + "', and " + trusted.error().text};
 }
 
 Result<void> check_libraries(const PluginFile& file) {
   for (const std::string& directory : file.directories)
     if (auto fits = check_directory(directory); !fits) return fits;
   for (const std::string& library : file.libraries)
-    if (library.find('/') != library.npos) return Error{"it needs the library '" + library + "' by a path"};
+    if (library.find('/') != library.npos)
+      return Error{"it needs the library '" + library + "' by a path"};
   return {};
 }
 
@@ -74,7 +81,8 @@ Result<PluginDirectory> PluginDirectory::open(const std::string& path, Trust tru
 }
 
 Result<sdk::Fd> PluginDirectory::open_descriptor(const std::string& name) const {
-  return trust_ == Trust::RootAlone ? open_trusted_file(fd_.get(), name) : open_regular(fd_.get(), name);
+  return trust_ == Trust::RootAlone ? open_trusted_file(fd_.get(), name)
+                                    : open_regular(fd_.get(), name);
 }
 
 // With what it is refused for.

@@ -1,10 +1,13 @@
-// A directory that plugins are looked for in: opened, listed, and its files opened and looked at before anything of them is loaded.
+// A directory that plugins are looked for in: opened, listed, and its files opened and looked at
+// before anything of them is loaded.
 //
-// Everything goes by the descriptor of the directory, so that files are those of the directory that was checked. Under Trust::RootAlone
-// each must be in the hands of root alone (trusted_path.hpp), and so must directories that a plugin names for libraries of its own.
+// Everything goes by the descriptor of the directory, so that files are those of the directory that
+// was checked. Under Trust::RootAlone each must be in the hands of root alone (trusted_path.hpp),
+// and so must directories that a plugin names for libraries of its own.
 //
-// What is here:   from a path to files that may be loaded, each with the reason where it may not; nothing is loaded.
-// What is not:    loading (loader.hpp), what a file says of itself (plugin_file.hpp).
+// What is here:   from a path to files that may be loaded, each with the reason where it may not;
+// nothing is loaded. What is not:    loading (loader.hpp), what a file says of itself
+// (plugin_file.hpp).
 
 #pragma once
 
@@ -39,8 +42,8 @@ class PluginDirectory {
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
   // Opens a file without waiting and looks at it. The error is the reason alone.
   Result<OpenPlugin> open_file(const std::string& name) const;
-  // Whether the file and what it names are in the hands of root alone, be it sound or not. The error begins with "it".
-  // REQUIRES: Trust::RootAlone.
+  // Whether the file and what it names are in the hands of root alone, be it sound or not. The
+  // error begins with "it". REQUIRES: Trust::RootAlone.
   Result<void> check_trust(const std::string& name) const;
 
  private:

@@ -35,7 +35,9 @@ class Dynamic {
   Result<void> read() {
     const ElfW(Phdr)* segment = image_->dynamic();
     if (!segment) return Error{"it has no dynamic section, so it is no shared object"};
-    for (std::size_t i = 0; i < kMostEntries && lies_within(i * sizeof(ElfW(Dyn)), sizeof(ElfW(Dyn)), segment->p_filesz); ++i) {
+    for (std::size_t i = 0; i < kMostEntries && lies_within(i * sizeof(ElfW(Dyn)),
+                                                            sizeof(ElfW(Dyn)), segment->p_filesz);
+         ++i) {
       ElfW(Dyn) entry{};
       if (!image_->at_address(segment->p_vaddr + i * sizeof entry, entry)) break;
       if (entry.d_tag == DT_NULL) return check_tables();
@@ -63,7 +65,9 @@ class Dynamic {
   }
 
   // The symbol as the dynamic loader would find it; nothing where it would not.
-  std::optional<ElfW(Sym)> find(const char* wanted) const { return gnu_hash_ ? find_gnu(wanted) : find_sysv(wanted); }
+  std::optional<ElfW(Sym)> find(const char* wanted) const {
+    return gnu_hash_ ? find_gnu(wanted) : find_sysv(wanted);
+  }
 
  private:
   void take(const ElfW(Dyn) & entry) {
@@ -101,7 +105,8 @@ class Dynamic {
 
   std::optional<ElfW(Sym)> symbol(std::uint32_t index, const char* wanted) const {
     ElfW(Sym) symbol{};
-    if (!image_->at_address(symbols_ + std::uint64_t{index} * sizeof symbol, symbol)) return std::nullopt;
+    if (!image_->at_address(symbols_ + std::uint64_t{index} * sizeof symbol, symbol))
+      return std::nullopt;
     if (symbol.st_shndx == SHN_UNDEF || name(symbol.st_name) != wanted) return std::nullopt;
     return symbol;
   }
@@ -116,10 +121,12 @@ class Dynamic {
     std::uint32_t hash = 5381;
     for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
     const std::uint32_t buckets = word(gnu_hash_), first = word(gnu_hash_ + 4);
-    const std::uint64_t table = gnu_hash_ + 16 + std::uint64_t{word(gnu_hash_ + 8)} * sizeof(ElfW(Addr));
+    const std::uint64_t table =
+        gnu_hash_ + 16 + std::uint64_t{word(gnu_hash_ + 8)} * sizeof(ElfW(Addr));
     if (buckets == 0) return std::nullopt;
     std::uint32_t index = word(table + 4 * std::uint64_t{hash % buckets});
-    for (std::size_t tries = 0; index >= first && index != 0 && tries < kMostNames; ++tries, ++index) {
+    for (std::size_t tries = 0; index >= first && index != 0 && tries < kMostNames;
+         ++tries, ++index) {
       const std::uint32_t other = word(table + 4 * (std::uint64_t{buckets} + (index - first)));
       if ((other | 1) == (hash | 1))
         if (const auto found = symbol(index, wanted)) return found;

@@ -1,4 +1,5 @@
-// A source is never trusted: offers out of range and kinds of remedies that are not known (a newer plugin's) count for nothing.
+// A source is never trusted: offers out of range and kinds of remedies that are not known (a newer
+// plugin's) count for nothing.
 
 #include "core/registry/probed.hpp"
 
@@ -13,36 +14,45 @@
 namespace ctprof {
 namespace {
 
-std::string text_of(const char* data, std::size_t size) { return {data ? data : "", data ? size : 0}; }
+std::string text_of(const char* data, std::size_t size) {
+  return {data ? data : "", data ? size : 0};
+}
 
 // Where a source's answers go while it is probed.
 struct Answers {
   std::vector<ProbedOffer*> offers;  // by the source's own numbering; null for those not taken
 
-  ProbedOffer* of(std::uint32_t index) const { return index < offers.size() ? offers[index] : nullptr; }
+  ProbedOffer* of(std::uint32_t index) const {
+    return index < offers.size() ? offers[index] : nullptr;
+  }
 };
 
 // The last word on an offer counts, and takes an earlier one's remedy with it.
 void refuse(void* core, std::uint32_t index, ctprof_gap gap, const char* reason, std::size_t size) {
   ProbedOffer* offer = static_cast<Answers*>(core)->of(index);
   if (!offer) return;
-  offer->verdict = may_be_written(gap) && gap != CTPROF_VALUE && gap != CTPROF_UNSEEN ? static_cast<Gap>(gap) : Gap::SourceFailed;
+  offer->verdict = may_be_written(gap) && gap != CTPROF_VALUE && gap != CTPROF_UNSEEN
+                       ? static_cast<Gap>(gap)
+                       : Gap::SourceFailed;
   offer->reason = text_of(reason, size);
   offer->remedy = {};
 }
 
-void take_remedy(void* core, std::uint32_t index, const char* lack, std::size_t lack_size, ctprof_remedy kind, const char* what,
-                 std::size_t what_size) {
+void take_remedy(void* core, std::uint32_t index, const char* lack, std::size_t lack_size,
+                 ctprof_remedy kind, const char* what, std::size_t what_size) {
   ProbedOffer* offer = static_cast<Answers*>(core)->of(index);
   if (!offer) return;
   Remedy remedy;
-  if (kind <= CTPROF_REMEDY_KERNEL && what && what_size > 0) remedy = {kind, text_of(what, what_size)};
-  if (lack && lack_size > 0) return offer->lacks.push_back({text_of(lack, lack_size), std::move(remedy)});
+  if (kind <= CTPROF_REMEDY_KERNEL && what && what_size > 0)
+    remedy = {kind, text_of(what, what_size)};
+  if (lack && lack_size > 0)
+    return offer->lacks.push_back({text_of(lack, lack_size), std::move(remedy)});
   if (offer->verdict != Gap::None) offer->remedy = std::move(remedy);
 }
 
 // What the source threw, in words; an empty text when it answered.
-std::string probe(const Plugin& plugin, const SourceTable& source, const ctprof_host& host, Answers& answers) {
+std::string probe(const Plugin& plugin, const SourceTable& source, const ctprof_host& host,
+                  Answers& answers) {
   const KeptProcessState kept;
   const CallOwner& owner = *call_owner(plugin.path, "source '" + source.name + "'");
   const ctprof_probe table{sizeof(ctprof_probe), 0, &answers, &refuse, &take_remedy};
@@ -57,7 +67,8 @@ const ProbedOffer* ProbedField::chosen() const {
   return it == offers.end() ? nullptr : &*it;
 }
 
-Probed::Probed(const Registry& registry, const ctprof_host& host) : registry_(&registry), host_(host) {
+Probed::Probed(const Registry& registry, const ctprof_host& host)
+    : registry_(&registry), host_(host) {
   fields_.reserve(registry.fields().size());
   for (const Field& field : registry.fields()) {
     ProbedField& probed = fields_.emplace_back(ProbedField{field.def, {}});
@@ -71,7 +82,8 @@ Probed::~Probed() {
   for (const Opened& opened : opened_) {
     if (!opened.plugin->close || !opened.failure.empty()) continue;
     const KeptProcessState kept;
-    contained(call_owner(opened.plugin->path), "close_plugin", [&] { opened.plugin->close(opened.context); });
+    contained(call_owner(opened.plugin->path), "close_plugin",
+              [&] { opened.plugin->close(opened.context); });
   }
 }
 
@@ -90,8 +102,9 @@ std::string Probed::open(const Plugin& plugin, void*& context) const {
   const LimitedCall limited(owner, "open_plugin");
   std::array<char, 512> message{};
   std::int32_t status = 0;
-  const std::string thrown =
-      contained(&owner, "open_plugin", [&] { status = plugin.open(&host_, &context, message.data(), message.size()); });
+  const std::string thrown = contained(&owner, "open_plugin", [&] {
+    status = plugin.open(&host_, &context, message.data(), message.size());
+  });
   message.back() = 0;
   if (!thrown.empty() || status == 0) return thrown;
   return message[0] ? message.data() : "it could not be opened, and does not say why";
@@ -105,14 +118,16 @@ void Probed::ask(const Opened& opened, const SourceTable& source) {
   std::string words = opened.failure;
   if (words.empty() && source.table.probe) {
     words = probe(*opened.plugin, source, host_for(*opened.plugin), answers);
-    if (!words.empty()) thrown_.push_back({opened.plugin->path, "source '" + source.name + "': " + words});
+    if (!words.empty())
+      thrown_.push_back({opened.plugin->path, "source '" + source.name + "': " + words});
   }
   for (std::uint32_t i = 0; !words.empty() && i < answers.offers.size(); ++i)
     refuse(&answers, i, CTPROF_SOURCE_FAILED, words.data(), words.size());
 }
 
 const ProbedField* Probed::find(std::string_view metric) const {
-  const auto it = std::ranges::find_if(fields_, [&](const ProbedField& field) { return field.def.name == metric; });
+  const auto it = std::ranges::find_if(
+      fields_, [&](const ProbedField& field) { return field.def.name == metric; });
   return it == fields_.end() ? nullptr : &*it;
 }
 

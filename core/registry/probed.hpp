@@ -4,13 +4,14 @@
 //   const Probed probed(registry, roots.host());      // as often as there is reason to ask again
 //   const Plan plan = *make_plan(probed, wanted);
 //
-// The registry stays as it was: a host changes (a switch is turned, a scheduler loaded), and what it was a moment ago is no answer.
-// While a Probed lives, each plugin's context lives (open_plugin and close_plugin in abi.h); sources of one plugin share it.
+// The registry stays as it was: a host changes (a switch is turned, a scheduler loaded), and what
+// it was a moment ago is no answer. While a Probed lives, each plugin's context lives (open_plugin
+// and close_plugin in abi.h); sources of one plugin share it.
 //
 // A plugin that cannot be opened keeps its offers, all refused as SourceFailed with its sentence.
 //
-// Ownership: refers to the registry and to the host's directories, which must outlive it. Any thread may read it.
-// Not here: which sources a capture runs (plan.hpp).
+// Ownership: refers to the registry and to the host's directories, which must outlive it. Any
+// thread may read it. Not here: which sources a capture runs (plan.hpp).
 
 #pragma once
 
@@ -64,7 +65,8 @@ class Probed {
   const std::vector<ProbedField>& fields() const { return fields_; }
   // Null when no loaded plugin offers it.
   const ProbedField* find(std::string_view metric) const;
-  // Plugins and sources that threw rather than answered, and with what words; nothing of theirs is taken.
+  // Plugins and sources that threw rather than answered, and with what words; nothing of theirs is
+  // taken.
   const std::vector<Refusal>& thrown() const { return thrown_; }
   // The host as a plugin's functions are told of it, with that plugin's context.
   ctprof_host host_for(const Plugin& plugin) const;

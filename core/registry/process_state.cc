@@ -47,7 +47,8 @@ KeptProcessState::~KeptProcessState() {
   ::umask(mask_);
   ::pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
   if (directory_ < 0) return;
-  // Where one may not enter the directory again, nobody left it either, but for a plugin; there is nothing better to go to.
+  // Where one may not enter the directory again, nobody left it either, but for a plugin; there is
+  // nothing better to go to.
   [[maybe_unused]] const int moved = ::fchdir(directory_);
   ::close(directory_);
 }

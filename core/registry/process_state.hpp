@@ -1,11 +1,13 @@
-// What a plugin can change of all of us, kept and put back: working directory, locale, file mode mask, and which signals the calling thread
-// blocks, without which neither a time limit nor Ctrl-C would reach it.
+// What a plugin can change of all of us, kept and put back: working directory, locale, file mode
+// mask, and which signals the calling thread blocks, without which neither a time limit nor Ctrl-C
+// would reach it.
 //
 //   const KeptProcessState kept;
 //   ...                              // code of a plugin
 //
-// The calling thread has the C locale meanwhile, so that figures are written and read the same whatever a plugin sets.
-// Threads that run beside it are not held back: a change lasts for them until the object ends.
+// The calling thread has the C locale meanwhile, so that figures are written and read the same
+// whatever a plugin sets. Threads that run beside it are not held back: a change lasts for them
+// until the object ends.
 
 #pragma once
 

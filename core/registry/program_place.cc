@@ -9,8 +9,8 @@ namespace ctprof {
 
 namespace fs = std::filesystem;
 
-// What the kernel was asked to run, where there is no /proc. Whoever starts a program that has more rights than themselves chooses this
-// name, so it counts for nothing then.
+// What the kernel was asked to run, where there is no /proc. Whoever starts a program that has more
+// rights than themselves chooses this name, so it counts for nothing then.
 static fs::path started_as() {
   const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   if (!name || ::getauxval(AT_SECURE) != 0) return {};
@@ -28,7 +28,8 @@ std::string own_plugin_directory() {
   const fs::path here = program_directory();
   if (here.empty()) return {};
   const fs::path build_tree = here.parent_path().parent_path();
-  if (::access((build_tree / "build.ninja").c_str(), F_OK) == 0) return (build_tree / "plugins").string();
+  if (::access((build_tree / "build.ninja").c_str(), F_OK) == 0)
+    return (build_tree / "plugins").string();
   fs::path prefix = here;
   for (const fs::path& part : fs::path(CTPROF_BIN_DIR))
     if (part != ".") prefix = prefix.parent_path();

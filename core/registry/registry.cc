@@ -17,16 +17,19 @@ std::string prefix_of(const Plugin& plugin) {
 }
 
 std::string meaning(const MetricDef& def) {
-  return "a " + std::string(name(def.entity)) + "'s " + def.newtype + " under " + def.rule + " in " + def.unit;
+  return "a " + std::string(name(def.entity)) + "'s " + def.newtype + " under " + def.rule +
+         " in " + def.unit;
 }
 
 std::string without_prefix(const Plugin& plugin, std::string_view name) {
-  return "'" + std::string(name) + "' must begin with '" + prefix_of(plugin) + "'; names without a prefix are ctprof's own";
+  return "'" + std::string(name) + "' must begin with '" + prefix_of(plugin) +
+         "'; names without a prefix are ctprof's own";
 }
 
 }  // namespace
 
-Registry::Registry(LoadedPlugins loaded) : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
+Registry::Registry(LoadedPlugins loaded)
+    : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
   for (const MetricDef& metric : identity_metrics()) declare(metric);
   // Layouts first: their order is the file's.
   for (const Plugin& plugin : plugins_)
@@ -40,7 +43,8 @@ Registry::Registry(LoadedPlugins loaded) : plugins_(std::move(loaded.plugins)), 
 }
 
 const Field* Registry::find(std::string_view metric) const {
-  const auto it = std::find_if(fields_.begin(), fields_.end(), [&](const Field& field) { return field.def.name == metric; });
+  const auto it = std::find_if(fields_.begin(), fields_.end(),
+                               [&](const Field& field) { return field.def.name == metric; });
   return it == fields_.end() ? nullptr : &*it;
 }
 
@@ -53,7 +57,8 @@ void Registry::take(const Plugin& plugin) {
   }
   for (const SourceTable& source : plugin.sources) take_offers(plugin, source);
   for (const std::string& key : plugin.objects)
-    if (std::find(vocabulary_.objects.begin(), vocabulary_.objects.end(), key) == vocabulary_.objects.end())
+    if (std::find(vocabulary_.objects.begin(), vocabulary_.objects.end(), key) ==
+        vocabulary_.objects.end())
       vocabulary_.objects.push_back(key);
 }
 
@@ -67,8 +72,10 @@ void Registry::take_offers(const Plugin& plugin, const SourceTable& source) {
     }
     declare(offer.metric);
     auto& offers = field(offer.metric).offers;
-    const auto below = std::find_if(offers.begin(), offers.end(), [&](const Offer& other) { return other.rank < offer.rank; });
-    offers.insert(below, Offer{.plugin = &plugin, .source = &source, .index = i, .rank = offer.rank});
+    const auto below = std::find_if(offers.begin(), offers.end(),
+                                    [&](const Offer& other) { return other.rank < offer.rank; });
+    offers.insert(below,
+                  Offer{.plugin = &plugin, .source = &source, .index = i, .rank = offer.rank});
   }
 }
 
@@ -81,7 +88,8 @@ void Registry::say_how_many_more() {
     const auto faults = faults_.find(refusal.what);
     if (faults == faults_.end() || faults->second < 2) continue;
     const std::size_t more = faults->second - 1;
-    refusal.reason += "; and " + std::to_string(more) + (more == 1 ? " more fault" : " more faults") + " of the kind";
+    refusal.reason += "; and " + std::to_string(more) +
+                      (more == 1 ? " more fault" : " more faults") + " of the kind";
   }
 }
 
@@ -95,24 +103,28 @@ void Registry::take_derived(const Plugin& plugin) {
       refuse_part(plugin, std::move(why));
       continue;
     }
-    const auto same =
-        std::find_if(derived_.begin(), derived_.end(), [&](const DerivedDef& other) { return other.name == derived.name; });
+    const auto same = std::find_if(derived_.begin(), derived_.end(), [&](const DerivedDef& other) {
+      return other.name == derived.name;
+    });
     if (same == derived_.end()) derived_.push_back(derived);
   }
 }
 
 std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) const {
   if (!metric.role.empty() && !plugin.shipped)
-    return "its metric '" + metric.name + "' claims the role '" + metric.role + "'; roles are ctprof's own";
+    return "its metric '" + metric.name + "' claims the role '" + metric.role +
+           "'; roles are ctprof's own";
   const MetricDef* known = vocabulary_.find(metric.name);
   if (known && !same_meaning(*known, metric))
-    return "its metric '" + metric.name + "' is " + meaning(metric) + ", but '" + known->plugin + "' has it as " +
-           meaning(*known);
+    return "its metric '" + metric.name + "' is " + meaning(metric) + ", but '" + known->plugin +
+           "' has it as " + meaning(*known);
   if (known || plugin.shipped || metric.hidden) return {};
-  if (!metric.name.starts_with(prefix_of(plugin))) return "its metric " + without_prefix(plugin, metric.name);
+  if (!metric.name.starts_with(prefix_of(plugin)))
+    return "its metric " + without_prefix(plugin, metric.name);
   if (metric.file_path != "none" && metric.file_path != home_place(metric.entity, metric.name))
     return "its metric '" + metric.name + "' wants the place '" + metric.file_path +
-           "' in the file; a third party's stands at '" + home_place(metric.entity, metric.name) + "'";
+           "' in the file; a third party's stands at '" + home_place(metric.entity, metric.name) +
+           "'";
   return {};
 }
 
@@ -120,7 +132,8 @@ std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived)
   if (!plugin.shipped && !derived.name.starts_with(prefix_of(plugin)))
     return "its derived metric " + without_prefix(plugin, derived.name);
   if (!derived.role.empty() && !plugin.shipped)
-    return "its derived metric '" + derived.name + "' claims the role '" + derived.role + "'; roles are ctprof's own";
+    return "its derived metric '" + derived.name + "' claims the role '" + derived.role +
+           "'; roles are ctprof's own";
   const std::string who = "its derived metric '" + derived.name + "'";
   const auto expression = Expression::parse(derived.expression);
   if (!expression) return who + ": " + expression.error().text;
@@ -132,11 +145,14 @@ std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived)
   }
   const auto unit = expression->unit(units);
   if (!unit) return who + ": " + unit.error().text;
-  return *unit == derived.unit ? "" : who + " is said to be in " + derived.unit + ", but comes out in " + *unit;
+  return *unit == derived.unit
+             ? ""
+             : who + " is said to be in " + derived.unit + ", but comes out in " + *unit;
 }
 
 Field& Registry::field(const MetricDef& metric) {
-  const auto it = std::find_if(fields_.begin(), fields_.end(), [&](const Field& field) { return field.def.name == metric.name; });
+  const auto it = std::find_if(fields_.begin(), fields_.end(),
+                               [&](const Field& field) { return field.def.name == metric.name; });
   if (it != fields_.end()) return *it;
   const MetricDef* declared = vocabulary_.find(metric.name);
   fields_.push_back({declared ? *declared : metric, {}});

@@ -1,14 +1,17 @@
 // The registry: every metric that any loaded plugin offers, merged by name.
 //
-// Several plugins may offer one metric (procfs and a BPF iterator both know the run time). The registry keeps all offers, the highest rank
-// first. It is built once, when plugins are loaded, and never changes: any thread may read it, and any number of captures may share it.
+// Several plugins may offer one metric (procfs and a BPF iterator both know the run time). The
+// registry keeps all offers, the highest rank first. It is built once, when plugins are loaded, and
+// never changes: any thread may read it, and any number of captures may share it.
 //
-// Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict: the later one's metric is
-// refused, and both are named. So is an unprefixed name of a third party's, or one that wants another's place in the file. Derived
-// metrics are checked when all plugins are there: their units must come out as they say.
+// Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict:
+// the later one's metric is refused, and both are named. So is an unprefixed name of a third
+// party's, or one that wants another's place in the file. Derived metrics are checked when all
+// plugins are there: their units must come out as they say.
 //
 // What is here:   merging and conflicts.
-// What is not:    loading (loader.hpp), what a host can do of it (probed.hpp), which sources a capture runs (plan.hpp), printing (tools/).
+// What is not:    loading (loader.hpp), what a host can do of it (probed.hpp), which sources a
+// capture runs (plan.hpp), printing (tools/).
 
 #pragma once
 
@@ -25,7 +28,8 @@
 
 namespace ctprof {
 
-// One source's word that it can fill one metric. Whether it can on this host is asked later (probed.hpp).
+// One source's word that it can fill one metric. Whether it can on this host is asked later
+// (probed.hpp).
 struct Offer {
   const Plugin* plugin = nullptr;
   const SourceTable* source = nullptr;

@@ -23,7 +23,11 @@ std::vector<std::string> tags(const std::string& sched_class, bool dead, std::st
 
 }  // namespace
 
-std::vector<std::string> tags_of(const MetricDef& def) { return tags(def.sched_class, def.rule == "Dead", def.config_gates); }
-std::vector<std::string> tags_of(const DerivedDef& def) { return tags(def.sched_class, false, def.config_gates); }
+std::vector<std::string> tags_of(const MetricDef& def) {
+  return tags(def.sched_class, def.rule == "Dead", def.config_gates);
+}
+std::vector<std::string> tags_of(const DerivedDef& def) {
+  return tags(def.sched_class, false, def.config_gates);
+}
 
 }  // namespace ctprof

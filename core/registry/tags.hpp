@@ -1,4 +1,5 @@
-// Tags: in a word each, which threads have the metric, whether any kernel still fills it, and what the kernel must be built with.
+// Tags: in a word each, which threads have the metric, whether any kernel still fills it, and what
+// the kernel must be built with.
 
 #pragma once
 

@@ -15,30 +15,35 @@ std::string octal(mode_t mode) {
   return text.data();
 }
 
-// Why others than root could change what is open, with `who` for a subject; empty where they cannot. An access list's writers show in
-// the group's bits.
+// Why others than root could change what is open, with `who` for a subject; empty where they
+// cannot. An access list's writers show in the group's bits.
 std::string objection(int fd, const std::string& who) {
   struct stat status {};
   struct statvfs mount {};
-  if (::fstat(fd, &status) != 0 || ::fstatvfs(fd, &mount) != 0) return who + " cannot be looked at: " + std::strerror(errno);
+  if (::fstat(fd, &status) != 0 || ::fstatvfs(fd, &mount) != 0)
+    return who + " cannot be looked at: " + std::strerror(errno);
   if (S_ISLNK(status.st_mode)) return who + " is a symbolic link";
   if (status.st_uid != 0) return who + " belongs to user " + std::to_string(status.st_uid);
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return who + " is writable by others (mode " + octal(status.st_mode) + ")";
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return who + " is writable by others (mode " + octal(status.st_mode) + ")";
   if ((mount.f_flag & ST_NOSUID) != 0) return who + " is on a filesystem that is mounted nosuid";
   return {};
 }
 
 bool is_link(int directory, const std::string& name) {
   struct stat status {};
-  return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
+  return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISLNK(status.st_mode);
 }
 
 // What is there by that name, no link, and root's alone.
-Result<sdk::Fd> open_step(int directory, const std::string& name, const std::string& who, int flags) {
+Result<sdk::Fd> open_step(int directory, const std::string& name, const std::string& who,
+                          int flags) {
   sdk::Fd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
     const std::string words = std::strerror(errno);
-    return Error{who + (is_link(directory, name) ? " is a symbolic link" : " cannot be opened: " + words)};
+    return Error{
+        who + (is_link(directory, name) ? " is a symbolic link" : " cannot be opened: " + words)};
   }
   if (std::string why = objection(fd.get(), who); !why.empty()) return Error{std::move(why)};
   return fd;
@@ -64,7 +69,8 @@ Result<sdk::Fd> open_trusted_file(int directory, const std::string& name) {
   const auto found = open_step(directory, name, "it", O_PATH);
   if (!found) return found.error();
   struct stat status {};
-  if (::fstat(found->get(), &status) != 0 || !S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
+  if (::fstat(found->get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return Error{"it is not a regular file"};
   return open_step(directory, name, "it", O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 

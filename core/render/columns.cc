@@ -28,7 +28,8 @@ constexpr ColumnInfo kColumns[] = {
     {ReportColumn::Metric, "metric", "metric", Align::Left, 22, false, true, true},
     {ReportColumn::Tags, "tags", "tags", Align::Left, 8, true, true, true},
     {ReportColumn::Baseline, "baseline", "baseline", Align::Right, kLeastValue, false, false, true},
-    {ReportColumn::Candidate, "candidate", "candidate", Align::Right, kLeastValue, false, false, true},
+    {ReportColumn::Candidate, "candidate", "candidate", Align::Right, kLeastValue, false, false,
+     true},
     {ReportColumn::Arrow, "arrow", "value", Align::Left, kLeastValue, false, false, true},
     {ReportColumn::Value, "value", "value", Align::Right, kLeastValue, false, true, false},
     {ReportColumn::Delta, "delta", "delta", Align::Right, 0, true, false, true},
@@ -47,18 +48,20 @@ struct FormatWord {
 
 const std::vector<FormatWord>& formats() {
   using enum ReportColumn;
-  static const std::vector<FormatWord> words{{"full", {Group, Threads, Metric, Baseline, Candidate, Delta, Percent}},
-                                             {"delta-only", {Group, Threads, Metric, Delta, Percent}},
-                                             {"no-pct", {Group, Threads, Metric, Baseline, Candidate, Delta}},
-                                             {"arrow", {Group, Threads, Metric, Arrow, Delta, Percent}},
-                                             {"pct-only", {Group, Threads, Metric, Percent}}};
+  static const std::vector<FormatWord> words{
+      {"full", {Group, Threads, Metric, Baseline, Candidate, Delta, Percent}},
+      {"delta-only", {Group, Threads, Metric, Delta, Percent}},
+      {"no-pct", {Group, Threads, Metric, Baseline, Candidate, Delta}},
+      {"arrow", {Group, Threads, Metric, Arrow, Delta, Percent}},
+      {"pct-only", {Group, Threads, Metric, Percent}}};
   return words;
 }
 
 const ColumnInfo* find(std::string_view word, ReportKind kind) {
-  const auto it = std::find_if(std::begin(kColumns), std::end(kColumns), [&](const ColumnInfo& info) {
-    return info.word == word && (kind == ReportKind::Show ? info.in_show : info.in_compare);
-  });
+  const auto it =
+      std::find_if(std::begin(kColumns), std::end(kColumns), [&](const ColumnInfo& info) {
+        return info.word == word && (kind == ReportKind::Show ? info.in_show : info.in_compare);
+      });
   return it == std::end(kColumns) ? nullptr : it;
 }
 
@@ -88,7 +91,9 @@ Error unknown_column(std::string_view text, const std::string& word, ReportKind 
 
 }  // namespace
 
-bool ColumnChoice::has(ReportColumn column) const { return std::find(columns.begin(), columns.end(), column) != columns.end(); }
+bool ColumnChoice::has(ReportColumn column) const {
+  return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
 
 ColumnChoice default_columns(ReportKind kind) {
   if (kind == ReportKind::Compare) return *parse_display_format("arrow");
@@ -113,14 +118,15 @@ Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind) {
     if (!info) return unknown_column(text, word, kind);
     choice.columns.push_back(info->column);
   }
-  if (choice.has(ReportColumn::Arrow) && (choice.has(ReportColumn::Baseline) || choice.has(ReportColumn::Candidate)))
+  if (choice.has(ReportColumn::Arrow) &&
+      (choice.has(ReportColumn::Baseline) || choice.has(ReportColumn::Candidate)))
     return refusal("columns", text, "'arrow' is baseline and candidate in one; name it or them");
   return choice;
 }
 
 TextColumn text_column(ReportColumn column) {
-  const auto info =
-      std::find_if(std::begin(kColumns), std::end(kColumns), [&](const ColumnInfo& known) { return known.column == column; });
+  const auto info = std::find_if(std::begin(kColumns), std::end(kColumns),
+                                 [&](const ColumnInfo& known) { return known.column == column; });
   return {info->header, info->align, info->least, info->may_go};
 }
 

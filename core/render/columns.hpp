@@ -1,4 +1,5 @@
-// Columns of the tables of show and compare: which there are, and what the user's words for them mean.
+// Columns of the tables of show and compare: which there are, and what the user's words for them
+// mean.
 //
 // What is here:   the choice, read and checked before any file is opened.
 // What is not:    what stands in them (report_text.cc).
@@ -36,7 +37,8 @@ enum class ReportColumn : std::uint8_t {
 
 struct ColumnChoice {
   std::vector<ReportColumn> columns;
-  bool exact = false;  // the user's own list: nothing is added to it for being of interest, and nothing leaves for want of room
+  bool exact = false;  // the user's own list: nothing is added to it for being of interest, and
+                       // nothing leaves for want of room
 
   bool has(ReportColumn column) const;
 };
@@ -44,8 +46,8 @@ struct ColumnChoice {
 ColumnChoice default_columns(ReportKind kind);
 // "full", "delta-only", "no-pct", "arrow" or "pct-only".
 Result<ColumnChoice> parse_display_format(std::string_view word);
-// "group,delta": in that order, however they are written. Empty, unknown and double entries are errors, and so is an arrow beside what
-// it joins.
+// "group,delta": in that order, however they are written. Empty, unknown and double entries are
+// errors, and so is an arrow beside what it joins.
 Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind);
 
 // How the column stands in a table.

@@ -17,12 +17,15 @@ constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // So many names of metrics are told; the file has all.
 constexpr std::size_t kFewNames = 8;
 
-std::string who(std::size_t side, std::size_t sides) { return sides == 1 ? "snapshot" : side == 0 ? "baseline" : "candidate"; }
+std::string who(std::size_t side, std::size_t sides) {
+  return sides == 1 ? "snapshot" : side == 0 ? "baseline" : "candidate";
+}
 
 // How far apart two captures of one boot began, by the clock that no one sets.
 std::string apart(const Meta& a, const Meta& b) {
   const std::uint64_t x = a.start.monotonic_ns, y = b.start.monotonic_ns;
-  return scaled(number_of(std::max(x, y) - std::min(x, y)), "ns") + " apart" + (y < x ? ", the candidate first" : "");
+  return scaled(number_of(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
+         (y < x ? ", the candidate first" : "");
 }
 
 std::string relation(const Meta& a, const Meta& b) {
@@ -32,10 +35,12 @@ std::string relation(const Meta& a, const Meta& b) {
   else if (of_one_boot(a, b))
     text = "same boot, " + apart(a, b);
   else
-    text = a.hostname && b.hostname && a.hostname == b.hostname ? "same host, different boots" : "different boots";
+    text = a.hostname && b.hostname && a.hostname == b.hostname ? "same host, different boots"
+                                                                : "different boots";
   if (a.hostname && b.hostname && a.hostname != b.hostname) text += ", different hosts";
   if (a.user_hz != b.user_hz)
-    text += ", different clock ticks (" + std::to_string(a.user_hz) + " and " + std::to_string(b.user_hz) + " a second)";
+    text += ", different clock ticks (" + std::to_string(a.user_hz) + " and " +
+            std::to_string(b.user_hz) + " a second)";
   return text;
 }
 
@@ -57,14 +62,16 @@ std::string utc(std::uint64_t unix_ns) {
 
 std::string takeover_in_words(const Takeover& takeover) {
   const auto& metrics = takeover.metrics;
-  std::string text = "plugin '" + takeover.plugin + "', which is not ctprof's own, filled " + counted(metrics.size(), "metric") +
-                     " in place of ctprof's sources: ";
-  for (std::size_t i = 0; i < std::min(metrics.size(), kFewNames); ++i) text += (i > 0 ? ", " : "") + metrics[i];
+  std::string text = "plugin '" + takeover.plugin + "', which is not ctprof's own, filled " +
+                     counted(metrics.size(), "metric") + " in place of ctprof's sources: ";
+  for (std::size_t i = 0; i < std::min(metrics.size(), kFewNames); ++i)
+    text += (i > 0 ? ", " : "") + metrics[i];
   if (metrics.size() > kFewNames) text += " and " + counted(metrics.size() - kFewNames, "other");
   return text;
 }
 
-std::string heading(const Report& report, std::span<const std::string> files, const TextLayout& layout) {
+std::string heading(const Report& report, std::span<const std::string> files,
+                    const TextLayout& layout) {
   const auto sides = report.sides();
   TextTable table({{"", Align::Left, 0, false},
                    {"file", Align::Left, 12, false},
@@ -86,7 +93,8 @@ std::string heading(const Report& report, std::span<const std::string> files, co
   for (std::size_t side = 0; side < sides.size(); ++side)
     for (const Takeover& takeover : sides[side]->meta.takeovers)
       out += who(side, sides.size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
-  if (sides.size() == 2) out += relation(sides[0]->meta, sides[1]->meta) + "\n" + host_text(report, layout);
+  if (sides.size() == 2)
+    out += relation(sides[0]->meta, sides[1]->meta) + "\n" + host_text(report, layout);
   return out;
 }
 

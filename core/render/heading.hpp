@@ -1,4 +1,5 @@
-// What a report is about: the files, where and when they were made, and how they stand to each other.
+// What a report is about: the files, where and when they were made, and how they stand to each
+// other.
 
 #pragma once
 
@@ -11,9 +12,11 @@
 
 namespace ctprof {
 
-std::string heading(const Report& report, std::span<const std::string> files, const TextLayout& layout);
+std::string heading(const Report& report, std::span<const std::string> files,
+                    const TextLayout& layout);
 
-// Who filled what in our place, as a sentence without a full stop. It may hold any bytes that a file does.
+// Who filled what in our place, as a sentence without a full stop. It may hold any bytes that a
+// file does.
 std::string takeover_in_words(const Takeover& takeover);
 // "2026-07-31 12:00:00Z"
 std::string utc(std::uint64_t unix_ns);

@@ -21,13 +21,15 @@ constexpr std::size_t kMostLines = 9;
 constexpr std::size_t kMostWidth = 60;
 constexpr std::string_view kCommandLine = "kernel_cmdline";
 // What comes first, by how keys begin. What is not named follows.
-constexpr std::string_view kFirst[] = {
-    "kernel_release", kCommandLine, "sched_tunables.",   "cpu_model",      "online_cpus", "numa_nodes",  "total_memory_kib",
-    "thp_enabled",    "thp_defrag", "cpufreq_governor.", "task_delayacct", "arch",        "kernel_name", "hugepages_total"};
+constexpr std::string_view kFirst[] = {"kernel_release",    kCommandLine,     "sched_tunables.",
+                                       "cpu_model",         "online_cpus",    "numa_nodes",
+                                       "total_memory_kib",  "thp_enabled",    "thp_defrag",
+                                       "cpufreq_governor.", "task_delayacct", "arch",
+                                       "kernel_name",       "hugepages_total"};
 
 std::size_t place_of(std::string_view key) {
-  const auto it =
-      std::find_if(std::begin(kFirst), std::end(kFirst), [&](std::string_view first) { return key.starts_with(first); });
+  const auto it = std::find_if(std::begin(kFirst), std::end(kFirst),
+                               [&](std::string_view first) { return key.starts_with(first); });
   return static_cast<std::size_t>(it - std::begin(kFirst));
 }
 
@@ -49,7 +51,9 @@ std::string words_lacking(const std::string& text, const std::string& other) {
   return lacking;
 }
 
-std::string told(const std::string& text) { return text.empty() ? "-" : shortened(printable(text), kMostWidth); }
+std::string told(const std::string& text) {
+  return text.empty() ? "-" : shortened(printable(text), kMostWidth);
+}
 
 std::vector<TextCell> row_of(const HostDifference& difference) {
   std::string before = text_of(difference.baseline), after = text_of(difference.candidate);
@@ -70,10 +74,14 @@ std::string host_text(const Report& report, const TextLayout& layout) {
   if (!differences) return "host context unavailable\n";
   if (differences->empty()) return report.lives().known() ? "" : "host contexts are alike\n";
   std::stable_sort(differences->begin(), differences->end(),
-                   [](const HostDifference& a, const HostDifference& b) { return place_of(a.key) < place_of(b.key); });
-  TextTable table(
-      {{"host", Align::Left, 12, false}, {"baseline", Align::Left, 12, false}, {"candidate", Align::Left, 12, false}});
-  for (std::size_t i = 0; i < std::min(differences->size(), kMostLines); ++i) table.add(row_of((*differences)[i]));
+                   [](const HostDifference& a, const HostDifference& b) {
+                     return place_of(a.key) < place_of(b.key);
+                   });
+  TextTable table({{"host", Align::Left, 12, false},
+                   {"baseline", Align::Left, 12, false},
+                   {"candidate", Align::Left, 12, false}});
+  for (std::size_t i = 0; i < std::min(differences->size(), kMostLines); ++i)
+    table.add(row_of((*differences)[i]));
   std::string out;
   table.append_to(out, layout);
   if (differences->size() > kMostLines)

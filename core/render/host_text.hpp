@@ -1,4 +1,5 @@
-// How the hosts of two snapshots differ, as a few lines: kernel, command line, tunables, CPU, memory first.
+// How the hosts of two snapshots differ, as a few lines: kernel, command line, tunables, CPU,
+// memory first.
 //
 // All differences, whole, are in the JSON (report_json.hpp).
 

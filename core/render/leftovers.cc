@@ -23,10 +23,12 @@ std::string reason(const Report& report, std::size_t metric, std::size_t side) {
   const Column* column = planned.columns[side];
   if (!column) return "not in the file";
   std::array<std::size_t, kGapNames.size()> tally{};
-  for (const ctprof_gap gap : column->gaps()) ++tally[std::min<std::size_t>(gap, kGapNames.size() - 1)];
+  for (const ctprof_gap gap : column->gaps())
+    ++tally[std::min<std::size_t>(gap, kGapNames.size() - 1)];
   const auto most = std::max_element(tally.begin(), tally.end());
   if (most == tally.begin() && *most > 0) return kNobodyLeft;
-  return *most == 0 ? "no rows" : std::string(kGapNames[static_cast<std::size_t>(most - tally.begin())]);
+  return *most == 0 ? "no rows"
+                    : std::string(kGapNames[static_cast<std::size_t>(most - tally.begin())]);
 }
 
 std::string where(const Absent& absent, std::size_t sides) {
@@ -41,7 +43,8 @@ std::string wrapped(const std::string& text, std::size_t width) {
   std::istringstream words(text);
   std::string out, line;
   for (std::string word; words >> word;) {
-    const bool fits = width == 0 || line.empty() || display_width(line) + 1 + display_width(word) <= width;
+    const bool fits =
+        width == 0 || line.empty() || display_width(line) + 1 + display_width(word) <= width;
     if (!fits) out += line + "\n", line = " ";
     line += (line.empty() ? "" : " ") + word;
   }
@@ -52,11 +55,13 @@ std::string leftovers(const Report& report, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::string> absent;  // (where, why) -> names
   for (const Absent& metric : report.absent()) {
     const std::size_t side = metric.on[0] ? 0 : 1;
-    std::string& names = absent[{where(metric, report.sides().size()), reason(report, metric.metric, side)}];
+    std::string& names =
+        absent[{where(metric, report.sides().size()), reason(report, metric.metric, side)}];
     names += (names.empty() ? "" : ", ") + report.metrics()[metric.metric].name;
   }
   std::string out;
-  for (const auto& [what, names] : absent) out += wrapped(what.first + " (" + what.second + "): " + printable(names), width);
+  for (const auto& [what, names] : absent)
+    out += wrapped(what.first + " (" + what.second + "): " + printable(names), width);
   for (const std::string& note : report.notes()) out += wrapped(told_name(note, kMostNote), width);
   return out;
 }

@@ -1,4 +1,5 @@
-// What a report's tables leave out, in sentences: metrics without values and why, what files disagreed on.
+// What a report's tables leave out, in sentences: metrics without values and why, what files
+// disagreed on.
 
 #pragma once
 

@@ -19,7 +19,8 @@ constexpr std::size_t kFactsAt = 13;
 
 const MetricDef* find_metric(const Registry& registry, std::string_view name) {
   const auto& identity = identity_metrics();
-  const auto it = std::find_if(identity.begin(), identity.end(), [&](const MetricDef& def) { return def.name == name; });
+  const auto it = std::find_if(identity.begin(), identity.end(),
+                               [&](const MetricDef& def) { return def.name == name; });
   if (it != identity.end()) return &*it;
   if (const Field* field = registry.find(name); field && !field->def.hidden) return &field->def;
   const MetricDef* declared = registry.vocabulary().find(name);
@@ -28,13 +29,15 @@ const MetricDef* find_metric(const Registry& registry, std::string_view name) {
 
 const DerivedDef* find_derived(const Registry& registry, std::string_view name) {
   const auto& all = registry.derived();
-  const auto it = std::find_if(all.begin(), all.end(), [&](const DerivedDef& def) { return def.name == name; });
+  const auto it =
+      std::find_if(all.begin(), all.end(), [&](const DerivedDef& def) { return def.name == name; });
   return it == all.end() ? nullptr : &*it;
 }
 
 // All that there is to say; empty where it is unknown or has no meaning.
 struct Facts {
-  std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule, rule_description;
+  std::string name, description, formula, entity, applies_to, unit, family, section, newtype, rule,
+      rule_description;
   std::string source, kernel_writer, since, caveat, file_path;
   std::vector<std::string> tags, config_gates, goes_into, plugins;
   bool is_derived = false;
@@ -117,7 +120,8 @@ Facts facts_of(const DerivedDef& def, const Registry& registry) {
 // Facts, each under its name; those that do not exist are not told.
 class Page {
  public:
-  Page(const std::string& name, const std::string& description, const TextLayout& layout) : layout_(layout) {
+  Page(const std::string& name, const std::string& description, const TextLayout& layout)
+      : layout_(layout) {
     out_ = tinted(printable(name), Tint::Heading, layout.color) + "\n";
     out_ += wrapped(printable(description), layout.width);
   }
@@ -157,7 +161,8 @@ std::string fillers_in_words(const Facts& facts) {
 std::string page_of(const Facts& facts, const TextLayout& layout) {
   Page page(facts.name, facts.description, layout);
   if (facts.is_derived) page.fact("formula", facts.name + " = " + facts.formula);
-  page.fact("of each", facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));
+  page.fact("of each",
+            facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));
   page.fact("unit", facts.unit);
   page.fact("family", facts.family);
   page.fact("section", facts.section);

@@ -70,14 +70,17 @@ std::string indented(const std::string& text, std::size_t width) {
 }
 
 std::string facts(const Entry& entry) {
-  std::string text = entry.unit + ", " + entry.rule + " over " + entry.newtype + ", " + entry.family;
+  std::string text =
+      entry.unit + ", " + entry.rule + " over " + entry.newtype + ", " + entry.family;
   for (const std::string& tag : entry.tags) text += " [" + tag + "]";
   if (!entry.expression.empty()) text += "  = " + entry.expression;
   return printable(text + (entry.plugin.empty() ? "" : "  (" + entry.plugin + ")"));
 }
 
-void append_section(std::string& out, const std::vector<Entry>& entries, const std::string& section, const TextLayout& layout) {
-  out += (out.empty() ? "" : "\n") + tinted("## " + printable(section), Tint::Heading, layout.color) + "\n";
+void append_section(std::string& out, const std::vector<Entry>& entries, const std::string& section,
+                    const TextLayout& layout) {
+  out += (out.empty() ? "" : "\n") +
+         tinted("## " + printable(section), Tint::Heading, layout.color) + "\n";
   for (const Entry& entry : entries) {
     if (entry.section != section) continue;
     out += printable(entry.name) + "  " + facts(entry) + "\n";
@@ -92,9 +95,11 @@ std::string metric_list_text(const MetricList& list, const TextLayout& layout) {
   const auto entries = entries_of(list);
   std::vector<std::string> sections;
   for (const Entry& entry : entries)
-    if (std::find(sections.begin(), sections.end(), entry.section) == sections.end()) sections.push_back(entry.section);
-  std::sort(sections.begin(), sections.end(),
-            [](const std::string& a, const std::string& b) { return section_place(a) < section_place(b); });
+    if (std::find(sections.begin(), sections.end(), entry.section) == sections.end())
+      sections.push_back(entry.section);
+  std::sort(sections.begin(), sections.end(), [](const std::string& a, const std::string& b) {
+    return section_place(a) < section_place(b);
+  });
   std::string out;
   for (const std::string& section : sections) append_section(out, entries, section, layout);
   return out;

@@ -17,7 +17,8 @@ struct MetricList {
 
 // By section; a line of facts for each metric, and its description and source below.
 std::string metric_list_text(const MetricList& list, const TextLayout& layout);
-// {"schema":1,"metrics":[{name, entity, newtype, rule, unit, family, section, tags, plugin, description, caveat}]}
+// {"schema":1,"metrics":[{name, entity, newtype, rule, unit, family, section, tags, plugin,
+// description, caveat}]}
 std::string metric_list_json(const MetricList& list);
 
 }  // namespace ctprof

@@ -16,21 +16,25 @@ struct Span {
 
 template <std::size_t N>
 bool is_in(const Span (&spans)[N], char32_t point) {
-  const auto it = std::find_if(std::begin(spans), std::end(spans), [&](Span s) { return point >= s.first && point <= s.last; });
+  const auto it = std::find_if(std::begin(spans), std::end(spans),
+                               [&](Span s) { return point >= s.first && point <= s.last; });
   return it != std::end(spans);
 }
 
 // Marks that stand on the letter before them: the blocks that hold nothing else.
-constexpr Span kCombining[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},  {0x64b, 0x65f},
-                               {0x6d6, 0x6dc},   {0xe31, 0xe31},   {0xe34, 0xe3a},   {0xe47, 0xe4e},  {0x1ab0, 0x1aff},
-                               {0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0xfe20, 0xfe2f}};
+constexpr Span kCombining[] = {
+    {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},  {0x64b, 0x65f},
+    {0x6d6, 0x6dc},   {0xe31, 0xe31},   {0xe34, 0xe3a},   {0xe47, 0xe4e},  {0x1ab0, 0x1aff},
+    {0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0xfe20, 0xfe2f}};
 
 // East Asian letters and pictures, which take two columns.
-constexpr Span kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},   {0x2e80, 0x303e},
-                          {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},
-                          {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
-                          {0x17000, 0x18cff}, {0x1b000, 0x1b2ff}, {0x1f1e6, 0x1f1ff}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
-                          {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
+constexpr Span kWide[] = {
+    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},
+    {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},
+    {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x17000, 0x18cff},
+    {0x1b000, 0x1b2ff}, {0x1f1e6, 0x1f1ff}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
+    {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
 
 std::size_t width_of(char32_t point) {
   if (point < kCombining[0].first) return 1;
@@ -75,7 +79,8 @@ std::vector<Glyph> glyphs_of(std::string_view text) {
 using Glyphs = std::vector<Glyph>::const_iterator;
 
 std::size_t display_width_of(Glyphs first, Glyphs last) {
-  return std::accumulate(first, last, std::size_t{}, [](std::size_t sum, const Glyph& glyph) { return sum + glyph.width; });
+  return std::accumulate(first, last, std::size_t{},
+                         [](std::size_t sum, const Glyph& glyph) { return sum + glyph.width; });
 }
 
 bool breaks_behind(const Glyph& glyph) { return glyph.bytes == " " || glyph.bytes == "/"; }
@@ -116,7 +121,8 @@ std::string printable(std::string_view name) {
 
 std::string told_name(std::string_view name, std::size_t most) {
   if (name.size() <= most) return printable(name);
-  return shortened(printable(name.substr(0, most)) + printable(name.substr(name.size() - most)), most);
+  return shortened(printable(name.substr(0, most)) + printable(name.substr(name.size() - most)),
+                   most);
 }
 
 std::size_t display_width(std::string_view text) {
@@ -147,7 +153,8 @@ std::vector<std::string> folded(std::string_view text, std::size_t width) {
   const auto glyphs = glyphs_of(text);
   auto at = glyphs.begin();
   for (std::size_t left = display_width_of(at, glyphs.end()); left > width;) {
-    const auto fits = at + std::max<std::ptrdiff_t>(1, std::ssize(fitting(at, glyphs.end(), width)));
+    const auto fits =
+        at + std::max<std::ptrdiff_t>(1, std::ssize(fitting(at, glyphs.end(), width)));
     auto end = fits;
     while (end != at && !breaks_behind(*(end - 1))) --end;
     if (end == at) end = fits;

@@ -13,7 +13,8 @@ std::string quoted(std::string_view name) { return "'" + told_name(name) + "'"; 
 // "sh:sh, cron:cron"
 std::string listed(const std::vector<ThreadKind>& kinds) {
   std::string text;
-  for (const ThreadKind& kind : kinds) text += (text.empty() ? "" : ", ") + told_name(kind.pcomm) + ":" + told_name(kind.comm);
+  for (const ThreadKind& kind : kinds)
+    text += (text.empty() ? "" : ", ") + told_name(kind.pcomm) + ":" + told_name(kind.comm);
   return text;
 }
 
@@ -22,8 +23,8 @@ std::string share_of(const CgroupRename& rename) {
 }
 
 std::string below(const CgroupRename& rename) {
-  std::string text = counted(rename.below.size(), "cgroup") + " beside or below it likewise, " + quoted(rename.baseline_root) +
-                     " as " + quoted(rename.candidate_root) + ": ";
+  std::string text = counted(rename.below.size(), "cgroup") + " beside or below it likewise, " +
+                     quoted(rename.baseline_root) + " as " + quoted(rename.candidate_root) + ": ";
   for (const auto& [before, after] : rename.below)
     text += (&before == &rename.below.front().first ? "" : ", ") + told_name(before);
   return text;
@@ -32,11 +33,14 @@ std::string below(const CgroupRename& rename) {
 }  // namespace
 
 std::string rename_in_words(const CgroupRename& rename) {
-  std::string text = "cgroup " + quoted(rename.baseline) + " of the baseline is " + quoted(rename.candidate) +
-                     " in the candidate: " + std::to_string(rename.in_common) + " of " + std::to_string(rename.in_all) +
-                     " kinds of threads (" + share_of(rename) + ")";
-  if (!rename.only_baseline.empty()) text += "; only in the baseline " + listed(rename.only_baseline);
-  if (!rename.only_candidate.empty()) text += "; only in the candidate " + listed(rename.only_candidate);
+  std::string text = "cgroup " + quoted(rename.baseline) + " of the baseline is " +
+                     quoted(rename.candidate) +
+                     " in the candidate: " + std::to_string(rename.in_common) + " of " +
+                     std::to_string(rename.in_all) + " kinds of threads (" + share_of(rename) + ")";
+  if (!rename.only_baseline.empty())
+    text += "; only in the baseline " + listed(rename.only_baseline);
+  if (!rename.only_candidate.empty())
+    text += "; only in the candidate " + listed(rename.only_candidate);
   if (!rename.below.empty()) text += "; " + below(rename);
   return text;
 }
@@ -44,11 +48,16 @@ std::string rename_in_words(const CgroupRename& rename) {
 std::string renames_text(const Report& report, const TextLayout& layout) {
   const auto& renames = report.grouping().renames;
   if (renames.empty()) return {};
-  std::string out = "\n" + tinted("## renamed cgroups: " + counted(renames.size(), "pair"), Tint::Heading, layout.color) + "\n";
+  std::string out = "\n" +
+                    tinted("## renamed cgroups: " + counted(renames.size(), "pair"), Tint::Heading,
+                           layout.color) +
+                    "\n";
   const std::size_t limit = report.spec().limit ? report.spec().limit : renames.size();
-  for (std::size_t i = 0; i < renames.size() && i < limit; ++i) out += wrapped(rename_in_words(renames[i]), layout.width);
+  for (std::size_t i = 0; i < renames.size() && i < limit; ++i)
+    out += wrapped(rename_in_words(renames[i]), layout.width);
   if (renames.size() > limit)
-    out += counted(renames.size() - limit, "more pair") + " beyond --limit " + std::to_string(limit) + " (--limit 0 shows all)\n";
+    out += counted(renames.size() - limit, "more pair") + " beyond --limit " +
+           std::to_string(limit) + " (--limit 0 shows all)\n";
   return out;
 }
 

@@ -10,7 +10,8 @@
 
 namespace ctprof {
 
-// "cgroup '/a' of the baseline is '/b' in the candidate: 12 of 12 kinds of threads (100.0%)", and what else there is to say of the pair.
+// "cgroup '/a' of the baseline is '/b' in the candidate: 12 of 12 kinds of threads (100.0%)", and
+// what else there is to say of the pair.
 std::string rename_in_words(const CgroupRename& rename);
 
 // The section on them, with the limit of any other; empty where none was.

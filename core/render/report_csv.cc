@@ -47,7 +47,8 @@ class Writer {
       for (const RowAt row : section.rows) write_row(row, std::nullopt);
     for (std::size_t side = 0; compares() && side < sides_; ++side)
       for (const std::uint32_t group : report_->only(side).groups)
-        for (const std::uint32_t metric : report_->weightiest(side, group)) write_row({group, metric}, side);
+        for (const std::uint32_t metric : report_->weightiest(side, group))
+          write_row({group, metric}, side);
     for (const RowAt row : report_->failed().rows)
       if (!told_.contains({row.group, row.metric})) write_row(row, only_side(row));
     (*sink_)(out_);
@@ -61,11 +62,20 @@ class Writer {
   void write_header() {
     if (compares()) field("side");
     field("section");
-    for (const char* key : has_three_keys() ? std::vector{"cgroup", "pcomm", "comm"} : std::vector{"group"}) field(key);
+    for (const char* key :
+         has_three_keys() ? std::vector{"cgroup", "pcomm", "comm"} : std::vector{"group"})
+      field(key);
     for (const char* name : {"metric", "key", "unit"}) field(name);
-    const auto names = compares() ? std::vector{"baseline",         "candidate",         "delta",           "pct",
-                                                "threads_baseline", "threads_candidate", "values_baseline", "rows_baseline",
-                                                "values_candidate", "rows_candidate"}
+    const auto names = compares() ? std::vector{"baseline",
+                                                "candidate",
+                                                "delta",
+                                                "pct",
+                                                "threads_baseline",
+                                                "threads_candidate",
+                                                "values_baseline",
+                                                "rows_baseline",
+                                                "values_candidate",
+                                                "rows_candidate"}
                                   : std::vector{"value", "threads", "values", "rows"};
     for (const char* name : names) field(name);
     if (compares()) write_header_of_changes();
@@ -73,7 +83,8 @@ class Writer {
   }
 
   void write_header_of_changes() {
-    for (const char* name : {"delta_alive", "delta_new", "delta_gone", "threads_alive", "threads_new", "threads_gone"})
+    for (const char* name :
+         {"delta_alive", "delta_new", "delta_gone", "threads_alive", "threads_new", "threads_gone"})
       field(name);
     if (report_->spec().rate) field("rate");
     if (tells_failed()) field("failed");
@@ -84,7 +95,8 @@ class Writer {
   // The side that alone has the row's group.
   std::optional<std::size_t> only_side(RowAt row) const {
     if (report_->metrics()[row.metric].entity == Entity::Host) return {};
-    const bool before = report_->grouping().has(0, row.group), after = report_->grouping().has(1, row.group);
+    const bool before = report_->grouping().has(0, row.group),
+               after = report_->grouping().has(1, row.group);
     return before == after ? std::nullopt : std::optional<std::size_t>(before ? 0 : 1);
   }
 
@@ -99,7 +111,8 @@ class Writer {
   }
 
   // Of a map, key by key; of anything else, and of a map without a reading, none.
-  std::vector<Figures> parts_of(RowAt row, const PlannedMetric& metric, std::optional<std::size_t> only) const {
+  std::vector<Figures> parts_of(RowAt row, const PlannedMetric& metric,
+                                std::optional<std::size_t> only) const {
     std::vector<Figures> parts;
     if (compares() && !only) {
       for (const PartChange& part : report_->changes().parts(row.group, row.metric))
@@ -124,7 +137,8 @@ class Writer {
 
   Figures whole(RowAt row, const PlannedMetric& metric) const {
     Figures figures{{}, unit_told(metric.unit), {}, {}, {}};
-    for (std::size_t side = 0; side < sides_; ++side) figures.of[side] = value({side, row.group, row.metric});
+    for (std::size_t side = 0; side < sides_; ++side)
+      figures.of[side] = value({side, row.group, row.metric});
     if (!compares() || report_->rollup().has_parts(row.metric)) return figures;
     const Change change = report_->changes().of(row.group, row.metric);
     figures.delta = change.difference.known() ? digits(change.difference) : printable(change.word);
@@ -165,23 +179,28 @@ class Writer {
   // What JSON says of the whole row beside its figures.
   void write_change(RowAt row) {
     const auto origin = report_->origins().of(row.group, row.metric);
-    for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone}) field(origin ? digits((*origin).*part) : "");
+    for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone})
+      field(origin ? digits((*origin).*part) : "");
     const bool is_host = report_->metrics()[row.metric].entity == Entity::Host;
-    const auto turnover = is_host ? report_->lives().in_all() : report_->lives().in_group(row.group);
+    const auto turnover =
+        is_host ? report_->lives().in_all() : report_->lives().in_group(row.group);
     for (const auto count : {&Turnover::alive, &Turnover::fresh, &Turnover::gone})
       field(turnover ? std::to_string((*turnover).*count) : "");
     if (report_->spec().rate)
-      field(digits(report_->rates().of(row.group, row.metric, report_->changes().of(row.group, row.metric).difference)));
+      field(digits(report_->rates().of(row.group, row.metric,
+                                       report_->changes().of(row.group, row.metric).difference)));
     if (tells_failed()) field(report_->fails(row) ? "true" : "false");
   }
 
   void write_group(std::string_view name) {
     const auto parts = key_parts(name);
-    for (std::size_t i = 0; i < (has_three_keys() ? 3 : 1); ++i) field(i < parts.size() ? printable(parts[i]) : "");
+    for (std::size_t i = 0; i < (has_three_keys() ? 3 : 1); ++i)
+      field(i < parts.size() ? printable(parts[i]) : "");
   }
 
   std::uint64_t threads(std::size_t side, RowAt row) const {
-    if (report_->metrics()[row.metric].entity == Entity::Host) return report_->sides()[side]->threads().rows;
+    if (report_->metrics()[row.metric].entity == Entity::Host)
+      return report_->sides()[side]->threads().rows;
     return report_->grouping().sides[side].threads(row.group);
   }
 
@@ -214,6 +233,8 @@ class Writer {
 
 }  // namespace
 
-std::size_t write_report_csv(const Report& report, const Sink& sink) { return Writer(report, sink).write(); }
+std::size_t write_report_csv(const Report& report, const Sink& sink) {
+  return Writer(report, sink).write();
+}
 
 }  // namespace ctprof

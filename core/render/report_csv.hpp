@@ -1,17 +1,21 @@
-// A report as CSV for spreadsheets and shells: a header, then one line for each group and metric; of a map, one for each key.
+// A report as CSV for spreadsheets and shells: a header, then one line for each group and metric;
+// of a map, one for each key.
 //
-// Under compare the columns are side, section, group, metric, key, unit, baseline, candidate, delta, pct, threads_baseline,
-// threads_candidate, values_baseline, rows_baseline, values_candidate, rows_candidate, delta_alive, delta_new, delta_gone,
-// threads_alive, threads_new, threads_gone, under --rate also rate, under --fail-on also failed; `side` is `both`, or the one side that has the
-// group. Under show: section, group, metric, key, unit, value, threads, values, rows. `values` of `rows` readings were there. Under
+// Under compare the columns are side, section, group, metric, key, unit, baseline, candidate,
+// delta, pct, threads_baseline, threads_candidate, values_baseline, rows_baseline,
+// values_candidate, rows_candidate, delta_alive, delta_new, delta_gone, threads_alive, threads_new,
+// threads_gone, under --rate also rate, under --fail-on also failed; `side` is `both`, or the one
+// side that has the group. Under show: section, group, metric, key, unit, value, threads, values,
+// rows. `values` of `rows` readings were there. Under
 // `--group-by all` three columns stand for the group: cgroup, pcomm, comm.
 //
-// What follows the coverage is of the whole row, as in JSON: a map's lines have it alike. `failed` is true where --fail-on picks the row
-// out; such rows that are not shown otherwise come last.
+// What follows the coverage is of the whole row, as in JSON: a map's lines have it alike. `failed`
+// is true where --fail-on picks the row out; such rows that are not shown otherwise come last.
 //
-// Numbers are whole and in their unit, as in JSON; ranges, modes and affinities are text as people read it; what is missing is empty.
-// Fields are quoted as in RFC 4180, lines end in a line feed. Names are escaped as for a terminal (printable.hpp), so a field never
-// holds a line break or anything that is not UTF-8.
+// Numbers are whole and in their unit, as in JSON; ranges, modes and affinities are text as people
+// read it; what is missing is empty. Fields are quoted as in RFC 4180, lines end in a line feed.
+// Names are escaped as for a terminal (printable.hpp), so a field never holds a line break or
+// anything that is not UTF-8.
 
 #pragma once
 

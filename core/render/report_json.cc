@@ -17,7 +17,11 @@ constexpr std::array<std::string_view, 2> kSides{"baseline", "candidate"};
 class Writer {
  public:
   Writer(const Report& report, std::span<const std::string> files, const Sink& sink)
-      : report_(&report), files_(files), sink_(&sink), compares_(report.sides().size() == 2), allowance_(report.sides()) {}
+      : report_(&report),
+        files_(files),
+        sink_(&sink),
+        compares_(report.sides().size() == 2),
+        allowance_(report.sides()) {}
 
   void write() {
     open('{');
@@ -187,18 +191,21 @@ class Writer {
       report_->rollup().append_json(out_, {side, row.group, row.metric});
     }
     write_delta(row);
-    for (std::size_t side = 0; side < 2; ++side) number_member("threads_" + std::string(kSides[side]), threads(side, row));
+    for (std::size_t side = 0; side < 2; ++side)
+      number_member("threads_" + std::string(kSides[side]), threads(side, row));
     for (std::size_t side = 0; side < 2; ++side)
       write_coverage("coverage_" + std::string(kSides[side]), {side, row.group, row.metric});
     write_turnover(row);
-    for (std::size_t side = 0; side < 2; ++side) write_beside("_" + std::string(kSides[side]), {side, row.group, row.metric});
+    for (std::size_t side = 0; side < 2; ++side)
+      write_beside("_" + std::string(kSides[side]), {side, row.group, row.metric});
     close('}');
   }
 
   void write_delta(RowAt row) {
     const Change change = report_->changes().of(row.group, row.metric);
     key("delta");
-    if (report_->rollup().has_parts(row.metric) && change.moved != Moved::Nowhere && change.moved != Moved::OneSide)
+    if (report_->rollup().has_parts(row.metric) && change.moved != Moved::Nowhere &&
+        change.moved != Moved::OneSide)
       write_part_deltas(row);
     else if (!change.difference.known() && !change.word.empty())
       append_json(out_, std::string_view(change.word));
@@ -226,7 +233,8 @@ class Writer {
 
   void write_turnover(RowAt row) {
     const bool is_host = report_->metrics()[row.metric].entity == Entity::Host;
-    const auto turnover = is_host ? report_->lives().in_all() : report_->lives().in_group(row.group);
+    const auto turnover =
+        is_host ? report_->lives().in_all() : report_->lives().in_group(row.group);
     const auto member = [&](std::string_view name, std::uint64_t Turnover::*count) {
       key(name);
       append_json(out_, turnover ? number_of((*turnover).*count) : no_number());
@@ -264,7 +272,8 @@ class Writer {
   }
 
   std::uint64_t threads(std::size_t side, RowAt row) const {
-    if (report_->metrics()[row.metric].entity == Entity::Host) return report_->sides()[side]->threads().rows;
+    if (report_->metrics()[row.metric].entity == Entity::Host)
+      return report_->sides()[side]->threads().rows;
     return report_->grouping().sides[side].threads(row.group);
   }
 
@@ -391,8 +400,10 @@ class Writer {
       if (section.cut) number_member(section.name, section.cut);
     if (report_->failed().cut) number_member("failed", report_->failed().cut);
     for (std::size_t side = 0; compares_ && side < 2; ++side)
-      if (report_->only(side).cut) number_member("only_" + std::string(kSides[side]), report_->only(side).cut);
-    if (const std::size_t cut = report_->grouping().renames.size() - renames_told()) number_member("renamed_cgroups", cut);
+      if (report_->only(side).cut)
+        number_member("only_" + std::string(kSides[side]), report_->only(side).cut);
+    if (const std::size_t cut = report_->grouping().renames.size() - renames_told())
+      number_member("renamed_cgroups", cut);
     close('}');
   }
 
@@ -425,11 +436,14 @@ class Writer {
 
 std::string left_out_in_words(std::size_t rows) {
   return std::to_string(rows) + (rows == 1 ? " row is" : " rows are") +
-         " left out: told in full, files of this size would make too much output; --metrics, --sections, --where or --limit ask "
+         " left out: told in full, files of this size would make too much output; --metrics, "
+         "--sections, --where or --limit ask "
          "for less";
 }
 
-std::string_view unit_told(std::string_view unit) { return unit == "centipercent" ? "percent" : unit; }
+std::string_view unit_told(std::string_view unit) {
+  return unit == "centipercent" ? "percent" : unit;
+}
 
 void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink) {
   Writer(report, files, sink).write();

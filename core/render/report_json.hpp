@@ -1,18 +1,24 @@
-// A report as JSON for programs: one object, handed on in pieces, so that a long one never stands in memory.
+// A report as JSON for programs: one object, handed on in pieces, so that a long one never stands
+// in memory.
 //
-// compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline, candidate, delta, pct, delta_alive,
-// delta_new, delta_gone, rate, threads_baseline, threads_candidate, coverage_baseline, coverage_candidate, threads_alive, threads_new,
-// threads_gone, busiest_baseline, extras_baseline, busiest_candidate, extras_candidate}], only_baseline and only_candidate [{group,
-// threads, values}], renamed_cgroups [{baseline, candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all, only_baseline,
-// only_candidate, below}], host_diff (null where a file has no context), cut {section: rows beyond the limit}, notes; with --fail-on also
-// failed, the rows that it names.
-// Each side is {file, hostname, boot_id, start_unix_ns, threads, processes, takeovers [{plugin, metrics}]}.
-// show: schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage, busiest, extras}], cut, notes.
+// compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline,
+// candidate, delta, pct, delta_alive, delta_new, delta_gone, rate, threads_baseline,
+// threads_candidate, coverage_baseline, coverage_candidate, threads_alive, threads_new,
+// threads_gone, busiest_baseline, extras_baseline, busiest_candidate, extras_candidate}],
+// only_baseline and only_candidate [{group, threads, values}], renamed_cgroups [{baseline,
+// candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all, only_baseline,
+// only_candidate, below}], host_diff (null where a file has no context), cut {section: rows beyond
+// the limit}, notes; with --fail-on also failed, the rows that it names. Each side is {file,
+// hostname, boot_id, start_unix_ns, threads, processes, takeovers [{plugin, metrics}]}. show:
+// schema, snapshot, group_by, rows [{section, group, metric, unit, value, threads, coverage,
+// busiest, extras}], cut, notes.
 //
-// `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges, modes, maps and affinities are small
-// objects, and a map's `delta` is one by key. Of sums over threads of one boot `delta_alive`, `delta_new` and `delta_gone` add up to
-// `delta` (compare/origin.hpp); `rate` is there where rates are asked for (compare/rates.hpp). `busiest` is {tid, comm} of the thread
-// with the largest reading, `extras` what the rule says beside the value, such as {min_nonzero}.
+// `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
+// modes, maps and affinities are small objects, and a map's `delta` is one by key. Of sums over
+// threads of one boot `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
+// (compare/origin.hpp); `rate` is there where rates are asked for (compare/rates.hpp). `busiest` is
+// {tid, comm} of the thread with the largest reading, `extras` what the rule says beside the value,
+// such as {min_nonzero}.
 
 #pragma once
 
@@ -35,8 +41,8 @@ std::string left_out_in_words(std::size_t rows);
 // Shares are kept in hundredths of a percent and told to programs in percent.
 std::string_view unit_told(std::string_view unit);
 
-// `files` names the sides as the user did. What would be out of proportion to the files' text (compare/allowance.hpp) is left out, and a
-// note says how many rows that is.
+// `files` names the sides as the user did. What would be out of proportion to the files' text
+// (compare/allowance.hpp) is left out, and a note says how many rows that is.
 void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink);
 
 }  // namespace ctprof

@@ -9,7 +9,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kBetween = 2;
-// Narrower than this, a wrapped cell cannot be read; a terminal too narrow even for that breaks lines by itself.
+// Narrower than this, a wrapped cell cannot be read; a terminal too narrow even for that breaks
+// lines by itself.
 constexpr std::size_t kLeastWrapped = 6;
 
 std::string_view code_of(Tint tint) {
@@ -32,8 +33,8 @@ std::size_t total(const std::vector<std::size_t>& widths, const std::vector<bool
 }
 
 // The column that stands furthest above its least gives way, letter by letter.
-void shrink(std::vector<std::size_t>& widths, const std::vector<std::size_t>& least, const std::vector<bool>& shown,
-            std::size_t width) {
+void shrink(std::vector<std::size_t>& widths, const std::vector<std::size_t>& least,
+            const std::vector<bool>& shown, std::size_t width) {
   while (total(widths, shown) > width) {
     const auto spare = [&](std::size_t i) { return shown[i] ? widths[i] - least[i] : 0; };
     std::size_t widest = 0;
@@ -55,7 +56,8 @@ std::vector<std::size_t> TextTable::natural_widths() const {
   std::vector<std::size_t> widths;
   for (const TextColumn& column : columns_) widths.push_back(display_width(column.header));
   for (const auto& row : rows_)
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i].text));
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row[i].text));
   return widths;
 }
 
@@ -65,7 +67,8 @@ TextTable::Fitted TextTable::fit(const TextLayout& layout) const {
   auto least = fitted.widths;
   for (std::size_t i = 0; i < least.size(); ++i)
     if (columns_[i].least) least[i] = std::min(least[i], columns_[i].least);
-  for (std::size_t i = columns_.size(); i-- > 0 && !layout.wrap && total(least, fitted.shown) > layout.width;)
+  for (std::size_t i = columns_.size();
+       i-- > 0 && !layout.wrap && total(least, fitted.shown) > layout.width;)
     if (columns_[i].may_go) fitted.shown[i] = false;
   shrink(fitted.widths, least, fitted.shown, layout.width);
   if (!layout.wrap) return fitted;
@@ -86,12 +89,14 @@ void TextTable::append_row(std::string& out, const std::vector<TextCell>& row, c
   }
   for (std::size_t at = 0; at < lines; ++at) {
     std::vector<TextCell> line;
-    for (std::size_t i = 0; i < row.size(); ++i) line.push_back({at < pieces[i].size() ? pieces[i][at] : "", row[i].tint});
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line.push_back({at < pieces[i].size() ? pieces[i][at] : "", row[i].tint});
     append_line(out, line, fitted, layout.color);
   }
 }
 
-void TextTable::append_line(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, bool color) const {
+void TextTable::append_line(std::string& out, const std::vector<TextCell>& row,
+                            const Fitted& fitted, bool color) const {
   std::string line;
   std::size_t blanks = 0;  // owed before the next cell; none at the end of a line
   for (std::size_t i = 0; i < row.size(); ++i) {

@@ -1,8 +1,10 @@
-// A table of text: no borders, two blanks between columns, as wide as it needs to be and the terminal allows.
+// A table of text: no borders, two blanks between columns, as wide as it needs to be and the
+// terminal allows.
 //
-// When it is too wide, columns that may go leave, one after another, and columns that may shrink lose the middle of their longest
-// cells, until it fits. A column that may do neither is never cut, so that no figure is. Wrapped, a table loses nothing at all: what is
-// too long for its column goes on below.
+// When it is too wide, columns that may go leave, one after another, and columns that may shrink
+// lose the middle of their longest cells, until it fits. A column that may do neither is never cut,
+// so that no figure is. Wrapped, a table loses nothing at all: what is too long for its column goes
+// on below.
 
 #pragma once
 
@@ -38,7 +40,8 @@ struct TextCell {
 struct TextLayout {
   std::size_t width = 0;  // of the terminal; 0: any
   bool color = false;
-  bool wrap = false;  // cells that are too long go on in the next line, rather than losing their middle; all columns stay
+  bool wrap = false;  // cells that are too long go on in the next line, rather than losing their
+                      // middle; all columns stay
 };
 
 class TextTable {
@@ -58,8 +61,10 @@ class TextTable {
   };
   std::vector<std::size_t> natural_widths() const;
   Fitted fit(const TextLayout& layout) const;
-  void append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, const TextLayout& layout) const;
-  void append_line(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted, bool color) const;
+  void append_row(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted,
+                  const TextLayout& layout) const;
+  void append_line(std::string& out, const std::vector<TextCell>& row, const Fitted& fitted,
+                   bool color) const;
 
   std::vector<TextColumn> columns_;
   std::vector<std::vector<TextCell>> rows_;

@@ -30,7 +30,9 @@ std::uint32_t count(CpuSet set) {
 
 CpuSet common_set(const Affinity& affinity) { return {affinity.words, affinity.words_count}; }
 
-bool same_set(CpuSet a, CpuSet b) { return a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same_set(CpuSet a, CpuSet b) {
+  return a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 void include(Affinity& affinity, CpuSet set) {
   if (affinity.any && set.data() == affinity.words) return;  // interned: most threads share one set
@@ -47,11 +49,12 @@ void include(Affinity& affinity, CpuSet set) {
 const Affinity& affinity_in(const void* state) { return *static_cast<const Affinity*>(state); }
 
 void add(void* states, const ctprof_rows* rows) {
-  for_each_reading<Affinity, std::uint32_t>(states, *rows, [&](Affinity& affinity, std::uint32_t id) {
-    std::size_t words = 0;
-    const std::uint64_t* first = rows->bits(rows->core, id, &words);
-    include(affinity, {first, words});
-  });
+  for_each_reading<Affinity, std::uint32_t>(
+      states, *rows, [&](Affinity& affinity, std::uint32_t id) {
+        std::size_t words = 0;
+        const std::uint64_t* first = rows->bits(rows->core, id, &words);
+        include(affinity, {first, words});
+      });
 }
 
 void merge(void* into, const void* from) {
@@ -85,7 +88,9 @@ ctprof_number delta(const void* baseline, const void* candidate, const ctprof_si
   return as_number(between);
 }
 
-bool holds(CpuSet set, std::size_t cpu) { return cpu / 64 < set.size() && (set[cpu / 64] >> cpu % 64 & 1); }
+bool holds(CpuSet set, std::size_t cpu) {
+  return cpu / 64 < set.size() && (set[cpu / 64] >> cpu % 64 & 1);
+}
 
 // "0-3,8"
 std::string list(CpuSet set) {
@@ -111,7 +116,8 @@ void text(const void* state, const char*, const ctprof_sink* out) {
 void json(const void* state, const ctprof_sink* out) {
   const Affinity& affinity = affinity_in(state);
   if (!affinity.any) return put(*out, "null");
-  put(*out, "{\"min\":" + std::to_string(affinity.least) + ",\"max\":" + std::to_string(affinity.most) + ",\"cpus\":");
+  put(*out, "{\"min\":" + std::to_string(affinity.least) +
+                ",\"max\":" + std::to_string(affinity.most) + ",\"cpus\":");
   put(*out, affinity.mixed ? "null}" : "\"" + list(common_set(affinity)) + "\"}");
 }
 

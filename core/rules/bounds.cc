@@ -1,5 +1,5 @@
-// Bounds: limits and guarantees that an administrator sets. 2^64-1 says that there is none, prints "max", lies above every number,
-// and has no difference to one.
+// Bounds: limits and guarantees that an administrator sets. 2^64-1 says that there is none, prints
+// "max", lies above every number, and has no difference to one.
 
 #include <algorithm>
 #include <limits>
@@ -49,7 +49,8 @@ bool is_unbounded(const Bound& bound) { return bound.readings && bound.value == 
 ctprof_number number(const void* state) {
   const Bound& bound = bound_in(state);
   if (!bound.readings) return no_number();
-  return is_unbounded(bound) ? number_of(std::numeric_limits<double>::infinity()) : number_of(bound.value);
+  return is_unbounded(bound) ? number_of(std::numeric_limits<double>::infinity())
+                             : number_of(bound.value);
 }
 
 ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
@@ -62,7 +63,9 @@ ctprof_number delta(const void* baseline, const void* candidate, const ctprof_si
   return as_number(difference(number_of(a.value), number_of(b.value)));
 }
 
-void text(const void* state, const char* unit, const ctprof_sink* out) { put(*out, scaled(number(state), unit)); }
+void text(const void* state, const char* unit, const ctprof_sink* out) {
+  put(*out, scaled(number(state), unit));
+}
 
 void json(const void* state, const ctprof_sink* out) {
   if (is_unbounded(bound_in(state))) return put(*out, "\"max\"");
@@ -93,7 +96,8 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
 }
 
 constexpr ctprof_rule kBounds[] = {
-    rule<std::max<std::uint64_t>>("LimitMax", "LimitBytes,LimitCount,LimitUs", "the widest limit; none if any has none"),
+    rule<std::max<std::uint64_t>>("LimitMax", "LimitBytes,LimitCount,LimitUs",
+                                  "the widest limit; none if any has none"),
     rule<std::min<std::uint64_t>>("FloorMin", "FloorBytes", "the smallest guarantee"),
 };
 

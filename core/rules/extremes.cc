@@ -44,7 +44,8 @@ ctprof_number number(const void* state) {
   return largest.readings ? number_of(largest.value) : no_number();
 }
 
-// A peak also keeps the smallest that is not zero: of moments that are each the shortest of a thread, zero often says that there was none.
+// A peak also keeps the smallest that is not zero: of moments that are each the shortest of a
+// thread, zero often says that there was none.
 struct Peak {
   std::uint64_t value;
   std::uint64_t least;  // above zero; 0: none
@@ -57,7 +58,9 @@ void take_peak(Peak& peak, std::uint64_t value) {
   ++peak.readings;
 }
 
-void add_peak(void* states, const ctprof_rows* rows) { for_each_reading<Peak, std::uint64_t>(states, *rows, take_peak); }
+void add_peak(void* states, const ctprof_rows* rows) {
+  for_each_reading<Peak, std::uint64_t>(states, *rows, take_peak);
+}
 
 void merge_peak(void* into, const void* from) {
   auto& peak = *static_cast<Peak*>(into);
@@ -82,7 +85,8 @@ void peak_extras(const void* state, const ctprof_sink* out) {
 constexpr double kPerPercent = 100;
 ctprof_number ratio_number(const void* state) {
   const auto& largest = *static_cast<const Largest<std::uint64_t>*>(state);
-  return largest.readings ? number_of(static_cast<double>(largest.value) / kPerPercent) : no_number();
+  return largest.readings ? number_of(static_cast<double>(largest.value) / kPerPercent)
+                          : no_number();
 }
 
 // A place on a scale, signed or not: the bits of either, and which.
@@ -93,7 +97,9 @@ struct Ordinal {
 };
 
 void take_ordinal(Ordinal& largest, std::uint64_t bits, bool is_signed) {
-  const bool above = is_signed ? static_cast<std::int64_t>(bits) > static_cast<std::int64_t>(largest.bits) : bits > largest.bits;
+  const bool above = is_signed
+                         ? static_cast<std::int64_t>(bits) > static_cast<std::int64_t>(largest.bits)
+                         : bits > largest.bits;
   if (!largest.readings || above) largest.bits = bits;
   largest.is_signed = is_signed;
   ++largest.readings;
@@ -101,8 +107,9 @@ void take_ordinal(Ordinal& largest, std::uint64_t bits, bool is_signed) {
 
 void add_ordinal(void* states, const ctprof_rows* rows) {
   const bool is_signed = rows->storage == CTPROF_I64;
-  for_each_reading<Ordinal, std::uint64_t>(states, *rows,
-                                           [&](Ordinal& largest, std::uint64_t bits) { take_ordinal(largest, bits, is_signed); });
+  for_each_reading<Ordinal, std::uint64_t>(
+      states, *rows,
+      [&](Ordinal& largest, std::uint64_t bits) { take_ordinal(largest, bits, is_signed); });
 }
 
 void merge_ordinal(void* into, const void* from) {
@@ -117,7 +124,8 @@ void merge_ordinal(void* into, const void* from) {
 ctprof_number ordinal_number(const void* state) {
   const auto& largest = *static_cast<const Ordinal*>(state);
   if (!largest.readings) return no_number();
-  return largest.is_signed ? number_of(static_cast<std::int64_t>(largest.bits)) : number_of(largest.bits);
+  return largest.is_signed ? number_of(static_cast<std::int64_t>(largest.bits))
+                           : number_of(largest.bits);
 }
 
 using Flag = Largest<std::uint8_t>;

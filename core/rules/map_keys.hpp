@@ -1,7 +1,7 @@
 // What a metric says of its map's keys: which are gauges, and in which unit each is.
 //
-// The text stands in the metric's definition: "gauge bytes: anon file; counter ns: X_*". A trailing * stands for anything. A key
-// that is not named is a counter in the metric's unit.
+// The text stands in the metric's definition: "gauge bytes: anon file; counter ns: X_*". A trailing
+// * stands for anything. A key that is not named is a counter in the metric's unit.
 
 #pragma once
 

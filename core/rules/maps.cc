@@ -1,5 +1,5 @@
-// Maps: reduced key by key. Counters add up; under MapMixed the keys that the metric names as gauges take the largest instead.
-// A key that only some rows have keeps what there is.
+// Maps: reduced key by key. Counters add up; under MapMixed the keys that the metric names as
+// gauges take the largest instead. A key that only some rows have keeps what there is.
 
 #include <algorithm>
 #include <limits>
@@ -32,18 +32,21 @@ struct Map {
 
 void combine(Entry& entry, std::uint64_t value) {
   if (entry.kind.gauge) return void(entry.value = std::max(entry.value, value));
-  if (__builtin_add_overflow(entry.value, value, &entry.value)) entry.value = std::numeric_limits<std::uint64_t>::max();
+  if (__builtin_add_overflow(entry.value, value, &entry.value))
+    entry.value = std::numeric_limits<std::uint64_t>::max();
 }
 
 // Adds one entry at `at` or behind it, and says where the next one in key order may stand.
 template <class MakeKind>
-std::size_t include(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value, MakeKind make_kind) {
+std::size_t include(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value,
+                    MakeKind make_kind) {
   while (at < entries.size() && view(entries[at].key) < view(key)) ++at;
   const bool known = at < entries.size() && view(entries[at].key) == view(key);
   if (known)
     combine(entries[at], value);
   else
-    entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(at), Entry{key, value, make_kind(key)});
+    entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(at),
+                   Entry{key, value, make_kind(key)});
   return at + 1;
 }
 
@@ -55,18 +58,22 @@ void add_with(void* states, const ctprof_rows& rows, MakeKind make_kind) {
     if (!map.entries) map.entries = new Entries;
     if (map.entries->empty()) map.entries->reserve(count);
     std::size_t at = 0;
-    for (std::size_t i = 0; i < count; ++i) at = include(*map.entries, at, given[i].key, given[i].value, make_kind);
+    for (std::size_t i = 0; i < count; ++i)
+      at = include(*map.entries, at, given[i].key, given[i].value, make_kind);
   });
 }
 
 void add_sum(void* states, const ctprof_rows* rows) {
   add_with(states, *rows, [&](ctprof_text key) {
-    return KeyKind{false, rows->map_keys ? kind_of_key(rows->map_keys, view(key)).unit : std::string_view{}};
+    return KeyKind{
+        false, rows->map_keys ? kind_of_key(rows->map_keys, view(key)).unit : std::string_view{}};
   });
 }
 
 void add_mixed(void* states, const ctprof_rows* rows) {
-  add_with(states, *rows, [&](ctprof_text key) { return rows->map_keys ? kind_of_key(rows->map_keys, view(key)) : KeyKind{}; });
+  add_with(states, *rows, [&](ctprof_text key) {
+    return rows->map_keys ? kind_of_key(rows->map_keys, view(key)) : KeyKind{};
+  });
 }
 
 const Map& map_in(const void* state) { return *static_cast<const Map*>(state); }
@@ -87,7 +94,9 @@ void merge(void* into, const void* from) {
 
 void destroy(void* state) { delete map_in(state).entries; }
 
-bool same_entry(const Entry& a, const Entry& b) { return view(a.key) == view(b.key) && a.value == b.value; }
+bool same_entry(const Entry& a, const Entry& b) {
+  return view(a.key) == view(b.key) && a.value == b.value;
+}
 
 ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   if (!map_in(baseline).entries || !map_in(candidate).entries) return no_number();
@@ -103,7 +112,8 @@ void text(const void* state, const char* unit, const ctprof_sink* out) {
     if (!first) put(*out, "\n");
     first = false;
     put(*out, view(entry.key));
-    put(*out, " " + scaled(number_of(entry.value), entry.kind.unit.empty() ? std::string_view(unit) : entry.kind.unit));
+    put(*out, " " + scaled(number_of(entry.value),
+                           entry.kind.unit.empty() ? std::string_view(unit) : entry.kind.unit));
   }
 }
 
@@ -120,7 +130,8 @@ void json(const void* state, const ctprof_sink* out) {
 }
 
 void parts(const void* state, const ctprof_parts* out) {
-  for (const Entry& entry : entries_in(state)) out->put(out->core, entry.key, number_of(entry.value), text_of(entry.kind.unit));
+  for (const Entry& entry : entries_in(state))
+    out->put(out->core, entry.key, number_of(entry.value), text_of(entry.kind.unit));
 }
 
 constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description,

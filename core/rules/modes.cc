@@ -1,6 +1,8 @@
-// Modes: a category has no sum; what most of the group are stands for it, with how many that is: "SCHED_OTHER (9/10)".
+// Modes: a category has no sum; what most of the group are stands for it, with how many that is:
+// "SCHED_OTHER (9/10)".
 //
-// Nearly every group agrees, so a state holds one category in place and takes memory only for a second one.
+// Nearly every group agrees, so a state holds one category in place and takes memory only for a
+// second one.
 
 #include <algorithm>
 #include <map>
@@ -24,7 +26,9 @@ struct Tally {
   Counts* others;
 };
 
-bool same_text(ctprof_text a, ctprof_text b) { return (a.data == b.data && a.size == b.size) || view(a) == view(b); }
+bool same_text(ctprof_text a, ctprof_text b) {
+  return (a.data == b.data && a.size == b.size) || view(a) == view(b);
+}
 
 void count(Tally& tally, ctprof_text category, std::uint64_t rows) {
   if (!tally.first_rows) tally.first = category;
@@ -36,8 +40,9 @@ void count(Tally& tally, ctprof_text category, std::uint64_t rows) {
 const Tally& tally_in(const void* state) { return *static_cast<const Tally*>(state); }
 
 void add(void* states, const ctprof_rows* rows) {
-  for_each_reading<Tally, std::uint32_t>(states, *rows,
-                                         [&](Tally& tally, std::uint32_t id) { count(tally, rows->text(rows->core, id), 1); });
+  for_each_reading<Tally, std::uint32_t>(states, *rows, [&](Tally& tally, std::uint32_t id) {
+    count(tally, rows->text(rows->core, id), 1);
+  });
 }
 
 void merge(void* into, const void* from) {
@@ -45,7 +50,8 @@ void merge(void* into, const void* from) {
   if (!other.first_rows) return;
   count(*static_cast<Tally*>(into), other.first, other.first_rows);
   if (!other.others) return;
-  for (const auto& [category, rows] : *other.others) count(*static_cast<Tally*>(into), text_of(category), rows);
+  for (const auto& [category, rows] : *other.others)
+    count(*static_cast<Tally*>(into), text_of(category), rows);
 }
 
 void destroy(void* state) { delete tally_in(state).others; }
@@ -79,7 +85,8 @@ struct Flags {
 };
 
 void add_flags(void* states, const ctprof_rows* rows) {
-  for_each_reading<Flags, std::uint8_t>(states, *rows, [](Flags& flags, std::uint8_t set) { ++(set ? flags.yes : flags.no); });
+  for_each_reading<Flags, std::uint8_t>(
+      states, *rows, [](Flags& flags, std::uint8_t set) { ++(set ? flags.yes : flags.no); });
 }
 
 void merge_flags(void* into, const void* from) {
@@ -95,7 +102,8 @@ Winner winner_of(const Flags& flags) {
 
 template <class State>
 ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
-  const Winner a = winner_of(*static_cast<const State*>(baseline)), b = winner_of(*static_cast<const State*>(candidate));
+  const Winner a = winner_of(*static_cast<const State*>(baseline)),
+               b = winner_of(*static_cast<const State*>(candidate));
   if (a.total && b.total) put(*out, a.category == b.category ? kSame : kDiffers);
   return no_number();
 }
@@ -105,13 +113,14 @@ void text(const void* state, const char*, const ctprof_sink* out) {
   const Winner winner = winner_of(*static_cast<const State*>(state));
   if (!winner.total) return put(*out, "-");
   put(*out, winner.category);
-  if (winner.rows != winner.total) put(*out, " (" + std::to_string(winner.rows) + "/" + std::to_string(winner.total) + ")");
+  if (winner.rows != winner.total)
+    put(*out, " (" + std::to_string(winner.rows) + "/" + std::to_string(winner.total) + ")");
 }
 
 void put_json(const Winner& winner, const std::string& value, const ctprof_sink& out) {
   if (!winner.total) return put(out, "null");
-  put(out,
-      "{\"value\":" + value + ",\"count\":" + std::to_string(winner.rows) + ",\"total\":" + std::to_string(winner.total) + "}");
+  put(out, "{\"value\":" + value + ",\"count\":" + std::to_string(winner.rows) +
+               ",\"total\":" + std::to_string(winner.total) + "}");
 }
 
 void json(const void* state, const ctprof_sink* out) {
@@ -158,7 +167,8 @@ constexpr ctprof_rule bool_rule() {
   return made;
 }
 
-constexpr ctprof_rule kModes[] = {rule("Mode", "CategoricalString"), rule("ModeChar", "Char"), bool_rule()};
+constexpr ctprof_rule kModes[] = {rule("Mode", "CategoricalString"), rule("ModeChar", "Char"),
+                                  bool_rule()};
 
 }  // namespace
 

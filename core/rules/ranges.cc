@@ -1,4 +1,5 @@
-// Ranges: a place on a scale has no sum and no largest that matters; a group lies between its smallest and its largest.
+// Ranges: a place on a scale has no sum and no largest that matters; a group lies between its
+// smallest and its largest.
 
 #include <algorithm>
 #include <string>
@@ -10,7 +11,8 @@
 namespace ctprof::rules {
 namespace {
 
-// Smallest and largest; the order of the two cannot be broken, because both are moved by the same reading.
+// Smallest and largest; the order of the two cannot be broken, because both are moved by the same
+// reading.
 template <class T>
 class Range {
  public:
@@ -41,7 +43,8 @@ const Range<T>& range_in(const void* state) {
 
 template <class T>
 void add(void* states, const ctprof_rows* rows) {
-  for_each_reading<Range<T>, T>(states, *rows, [](Range<T>& range, T value) { range.include(value); });
+  for_each_reading<Range<T>, T>(states, *rows,
+                                [](Range<T>& range, T value) { range.include(value); });
 }
 
 template <class T>
@@ -57,7 +60,8 @@ ctprof_number number(const void* state) {
   return number_of((static_cast<double>(range.low()) + static_cast<double>(range.high())) / 2);
 }
 
-// The difference of the two midpoints; ranges of one midpoint can still differ, and that is said beside the zero.
+// The difference of the two midpoints; ranges of one midpoint can still differ, and that is said
+// beside the zero.
 template <class T>
 ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const auto &a = range_in<T>(baseline), &b = range_in<T>(candidate);
@@ -79,7 +83,8 @@ template <class T>
 void json(const void* state, const ctprof_sink* out) {
   const auto& range = range_in<T>(state);
   if (!range.any()) return put(*out, "null");
-  put(*out, "{\"min\":" + std::to_string(range.low()) + ",\"max\":" + std::to_string(range.high()) + "}");
+  put(*out,
+      "{\"min\":" + std::to_string(range.low()) + ",\"max\":" + std::to_string(range.high()) + "}");
 }
 
 template <class T>

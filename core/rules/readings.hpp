@@ -13,7 +13,8 @@ namespace ctprof::rules {
 
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
-// Calls visit(state, value) for each row that has a value and a group. REQUIRES: State is the rule's state, and T what rows.storage is.
+// Calls visit(state, value) for each row that has a value and a group. REQUIRES: State is the
+// rule's state, and T what rows.storage is.
 template <class State, class T, class Visit>
 void for_each_reading(void* states, const ctprof_rows& rows, Visit visit) {
   auto* state = static_cast<State*>(states);
@@ -26,6 +27,8 @@ void for_each_reading(void* states, const ctprof_rows& rows, Visit visit) {
 
 inline std::string_view view(ctprof_text text) { return {text.data, text.size}; }
 inline ctprof_text text_of(std::string_view text) { return {text.data(), text.size()}; }
-inline void put(const ctprof_sink& sink, std::string_view text) { sink.put(sink.core, text.data(), text.size()); }
+inline void put(const ctprof_sink& sink, std::string_view text) {
+  sink.put(sink.core, text.data(), text.size());
+}
 
 }  // namespace ctprof::rules

@@ -1,4 +1,5 @@
-// Sums: what happened to the group is what happened to its threads, added up. A sum stops at 2^64-1 rather than start again.
+// Sums: what happened to the group is what happened to its threads, added up. A sum stops at 2^64-1
+// rather than start again.
 
 #include <limits>
 
@@ -15,11 +16,14 @@ struct Sum {
 };
 
 void add_one(Sum& sum, std::uint64_t value) {
-  if (__builtin_add_overflow(sum.total, value, &sum.total)) sum.total = std::numeric_limits<std::uint64_t>::max();
+  if (__builtin_add_overflow(sum.total, value, &sum.total))
+    sum.total = std::numeric_limits<std::uint64_t>::max();
   ++sum.readings;
 }
 
-void add(void* states, const ctprof_rows* rows) { for_each_reading<Sum, std::uint64_t>(states, *rows, add_one); }
+void add(void* states, const ctprof_rows* rows) {
+  for_each_reading<Sum, std::uint64_t>(states, *rows, add_one);
+}
 
 void merge(void* into, const void* from) {
   auto& sum = *static_cast<Sum*>(into);
@@ -55,9 +59,12 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
 }
 
 constexpr ctprof_rule kSums[] = {
-    rule("SumCount", "MonotonicCount", "adds up events"), rule("SumNs", "MonotonicNs", "adds up nanoseconds"),
-    rule("SumUs", "MonotonicUs", "adds up microseconds"), rule("SumTicks", "ClockTicks", "adds up ticks"),
-    rule("SumBytes", "Bytes", "adds up bytes"),           rule("SumGaugeCount", "GaugeCount", "adds up what there is now"),
+    rule("SumCount", "MonotonicCount", "adds up events"),
+    rule("SumNs", "MonotonicNs", "adds up nanoseconds"),
+    rule("SumUs", "MonotonicUs", "adds up microseconds"),
+    rule("SumTicks", "ClockTicks", "adds up ticks"),
+    rule("SumBytes", "Bytes", "adds up bytes"),
+    rule("SumGaugeCount", "GaugeCount", "adds up what there is now"),
 };
 
 }  // namespace

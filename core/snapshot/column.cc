@@ -29,7 +29,8 @@ std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows) {
   return runs;
 }
 
-Column::Column(MetricDef def, std::size_t rows, Gap initial) : def_(std::move(def)), width_(width_of(def_.storage)) {
+Column::Column(MetricDef def, std::size_t rows, Gap initial)
+    : def_(std::move(def)), width_(width_of(def_.storage)) {
   resize(rows, initial);
 }
 
@@ -58,8 +59,8 @@ void Column::gather(const Column& from, std::span<const RowRun> rows) {
   for (const RowRun& run : rows) count += run.count;
   resize(count, Gap::Untouched);
   pick(values_.data(), from.values_.data(), rows, width_);
-  pick(reinterpret_cast<std::byte*>(gaps_.data()), reinterpret_cast<const std::byte*>(from.gaps_.data()), rows,
-       sizeof(ctprof_gap));
+  pick(reinterpret_cast<std::byte*>(gaps_.data()),
+       reinterpret_cast<const std::byte*>(from.gaps_.data()), rows, sizeof(ctprof_gap));
 }
 
 void Column::permute(std::span<const RowRun> order, std::vector<std::byte>& scratch) {

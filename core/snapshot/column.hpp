@@ -1,6 +1,7 @@
 // A column: the readings of one metric, one cell a row, each a value or exactly one gap.
 //
-// Scalars stand in the cells; strings, bitsets, maps and arrays are ids into the snapshot's pools. A new cell is a gap.
+// Scalars stand in the cells; strings, bitsets, maps and arrays are ids into the snapshot's pools.
+// A new cell is a gap.
 //
 // Threads: different rows may be written at once; growing and compacting need the column alone.
 
@@ -66,7 +67,8 @@ class Column {
   void resize(std::size_t rows, Gap gap);
   // Moves `count` rows from `from` to `to`, over whatever stood there. REQUIRES: to <= from.
   void move_rows(std::size_t to, std::size_t from, std::size_t count);
-  // A cell becomes one of `from`, value or gap. REQUIRES: another column of the same storage, and of the same pools.
+  // A cell becomes one of `from`, value or gap. REQUIRES: another column of the same storage, and
+  // of the same pools.
   void take(std::size_t row, const Column& from, std::size_t from_row);
   // Becomes these rows of `from`. REQUIRES: another column of the same storage.
   void gather(const Column& from, std::span<const RowRun> rows);
@@ -94,7 +96,8 @@ class Column {
 
 // Whether cells of this storage are ids into a pool.
 constexpr bool is_pooled(Storage storage) {
-  return storage == Storage::String || storage == Storage::Bitset || storage == Storage::Map || storage == Storage::Array;
+  return storage == Storage::String || storage == Storage::Bitset || storage == Storage::Map ||
+         storage == Storage::Array;
 }
 
 }  // namespace ctprof

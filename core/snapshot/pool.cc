@@ -17,7 +17,9 @@ constexpr std::size_t kFirstBlock = 64 * 1024;
 constexpr std::size_t kHugePage = 2 * 1024 * 1024;
 constexpr std::size_t kAlignment = alignof(std::max_align_t);
 
-constexpr std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit - 1) / unit * unit; }
+constexpr std::size_t round_up(std::size_t size, std::size_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
 
 std::string_view as_bytes(std::span<const std::uint64_t> words) {
   return {reinterpret_cast<const char*>(words.data()), words.size_bytes()};
@@ -25,12 +27,13 @@ std::string_view as_bytes(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
-// The second block is a huge page, and so are all after it: filling it then costs one page fault and not 512. Where the kernel has none
-// to give, it is a block like any other.
+// The second block is a huge page, and so are all after it: filling it then costs one page fault
+// and not 512. Where the kernel has none to give, it is a block like any other.
 void Arena::grow(std::size_t least) {
   const std::size_t alignment = blocks_.empty() ? kAlignment : kHugePage;
   const std::size_t size = round_up(least, blocks_.empty() ? kFirstBlock : kHugePage);
-  blocks_.emplace_back(static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment})), Deleter{alignment});
+  blocks_.emplace_back(static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment})),
+                       Deleter{alignment});
   if (alignment == kHugePage) madvise(blocks_.back().get(), size, MADV_HUGEPAGE);
   next_ = blocks_.back().get();
   left_ = size;
@@ -71,7 +74,8 @@ Id TextPool::intern(std::string_view text) {
 TextPool::Place& TextPool::find(std::string_view text, std::uint32_t hash) {
   for (std::size_t at = hash;; ++at) {
     Place& place = places_[at & (places_.size() - 1)];
-    if (place.next_id == 0 || (place.hash == hash && texts_[place.next_id - 1] == text)) return place;
+    if (place.next_id == 0 || (place.hash == hash && texts_[place.next_id - 1] == text))
+      return place;
   }
 }
 
@@ -101,10 +105,14 @@ Id WordsPool::intern(std::span<const std::uint64_t> words) {
 
 Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
   std::vector<ctprof_entry> sorted(entries.begin(), entries.end());
-  const auto key = [](const ctprof_entry& entry) { return std::string_view(entry.key.data, entry.key.size); };
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  const auto key = [](const ctprof_entry& entry) {
+    return std::string_view(entry.key.data, entry.key.size);
+  };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
   const auto reversed_end =
-      std::unique(sorted.rbegin(), sorted.rend(), [&](const auto& a, const auto& b) { return key(a) == key(b); });
+      std::unique(sorted.rbegin(), sorted.rend(),
+                  [&](const auto& a, const auto& b) { return key(a) == key(b); });
   sorted.erase(sorted.begin(), reversed_end.base());
   for (ctprof_entry& entry : sorted) {
     const Id id = texts.intern(key(entry));

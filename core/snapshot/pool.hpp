@@ -1,10 +1,12 @@
-// Pools: contents that do not fit a scalar cell (texts, CPU sets, maps, arrays), stored once and named by an id.
+// Pools: contents that do not fit a scalar cell (texts, CPU sets, maps, arrays), stored once and
+// named by an id.
 //
-// A column of strings is a column of ids. Equal contents get equal ids, but for maps, which are hardly ever equal and are simply
-// appended. What an id stands for never moves while the pool lives.
+// A column of strings is a column of ids. Equal contents get equal ids, but for maps, which are
+// hardly ever equal and are simply appended. What an id stands for never moves while the pool
+// lives.
 //
-// Threads: `intern` and `append` lock. Looking an id up does not, and REQUIRES that nobody adds meanwhile; `TextPool::resolve` is the
-// look-up for that case.
+// Threads: `intern` and `append` lock. Looking an id up does not, and REQUIRES that nobody adds
+// meanwhile; `TextPool::resolve` is the look-up for that case.
 
 #pragma once
 
@@ -37,7 +39,9 @@ class Arena {
  private:
   struct Deleter {
     std::size_t alignment;
-    void operator()(std::byte* block) const { ::operator delete (block, std::align_val_t{alignment}); }
+    void operator()(std::byte* block) const {
+      ::operator delete (block, std::align_val_t{alignment});
+    }
   };
   void grow(std::size_t least);
 
@@ -57,7 +61,8 @@ class TextPool {
   void resolve(std::span<const Id> ids, std::span<ctprof_text> out) const;
 
  private:
-  // A hash table in one piece: with names by the ten thousand, following a list from bucket to bucket is what costs.
+  // A hash table in one piece: with names by the ten thousand, following a list from bucket to
+  // bucket is what costs.
   struct Place {
     std::uint32_t hash = 0;
     Id next_id = 0;  // the text's id and one; 0: free
@@ -68,7 +73,8 @@ class TextPool {
   mutable std::mutex mutex_;
   Arena arena_;
   std::deque<std::string_view> texts_;
-  std::vector<Place> places_ = std::vector<Place>(256);  // a power of two of them, at most half taken
+  std::vector<Place> places_ =
+      std::vector<Place>(256);  // a power of two of them, at most half taken
 };
 
 // Bitsets (words of 64 bits, no trailing zero word) and arrays.
@@ -90,7 +96,8 @@ class MapPool {
  public:
   // Copies the entries and sorts them; of equal keys the last stands. `texts` holds the keys.
   Id append(std::span<const ctprof_entry> entries, TextPool& texts);
-  // The same for entries that need no more work. REQUIRES: the keys live in the texts' pool, ascending and no two equal.
+  // The same for entries that need no more work. REQUIRES: the keys live in the texts' pool,
+  // ascending and no two equal.
   Id append_pooled(std::span<const ctprof_entry> entries);
   std::span<const ctprof_entry> operator[](Id id) const { return items_[id]; }
   std::size_t bytes() const { return arena_.bytes(); }
@@ -108,7 +115,8 @@ struct Pools {
   std::size_t bytes() const { return texts.bytes() + words.bytes() + maps.bytes(); }
 };
 
-// One worker's own way into a TextPool: names repeat from row to row, and what it has seen before costs no lock.
+// One worker's own way into a TextPool: names repeat from row to row, and what it has seen before
+// costs no lock.
 class TextCache {
  public:
   explicit TextCache(TextPool& pool) : pool_(&pool) {}

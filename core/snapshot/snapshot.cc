@@ -6,12 +6,17 @@
 namespace ctprof {
 
 const Column* Table::find(std::string_view metric) const {
-  const auto it = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.def().name == metric; });
+  const auto it = std::find_if(columns.begin(), columns.end(),
+                               [&](const Column& c) { return c.def().name == metric; });
   return it == columns.end() ? nullptr : &*it;
 }
 
-Column* Table::find(std::string_view metric) { return const_cast<Column*>(std::as_const(*this).find(metric)); }
+Column* Table::find(std::string_view metric) {
+  return const_cast<Column*>(std::as_const(*this).find(metric));
+}
 
-Column& Table::add(MetricDef def, Gap initial) { return columns.emplace_back(std::move(def), rows, initial); }
+Column& Table::add(MetricDef def, Gap initial) {
+  return columns.emplace_back(std::move(def), rows, initial);
+}
 
 }  // namespace ctprof

@@ -1,4 +1,5 @@
-// A snapshot: one table of typed columns per entity, and all that must be known to read them later and elsewhere.
+// A snapshot: one table of typed columns per entity, and all that must be known to read them later
+// and elsewhere.
 //
 // What is here:   the data, as capture makes it, the file holds it, and compare reads it.
 // What is not:    filling it (capture/), storing it (file/), reducing it (rules/, compare/).
@@ -21,7 +22,8 @@
 
 namespace ctprof {
 
-// The rows of one entity. Threads are in (tgid, tid) order, cgroups in the order of their paths' bytes.
+// The rows of one entity. Threads are in (tgid, tid) order, cgroups in the order of their paths'
+// bytes.
 struct Table {
   std::size_t rows = 0;
   std::deque<Column> columns;
@@ -50,7 +52,8 @@ struct SourceCost {
   std::uint64_t longest_stop_ns = 0;
   std::map<std::string, std::uint64_t> gaps;  // by reason, over the cells it was to fill
   std::string failed;                         // a sentence, where it gave up
-  std::optional<std::uint64_t> unseen_rows;   // it filled in for the lister, for so many threads that the lister could not see
+  std::optional<std::uint64_t> unseen_rows;   // it filled in for the lister, for so many threads
+                                              // that the lister could not see
 };
 
 // Metrics of ctprof's own that another plugin filled, by a higher rank, though ours could have.
@@ -76,20 +79,21 @@ struct Meta {
   std::uint64_t cpu_time_ns = 0;
   std::vector<std::uint64_t> own_threads;
   std::uint64_t rows_listed = 0;
-  std::uint64_t rows_absent = 0;  // listed, but gone before anything could be read
-  std::optional<std::uint64_t>
-      thread_skew_ns;                    // from before the first thread was read until after the last, by all sources of threads
+  std::uint64_t rows_absent = 0;                // listed, but gone before anything could be read
+  std::optional<std::uint64_t> thread_skew_ns;  // from before the first thread was read until after
+                                                // the last, by all sources of threads
   std::optional<std::uint64_t> skew_ns;  // the same of all rows; absent where no thread was read
   std::vector<SourceCost> sources;
   std::vector<Takeover> takeovers;
   std::vector<std::string> notes;  // sentences that the sources had for the user
 };
 
-// A piece of JSON kept as text: summaries, the host's context, and keys that this version does not know.
+// A piece of JSON kept as text: summaries, the host's context, and keys that this version does not
+// know.
 using RawJson = std::string;
 
-// Keys of rows that no metric stands for: by path (dots between keys; a dot or backslash of a key's own has a backslash before it), the
-// rows that have it, ascending, and what is there.
+// Keys of rows that no metric stands for: by path (dots between keys; a dot or backslash of a key's
+// own has a backslash before it), the rows that have it, ascending, and what is there.
 using KeptKeys = std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>;
 
 struct Snapshot {
@@ -98,11 +102,13 @@ struct Snapshot {
   std::array<Table, kEntities> tables;
   Meta meta;
   std::vector<DerivedDef> derived;
-  std::vector<std::uint64_t> read_at;            // per thread row, ns after the start; empty when not known
-  std::map<std::string, RawJson> objects;        // other top-level keys: host, summaries, unknown ones
-  std::array<KeptKeys, kEntities> unknown_keys;  // below a row, by the row's entity; a process has none
-  bool foreign = false;                          // a file without our own keys
-  std::size_t text_bytes = 0;                    // of JSON that it was read from, by the file's size at most; 0: of no file
+  std::vector<std::uint64_t> read_at;  // per thread row, ns after the start; empty when not known
+  std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
+  std::array<KeptKeys, kEntities>
+      unknown_keys;      // below a row, by the row's entity; a process has none
+  bool foreign = false;  // a file without our own keys
+  std::size_t text_bytes =
+      0;  // of JSON that it was read from, by the file's size at most; 0: of no file
   std::unique_ptr<Pools> pools;
 
   Table& table(Entity entity) { return tables[static_cast<std::size_t>(entity)]; }

@@ -14,8 +14,9 @@ namespace {
 constexpr std::size_t kPages = 64 * 1024;
 
 std::byte* zeroed(std::size_t size) {
-  void* bytes =
-      size < kPages ? std::calloc(size, 1) : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* bytes = size < kPages ? std::calloc(size, 1)
+                              : ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (!bytes || bytes == MAP_FAILED) throw std::bad_alloc();
   return static_cast<std::byte*>(bytes);
 }

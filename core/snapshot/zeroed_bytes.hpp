@@ -1,5 +1,5 @@
-// Bytes that are zero until they are written, and cost nothing until then: many of them are pages that the kernel gives when they are
-// first touched.
+// Bytes that are zero until they are written, and cost nothing until then: many of them are pages
+// that the kernel gives when they are first touched.
 
 #pragma once
 

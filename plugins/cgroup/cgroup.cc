@@ -1,10 +1,13 @@
-// cgroup: CPU time, limits, memory, processes and I/O of every cgroup in which a thread lives, and of its ancestors.
+// cgroup: CPU time, limits, memory, processes and I/O of every cgroup in which a thread lives, and
+// of its ancestors.
 //
-// Source: the cgroup v2 hierarchy, wherever it is mounted: <cgroup>/{cpu,memory,pids,io,cgroup}.*; what a hybrid host keeps in v1
-// hierarchies is not read. A cgroup's directory is opened once, a file when a wanted column needs it.
+// Source: the cgroup v2 hierarchy, wherever it is mounted: <cgroup>/{cpu,memory,pids,io,cgroup}.*;
+// what a hybrid host keeps in v1 hierarchies is not read. A cgroup's directory is opened once, a
+// file when a wanted column needs it.
 //
 // What is here:   the source and the plugin's table.
-// What is not:    which column comes from which file (files.hpp), what the host lacks (probe.cc), finding cgroups (plugins/cgroupfs).
+// What is not:    which column comes from which file (files.hpp), what the host lacks (probe.cc),
+// finding cgroups (plugins/cgroupfs).
 
 #include "ctprof/plugin.hpp"
 #include "plugins/cgroup/files.hpp"
@@ -24,7 +27,8 @@ class Cgroups : public sdk::CgroupSource {
 
   void collect(const sdk::Batch& batch) {
     AllFiles files(batch);
-    cgroupfs::fill_rows(batch, directory_, files, [this](auto& file, std::uint32_t row) { fill(file, row); });
+    cgroupfs::fill_rows(batch, directory_, files,
+                        [this](auto& file, std::uint32_t row) { fill(file, row); });
   }
 
  private:
@@ -40,5 +44,7 @@ class Cgroups : public sdk::CgroupSource {
 }  // namespace
 }  // namespace ctprof::cgroup
 
-CTPROF_PLUGIN("cgroup", "1.0", "CPU time, limits, memory, processes and I/O of cgroups, from the cgroup v2 hierarchy.",
-              ctprof::cgroup::Cgroups)
+CTPROF_PLUGIN(
+    "cgroup", "1.0",
+    "CPU time, limits, memory, processes and I/O of cgroups, from the cgroup v2 hierarchy.",
+    ctprof::cgroup::Cgroups)

@@ -4,19 +4,23 @@ namespace ctprof::cgroup {
 namespace {
 
 // A key that the cpu controller brings.
-sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view key, cgroupfs::Directory& directory) {
+sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view key,
+                                      cgroupfs::Directory& directory) {
   const auto value = flat_value(text, key);
-  return value.gap == Gap::Unsupported ? sdk::Reading<std::uint64_t>(directory.why_without("cpu")) : value;
+  return value.gap == Gap::Unsupported ? sdk::Reading<std::uint64_t>(directory.why_without("cpu"))
+                                       : value;
 }
 
 }  // namespace
 
 void CpuStatFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {
-  times_.put(row, flat_value(text, "usage_usec"), flat_value(text, "user_usec"), flat_value(text, "system_usec"));
+  times_.put(row, flat_value(text, "usage_usec"), flat_value(text, "user_usec"),
+             flat_value(text, "system_usec"));
   if (!bandwidth_) return;  // why it is missing would cost two files more
-  bandwidth_.put(row, bandwidth(text, "nr_periods", directory), bandwidth(text, "nr_throttled", directory),
-                 bandwidth(text, "throttled_usec", directory), bandwidth(text, "nr_bursts", directory),
-                 bandwidth(text, "burst_usec", directory));
+  bandwidth_.put(row, bandwidth(text, "nr_periods", directory),
+                 bandwidth(text, "nr_throttled", directory),
+                 bandwidth(text, "throttled_usec", directory),
+                 bandwidth(text, "nr_bursts", directory), bandwidth(text, "burst_usec", directory));
 }
 
 void CpuStatFile::fail(std::uint32_t row, Gap gap) {
@@ -24,17 +28,20 @@ void CpuStatFile::fail(std::uint32_t row, Gap gap) {
   bandwidth_.fail(row, gap);
 }
 
-void CpuStatFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+void CpuStatFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason,
+                         const sdk::Remedy& remedy) {
   Times::refuse(probe, gap, reason, remedy);
   Bandwidth::refuse(probe, gap, reason, remedy);
 }
 
-void CpuStatFile::lacks(const sdk::Probe& probe, std::string_view sentence, const sdk::Remedy& remedy) {
+void CpuStatFile::lacks(const sdk::Probe& probe, std::string_view sentence,
+                        const sdk::Remedy& remedy) {
   Times::lacks(probe, sentence, remedy);
   Bandwidth::lacks(probe, sentence, remedy);
 }
 
-void CpuStatLocalFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {
+void CpuStatLocalFile::fill(std::uint32_t row, std::string_view text,
+                            cgroupfs::Directory& directory) {
   put(row, bandwidth(text, "throttled_usec", directory));
 }
 
@@ -45,8 +52,8 @@ void CpuMaxFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Direct
 
 void IoStatFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory&) {
   parse_io_stat(text, io_);
-  put(row, io_[IoStat::Rbytes], io_[IoStat::Wbytes], io_[IoStat::Rios], io_[IoStat::Wios], io_[IoStat::Dbytes],
-      io_[IoStat::Dios]);
+  put(row, io_[IoStat::Rbytes], io_[IoStat::Wbytes], io_[IoStat::Rios], io_[IoStat::Wios],
+      io_[IoStat::Dbytes], io_[IoStat::Dios]);
 }
 
 }  // namespace ctprof::cgroup

@@ -7,7 +7,8 @@
 namespace ctprof::cgroup {
 namespace {
 
-constexpr std::array<std::string_view, IoStat::kKeys> kNames{"rbytes", "wbytes", "rios", "wios", "dbytes", "dios"};
+constexpr std::array<std::string_view, IoStat::kKeys> kNames{"rbytes", "wbytes", "rios",
+                                                             "wios",   "dbytes", "dios"};
 
 bool is_device(std::string_view word) {
   const auto major = sdk::number<std::uint32_t>(sdk::take(word, ':'));

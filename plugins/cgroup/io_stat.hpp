@@ -1,7 +1,8 @@
 // io.stat: a line per block device, `major:minor rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`.
 //
-// A device has a line once it was used. Policies append keys of their own (cost.usage=...), which are left out. Some kernels leave out
-// the end of a line, so that two devices stand on one: what follows a device is its own, wherever the line ends.
+// A device has a line once it was used. Policies append keys of their own (cost.usage=...), which
+// are left out. Some kernels leave out the end of a line, so that two devices stand on one: what
+// follows a device is its own, wherever the line ends.
 
 #pragma once
 
@@ -19,7 +20,7 @@ struct IoStat {
   static constexpr std::size_t kKeys = 6;
 
   std::array<std::vector<ctprof_entry>, kKeys> maps;  // devices are views into the text
-  std::array<bool, kKeys> malformed{};                // a number of this key could not be understood
+  std::array<bool, kKeys> malformed{};  // a number of this key could not be understood
 
   sdk::Reading<sdk::Entries> operator[](Key key) const;
 };

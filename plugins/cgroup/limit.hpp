@@ -1,4 +1,5 @@
-// Limits of a cgroup: files of a number or the word `max`, and cpu.max, which is one of these and a period.
+// Limits of a cgroup: files of a number or the word `max`, and cpu.max, which is one of these and a
+// period.
 
 #pragma once
 

@@ -14,7 +14,9 @@ namespace ctprof::cgroup {
 namespace {
 
 // As the v1 hierarchies call it.
-std::string_view v1_name(std::string_view controller) { return controller == "io" ? "blkio" : controller; }
+std::string_view v1_name(std::string_view controller) {
+  return controller == "io" ? "blkio" : controller;
+}
 
 // Whether a line `4:cpu,cpuacct:/path` of the file cgroup names the controller.
 bool is_v1_line(std::string_view line, std::string_view controller) {
@@ -35,28 +37,34 @@ bool is_mounted_as_v1(const sdk::Host& host, std::string_view controller) {
 
 std::string no_controller(const sdk::Host& host, const std::string& controller) {
   const std::string lack = "the cgroup v2 hierarchy has no " + controller + " controller: ";
-  if (is_mounted_as_v1(host, controller)) return lack + "it is mounted as cgroup v1, and the figures are there";
-  return lack + "the kernel was built or started without it, or it is not passed on to this namespace";
+  if (is_mounted_as_v1(host, controller))
+    return lack + "it is mounted as cgroup v1, and the figures are there";
+  return lack +
+         "the kernel was built or started without it, or it is not passed on to this namespace";
 }
 
 bool disables(std::string_view list, std::string_view controller) {
   while (!list.empty())
-    if (const auto name = sdk::take(list, ','); name == controller || name == v1_name(controller)) return true;
+    if (const auto name = sdk::take(list, ','); name == controller || name == v1_name(controller))
+      return true;
   return false;
 }
 
-// The words of the command line that keep the kernel from having the controller, which adds them up; empty where there is none.
+// The words of the command line that keep the kernel from having the controller, which adds them
+// up; empty where there is none.
 std::string words_that_disable(const sdk::Host& host, std::string_view controller) {
   std::string words;
   for (const std::string& list : boot_options(host, "cgroup_disable="))
-    if (disables(list, controller)) words += (words.empty() ? "cgroup_disable=" : " cgroup_disable=") + list;
+    if (disables(list, controller))
+      words += (words.empty() ? "cgroup_disable=" : " cgroup_disable=") + list;
   return words;
 }
 
 // "it needs CONFIG_MEMCG,CONFIG_ZSWAP and Linux 5.19": what the vocabulary says of a metric.
 std::string needs(const ctprof_metric& metric) {
   const std::string_view since = metric.since ? metric.since : "";
-  std::string sentence = "it needs " + std::string(metric.config_gates ? metric.config_gates : "a newer kernel");
+  std::string sentence =
+      "it needs " + std::string(metric.config_gates ? metric.config_gates : "a newer kernel");
   if (!since.empty()) (sentence += " and Linux ") += since.substr(0, since.find(' '));
   return sentence;
 }
@@ -72,7 +80,8 @@ std::string kernel_for(const ctprof_metric& metric) {
   return words.empty() ? newer : words + " (" + newer + ")";
 }
 
-void refuse_controller(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
+void refuse_controller(const sdk::Host& host, const sdk::Probe& probe,
+                       const std::string& controller) {
   const std::string reason = no_controller(host, controller);
   const std::string words = words_that_disable(host, controller), without = "without " + words;
   // Where it is neither mounted as v1 nor disabled, it is not known what would help.
@@ -87,8 +96,8 @@ void refuse_controller(const sdk::Host& host, const sdk::Probe& probe, const std
   CpuStatLocalFile::refuse(probe, Gap::Unsupported, reason, remedy);
 }
 
-// Whether the root of the hierarchy keeps the controller to itself. The root of a namespace is not ours to judge: it may have processes of
-// its own, and then it must.
+// Whether the root of the hierarchy keeps the controller to itself. The root of a namespace is not
+// ours to judge: it may have processes of its own, and then it must.
 bool is_kept_by_root(const sdk::Host& host, const std::string& controller) {
   sdk::TextFile file;
   const auto passed = file.read(host.cgroup(), "cgroup.subtree_control");
@@ -99,8 +108,8 @@ bool is_kept_by_root(const sdk::Host& host, const std::string& controller) {
 void tell_if_kept(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
   const std::string place = std::string(host.cgroup_path()) + "/cgroup.subtree_control";
   if (!is_kept_by_root(host, controller) || place.find_first_of("'\\") != place.npos) return;
-  const std::string lack =
-      "the root of the cgroup v2 hierarchy does not pass the " + controller + " controller on to the cgroups below it";
+  const std::string lack = "the root of the cgroup v2 hierarchy does not pass the " + controller +
+                           " controller on to the cgroups below it";
   const std::string command = "echo +" + controller + " >'" + place + "'";
   AllFiles::for_each_type([&]<class File>() {
     if (File::kController == controller) File::lacks(probe, lack, sdk::by_command(command));
@@ -114,19 +123,23 @@ void tell_if_kept(const sdk::Host& host, const sdk::Probe& probe, const std::str
 template <class File>
 void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample) {
   if (sample.lacks(File::kName))
-    File::refuse(probe, Gap::Unsupported, std::string("cgroups have no ") + File::kName + " here: " + needs(File::kOffers[0]),
-                 sdk::by_kernel(kernel_for(File::kOffers[0])));
+    File::refuse(
+        probe, Gap::Unsupported,
+        std::string("cgroups have no ") + File::kName + " here: " + needs(File::kOffers[0]),
+        sdk::by_kernel(kernel_for(File::kOffers[0])));
 }
 
 // The same of a key in a file that they all have.
 template <class Metric>
-void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample, const Metric& metric, const char* file,
-                       const char* key) {
+void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample,
+                       const Metric& metric, const char* file, const char* key) {
   sdk::TextFile reader;
   const auto text = reader.read(sample.dir(), file);
-  const bool lacks = text ? flat_value(text.value, key).gap == Gap::Unsupported : reader.last_errno() == ENOENT;
+  const bool lacks =
+      text ? flat_value(text.value, key).gap == Gap::Unsupported : reader.last_errno() == ENOENT;
   if (lacks)
-    probe.refuse(metric, Gap::Unsupported, std::string(file) + " has no " + key + " here: " + needs(metric.abi),
+    probe.refuse(metric, Gap::Unsupported,
+                 std::string(file) + " has no " + key + " here: " + needs(metric.abi),
                  sdk::by_kernel(kernel_for(metric.abi)));
 }
 
@@ -141,20 +154,23 @@ void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
   if (!sample) return;
   refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_nr_bursts, "cpu.stat", "nr_bursts");
   refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_burst_usec, "cpu.stat", "burst_usec");
-  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_local_throttled_usec, "cpu.stat.local", "throttled_usec");
+  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_local_throttled_usec, "cpu.stat.local",
+                    "throttled_usec");
 }
 
 }  // namespace
 
 void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.cgroup() < 0)
-    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted", cgroupfs::unified_boot(host));
+    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted",
+                            cgroupfs::unified_boot(host));
   sdk::TextFile file;
   const auto controllers = file.read(host.cgroup(), "cgroup.controllers");
   if (!controllers) return;  // each cell will say why
   for (const char* controller : {"cpu", "memory", "pids", "io"})
-    cgroupfs::has_word(sdk::trimmed(controllers.value), controller) ? tell_if_kept(host, probe, controller)
-                                                                    : refuse_controller(host, probe, controller);
+    cgroupfs::has_word(sdk::trimmed(controllers.value), controller)
+        ? tell_if_kept(host, probe, controller)
+        : refuse_controller(host, probe, controller);
   probe_versions(host, probe);
 }
 

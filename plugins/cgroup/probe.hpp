@@ -1,4 +1,5 @@
-// What no cgroup of this host can have: for want of a hierarchy, of a controller in it, or of a newer kernel.
+// What no cgroup of this host can have: for want of a hierarchy, of a controller in it, or of a
+// newer kernel.
 //
 // What one cgroup lacks and another has is told cell by cell (cgroupfs::Directory).
 

@@ -26,7 +26,9 @@ int open_beneath(int root, const char* path) {
 }
 
 // Controllers that the threaded cgroups of a process cannot have.
-bool is_of_domains(std::string_view controller) { return controller == "memory" || controller == "io"; }
+bool is_of_domains(std::string_view controller) {
+  return controller == "memory" || controller == "io";
+}
 
 }  // namespace
 
@@ -77,8 +79,8 @@ const Directory::Facts& Directory::facts() {
   return facts_;
 }
 
-// Every cgroup has cgroup.controllers, and all but the root of the hierarchy have cgroup.type: the second is read first, so that a cgroup
-// that goes in between is not taken for the root.
+// Every cgroup has cgroup.controllers, and all but the root of the hierarchy have cgroup.type: the
+// second is read first, so that a cgroup that goes in between is not taken for the root.
 Directory::Facts Directory::read_facts() {
   Facts facts;
   const auto type = facts_file_.read(dir_.get(), "cgroup.type");

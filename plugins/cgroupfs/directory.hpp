@@ -1,7 +1,9 @@
-// The directory of a cgroup: opened by the path that a thread's cgroup file tells, then read file by file.
+// The directory of a cgroup: opened by the path that a thread's cgroup file tells, then read file
+// by file.
 //
-// It is opened once, and its files relative to it: cheaper, and what is read belongs to one cgroup even when another of the same name takes
-// its place. Nothing is opened outside of the host's cgroup directory: no "..", no symbolic link.
+// It is opened once, and its files relative to it: cheaper, and what is read belongs to one cgroup
+// even when another of the same name takes its place. Nothing is opened outside of the host's
+// cgroup directory: no "..", no symbolic link.
 //
 // What is here:   opening, reading, and why there is nothing to read.
 // What is not:    what the files say: that is the plugins'.
@@ -24,15 +26,17 @@ class Directory {
 
   // Makes the cgroup of this path the one that is read. A gap when it cannot be; None when it can.
   //
-  // A path that ends in " (deleted)" is looked for as it stands: cgroups may be called that, and one that has been removed has no place.
+  // A path that ends in " (deleted)" is looked for as it stands: cgroups may be called that, and
+  // one that has been removed has no place.
   Gap open(std::string_view path);
 
-  // A file of the cgroup; the text lives until the next read. `controller` is the one that brings the file, "" when all cgroups should have
-  // it.
+  // A file of the cgroup; the text lives until the next read. `controller` is the one that brings
+  // the file, "" when all cgroups should have it.
   sdk::Reading<std::string_view> read(const char* file, std::string_view controller = {});
 
-  // Why this cgroup has nothing of what a controller brings: NotApplicable for the root of the hierarchy, SwitchedOff where the parent does
-  // not pass the controller on, Unsupported when it does and the kernel lacks the figure.
+  // Why this cgroup has nothing of what a controller brings: NotApplicable for the root of the
+  // hierarchy, SwitchedOff where the parent does not pass the controller on, Unsupported when it
+  // does and the kernel lacks the figure.
   Gap why_without(std::string_view controller);
 
  private:

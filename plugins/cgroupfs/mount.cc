@@ -20,9 +20,11 @@ bool is_octal(char digit) { return digit >= '0' && digit <= '7'; }
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape =
-        text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) && is_octal(text[i + 3]);
-    plain += escape ? static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')) : text[i];
+    const bool escape = text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) &&
+                        is_octal(text[i + 2]) && is_octal(text[i + 3]);
+    plain += escape ? static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                        (text[i + 3] - '0'))
+                    : text[i];
     if (escape) i += 3;
   }
   return plain;
@@ -33,7 +35,8 @@ std::string own_path(const sdk::Host& host) {
   sdk::TextFile file;
   const auto text = file.read(host.proc(), "self/cgroup");
   for (std::string_view rest = text ? text.value : std::string_view{}; !rest.empty();)
-    if (const auto line = sdk::take(rest, '\n'); line.starts_with("0::")) return std::string(line.substr(3));
+    if (const auto line = sdk::take(rest, '\n'); line.starts_with("0::"))
+      return std::string(line.substr(3));
   return {};
 }
 
@@ -41,13 +44,16 @@ std::string own_path(const sdk::Host& host) {
 class BranchSearch {
  public:
   // `ups` levels down begins the namespace; `levels` down and then along `tail` we are.
-  BranchSearch(int mount, std::size_t levels, std::string tail) : mount_(mount), levels_(levels), tail_(std::move(tail)) {}
+  BranchSearch(int mount, std::size_t levels, std::string tail)
+      : mount_(mount), levels_(levels), tail_(std::move(tail)) {}
 
   bool find(const std::string& at, std::size_t depth) {
     if (depth == levels_) return found_ = at, holds_us(at + "/" + tail_);
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(open(at), &::closedir);
     while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr)
-      if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && find(at + "/" + entry->d_name, depth + 1)) return true;
+      if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+          find(at + "/" + entry->d_name, depth + 1))
+        return true;
     return false;
   }
   const std::string& found() const { return found_; }
@@ -88,7 +94,8 @@ std::string root_of_mount(std::string_view mountinfo, std::string_view id) {
 std::string mount_root(const sdk::Host& host) {
   if (!host.live()) return "/";
   sdk::TextFile fdinfo, mountinfo;
-  const auto about = fdinfo.read(host.proc(), ("self/fdinfo/" + std::to_string(host.cgroup())).c_str());
+  const auto about =
+      fdinfo.read(host.proc(), ("self/fdinfo/" + std::to_string(host.cgroup())).c_str());
   const auto id = about ? sdk::value_of(about.value, "mnt_id") : about;
   const auto mounts = mountinfo.read_records(host.proc(), "self/mountinfo");
   const std::string root = id && mounts ? root_of_mount(mounts.value, id.value) : std::string();

@@ -9,8 +9,9 @@
 
 namespace ctprof::cgroupfs {
 
-// Calls `fill` with each file of the table that is needed and each row, while `directory` is open there. Where it cannot be opened, all
-// files fail for that reason. REQUIRES: the path is the batch's first input, as the SDK has it.
+// Calls `fill` with each file of the table that is needed and each row, while `directory` is open
+// there. Where it cannot be opened, all files fail for that reason. REQUIRES: the path is the
+// batch's first input, as the SDK has it.
 template <class Table, class Fill>
 void fill_rows(const sdk::Batch& batch, Directory& directory, Table& table, Fill fill) {
   const auto paths = batch.input<ctprof_text>(0);

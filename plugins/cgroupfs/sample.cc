@@ -14,7 +14,9 @@ namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 
-bool is_missing(int dir, const char* file) { return ::faccessat(dir, file, F_OK, 0) != 0 && errno == ENOENT; }
+bool is_missing(int dir, const char* file) {
+  return ::faccessat(dir, file, F_OK, 0) != 0 && errno == ENOENT;
+}
 
 bool has_controller(int dir, std::string_view controller) {
   sdk::TextFile file;
@@ -37,8 +39,10 @@ sdk::Fd child_with(int parent, std::string_view controller) {
 }  // namespace
 
 Sample::Sample(const sdk::Host& host, std::string_view controller) {
-  const bool below_root = !is_missing(host.cgroup(), "cgroup.type") && has_controller(host.cgroup(), controller);
-  dir_ = below_root ? sdk::Fd(::openat(host.cgroup(), ".", kDirectory)) : child_with(host.cgroup(), controller);
+  const bool below_root =
+      !is_missing(host.cgroup(), "cgroup.type") && has_controller(host.cgroup(), controller);
+  dir_ = below_root ? sdk::Fd(::openat(host.cgroup(), ".", kDirectory))
+                    : child_with(host.cgroup(), controller);
 }
 
 bool Sample::lacks(const char* file) const { return is_missing(dir_.get(), file); }

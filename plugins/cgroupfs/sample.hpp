@@ -1,7 +1,9 @@
-// A cgroup to try things on, for what the root of the hierarchy lacks is not yet what the kernel lacks.
+// A cgroup to try things on, for what the root of the hierarchy lacks is not yet what the kernel
+// lacks.
 //
-// A controller that no child of the root has, no cgroup below has either; so the children are all that is looked at, and where the mount
-// begins below the root of the hierarchy, its own first directory too.
+// A controller that no child of the root has, no cgroup below has either; so the children are all
+// that is looked at, and where the mount begins below the root of the hierarchy, its own first
+// directory too.
 
 #pragma once
 

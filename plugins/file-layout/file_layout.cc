@@ -1,7 +1,8 @@
 // The layout of the file: every metric of the vocabulary, declared and offered by nobody here.
 //
-// A file has the reference's keys whatever plugins took part in the capture, and one that was written without a registry of its own
-// still has typed columns. Both need all definitions, so this plugin is loaded whatever was asked for, and is never shown.
+// A file has the reference's keys whatever plugins took part in the capture, and one that was
+// written without a registry of its own still has typed columns. Both need all definitions, so this
+// plugin is loaded whatever was asked for, and is never shown.
 //
 // What is not here: reading anything.
 
@@ -14,19 +15,21 @@ namespace sdk = ctprof::sdk;
 namespace vocabulary = ctprof::vocabulary;
 
 // Top-level keys that are null when no source fills them.
-constexpr std::array<const char*, 5> kObjects{"probe_summary", "parse_summary", "taskstats_summary", "host", "sched_ext"};
+constexpr std::array<const char*, 5> kObjects{"probe_summary", "parse_summary", "taskstats_summary",
+                                              "host", "sched_ext"};
 
 }  // namespace
 
-CTPROF_EXPORT constexpr ctprof_plugin ctprof_plugin = {.abi = CTPROF_ABI,
-                                                       .size = sizeof(ctprof_plugin),
-                                                       .name = "file-layout",
-                                                       .version = "1",
-                                                       .description = "The keys that every file has.",
-                                                       .flags = CTPROF_PLUGIN_LAYOUT,
-                                                       .reserved = 0,
-                                                       .sources = {},
-                                                       .metrics = sdk::array_of(vocabulary::kAllMetrics),
-                                                       .derived = sdk::array_of(vocabulary::kAllDerived),
-                                                       .rules = {},
-                                                       .objects = sdk::array_of(kObjects)};
+CTPROF_EXPORT constexpr ctprof_plugin ctprof_plugin = {
+    .abi = CTPROF_ABI,
+    .size = sizeof(ctprof_plugin),
+    .name = "file-layout",
+    .version = "1",
+    .description = "The keys that every file has.",
+    .flags = CTPROF_PLUGIN_LAYOUT,
+    .reserved = 0,
+    .sources = {},
+    .metrics = sdk::array_of(vocabulary::kAllMetrics),
+    .derived = sdk::array_of(vocabulary::kAllDerived),
+    .rules = {},
+    .objects = sdk::array_of(kObjects)};

@@ -41,18 +41,23 @@ class Facts {
     return std::string(text ? sdk::trimmed(text.value) : std::string_view{});
   }
   std::string proc(const std::string& path) { return read(host_.proc(), path); }
-  std::string sys(const std::string& path) { return host_.sys() >= 0 ? read(host_.sys(), path) : std::string(); }
+  std::string sys(const std::string& path) {
+    return host_.sys() >= 0 ? read(host_.sys(), path) : std::string();
+  }
 
   void put(const std::string& key, std::string_view text) const {
     if (!text.empty()) summary_.put(key.c_str(), text);
   }
-  void put(const std::string& key, std::uint64_t number) const { summary_.put(key.c_str(), number); }
+  void put(const std::string& key, std::uint64_t number) const {
+    summary_.put(key.c_str(), number);
+  }
 
   void put_cpu() {
     const std::string text = proc("cpuinfo");
     const std::string_view first_block = std::string_view(text).substr(0, text.find("\n\n"));
     if (const auto model = sdk::value_of(first_block, "model name")) put("cpu_model", model.value);
-    if (const auto vendor = sdk::value_of(first_block, "vendor_id")) put("cpu_vendor", vendor.value);
+    if (const auto vendor = sdk::value_of(first_block, "vendor_id"))
+      put("cpu_vendor", vendor.value);
   }
 
   void put_memory() {
@@ -64,7 +69,8 @@ class Facts {
   }
 
   // The reference has two spellings of some keys.
-  void put_number(std::string_view text, std::string_view key, std::initializer_list<const char*> names) {
+  void put_number(std::string_view text, std::string_view key,
+                  std::initializer_list<const char*> names) {
     const auto value = sdk::value_of(text, key);
     if (!value) return;
     std::string_view digits = value.value;
@@ -76,7 +82,8 @@ class Facts {
   void put_tunables() {
     std::set<std::string> names;
     const int fd = ::openat(host_.proc(), "sys/kernel", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd),
+                                                        &::closedir);
     while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
       // A dot would open an object inside.
       if (const std::string name = entry->d_name;
@@ -102,7 +109,8 @@ class Facts {
     std::set<std::string> numbers;  // in the order of the alphabet, as all keys
     for (const unsigned cpu : online) numbers.insert(std::to_string(cpu));
     for (const std::string& number : numbers)
-      put("cpufreq_governor." + number, sys("devices/system/cpu/cpu" + number + "/cpufreq/scaling_governor"));
+      put("cpufreq_governor." + number,
+          sys("devices/system/cpu/cpu" + number + "/cpufreq/scaling_governor"));
   }
 
   void put_kernel() {
@@ -129,7 +137,9 @@ class Facts {
 
   void put_accounting() {
     const std::string delayacct = proc("sys/kernel/task_delayacct");
-    put("task_delayacct", delayacct.empty() ? "config_off" : delayacct == "1" ? "on" : "runtime_off");
+    put("task_delayacct", delayacct.empty()  ? "config_off"
+                          : delayacct == "1" ? "on"
+                                             : "runtime_off");
     const auto xacct = is_built_with(host_, "CONFIG_TASK_XACCT", KernelConfig::InProc);
     put("config_task_xacct", !xacct ? "unknown" : *xacct ? "on" : "off");
   }
@@ -141,6 +151,8 @@ class Facts {
 
 }  // namespace
 
-void put_facts(const sdk::Host& host, const sdk::Summary& summary) { Facts(host, summary).put_all(); }
+void put_facts(const sdk::Host& host, const sdk::Summary& summary) {
+  Facts(host, summary).put_all();
+}
 
 }  // namespace ctprof::host

@@ -1,5 +1,6 @@
-// The file's `host` object, in the reference's layout: what two hosts must have in common for their captures to be compared, and what
-// may explain that they differ. Processor, memory, kernel and its command line, scheduler tunables; not the host's name.
+// The file's `host` object, in the reference's layout: what two hosts must have in common for their
+// captures to be compared, and what may explain that they differ. Processor, memory, kernel and its
+// command line, scheduler tunables; not the host's name.
 
 #pragma once
 

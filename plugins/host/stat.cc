@@ -24,7 +24,9 @@ void parse_cpu(std::string_view line, Stat& stat) {
     if (const std::string_view text = word(line); !text.empty()) ticks = number(text);
 }
 
-Figure ns(const Figure& ticks, std::uint32_t user_hz) { return ticks ? Figure(ticks.value * (kNsPerSecond / user_hz)) : ticks; }
+Figure ns(const Figure& ticks, std::uint32_t user_hz) {
+  return ticks ? Figure(ticks.value * (kNsPerSecond / user_hz)) : ticks;
+}
 
 }  // namespace
 
@@ -51,10 +53,12 @@ Stat parse_stat(std::string_view text) {
 
 void StatColumns::put(std::uint32_t row, const Stat& stat, std::uint32_t user_hz) {
   const auto& t = stat.ticks;
-  times_.put(row, ns(t[kUser], user_hz), ns(t[kNice], user_hz), ns(t[kSystem], user_hz), ns(t[kIdle], user_hz),
-             ns(t[kIowait], user_hz), ns(t[kIrq], user_hz), ns(t[kSoftirq], user_hz), ns(t[kSteal], user_hz),
-             ns(t[kGuest], user_hz), ns(t[kGuestNice], user_hz));
-  events_.put(row, stat.interrupts, stat.softirqs, stat.context_switches, stat.forks, stat.running, stat.blocked);
+  times_.put(row, ns(t[kUser], user_hz), ns(t[kNice], user_hz), ns(t[kSystem], user_hz),
+             ns(t[kIdle], user_hz), ns(t[kIowait], user_hz), ns(t[kIrq], user_hz),
+             ns(t[kSoftirq], user_hz), ns(t[kSteal], user_hz), ns(t[kGuest], user_hz),
+             ns(t[kGuestNice], user_hz));
+  events_.put(row, stat.interrupts, stat.softirqs, stat.context_switches, stat.forks, stat.running,
+              stat.blocked);
 }
 
 void StatColumns::fail(std::uint32_t row, Gap gap) {

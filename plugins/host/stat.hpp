@@ -7,7 +7,8 @@
 //   procs_running 1
 //   softirq 229245889 ...
 //
-// Times are in ticks of USER_HZ, and stand in the kernel as ticks, too, unless it accounts for them by the nanosecond.
+// Times are in ticks of USER_HZ, and stand in the kernel as ticks, too, unless it accounts for them
+// by the nanosecond.
 
 #pragma once
 
@@ -22,10 +23,23 @@
 namespace ctprof::host {
 
 // The states of the line "cpu", in its order.
-enum CpuState { kUser, kNice, kSystem, kIdle, kIowait, kIrq, kSoftirq, kSteal, kGuest, kGuestNice, kCpuStates };
+enum CpuState {
+  kUser,
+  kNice,
+  kSystem,
+  kIdle,
+  kIowait,
+  kIrq,
+  kSoftirq,
+  kSteal,
+  kGuest,
+  kGuestNice,
+  kCpuStates
+};
 
 struct Stat {
-  std::array<sdk::Reading<std::uint64_t>, kCpuStates> ticks;  // Unsupported where the kernel is older than the state
+  std::array<sdk::Reading<std::uint64_t>, kCpuStates>
+      ticks;  // Unsupported where the kernel is older than the state
   sdk::Reading<std::uint64_t> interrupts = Gap::Unsupported;
   sdk::Reading<std::uint64_t> softirqs = Gap::Unsupported;
   sdk::Reading<std::uint64_t> context_switches = Gap::Unsupported;
@@ -39,15 +53,18 @@ struct Stat {
   static std::array<sdk::Reading<std::uint64_t>, kCpuStates> make_ticks();
 };
 
-// A line that is not there leaves its figures Unsupported; one that cannot be understood makes them Malformed.
+// A line that is not there leaves its figures Unsupported; one that cannot be understood makes them
+// Malformed.
 Stat parse_stat(std::string_view text);
 
-using CpuTimes = Fields<vocabulary::host_cpu_user_ns, vocabulary::host_cpu_nice_ns, vocabulary::host_cpu_system_ns,
-                        vocabulary::host_cpu_idle_ns, vocabulary::host_cpu_iowait_ns, vocabulary::host_cpu_irq_ns,
-                        vocabulary::host_cpu_softirq_ns, vocabulary::host_cpu_steal_ns, vocabulary::host_cpu_guest_ns,
-                        vocabulary::host_cpu_guest_nice_ns>;
-using Events = Fields<vocabulary::host_interrupts, vocabulary::host_softirqs, vocabulary::host_context_switches,
-                      vocabulary::host_forks, vocabulary::host_procs_running, vocabulary::host_procs_blocked>;
+using CpuTimes = Fields<vocabulary::host_cpu_user_ns, vocabulary::host_cpu_nice_ns,
+                        vocabulary::host_cpu_system_ns, vocabulary::host_cpu_idle_ns,
+                        vocabulary::host_cpu_iowait_ns, vocabulary::host_cpu_irq_ns,
+                        vocabulary::host_cpu_softirq_ns, vocabulary::host_cpu_steal_ns,
+                        vocabulary::host_cpu_guest_ns, vocabulary::host_cpu_guest_nice_ns>;
+using Events = Fields<vocabulary::host_interrupts, vocabulary::host_softirqs,
+                      vocabulary::host_context_switches, vocabulary::host_forks,
+                      vocabulary::host_procs_running, vocabulary::host_procs_blocked>;
 
 class StatColumns {
  public:

@@ -32,7 +32,8 @@ std::uint64_t word(const char* bytes) {
 std::optional<Extent> extent_of(std::uint64_t pointer, const Counters& counters) {
   const auto [low, high] = std::minmax(counters.allocated, counters.deallocated);
   const auto farthest = static_cast<std::int64_t>(kTop);
-  if (pointer >= kTop || low < -farthest || high > farthest || high - low > kFarthest) return std::nullopt;
+  if (pointer >= kTop || low < -farthest || high > farthest || high - low > kFarthest)
+    return std::nullopt;
   const auto address = static_cast<std::int64_t>(pointer) + low;
   if (address <= 0 || address >= farthest) return std::nullopt;
   return Extent{static_cast<std::uint64_t>(address),
@@ -57,7 +58,8 @@ void CountersRead::gather(std::span<Tracee> tracees, const Counters& counters) {
   bytes_.resize(size);
 }
 
-// As many as one call takes, from `first` on, asking for them by that thread's id: its leader may have ended.
+// As many as one call takes, from `first` on, asking for them by that thread's id: its leader may
+// have ended.
 long CountersRead::fetch_from(std::size_t first) {
   const std::size_t each = remote_[first].iov_len;
   const std::size_t count = std::min<std::size_t>(remote_.size() - first, IOV_MAX);
@@ -71,7 +73,8 @@ void CountersRead::fetch() {
     const long got = fetch_from(next);
     const std::size_t whole = got > 0 ? static_cast<std::size_t>(got) / remote_[next].iov_len : 0;
     const std::size_t asked = std::min<std::size_t>(wanted_.size() - next, IOV_MAX);
-    if (whole < asked) wanted_[next + whole]->outcome = {Step::ReadMemory, got < 0 ? errno : EFAULT};
+    if (whole < asked)
+      wanted_[next + whole]->outcome = {Step::ReadMemory, got < 0 ? errno : EFAULT};
     next += std::min(whole + 1, asked);
   }
 }
@@ -84,8 +87,8 @@ std::span<const Reading> CountersRead::read(std::span<Tracee> tracees, const Cou
   const char* bytes = bytes_.data();
   for (std::size_t i = 0; i < wanted_.size(); ++i, bytes += remote_[i - 1].iov_len) {
     if (!still_there(*wanted_[i])) wanted_[i]->outcome = {Step::ReadMemory, ESRCH};
-    readings_[static_cast<std::size_t>(wanted_[i] - tracees.data())] = {word(bytes + (counters.allocated - low)),
-                                                                        word(bytes + (counters.deallocated - low))};
+    readings_[static_cast<std::size_t>(wanted_[i] - tracees.data())] = {
+        word(bytes + (counters.allocated - low)), word(bytes + (counters.deallocated - low))};
   }
   return readings_;
 }

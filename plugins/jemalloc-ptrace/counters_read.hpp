@@ -1,11 +1,13 @@
 // jemalloc's two counters of many threads of one process, by one process_vm_readv(2).
 //
-// The threads run while their memory is read: stopping them any longer would not make the figures truer. A counter is one aligned
-// word that only grows. What could go wrong is that a thread ends after its pointer was read, and a new one takes over its
-// thread-local storage; hence each thread is asked afterwards whether it is still there.
+// The threads run while their memory is read: stopping them any longer would not make the figures
+// truer. A counter is one aligned word that only grows. What could go wrong is that a thread ends
+// after its pointer was read, and a new one takes over its thread-local storage; hence each thread
+// is asked afterwards whether it is still there.
 //
 // What is here:   addresses, reading, and that question.
-// What is not:    whether the process still runs the program that the place was found for: heap_reader.cc.
+// What is not:    whether the process still runs the program that the place was found for:
+// heap_reader.cc.
 
 #pragma once
 
@@ -27,7 +29,8 @@ struct Extent {
   std::uint32_t size;
 };
 
-// Nothing, where that is no address of user memory or the counters are further apart than those of one structure can be.
+// Nothing, where that is no address of user memory or the counters are further apart than those of
+// one structure can be.
 std::optional<Extent> extent_of(std::uint64_t pointer, const Counters& counters);
 
 struct Reading {
@@ -38,8 +41,8 @@ struct Reading {
 // Keeps its buffers. One per worker.
 class CountersRead {
  public:
-  // Reads for each tracee whose outcome is good so far, all of one process; where that fails, the outcome says so. The answer is as
-  // long as `tracees`, and lives until the next call.
+  // Reads for each tracee whose outcome is good so far, all of one process; where that fails, the
+  // outcome says so. The answer is as long as `tracees`, and lives until the next call.
   std::span<const Reading> read(std::span<Tracee> tracees, const Counters& counters);
 
  private:

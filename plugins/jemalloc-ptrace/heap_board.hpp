@@ -1,7 +1,8 @@
 // What a heap reader and its helper process say to each other: the memory that both share.
 //
-// A request is written by the reader; the helper answers item by item, counts them in `done`, and says beforehand what it is about to
-// touch. Neither side trusts sizes or numbers of the other: the helper reads hostile files, and may be their creature.
+// A request is written by the reader; the helper answers item by item, counts them in `done`, and
+// says beforehand what it is about to touch. Neither side trusts sizes or numbers of the other: the
+// helper reads hostile files, and may be their creature.
 
 #pragma once
 
@@ -23,7 +24,8 @@ using ProgramNumber = std::uint32_t;
 struct FindItem {
   std::uint64_t tid = 0;      // of a living thread of the process
   ProgramNumber program = 0;  // to be kept under this number where jemalloc is found
-  ProgramNumber known = 0;    // when this one still runs, nothing is looked for, and `same` is the answer
+  ProgramNumber known =
+      0;  // when this one still runs, nothing is looked for, and `same` is the answer
   // Answers.
   std::uint32_t same = 0;
   std::uint32_t attach = 0;
@@ -37,7 +39,8 @@ struct ReadItem {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   Counters counters{};
-  std::uint32_t adopt = 0;  // another helper, which was lost, knew the program: this one is to hold it from now on
+  std::uint32_t adopt =
+      0;  // another helper, which was lost, knew the program: this one is to hold it from now on
   // Answer, after reading.
   std::uint32_t still_runs = 0;
 };

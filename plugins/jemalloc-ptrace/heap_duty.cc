@@ -30,8 +30,12 @@ class BoardWatch final : public Watch {
     return true;
   }
 
-  bool avoids(std::uint64_t device) const { return std::ranges::find(avoided(), device) != avoided().end(); }
-  std::span<const std::uint64_t> avoided() const { return {board_.avoided, std::min(board_.avoided_count, kMostAvoided)}; }
+  bool avoids(std::uint64_t device) const {
+    return std::ranges::find(avoided(), device) != avoided().end();
+  }
+  std::span<const std::uint64_t> avoided() const {
+    return {board_.avoided, std::min(board_.avoided_count, kMostAvoided)};
+  }
 
  private:
   Board& board_;
@@ -57,7 +61,8 @@ class HeapDuty {
         finder_(sdk::Host(host_), &watch_) {}
 
   void serve() {
-    for (std::uint32_t i = 0; i < std::min(board_.released_count, kMostReleased); ++i) programs_.erase(board_.released[i]);
+    for (std::uint32_t i = 0; i < std::min(board_.released_count, kMostReleased); ++i)
+      programs_.erase(board_.released[i]);
     const std::uint32_t count = std::min(board_.count, kMostItems);
     for (std::uint32_t i = 0; i < count; ++i) {
       switch (board_.request) {
@@ -104,9 +109,12 @@ class HeapDuty {
     const auto threads = threads_of(item);
     tracees_.clear();
     for (const ReadThread& thread : threads)
-      tracees_.push_back({.tgid = thread.tgid, .tid = thread.tid, .pointer = thread.pointer, .outcome = {}});
+      tracees_.push_back(
+          {.tgid = thread.tgid, .tid = thread.tid, .pointer = thread.pointer, .outcome = {}});
     if (!tracees_.empty()) {
-      if (item.adopt == 1) programs_.try_emplace(item.program, proc_, static_cast<std::uint64_t>(tracees_.front().tid));
+      if (item.adopt == 1)
+        programs_.try_emplace(item.program, proc_,
+                              static_cast<std::uint64_t>(tracees_.front().tid));
       leave_out_avoided(item.counters);
     }
     watch_.allows({.deed = Deed::Memory});
@@ -125,14 +133,16 @@ class HeapDuty {
     return {board_.threads + item.first, item.count};
   }
 
-  // Counters that lie in the mapping of a file, as a hostile program may have it, and that file is not to be touched.
+  // Counters that lie in the mapping of a file, as a hostile program may have it, and that file is
+  // not to be touched.
   void leave_out_avoided(const Counters& counters) {
     if (watch_.avoided().empty()) return;
     watch_.allows({.deed = Deed::Mappings});
     const auto ranges = mappings_of(proc_, static_cast<std::uint64_t>(tracees_.front().tid));
     for (Tracee& tracee : tracees_) {
       const auto extent = extent_of(tracee.pointer, counters);
-      if (extent && watch_.avoids(device_at(ranges, extent->address))) tracee.outcome = {Step::ReadMemory, EBUSY};
+      if (extent && watch_.avoids(device_at(ranges, extent->address)))
+        tracee.outcome = {Step::ReadMemory, EBUSY};
     }
   }
 

@@ -11,7 +11,8 @@
 namespace ctprof::jemalloc {
 namespace {
 
-constexpr HelperLimits kLimits{.cpu_seconds = 20, .more_memory = 1ULL << 30, .busy_is_alive = false};
+constexpr HelperLimits kLimits{
+    .cpu_seconds = 20, .more_memory = 1ULL << 30, .busy_is_alive = false};
 
 // Sentences are asked for when the readers are gone already.
 std::mutex troubles_mutex;
@@ -19,25 +20,33 @@ std::vector<std::string> troubles;
 
 void tell(std::string sentence) {
   const std::lock_guard lock(troubles_mutex);
-  if (std::ranges::find(troubles, sentence) == troubles.end()) troubles.push_back(std::move(sentence));
+  if (std::ranges::find(troubles, sentence) == troubles.end())
+    troubles.push_back(std::move(sentence));
 }
 
-std::string in_time() { return "did not answer within " + std::to_string(kHelperPatience) + " seconds"; }
+std::string in_time() {
+  return "did not answer within " + std::to_string(kHelperPatience) + " seconds";
+}
 
 std::string about_mount(const NameItem& named, bool in_pace) {
-  return "the file system mounted at " + std::string(named.place) + ' ' + (in_pace ? in_time() : "is too slow") +
-         ": heaps of what runs from it are Busy; see whether its server is alive, or unmount it (umount -f)";
+  return "the file system mounted at " + std::string(named.place) + ' ' +
+         (in_pace ? in_time() : "is too slow") +
+         ": heaps of what runs from it are Busy; see whether its server is alive, or unmount it "
+         "(umount -f)";
 }
 
 std::string about_process(std::uint64_t tid, bool in_pace) {
-  return "reading files or memory of process " + std::to_string(tid) + ' ' + (in_pace ? in_time() : "is too slow") +
-         ": its heap is Busy; see what its threads wait for (/proc/" + std::to_string(tid) + "/stack)";
+  return "reading files or memory of process " + std::to_string(tid) + ' ' +
+         (in_pace ? in_time() : "is too slow") +
+         ": its heap is Busy; see what its threads wait for (/proc/" + std::to_string(tid) +
+         "/stack)";
 }
 
 // What a helper may have made up is brought into range.
 Found answer_of(const FindItem& item) {
   const std::uint32_t attach = item.attach;
-  if (attach > static_cast<std::uint32_t>(Attach::NotAnswering)) return {Attach::Unreadable, {}, EIO};
+  if (attach > static_cast<std::uint32_t>(Attach::NotAnswering))
+    return {Attach::Unreadable, {}, EIO};
   return {static_cast<Attach>(attach), item.counters, item.error};
 }
 
@@ -52,8 +61,12 @@ void put(const ReadQuestion& question, Board& board, std::uint32_t item, std::ui
   const std::uint32_t first = threads;
   for (const Tracee& tracee : question.tracees)
     if (tracee.outcome.failed == Step::Done && threads < kMostItems)
-      board.threads[threads++] = {.tgid = tracee.tgid, .tid = tracee.tid, .pointer = tracee.pointer};
-  board.reads[item] = {.program = question.program, .first = first, .count = threads - first, .counters = question.counters};
+      board.threads[threads++] = {
+          .tgid = tracee.tgid, .tid = tracee.tid, .pointer = tracee.pointer};
+  board.reads[item] = {.program = question.program,
+                       .first = first,
+                       .count = threads - first,
+                       .counters = question.counters};
 }
 
 void take(const Board& board, std::uint32_t item, std::uint32_t& threads, ReadQuestion& question) {
@@ -82,7 +95,8 @@ Board* HeapHelper::board() {
     helper_ = std::make_unique<HelperProcess>(proc_, sizeof(Board), kLimits, begin_heap_duty);
     not_its_own_ = last_program_;
     if (helper_->error() != 0) {
-      give_up("no process could be made to look into others (" + helper_->why_none() + "): no heap is known");
+      give_up("no process could be made to look into others (" + helper_->why_none() +
+              "): no heap is known");
       return nullptr;
     }
   }
@@ -94,9 +108,11 @@ std::uint32_t HeapHelper::ask(Request request, std::uint32_t count) {
   board.request = request;
   board.count = count;
   board.done = 0;
-  board.avoided_count = static_cast<std::uint32_t>(std::min<std::size_t>(avoided_.size(), kMostAvoided));
+  board.avoided_count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(avoided_.size(), kMostAvoided));
   std::copy_n(avoided_.begin(), board.avoided_count, board.avoided);
-  board.released_count = static_cast<std::uint32_t>(std::min<std::size_t>(released_.size(), kMostReleased));
+  board.released_count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(released_.size(), kMostReleased));
   std::copy_n(released_.begin(), board.released_count, board.released);
   released_.erase(released_.begin(), released_.begin() + board.released_count);
   int for_name = kHelperPatience * 1000 / kHelperSliceMs;
@@ -108,10 +124,12 @@ std::uint32_t HeapHelper::ask(Request request, std::uint32_t count) {
 std::uint32_t HeapHelper::ask_for(std::span<FindQuestion> questions) {
   Board* board = this->board();
   if (!board) return 0;
-  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(questions.size(), kMostItems));
+  const auto count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(questions.size(), kMostItems));
   for (std::uint32_t i = 0; i < count; ++i) {
     questions[i].program = ++last_program_;
-    board->finds[i] = {.tid = questions[i].tid, .program = questions[i].program, .known = questions[i].known};
+    board->finds[i] = {
+        .tid = questions[i].tid, .program = questions[i].program, .known = questions[i].known};
   }
   const std::uint32_t done = ask(Request::Find, count);
   for (std::uint32_t i = 0; i < done; ++i) {
@@ -125,7 +143,8 @@ std::uint32_t HeapHelper::ask_for(std::span<FindQuestion> questions) {
 std::uint32_t HeapHelper::ask_for(std::span<ReadQuestion> questions) {
   Board* board = this->board();
   if (!board) return 0;
-  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(questions.size(), kMostItems));
+  const auto count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(questions.size(), kMostItems));
   std::uint32_t threads = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     put(questions[i], *board, i, threads);
@@ -137,7 +156,8 @@ std::uint32_t HeapHelper::ask_for(std::span<ReadQuestion> questions) {
   return done;
 }
 
-NameItem HeapHelper::name(std::uint64_t tid, std::uint64_t device, std::uint64_t address, const ReadQuestion* reading) {
+NameItem HeapHelper::name(std::uint64_t tid, std::uint64_t device, std::uint64_t address,
+                          const ReadQuestion* reading) {
   NameItem item{.tid = tid, .device = device, .address = address};
   Board* board = this->board();
   if (!board) return item;
@@ -148,7 +168,8 @@ NameItem HeapHelper::name(std::uint64_t tid, std::uint64_t device, std::uint64_t
     item = board->name;
     item.place[sizeof item.place - 1] = 0;
     std::replace_if(
-        item.place, item.place + std::strlen(item.place), [](char c) { return c < ' ' || c > '~'; }, '?');
+        item.place, item.place + std::strlen(item.place), [](char c) { return c < ' ' || c > '~'; },
+        '?');
     return item;
   }
   helper_.reset();
@@ -170,14 +191,16 @@ bool HeapHelper::lose(std::uint64_t tid, const ReadQuestion* reading) {
     if (again) avoided_.push_back(named.named);
     tell(named.place[0] != 0 ? about_mount(named, slices_ > 0) : about_process(tid, slices_ > 0));
   } else {
-    tell("a file of process " + std::to_string(tid) + " brought down the process that reads such files: its heap is not known");
+    tell("a file of process " + std::to_string(tid) +
+         " brought down the process that reads such files: its heap is not known");
   }
   if (++losses_ < kMostLosses && slices_ > 0) return again;
   if (slices_ <= 0)
     give_up("looking into processes took " + std::to_string(kMostSeconds) +
             " seconds: the heaps that were not read by then are Busy");
   else
-    give_up("what did not answer was met " + std::to_string(losses_) + " times: the heaps that were not read by then are Busy");
+    give_up("what did not answer was met " + std::to_string(losses_) +
+            " times: the heaps that were not read by then are Busy");
   return false;
 }
 
@@ -199,8 +222,9 @@ void HeapHelper::read(std::span<ReadQuestion> questions) {
   while (!questions.empty()) {
     questions = questions.subspan(ask_for(questions));
     if (questions.empty()) return;
-    const bool tried_again = !given_up_ && last_reply_ != HelperProcess::Reply::Answered &&
-                             lose(static_cast<std::uint64_t>(questions.front().tracees.front().tid), &questions.front());
+    const bool tried_again =
+        !given_up_ && last_reply_ != HelperProcess::Reply::Answered &&
+        lose(static_cast<std::uint64_t>(questions.front().tracees.front().tid), &questions.front());
     if (tried_again) continue;
     for (Tracee& tracee : questions.front().tracees)
       if (tracee.outcome.failed == Step::Done) tracee.outcome = {Step::ReadMemory, ETIMEDOUT};

@@ -1,11 +1,15 @@
-// Looking for jemalloc in processes, and reading counters, by a helper process that may hang in our place.
+// Looking for jemalloc in processes, and reading counters, by a helper process that may hang in our
+// place.
 //
-// A file system whose server does not answer holds up whoever opens or reads its files, or memory that is mapped from them, for as long as
-// it likes. The helper that it holds up is given up after a while and another one made; the file system is not touched again in this capture,
-// and a sentence names where it is mounted. After kMostLosses of them nothing is asked any more: all that is left is NotAnswering.
+// A file system whose server does not answer holds up whoever opens or reads its files, or memory
+// that is mapped from them, for as long as it likes. The helper that it holds up is given up after
+// a while and another one made; the file system is not touched again in this capture, and a
+// sentence names where it is mounted. After kMostLosses of them nothing is asked any more: all that
+// is left is NotAnswering.
 //
 // What is here:   asking, and what becomes of questions that were not answered.
-// What is not:    the helper's own work (heap_duty.hpp), how it is made and confined (plugins/shared/helper_process.hpp).
+// What is not:    the helper's own work (heap_duty.hpp), how it is made and confined
+// (plugins/shared/helper_process.hpp).
 
 #pragma once
 
@@ -54,7 +58,8 @@ class HeapHelper {
 
  private:
   static constexpr int kMostLosses = 5;
-  // Of a capture, in slices: who answers in time each time, but slowly, holds it no longer. Files that are dear cost 6 seconds in all.
+  // Of a capture, in slices: who answers in time each time, but slowly, holds it no longer. Files
+  // that are dear cost 6 seconds in all.
   static constexpr int kMostSeconds = 20;
 
   // The board of a living helper, null where none can be had any more.
@@ -65,7 +70,8 @@ class HeapHelper {
   std::uint32_t ask_for(std::span<ReadQuestion> questions);
   // Puts an end to a helper that hangs or died. True: the item that it was at may be tried again.
   bool lose(std::uint64_t tid, const ReadQuestion* reading);
-  NameItem name(std::uint64_t tid, std::uint64_t device, std::uint64_t address, const ReadQuestion* reading);
+  NameItem name(std::uint64_t tid, std::uint64_t device, std::uint64_t address,
+                const ReadQuestion* reading);
   void give_up(const std::string& sentence);
 
   int proc_;

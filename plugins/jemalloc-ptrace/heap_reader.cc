@@ -48,7 +48,8 @@ void HeapReader::read(const sdk::Batch& batch) {
   rows_.clear();
   tracees_.clear();
   processes_.clear();
-  for (const sdk::Thread thread : batch.threads()) rows_.push_back({thread, look_at(thread, batch)});
+  for (const sdk::Thread thread : batch.threads())
+    rows_.push_back({thread, look_at(thread, batch)});
   group_rows();
   ask_what_is_not_known();
   for (const Group& group : groups_) choose(batch, group);
@@ -57,16 +58,19 @@ void HeapReader::read(const sdk::Batch& batch) {
   for (const Process& process : processes_) fill(batch, process);
 }
 
-// Ourselves we do not look into, and a thread that ended, the kernel's or another's, has no program. Asks for a living thread, since a leader
-// that ended has neither an executable nor memory.
+// Ourselves we do not look into, and a thread that ended, the kernel's or another's, has no
+// program. Asks for a living thread, since a leader that ended has neither an executable nor
+// memory.
 void HeapReader::group_rows() {
   groups_.clear();
   for (std::size_t first = 0, last = 0; first < rows_.size(); first = last) {
     while (last < rows_.size() && rows_[last].thread.tgid == rows_[first].thread.tgid) ++last;
     Group group{.rows = std::span<const Row>(rows_).subspan(first, last - first)};
-    const auto alive = std::ranges::find_if_not(group.rows, [](const Row& row) { return has_ended(row.known.image); });
+    const auto alive = std::ranges::find_if_not(
+        group.rows, [](const Row& row) { return has_ended(row.known.image); });
     const bool ours = group.rows.front().thread.tgid == self_;
-    if (!ours && alive != group.rows.end() && !alive->known.image.kernel_thread) group.alive = &*alive;
+    if (!ours && alive != group.rows.end() && !alive->known.image.kernel_thread)
+      group.alive = &*alive;
     groups_.push_back(group);
   }
 }
@@ -74,20 +78,23 @@ void HeapReader::group_rows() {
 // A process may fill many batches in a row: the last answer is kept, if it still runs what it ran.
 void HeapReader::ask_what_is_not_known() {
   for (const FindQuestion& question : questions_)
-    if (question.program != 0 && question.program != last_program_) stale_.push_back(question.program);
+    if (question.program != 0 && question.program != last_program_)
+      stale_.push_back(question.program);
   std::erase(stale_, last_program_);
   helper_->release(stale_);
   stale_.assign(1, last_program_);
   questions_.clear();
   for (Group& group : groups_) {
     if (!group.alive) continue;
-    const bool seen = last_tgid_ == group.alive->thread.tgid && same_program(last_image_, group.alive->known.image);
+    const bool seen = last_tgid_ == group.alive->thread.tgid &&
+                      same_program(last_image_, group.alive->known.image);
     group.question = questions_.size();
     questions_.push_back({.tid = group.alive->thread.tid, .known = seen ? last_program_ : 0});
     const bool settled = seen && last_found_.attach != Attach::Found;
     if (settled) questions_.back() = {.tid = group.alive->thread.tid, .same = true};
   }
-  if (!questions_.empty() && questions_.front().same) return helper_->find(std::span(questions_).subspan(1));
+  if (!questions_.empty() && questions_.front().same)
+    return helper_->find(std::span(questions_).subspan(1));
   helper_->find(questions_);
 }
 
@@ -98,11 +105,12 @@ ThreadImage HeapReader::image_now(const sdk::Thread& thread) {
   return image;
 }
 
-// Settles the rows of one process that need no tracing, and enlists the others. What is the process's alone is counted where its
-// leader's row is, for its other rows may be in other batches.
+// Settles the rows of one process that need no tracing, and enlists the others. What is the
+// process's alone is counted where its leader's row is, for its other rows may be in other batches.
 void HeapReader::choose(const sdk::Batch& batch, const Group& group) {
   const std::uint64_t tgid = group.rows.front().thread.tgid;
-  const bool with_leader = std::ranges::any_of(group.rows, [&](const Row& row) { return row.thread.tid == tgid; });
+  const bool with_leader =
+      std::ranges::any_of(group.rows, [&](const Row& row) { return row.thread.tid == tgid; });
   if (with_leader && tgid != self_) count(batch, Tally::Walked);
   if (!group.alive) return leave(batch, group.rows, Gap::NotApplicable);
   settle(group);
@@ -128,14 +136,16 @@ void HeapReader::settle(const Group& group) {
 // A program that is replaced while its files are looked at fails in ways that are nobody's fault.
 Gap HeapReader::why_not(const Found& found, const Row& row) {
   const Gap gap = gap_of(found);
-  if (gap == Gap::NotApplicable || gap == Gap::Denied || found.attach == Attach::NotAnswering) return gap;
+  if (gap == Gap::NotApplicable || gap == Gap::Denied || found.attach == Attach::NotAnswering)
+    return gap;
   const ThreadImage now = image_now(row.thread);
   if (has_ended(now)) return Gap::ThreadGone;
   return same_program(now, row.known.image) ? gap : Gap::Busy;
 }
 
 void HeapReader::leave(const sdk::Batch& batch, std::span<const Row> rows, Gap gap) {
-  auto allocated = batch.column(vocabulary::allocated_bytes), deallocated = batch.column(vocabulary::deallocated_bytes);
+  auto allocated = batch.column(vocabulary::allocated_bytes),
+       deallocated = batch.column(vocabulary::deallocated_bytes);
   for (const Row& row : rows) {
     const Gap why = has_ended(row.known.image) ? Gap::ThreadGone : gap;
     allocated.put(row.thread, why);
@@ -144,8 +154,10 @@ void HeapReader::leave(const sdk::Batch& batch, std::span<const Row> rows, Gap g
 }
 
 void HeapReader::enlist(const sdk::Batch& batch, std::span<const Row> rows) {
-  Process process{
-      .image = last_image_, .program = last_program_, .counters = last_found_.counters, .first_tracee = tracees_.size()};
+  Process process{.image = last_image_,
+                  .program = last_program_,
+                  .counters = last_found_.counters,
+                  .first_tracee = tracees_.size()};
   for (const Row& row : rows) {
     if (has_ended(row.known.image) || is_stopped(row.known.image)) {
       put(batch, row.thread, has_ended(row.known.image) ? Gap::ThreadGone : Gap::Busy);
@@ -179,7 +191,8 @@ void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
   const auto tracees = std::span(tracees_).subspan(process.first_tracee, process.threads.size());
   const auto readings = std::span(readings_).subspan(process.first_tracee, process.threads.size());
   // Of a process of which nothing was read nothing is asked: even its stat file may hang.
-  const bool any = std::ranges::any_of(tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; });
+  const bool any = std::ranges::any_of(
+      tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; });
   const int replaced = any ? replaced_by_now(process) : 0;
   for (std::size_t i = 0; i < tracees.size(); ++i) {
     Outcome outcome = tracees[i].outcome;
@@ -188,15 +201,17 @@ void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
       put(batch, process.threads[i], readings[i]);
       continue;
     }
-    const Gap gap = outcome.failed == Step::Seize ? why_refused(host_, process.threads[i], outcome.error) : gap_of(outcome);
+    const Gap gap = outcome.failed == Step::Seize
+                        ? why_refused(host_, process.threads[i], outcome.error)
+                        : gap_of(outcome);
     put(batch, process.threads[i], gap);
     count_failure(batch, outcome.failed, gap);
   }
 }
 
-// 0 when the process runs what it ran when the counters' place was looked up: then it did all the time. After an execve(2) in between,
-// the place and all that was read there would be another program's: EBUSY. ESRCH when none of its threads is left to be
-// asked.
+// 0 when the process runs what it ran when the counters' place was looked up: then it did all the
+// time. After an execve(2) in between, the place and all that was read there would be another
+// program's: EBUSY. ESRCH when none of its threads is left to be asked.
 int HeapReader::replaced_by_now(const Process& process) {
   for (const sdk::Thread& thread : process.threads) {
     const ThreadImage now = image_now(thread);

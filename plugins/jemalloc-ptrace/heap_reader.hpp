@@ -1,8 +1,11 @@
-// Reading the counters of a batch's threads, process by process, however their thread pointers are got.
+// Reading the counters of a batch's threads, process by process, however their thread pointers are
+// got.
 //
 // What is here:   which threads are read, and what every other cell is.
-// What is not:    thread pointers, and which program a thread ran when its pointer was taken: a source says so, who derives from this.
-//                 Reading memory and files, which may hang (heap_helper.hpp), tallies' meaning (summary.hpp).
+// What is not:    thread pointers, and which program a thread ran when its pointer was taken: a
+// source says so, who derives from this.
+//                 Reading memory and files, which may hang (heap_helper.hpp), tallies' meaning
+//                 (summary.hpp).
 
 #pragma once
 
@@ -39,7 +42,8 @@ class HeapReader {
 
   // What is known of a thread before anything is read of it.
   virtual Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) = 0;
-  // Gets the pointers that are not known, or says why not; returns the longest that a thread was held up, in ns.
+  // Gets the pointers that are not known, or says why not; returns the longest that a thread was
+  // held up, in ns.
   virtual std::uint64_t get_pointers(std::span<Tracee> tracees) = 0;
 
   ThreadImage image_now(const sdk::Thread& thread);
@@ -50,7 +54,8 @@ class HeapReader {
     Known known;
   };
 
-  // Those of its threads that are to be read, as far as they are in the batch: rows and tracees side by side.
+  // Those of its threads that are to be read, as far as they are in the batch: rows and tracees
+  // side by side.
   struct Process {
     ThreadImage image;
     ProgramNumber program = 0;
@@ -60,7 +65,8 @@ class HeapReader {
     bool still_runs = false;
   };
 
-  // The rows of one process in the batch, and the first of them that is alive and may be looked into; null: there is none.
+  // The rows of one process in the batch, and the first of them that is alive and may be looked
+  // into; null: there is none.
   struct Group {
     std::span<const Row> rows;
     const Row* alive = nullptr;

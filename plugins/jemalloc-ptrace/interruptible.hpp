@@ -1,8 +1,11 @@
-// A system call that blocks for as long as somebody else likes, called so that another thread can end it.
+// A system call that blocks for as long as somebody else likes, called so that another thread can
+// end it.
 //
-// PTRACE_SEIZE waits for an execve(2) of the target's process, which waits for the file system that its program is on; and a signal alone
-// does not end it, for the kernel begins it anew. So the handler of the signal leaps out of the call. Whether it took effect is not known then.
-// The handler is there only while it is needed, since the signal (SIGURG, which is ignored by default) may be the application's.
+// PTRACE_SEIZE waits for an execve(2) of the target's process, which waits for the file system that
+// its program is on; and a signal alone does not end it, for the kernel begins it anew. So the
+// handler of the signal leaps out of the call. Whether it took effect is not known then. The
+// handler is there only while it is needed, since the signal (SIGURG, which is ignored by default)
+// may be the application's.
 //
 // What is here:   calling, how long the call has lasted, ending it.
 // What is not:    what is called, and when there was enough of it: thread_pointers.cc.

@@ -39,7 +39,8 @@ std::vector<FileRange> file_ranges(std::string_view maps) {
     std::string_view line = sdk::take(maps, '\n');
     std::string_view range = sdk::take(line, ' ');
     FileRange found{};
-    if (!number_in(sdk::take(range, '-'), 16, found.start) || !number_in(range, 16, found.end)) continue;
+    if (!number_in(sdk::take(range, '-'), 16, found.start) || !number_in(range, 16, found.end))
+      continue;
     sdk::take(line, ' ');  // rights
     sdk::take(line, ' ');  // offset
     found.device = device_in(sdk::take(line, ' '), 16);
@@ -49,7 +50,8 @@ std::vector<FileRange> file_ranges(std::string_view maps) {
 }
 
 std::uint64_t device_at(const std::vector<FileRange>& ranges, std::uint64_t address) {
-  const auto found = std::ranges::find_if(ranges, [=](const FileRange& r) { return address >= r.start && address < r.end; });
+  const auto found = std::ranges::find_if(
+      ranges, [=](const FileRange& r) { return address >= r.start && address < r.end; });
   return found == ranges.end() ? 0 : found->device;
 }
 
@@ -69,7 +71,9 @@ std::string mount_point_in(std::string_view mountinfo, std::uint64_t device) {
   return place;
 }
 
-std::vector<FileRange> mappings_of(int proc, std::uint64_t tid) { return file_ranges(read_records(proc, tid, "maps")); }
+std::vector<FileRange> mappings_of(int proc, std::uint64_t tid) {
+  return file_ranges(read_records(proc, tid, "maps"));
+}
 
 std::string mount_point(int proc, std::uint64_t tid, std::uint64_t device) {
   return mount_point_in(read_records(proc, tid, "mountinfo"), device);

@@ -1,7 +1,7 @@
 // Which file system a mapping or a device belongs to, told by a process's own list of mounts.
 //
-// What is here:   parsers of /proc/<pid>/maps and mountinfo for that, and readers that hang on no file system.
-// What is not:    code in mappings (finder/mappings.hpp).
+// What is here:   parsers of /proc/<pid>/maps and mountinfo for that, and readers that hang on no
+// file system. What is not:    code in mappings (finder/mappings.hpp).
 
 #pragma once
 
@@ -23,7 +23,8 @@ std::vector<FileRange> file_ranges(std::string_view maps);
 // 0: no file is mapped there.
 std::uint64_t device_at(const std::vector<FileRange>& ranges, std::uint64_t address);
 
-// Where the device is mounted, as the text has it (blanks and the like in octal), what no terminal should get replaced by '?'; empty: nowhere.
+// Where the device is mounted, as the text has it (blanks and the like in octal), what no terminal
+// should get replaced by '?'; empty: nowhere.
 std::string mount_point_in(std::string_view mountinfo, std::uint64_t device);
 
 // Of a process, which `proc` is the open directory for; empty where nothing can be read.

@@ -15,37 +15,44 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// Asked to trace a process that cannot be, a kernel that traces at all says that there is none; a seccomp filter or a sandbox speaks
-// before it. No process is touched.
+// Asked to trace a process that cannot be, a kernel that traces at all says that there is none; a
+// seccomp filter or a sandbox speaks before it. No process is touched.
 int tracing_error() {
   constexpr pid_t kNobody = 0;
   if (::ptrace(PTRACE_SEIZE, kNobody, nullptr, nullptr) == 0 || errno == ESRCH) return 0;
   return errno;
 }
 
-// The kernel's documentation of yama names the scopes: 0 none, 1 descendants, 2 by capability alone, 3 nobody. "" where there is no yama.
+// The kernel's documentation of yama names the scopes: 0 none, 1 descendants, 2 by capability
+// alone, 3 nobody. "" where there is no yama.
 std::string yama_scope(const sdk::Host& host) {
   sdk::TextFile file;
   const auto scope = file.read(host.proc(), "sys/kernel/yama/ptrace_scope");
   return std::string(scope ? sdk::trimmed(scope.value) : std::string_view{});
 }
 
-// A process with rights from its file is still its user's to stop, or to freeze with its cgroup. What it traces at that moment stays stopped
-// for as long as the user likes, even where the user may not touch it.
+// A process with rights from its file is still its user's to stop, or to freeze with its cgroup.
+// What it traces at that moment stays stopped for as long as the user likes, even where the user
+// may not touch it.
 bool refuse_borrowed_rights(const sdk::Host& host, const sdk::Probe& probe) {
   if (::getauxval(AT_SECURE) == 0) return false;
   constexpr std::string_view kReason =
-      "ctprof has rights from its file (AT_SECURE), so that whoever started it could stop it while it holds a thread: it does "
+      "ctprof has rights from its file (AT_SECURE), so that whoever started it could stop it while "
+      "it holds a thread: it does "
       "not use "
       "ptrace(2); task-iter reads heaps without it, or run ctprof as root";
-  const bool nothing_helps = has_capabilities({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}) || !is_in(host, FirstNamespace::Pid);
-  probe.refuse_all(Gap::Denied, kReason,
-                   nothing_helps ? sdk::Remedy{} : sdk::by_capabilities("cap_bpf,cap_perfmon,cap_sys_ptrace"));
+  const bool nothing_helps =
+      has_capabilities({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}) || !is_in(host, FirstNamespace::Pid);
+  probe.refuse_all(
+      Gap::Denied, kReason,
+      nothing_helps ? sdk::Remedy{} : sdk::by_capabilities("cap_bpf,cap_perfmon,cap_sys_ptrace"));
   return true;
 }
 
 const char* closed_by(const std::string& scope) {
-  if (scope == "1") return "kernel.yama.ptrace_scope is 1: all processes but ctprof's own children are closed to it";
+  if (scope == "1")
+    return "kernel.yama.ptrace_scope is 1: all processes but ctprof's own children are closed to "
+           "it";
   if (scope == "2") return "kernel.yama.ptrace_scope is 2: all processes are closed to ctprof";
   return "other users' processes are closed to ctprof";
 }
@@ -53,22 +60,30 @@ const char* closed_by(const std::string& scope) {
 }  // namespace
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
-  if (!host.live()) return probe.refuse_all(Gap::Unsupported, "a recorded tree has no running threads to look into");
-  if (!host.own_tids())
+  if (!host.live())
     return probe.refuse_all(Gap::Unsupported,
-                            "the tree is another PID namespace's: its thread ids mean nothing to ptrace(2) here");
+                            "a recorded tree has no running threads to look into");
+  if (!host.own_tids())
+    return probe.refuse_all(
+        Gap::Unsupported,
+        "the tree is another PID namespace's: its thread ids mean nothing to ptrace(2) here");
   if (refuse_borrowed_rights(host, probe)) return;
   probe_rights(host, probe);
   if (const int error = tracing_error(); error != 0)
-    probe.refuse_all(Gap::Denied, std::string("ptrace(2) is closed to this process (") + std::strerror(error) +
-                                      "), as by a container's seccomp profile: start it outside, or allow ptrace there");
+    probe.refuse_all(
+        Gap::Denied,
+        std::string("ptrace(2) is closed to this process (") + std::strerror(error) +
+            "), as by a container's seccomp profile: start it outside, or allow ptrace there");
 }
 
 void probe_rights(const sdk::Host& host, const sdk::Probe& probe) {
   const std::string scope = yama_scope(host);
   if (scope == "3")
-    return probe.refuse_all(Gap::Denied, "kernel.yama.ptrace_scope is 3: nobody may look into others until the next boot");
-  if (!has_capabilities({CAP_SYS_PTRACE})) probe.all_lack(closed_by(scope), sdk::by_capabilities("cap_sys_ptrace"));
+    return probe.refuse_all(
+        Gap::Denied,
+        "kernel.yama.ptrace_scope is 3: nobody may look into others until the next boot");
+  if (!has_capabilities({CAP_SYS_PTRACE}))
+    probe.all_lack(closed_by(scope), sdk::by_capabilities("cap_sys_ptrace"));
 }
 
 }  // namespace ctprof::jemalloc

@@ -8,7 +8,8 @@ namespace ctprof::jemalloc {
 
 namespace {
 
-// Memory that is not where the files say: the process is being started, or replaced. A file that cannot be found is in nobody's reach.
+// Memory that is not where the files say: the process is being started, or replaced. A file that
+// cannot be found is in nobody's reach.
 Gap why_unreadable(int error) {
   switch (error) {
     case EFAULT: return Gap::Busy;
@@ -24,7 +25,8 @@ Gap gap_of(const Found& found) {
     case Attach::Found: return Gap::None;
     case Attach::NotJemalloc: return Gap::NotApplicable;
     case Attach::PidMissing: return Gap::ThreadGone;
-    case Attach::ReadlinkFailure: return gap_of_errno(found.error) == Gap::Denied ? Gap::Denied : Gap::ThreadGone;
+    case Attach::ReadlinkFailure:
+      return gap_of_errno(found.error) == Gap::Denied ? Gap::Denied : Gap::ThreadGone;
     case Attach::MapsReadFailure: return gap_of_errno(found.error);
     case Attach::ArchMismatch:
     case Attach::DwarfParseFailure:
@@ -43,7 +45,8 @@ Gap why_refused(const sdk::Host& host, const sdk::Thread& thread, int error) {
   if (!status) return status.gap;
   const auto state = sdk::value_of(status.value, "State");
   const auto tracer = sdk::value_of(status.value, "TracerPid");
-  if (state && (state.value.starts_with('Z') || state.value.starts_with('X'))) return Gap::ThreadGone;
+  if (state && (state.value.starts_with('Z') || state.value.starts_with('X')))
+    return Gap::ThreadGone;
   return tracer && tracer.value != "0" ? Gap::Busy : Gap::Denied;
 }
 

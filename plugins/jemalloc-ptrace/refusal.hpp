@@ -11,8 +11,8 @@ namespace ctprof::jemalloc {
 // None for Attach::Found.
 Gap gap_of(const Found& found);
 
-// What it means that PTRACE_SEIZE failed. The kernel says EPERM for too little privilege, and also for a thread that another
-// tracer holds or that has just ended.
+// What it means that PTRACE_SEIZE failed. The kernel says EPERM for too little privilege, and also
+// for a thread that another tracer holds or that has just ended.
 Gap why_refused(const sdk::Host& host, const sdk::Thread& thread, int error);
 
 }  // namespace ctprof::jemalloc

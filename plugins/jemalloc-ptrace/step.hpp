@@ -1,7 +1,8 @@
 // How far the probe of one thread came, and what stopped it.
 //
-// What is here:   the steps in their order, their words in the file (the reference's), and what a failure means for the thread's cells.
-// What is not:    taking the steps: thread_pointers.hpp and counters_read.hpp; finding the place: finder/.
+// What is here:   the steps in their order, their words in the file (the reference's), and what a
+// failure means for the thread's cells. What is not:    taking the steps: thread_pointers.hpp and
+// counters_read.hpp; finding the place: finder/.
 
 #pragma once
 
@@ -18,7 +19,8 @@ enum class Step : std::uint8_t {
   Interrupt,
   Wait,
   GetRegset,
-  TlsArithmetic,  // the counters' address lies outside of the address space: the thread has no thread-local storage
+  TlsArithmetic,  // the counters' address lies outside of the address space: the thread has no
+                  // thread-local storage
   ReadMemory,
 };
 
@@ -40,7 +42,8 @@ constexpr const char* tag(Step step) {
   return "process-vm-readv";
 }
 
-// Where the address or the memory is not there although the thread is, its thread-local storage is not what we took it for.
+// Where the address or the memory is not there although the thread is, its thread-local storage is
+// not what we took it for.
 constexpr Gap gap_of(const Outcome& outcome) {
   if (outcome.failed == Step::Done) return Gap::None;
   if (outcome.failed == Step::TlsArithmetic) return Gap::NotApplicable;

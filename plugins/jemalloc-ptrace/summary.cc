@@ -15,7 +15,8 @@ constexpr auto kFirstStep = kFirstAttach + kAttaches;
 
 // A process without jemalloc, or without an executable that we may see, is routine.
 bool is_failure(Attach attach) {
-  return attach != Attach::Found && attach != Attach::NotJemalloc && attach != Attach::ReadlinkFailure;
+  return attach != Attach::Found && attach != Attach::NotJemalloc &&
+         attach != Attach::ReadlinkFailure;
 }
 
 void count_failure_at(const sdk::Batch& batch, std::uint32_t which, Gap gap) {
@@ -30,34 +31,43 @@ struct Failures {
 
   void add(std::string_view word, std::uint64_t count) {
     all += count;
-    if (count > most || (count == most && count > 0 && word < dominant)) most = count, dominant = word;
+    if (count > most || (count == most && count > 0 && word < dominant))
+      most = count, dominant = word;
   }
 };
 
 Failures failures_of(const sdk::Summary& summary) {
   Failures failures;
-  for (std::uint32_t i = 0; i < kAttaches; ++i) failures.add(tag(static_cast<Attach>(i)), summary.tally(kFirstAttach + i));
-  for (std::uint32_t i = 0; i < kSteps; ++i) failures.add(tag(static_cast<Step>(i)), summary.tally(kFirstStep + i));
+  for (std::uint32_t i = 0; i < kAttaches; ++i)
+    failures.add(tag(static_cast<Attach>(i)), summary.tally(kFirstAttach + i));
+  for (std::uint32_t i = 0; i < kSteps; ++i)
+    failures.add(tag(static_cast<Step>(i)), summary.tally(kFirstStep + i));
   return failures;
 }
 
-std::uint64_t tally(const sdk::Summary& summary, Tally which) { return summary.tally(static_cast<std::uint32_t>(which)); }
+std::uint64_t tally(const sdk::Summary& summary, Tally which) {
+  return summary.tally(static_cast<std::uint32_t>(which));
+}
 
 void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::string& plugin) {
   if (denied == 0) return;
-  const char* remedy = has_capabilities({CAP_SYS_PTRACE})
-                           ? "; the capability for it is there, so they are guarded in another way"
-                           : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
-                             "kernel.yama.ptrace_scope is not 0";
-  summary.note(plugin + ": looking for jemalloc was denied " + std::to_string(denied) + (denied == 1 ? " time" : " times") +
-               remedy);
+  const char* remedy =
+      has_capabilities({CAP_SYS_PTRACE})
+          ? "; the capability for it is there, so they are guarded in another way"
+          : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
+            "kernel.yama.ptrace_scope is not 0";
+  summary.note(plugin + ": looking for jemalloc was denied " + std::to_string(denied) +
+               (denied == 1 ? " time" : " times") + remedy);
 }
 
 void note_costly(const sdk::Summary& summary, const std::string& plugin) {
-  const std::uint64_t costly = summary.tally(kFirstAttach + static_cast<std::uint32_t>(Attach::TooCostly));
+  const std::uint64_t costly =
+      summary.tally(kFirstAttach + static_cast<std::uint32_t>(Attach::TooCostly));
   if (costly == 0) return;
-  summary.note(plugin + ": reading the files of " + std::to_string(costly) + (costly == 1 ? " process" : " processes") +
-               " would have cost more bytes or time than a capture spends on them: their heaps are not known");
+  summary.note(plugin + ": reading the files of " + std::to_string(costly) +
+               (costly == 1 ? " process" : " processes") +
+               " would have cost more bytes or time than a capture spends on them: their heaps are "
+               "not known");
 }
 
 }  // namespace
@@ -66,7 +76,8 @@ void count(const sdk::Batch& batch, Tally tally) { batch.tally(static_cast<std::
 
 void count_failure(const sdk::Batch& batch, Attach attach, Gap gap) {
   if (gap == Gap::Denied) count(batch, Tally::Denied);
-  if (is_failure(attach)) count_failure_at(batch, kFirstAttach + static_cast<std::uint32_t>(attach), gap);
+  if (is_failure(attach))
+    count_failure_at(batch, kFirstAttach + static_cast<std::uint32_t>(attach), gap);
 }
 
 void count_failure(const sdk::Batch& batch, Step step, Gap gap) {
@@ -81,12 +92,14 @@ void put_probe_summary(const sdk::Summary& summary, const char* plugin) {
   summary.put("jemalloc_detected", tally(summary, Tally::Detected));
   summary.put("probed_ok", tally(summary, Tally::ProbedOk));
   summary.put("failed", failures.all);
-  failures.all == 0 ? summary.put_null("dominant_failure") : summary.put("dominant_failure", failures.dominant);
+  failures.all == 0 ? summary.put_null("dominant_failure")
+                    : summary.put("dominant_failure", failures.dominant);
   summary.put("privilege_dominant", denied > 0 && denied * 2 >= failures.all);
   summary.put("denied", tally(summary, Tally::Denied));
   note_denied(summary, tally(summary, Tally::Denied), plugin);
   note_costly(summary, plugin);
-  for (const std::string& trouble : take_troubles()) summary.note(std::string(plugin) + ": " + trouble);
+  for (const std::string& trouble : take_troubles())
+    summary.note(std::string(plugin) + ": " + trouble);
 }
 
 }  // namespace ctprof::jemalloc

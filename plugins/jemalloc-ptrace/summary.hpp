@@ -1,9 +1,11 @@
 // What looking for jemalloc met with: `probe_summary` of the file.
 //
-// Fields of the reference: tgids_walked (without our own), jemalloc_detected (processes whose counters were found), probed_ok (threads),
-// failed (processes and threads whose failure has a remedy), dominant_failure (the most frequent word among these), privilege_dominant;
-// and one of ours, denied (all processes and threads that we may not look into). Beyond the reference, privilege_dominant is true
-// only where the errno of the failures says so: a thread that ended, or that a debugger holds, is no question of privileges.
+// Fields of the reference: tgids_walked (without our own), jemalloc_detected (processes whose
+// counters were found), probed_ok (threads), failed (processes and threads whose failure has a
+// remedy), dominant_failure (the most frequent word among these), privilege_dominant; and one of
+// ours, denied (all processes and threads that we may not look into). Beyond the reference,
+// privilege_dominant is true only where the errno of the failures says so: a thread that ended, or
+// that a debugger holds, is no question of privileges.
 
 #pragma once
 
@@ -17,7 +19,8 @@
 
 namespace ctprof::jemalloc {
 
-// Tallies of the source; behind the last one there is one for each attach, and then one for each step.
+// Tallies of the source; behind the last one there is one for each attach, and then one for each
+// step.
 enum class Tally : std::uint32_t {
   Walked,
   Detected,
@@ -28,7 +31,8 @@ enum class Tally : std::uint32_t {
 };
 inline constexpr std::uint32_t kAttaches = static_cast<std::uint32_t>(Attach::NotAnswering) + 1;
 inline constexpr std::uint32_t kSteps = static_cast<std::uint32_t>(Step::ReadMemory) + 1;
-inline constexpr std::uint32_t kTallies = static_cast<std::uint32_t>(Tally::FirstFailure) + kAttaches + kSteps;
+inline constexpr std::uint32_t kTallies =
+    static_cast<std::uint32_t>(Tally::FirstFailure) + kAttaches + kSteps;
 
 void count(const sdk::Batch& batch, Tally tally);
 

@@ -36,7 +36,8 @@ ThreadImage parse_thread_image(std::string_view stat) {
   if (name_end == stat.npos) return image;
   stat.remove_prefix(name_end + 1);
   stat = sdk::trimmed(stat);
-  for (int field = kFirstField; field <= kLastField && !stat.empty(); ++field) parse_field(field, sdk::take(stat, ' '), image);
+  for (int field = kFirstField; field <= kLastField && !stat.empty(); ++field)
+    parse_field(field, sdk::take(stat, ' '), image);
   return image;
 }
 

@@ -1,7 +1,8 @@
 // What a thread does, and which program it runs, as its stat file tells.
 //
-// An execve(2) keeps process id and start time, but lays out memory anew: where code and stack begin differs under address space
-// randomisation; without it, program.hpp tells. The kernel shows the addresses to those who may trace the thread, zeros to others.
+// An execve(2) keeps process id and start time, but lays out memory anew: where code and stack
+// begin differs under address space randomisation; without it, program.hpp tells. The kernel shows
+// the addresses to those who may trace the thread, zeros to others.
 //
 // What is here:   the fields, and a parser of the text.
 // What is not:    reading the file; the many other fields (procfs-sched has a reader for them).
@@ -26,12 +27,17 @@ ThreadImage parse_thread_image(std::string_view stat);
 
 // Threads of one process differ in start time, and all of it else is theirs together.
 constexpr bool same_program(const ThreadImage& one, const ThreadImage& other) {
-  return one.code_start == other.code_start && one.code_end == other.code_end && one.stack == other.stack;
+  return one.code_start == other.code_start && one.code_end == other.code_end &&
+         one.stack == other.stack;
 }
 
-constexpr bool has_ended(const ThreadImage& image) { return image.state == 'Z' || image.state == 'X'; }
+constexpr bool has_ended(const ThreadImage& image) {
+  return image.state == 'Z' || image.state == 'X';
+}
 
 // By a signal, or by somebody who traces it.
-constexpr bool is_stopped(const ThreadImage& image) { return image.state == 'T' || image.state == 't'; }
+constexpr bool is_stopped(const ThreadImage& image) {
+  return image.state == 'T' || image.state == 't';
+}
 
 }  // namespace ctprof::jemalloc

@@ -22,11 +22,12 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// When none has stopped for so long, those in uninterruptible sleep are given up; the others only wait for a processor, or for their
-// share of one, and are given more time.
+// When none has stopped for so long, those in uninterruptible sleep are given up; the others only
+// wait for a processor, or for their share of one, and are given more time.
 constexpr std::uint64_t kPatienceNs = 20'000'000;
 constexpr std::uint64_t kMostPatienceNs = 250'000'000;
-// Between two looks at threads that do not stand yet. Sleeping, not yielding: a sleeper is soon back on a busy processor.
+// Between two looks at threads that do not stand yet. Sleeping, not yielding: a sleeper is soon
+// back on a busy processor.
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000};
 constexpr unsigned long kPauseSlackNs = 1'000;
 // How often the caller looks after a tracer that takes long.
@@ -35,7 +36,8 @@ constexpr auto kLookAfter = std::chrono::milliseconds(5);
 std::uint64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // 0, or an errno. EINVAL: it is no program of this machine's native kind.
@@ -55,31 +57,39 @@ int read_pointer(pid_t tid, std::uint64_t& pointer) {
 #endif
 }
 
-// A stop by a signal that is about to be delivered has its number; one by our interruption or a group stop says so above it.
+// A stop by a signal that is about to be delivered has its number; one by our interruption or a
+// group stop says so above it.
 int signal_to_hand_back(int status) { return (status >> 8) == 0 ? status & 0x7f : 0; }
 
-bool is_stop(const siginfo_t& info) { return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED; }
+bool is_stop(const siginfo_t& info) {
+  return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+}
 
-// What happened to a thread, without taking it, so that the kernel does not forget it should we be killed. `info.si_pid` is 0 when nothing
-// did; false: it is not ours to ask about.
+// What happened to a thread, without taking it, so that the kernel does not forget it should we be
+// killed. `info.si_pid` is 0 when nothing did; false: it is not ours to ask about.
 bool look_at(const Tracee& tracee, int flags, siginfo_t& info) {
   info = {};
   constexpr int kAnything = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL;
   return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, kAnything | flags) == 0;
 }
 
-// Collects a thread that died while it was traced; false: it was not. A leader is not for us: where it is our own child, its status would
-// be lost. Looks first, for a wait takes stops of traced threads even when it is told to take only deaths.
+// Collects a thread that died while it was traced; false: it was not. A leader is not for us: where
+// it is our own child, its status would be lost. Looks first, for a wait takes stops of traced
+// threads even when it is told to take only deaths.
 bool collect_if_dead(const Tracee& tracee, int flags) {
   siginfo_t info;
-  if (tracee.tid == tracee.tgid || !look_at(tracee, flags, info) || info.si_pid == 0 || is_stop(info)) return false;
-  return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info, WEXITED | WNOHANG | __WALL | flags) == 0;
+  if (tracee.tid == tracee.tgid || !look_at(tracee, flags, info) || info.si_pid == 0 ||
+      is_stop(info))
+    return false;
+  return ::waitid(P_PID, static_cast<id_t>(tracee.tid), &info,
+                  WEXITED | WNOHANG | __WALL | flags) == 0;
 }
 
 // Takes threads through the steps, on the tracer's thread.
 class Tracer {
  public:
-  Tracer(int proc, std::span<Tracee> tracees, Interruptible& seizing) : proc_(proc), tracees_(tracees), seizing_(seizing) {
+  Tracer(int proc, std::span<Tracee> tracees, Interruptible& seizing)
+      : proc_(proc), tracees_(tracees), seizing_(seizing) {
     in_flight_.reserve(tracees.size());
   }
 
@@ -92,7 +102,8 @@ class Tracer {
     return longest_stop_ns_;
   }
 
-  // Whether it may still hold a thread: one that was given up, or a dead one, which its parent cannot collect before we let go.
+  // Whether it may still hold a thread: one that was given up, or a dead one, which its parent
+  // cannot collect before we let go.
   bool holds_some() const { return holds_some_; }
 
  private:
@@ -118,24 +129,30 @@ class Tracer {
 
   // Those that stopped while others were started need not stand any longer.
   void land_first() {
-    const auto stays = std::ranges::find_if_not(in_flight_, [this](const Flight& flight) { return has_landed(flight); });
+    const auto stays = std::ranges::find_if_not(
+        in_flight_, [this](const Flight& flight) { return has_landed(flight); });
     in_flight_.erase(in_flight_.begin(), stays);
   }
 
-  // The time is taken before looking: if we were kept from the processor ourselves, they get another look.
+  // The time is taken before looking: if we were kept from the processor ourselves, they get
+  // another look.
   void await() {
     std::uint64_t progress = now_ns();
     while (!in_flight_.empty()) {
       const std::uint64_t now = now_ns();
       if (poll()) progress = now;
       const std::uint64_t idle = now - progress;
-      if (idle > kPatienceNs) give_up([&](const Tracee& tracee) { return idle > kMostPatienceNs || sleeps_for_good(tracee); });
+      if (idle > kPatienceNs)
+        give_up([&](const Tracee& tracee) {
+          return idle > kMostPatienceNs || sleeps_for_good(tracee);
+        });
     }
   }
 
   // Whether any has landed.
   bool poll() {
-    if (std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); }) > 0) return true;
+    if (std::erase_if(in_flight_, [this](const Flight& flight) { return has_landed(flight); }) > 0)
+      return true;
     ::nanosleep(&kPause, nullptr);
     return false;
   }
@@ -182,7 +199,8 @@ class Tracer {
   void take(Tracee& tracee, int status) {
     const int error = read_pointer(tracee.tid, tracee.pointer);
     const auto signal = static_cast<std::uintptr_t>(signal_to_hand_back(status));
-    const bool gone = ::ptrace(PTRACE_DETACH, tracee.tid, nullptr, reinterpret_cast<void*>(signal)) != 0;
+    const bool gone =
+        ::ptrace(PTRACE_DETACH, tracee.tid, nullptr, reinterpret_cast<void*>(signal)) != 0;
     if (error != 0 || gone) tracee.outcome = {Step::GetRegset, error != 0 ? error : ESRCH};
     if (gone) collect(tracee);
   }
@@ -197,9 +215,9 @@ class Tracer {
   bool holds_some_ = false;
 };
 
-// Signals that are meant for the process are for others to handle, and pauses are to be as short as they are meant. SIGCHLD is not
-// blocked: the kernel sends one for each stop, drops it where it is ignored, as by default, but wakes another thread for it where the
-// tracer blocks it.
+// Signals that are meant for the process are for others to handle, and pauses are to be as short as
+// they are meant. SIGCHLD is not blocked: the kernel sends one for each stop, drops it where it is
+// ignored, as by default, but wakes another thread for it where the tracer blocks it.
 void prepare_thread() {
   ::prctl(PR_SET_TIMERSLACK, kPauseSlackNs);
   sigset_t others;
@@ -240,13 +258,15 @@ std::uint64_t ThreadPointers::read(std::span<Tracee> tracees) {
   if (!tracer_.joinable()) tracer_ = std::thread(&ThreadPointers::trace, this);
   hand_over(Turn::Tracer);
   std::unique_lock lock(mutex_);
-  while (!turned_.wait_for(lock, kLookAfter, [this] { return turn_ == Turn::Caller; })) look_after(tracees);
+  while (!turned_.wait_for(lock, kLookAfter, [this] { return turn_ == Turn::Caller; }))
+    look_after(tracees);
   lock.unlock();
   if (holds_some_) tracer_.join();
   return longest_stop_ns_;
 }
 
-// Threads that stand already wait for the tracer as well, so that it may hang no longer than one may be waited for.
+// Threads that stand already wait for the tracer as well, so that it may hang no longer than one
+// may be waited for.
 void ThreadPointers::look_after(std::span<Tracee> tracees) {
   for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
   const std::uint64_t since = seizing_.since();

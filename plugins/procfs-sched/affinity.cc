@@ -20,8 +20,8 @@ constexpr std::size_t kFirstWords = 128;  // 8,192 CPUs: nearly all kernels' NR_
 sdk::Reading<sdk::Words> Affinity::of_thread(std::uint64_t tid) {
   words_.resize(std::max(words_.size(), kFirstWords));
   for (;;) {
-    const long bytes =
-        ::syscall(SYS_sched_getaffinity, static_cast<pid_t>(tid), words_.size() * sizeof(words_[0]), words_.data());
+    const long bytes = ::syscall(SYS_sched_getaffinity, static_cast<pid_t>(tid),
+                                 words_.size() * sizeof(words_[0]), words_.data());
     const bool too_small = bytes < 0 && errno == EINVAL && words_.size() * kBits < kMaxCpus;
     if (bytes < 0 && !too_small) return gap_of_errno(errno);
     if (bytes >= 0) {

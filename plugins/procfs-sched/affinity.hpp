@@ -1,6 +1,8 @@
-// On which CPUs a thread may run: sched_getaffinity(2), or the line Cpus_allowed_list of its status.
+// On which CPUs a thread may run: sched_getaffinity(2), or the line Cpus_allowed_list of its
+// status.
 //
-// The system call is cheaper and needs no file, but understands only our own thread ids; it drops offline CPUs, the line keeps them.
+// The system call is cheaper and needs no file, but understands only our own thread ids; it drops
+// offline CPUs, the line keeps them.
 
 #pragma once
 
@@ -16,7 +18,8 @@ namespace ctprof::procfs {
 
 using AffinityField = Fields<vocabulary::cpu_affinity>;
 
-// Reads masks into one buffer that it keeps; what it returns lives until the next call. One per worker.
+// Reads masks into one buffer that it keeps; what it returns lives until the next call. One per
+// worker.
 class Affinity {
  public:
   // ThreadGone, or another gap where the status line may know better.

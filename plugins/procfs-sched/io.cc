@@ -36,7 +36,8 @@ Io parse_io(std::string_view text) {
 
 void IoFile::fill(const sdk::Thread& thread, std::string_view text) {
   const Io io = parse_io(text);
-  put(thread.row, io.rchar, io.wchar, io.syscr, io.syscw, io.read_bytes, io.write_bytes, io.cancelled_write_bytes);
+  put(thread.row, io.rchar, io.wchar, io.syscr, io.syscw, io.read_bytes, io.write_bytes,
+      io.cancelled_write_bytes);
 }
 
 }  // namespace ctprof::procfs

@@ -1,7 +1,8 @@
 // /proc/<tgid>/task/<tid>/io: seven lines `key: number`, bytes and calls.
 //
-// The file needs CONFIG_TASK_IO_ACCOUNTING, and the right to ptrace the target: CAP_SYS_PTRACE for other users' threads, and
-// CAP_DAC_READ_SEARCH as well, since its mode is 0400. Outside task/ it is a sum over the process.
+// The file needs CONFIG_TASK_IO_ACCOUNTING, and the right to ptrace the target: CAP_SYS_PTRACE for
+// other users' threads, and CAP_DAC_READ_SEARCH as well, since its mode is 0400. Outside task/ it
+// is a sum over the process.
 
 #pragma once
 
@@ -27,8 +28,9 @@ struct Io {
 
 Io parse_io(std::string_view text);
 
-struct IoFile : Fields<vocabulary::rchar, vocabulary::wchar, vocabulary::syscr, vocabulary::syscw, vocabulary::read_bytes,
-                       vocabulary::write_bytes, vocabulary::cancelled_write_bytes> {
+struct IoFile
+    : Fields<vocabulary::rchar, vocabulary::wchar, vocabulary::syscr, vocabulary::syscw,
+             vocabulary::read_bytes, vocabulary::write_bytes, vocabulary::cancelled_write_bytes> {
   using Fields::Fields;
   static constexpr const char* kName = "io";
   static constexpr Tally kFailures = Tally::Io;

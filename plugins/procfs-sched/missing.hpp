@@ -1,7 +1,7 @@
 // What it means that a file is missing.
 //
-// On a live host it went away with its thread: probing has settled what the kernel lacks. In a recorded tree threads neither come nor go,
-// and what is missing there was not recorded.
+// On a live host it went away with its thread: probing has settled what the kernel lacks. In a
+// recorded tree threads neither come nor go, and what is missing there was not recorded.
 
 #pragma once
 
@@ -10,6 +10,8 @@
 
 namespace ctprof::procfs {
 
-inline Gap of_tree(const sdk::Host& host, Gap gap) { return gap == Gap::ThreadGone && !host.live() ? Gap::Unsupported : gap; }
+inline Gap of_tree(const sdk::Host& host, Gap gap) {
+  return gap == Gap::ThreadGone && !host.live() ? Gap::Unsupported : gap;
+}
 
 }  // namespace ctprof::procfs

@@ -13,10 +13,12 @@ namespace {
 
 constexpr auto kMayTrace = sdk::by_capabilities("cap_sys_ptrace");
 
-// Whether a line of mountinfo is about a procfs mounted there with hidepid. An option that is off is not printed.
+// Whether a line of mountinfo is about a procfs mounted there with hidepid. An option that is off
+// is not printed.
 bool hides(std::string_view line, std::string_view place) {
   for (int field = 0; field < 4; ++field) sdk::take(line, ' ');
-  return sdk::take(line, ' ') == place && line.find(" - proc ") != line.npos && line.find("hidepid=") != line.npos;
+  return sdk::take(line, ' ') == place && line.find(" - proc ") != line.npos &&
+         line.find("hidepid=") != line.npos;
 }
 
 bool is_mounted_with_hidepid(const sdk::Host& host) {
@@ -37,7 +39,9 @@ bool hides_processes(const sdk::Host& host) {
 void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live()) return;
   if (hides_processes(host))
-    probe.all_lack("/proc is mounted with hidepid, and shows only the processes that ctprof may trace", kMayTrace);
+    probe.all_lack(
+        "/proc is mounted with hidepid, and shows only the processes that ctprof may trace",
+        kMayTrace);
   if (!has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}))
     IoFile::lacks(probe, "the io files of other users' threads are closed to ctprof",
                   sdk::by_capabilities("cap_dac_read_search,cap_sys_ptrace"));
@@ -45,7 +49,8 @@ void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
 
 void tell_of_closed_processes(const sdk::Host& host, const sdk::Probe& probe) {
   if (host.live() && !has_capabilities({CAP_SYS_PTRACE}))
-    SmapsRollupField::lacks(probe, "the smaps_rollup files of other users' processes are closed to ctprof", kMayTrace);
+    SmapsRollupField::lacks(
+        probe, "the smaps_rollup files of other users' processes are closed to ctprof", kMayTrace);
 }
 
 }  // namespace ctprof::procfs

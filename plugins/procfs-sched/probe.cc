@@ -15,18 +15,22 @@
 namespace ctprof::procfs {
 namespace {
 
-// Whether the sample thread has no file of this name; one that it has, but may not be read, is not missing.
+// Whether the sample thread has no file of this name; one that it has, but may not be read, is not
+// missing.
 bool is_missing(const sdk::Host& host, const char* name) {
   sdk::TextFile file;
   return !file.read(host, host.sample(), name) && file.last_errno() == ENOENT;
 }
 
 template <class File>
-void refuse_if_missing(const sdk::Host& host, const sdk::Probe& probe, std::string_view reason, std::string_view option) {
-  if (is_missing(host, File::kName)) File::refuse(probe, Gap::Unsupported, reason, sdk::by_kernel(option));
+void refuse_if_missing(const sdk::Host& host, const sdk::Probe& probe, std::string_view reason,
+                       std::string_view option) {
+  if (is_missing(host, File::kName))
+    File::refuse(probe, Gap::Unsupported, reason, sdk::by_kernel(option));
 }
 
-void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy = {}) {
+void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason,
+                       const sdk::Remedy& remedy = {}) {
   SchedStatistics::refuse(probe, gap, reason, remedy);
   probe.refuse(vocabulary::voluntary_sleep_ns, gap, reason, remedy);
 }
@@ -35,31 +39,37 @@ void refuse_statistics(const sdk::Probe& probe, Gap gap, std::string_view reason
 void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
   switch (state_of(host, kScheduleStatistics)) {
     case Switch::Unknown:
-      return refuse_statistics(probe, Gap::Unsupported,
-                               "the sched files have no statistics, and " + unknown_switch("kernel.sched_schedstats"));
+      return refuse_statistics(
+          probe, Gap::Unsupported,
+          "the sched files have no statistics, and " + unknown_switch("kernel.sched_schedstats"));
     case Switch::Absent:
-      return refuse_statistics(probe, Gap::Unsupported,
-                               "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats",
-                               sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
+      return refuse_statistics(
+          probe, Gap::Unsupported,
+          "the kernel has no CONFIG_SCHEDSTATS: there is no kernel.sched_schedstats",
+          sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
     case Switch::Off:
-      return refuse_statistics(probe, Gap::SwitchedOff,
-                               "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
-                               sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
+      return refuse_statistics(
+          probe, Gap::SwitchedOff,
+          "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
+          sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
     case Switch::On: break;
   }
-  refuse_statistics(probe, Gap::Unsupported, "the sched files have no statistics although kernel.sched_schedstats is on");
+  refuse_statistics(probe, Gap::Unsupported,
+                    "the sched files have no statistics although kernel.sched_schedstats is on");
 }
 
 void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const Sched& sched) {
   if (!sched[SchedKey::NrWakeups]) return why_no_statistics(host, probe);
   if (!sched[SchedKey::SumBlockRuntime]) {
-    constexpr std::string_view kReason = "the sched files have no sum_block_runtime, which came with Linux 5.16";
+    constexpr std::string_view kReason =
+        "the sched files have no sum_block_runtime, which came with Linux 5.16";
     constexpr auto kNewer = sdk::by_kernel("Linux 5.16 or newer");
     probe.refuse(vocabulary::block_sum, Gap::Unsupported, kReason, kNewer);
     probe.refuse(vocabulary::voluntary_sleep_ns, Gap::Unsupported, kReason, kNewer);
   }
   if (!sched[SchedKey::CoreForceidleSum])
-    probe.refuse(vocabulary::core_forceidle_sum, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)",
+    probe.refuse(vocabulary::core_forceidle_sum, Gap::Unsupported,
+                 "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)",
                  sdk::by_kernel("CONFIG_SCHED_CORE=y (Linux 5.17 or newer)"));
 }
 
@@ -67,10 +77,12 @@ void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_vie
   const Sched sched = parse_sched(text);
   probe_statistics(host, probe, sched);
   if (!sched[SchedKey::ExtEnabled])
-    probe.refuse(vocabulary::ext_enabled, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
+    probe.refuse(vocabulary::ext_enabled, Gap::Unsupported,
+                 "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
                  sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
   if (fair_slice(sched).gap == Gap::Unsupported)
-    probe.refuse(vocabulary::fair_slice_ns, Gap::Unsupported, "the sched files have no se.slice, which came with Linux 6.12",
+    probe.refuse(vocabulary::fair_slice_ns, Gap::Unsupported,
+                 "the sched files have no se.slice, which came with Linux 6.12",
                  sdk::by_kernel("Linux 6.12 or newer"));
 }
 
@@ -78,11 +90,14 @@ void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_vie
 
 void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
   if (is_missing(host, StatFile::kName)) return;  // no sample to learn from
-  refuse_if_missing<SchedstatFile>(host, probe, "the kernel has no CONFIG_SCHED_INFO: threads have no schedstat file",
-                                   "CONFIG_SCHED_INFO=y");
-  refuse_if_missing<IoFile>(host, probe, "the kernel has no CONFIG_TASK_IO_ACCOUNTING: threads have no io file",
+  refuse_if_missing<SchedstatFile>(
+      host, probe, "the kernel has no CONFIG_SCHED_INFO: threads have no schedstat file",
+      "CONFIG_SCHED_INFO=y");
+  refuse_if_missing<IoFile>(host, probe,
+                            "the kernel has no CONFIG_TASK_IO_ACCOUNTING: threads have no io file",
                             "CONFIG_TASK_IO_ACCOUNTING=y");
-  refuse_if_missing<SchedFile>(host, probe, "the kernel has no CONFIG_SCHED_DEBUG: threads have no sched file",
+  refuse_if_missing<SchedFile>(host, probe,
+                               "the kernel has no CONFIG_SCHED_DEBUG: threads have no sched file",
                                "CONFIG_SCHED_DEBUG=y");
   sdk::TextFile file;
   const auto sched = file.read(host, host.sample(), SchedFile::kName);
@@ -95,11 +110,13 @@ void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live()) return;
   sdk::TextFile file;
   char path[64];
-  std::snprintf(path, sizeof path, "%llu/smaps_rollup", static_cast<unsigned long long>(host.sample().tgid));
+  std::snprintf(path, sizeof path, "%llu/smaps_rollup",
+                static_cast<unsigned long long>(host.sample().tgid));
   if (!file.read(host.proc(), path) && file.last_errno() == ENOENT)
-    SmapsRollupField::refuse(probe, Gap::Unsupported,
-                             "the kernel has no CONFIG_PROC_PAGE_MONITOR: processes have no smaps_rollup file",
-                             sdk::by_kernel("CONFIG_PROC_PAGE_MONITOR=y"));
+    SmapsRollupField::refuse(
+        probe, Gap::Unsupported,
+        "the kernel has no CONFIG_PROC_PAGE_MONITOR: processes have no smaps_rollup file",
+        sdk::by_kernel("CONFIG_PROC_PAGE_MONITOR=y"));
   tell_of_closed_processes(host, probe);
 }
 

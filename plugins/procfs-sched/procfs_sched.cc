@@ -1,10 +1,12 @@
 // procfs-sched: what /proc says about scheduling, faults, I/O and memory of threads and processes.
 //
-// Source: /proc/<tgid>/task/<tid>/{stat,schedstat,io,status,sched}, sched_getaffinity(2), and /proc/<tgid>/smaps_rollup. Always below
-// task/ for a thread: outside of it some files give the sums of the whole process. A file is opened when a wanted column needs it.
+// Source: /proc/<tgid>/task/<tid>/{stat,schedstat,io,status,sched}, sched_getaffinity(2), and
+// /proc/<tgid>/smaps_rollup. Always below task/ for a thread: outside of it some files give the
+// sums of the whole process. A file is opened when a wanted column needs it.
 //
 // What is here:   the two sources and the plugin's table.
-// What is not:    which file has what (thread_files.cc), formats (a reader for each file), what the host lacks (probe.cc), the tallies'
+// What is not:    which file has what (thread_files.cc), formats (a reader for each file), what the
+// host lacks (probe.cc), the tallies'
 //                 meaning (summary.cc).
 
 #include "ctprof/plugin.hpp"
@@ -33,7 +35,8 @@ class Threads : public sdk::ThreadSource {
   void collect(const sdk::Batch& batch) {
     ThreadColumns columns(batch);
     const auto listed = batch.input<ctprof_text>(kStatInput);
-    for (const sdk::Thread thread : batch.threads()) files_.fill(columns, thread, listed.at(thread.row), batch);
+    for (const sdk::Thread thread : batch.threads())
+      files_.fill(columns, thread, listed.at(thread.row), batch);
     batch.tally(static_cast<std::uint32_t>(Tally::NegativeDotted), columns.sched.negatives());
   }
 
@@ -51,7 +54,9 @@ class Processes : public sdk::ProcessSource {
   static constexpr const char* kSummaryKey = kParseSummary;
 
   explicit Processes(const sdk::Host& host) : rollup_(host) {}
-  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_processes(host, probe); }
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+    probe_processes(host, probe);
+  }
   static void summarise(const sdk::Summary& summary) { put_parse_summary(summary); }
 
   void collect(const sdk::Batch& batch) {
@@ -66,12 +71,14 @@ class Processes : public sdk::ProcessSource {
       const auto tgid = tgids.at(row);
       const auto entries = tgid ? rollup_.of_process(next++) : sdk::Reading<sdk::Entries>(tgid.gap);
       field.put(row, entries);
-      if (!entries && is_failure(entries.gap)) count_failure(batch, Tally::SmapsRollup, entries.gap);
+      if (!entries && is_failure(entries.gap))
+        count_failure(batch, Tally::SmapsRollup, entries.gap);
     }
   }
 
  private:
-  // A process without memory has nothing to be read, and text that could not be understood was read.
+  // A process without memory has nothing to be read, and text that could not be understood was
+  // read.
   static bool is_failure(Gap gap) { return gap != Gap::NotApplicable && gap != Gap::Malformed; }
 
   SmapsRollup rollup_;
@@ -83,5 +90,6 @@ constexpr sdk::Extra kDerived{.derived = sdk::array_of(vocabulary::kProcfsSchedD
 }  // namespace
 }  // namespace ctprof::procfs
 
-CTPROF_PLUGIN_WITH("procfs-sched", "1.0", "Scheduling, faults, I/O and memory of every thread and process, from /proc.",
+CTPROF_PLUGIN_WITH("procfs-sched", "1.0",
+                   "Scheduling, faults, I/O and memory of every thread and process, from /proc.",
                    ctprof::procfs::kDerived, ctprof::procfs::Threads, ctprof::procfs::Processes)

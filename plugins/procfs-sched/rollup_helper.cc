@@ -61,7 +61,8 @@ RollupText answer_of(const Board& board, const Item& item) {
   const std::size_t first = item.first;
   const std::size_t size = item.size;
   RollupText answer{.error = item.error};
-  if (first > sizeof board.texts || size > kMostText || size > sizeof board.texts - first) return {.error = EIO};
+  if (first > sizeof board.texts || size > kMostText || size > sizeof board.texts - first)
+    return {.error = EIO};
   if (answer.error == 0) answer.text.assign(board.texts + first, size);
   return answer;
 }
@@ -124,13 +125,17 @@ void RollupHelper::lose(std::uint64_t tgid) {
   helper_.reset();
   const std::string process = std::to_string(tgid);
   if (late_)
-    tell("reading smaps_rollup of process " + process + " did not end within " + std::to_string(kHelperPatience) +
+    tell("reading smaps_rollup of process " + process + " did not end within " +
+         std::to_string(kHelperPatience) +
          " seconds: it is Busy; see what its threads wait for (/proc/" + process + "/stack)");
   else
-    tell("somebody ended the process that reads smaps_rollup files, when it was about to read that of process " + process +
-         ": it is Busy");
+    tell(
+        "somebody ended the process that reads smaps_rollup files, when it was about to read that "
+        "of process " +
+        process + ": it is Busy");
   if (++losses_ == kMostLosses)
-    tell("that happened " + std::to_string(losses_) + " times: no further smaps_rollup was read, they are Busy");
+    tell("that happened " + std::to_string(losses_) +
+         " times: no further smaps_rollup was read, they are Busy");
 }
 
 std::vector<RollupText> RollupHelper::read(std::span<const std::uint64_t> tgids) {

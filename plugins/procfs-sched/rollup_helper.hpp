@@ -1,6 +1,7 @@
-// The smaps_rollup files of many processes, read by a helper process: to make one, the kernel takes the lock on the mappings, which a thread of
-// the process may hold for as long as a file system does not answer. A helper that hangs is given up (plugins/shared/helper_process.hpp), the
-// process it was at is Busy, and another one goes on; after kMostLosses of them all that is left is Busy.
+// The smaps_rollup files of many processes, read by a helper process: to make one, the kernel takes
+// the lock on the mappings, which a thread of the process may hold for as long as a file system
+// does not answer. A helper that hangs is given up (plugins/shared/helper_process.hpp), the process
+// it was at is Busy, and another one goes on; after kMostLosses of them all that is left is Busy.
 //
 // What is here:   asking for texts.
 // What is not:    what they mean (smaps_rollup.hpp).

@@ -20,48 +20,54 @@ struct Key {
 
 constexpr std::string_view kExtEnabled = "ext.enabled";
 
-constexpr std::array kKeys{Key{"nr_migrations", SchedKey::NrMigrations, Number::Plain},
-                           Key{"policy", SchedKey::Policy, Number::Plain},
-                           Key{"slice", SchedKey::Slice, Number::Plain},
-                           Key{"nr_wakeups", SchedKey::NrWakeups, Number::Plain},
-                           Key{"nr_wakeups_local", SchedKey::NrWakeupsLocal, Number::Plain},
-                           Key{"nr_wakeups_remote", SchedKey::NrWakeupsRemote, Number::Plain},
-                           Key{"nr_wakeups_sync", SchedKey::NrWakeupsSync, Number::Plain},
-                           Key{"nr_wakeups_migrate", SchedKey::NrWakeupsMigrate, Number::Plain},
-                           Key{"nr_wakeups_affine", SchedKey::NrWakeupsAffine, Number::Plain},
-                           Key{"nr_wakeups_affine_attempts", SchedKey::NrWakeupsAffineAttempts, Number::Plain},
-                           Key{"nr_forced_migrations", SchedKey::NrForcedMigrations, Number::Plain},
-                           Key{"nr_failed_migrations_affine", SchedKey::NrFailedMigrationsAffine, Number::Plain},
-                           Key{"nr_failed_migrations_running", SchedKey::NrFailedMigrationsRunning, Number::Plain},
-                           Key{"nr_failed_migrations_hot", SchedKey::NrFailedMigrationsHot, Number::Plain},
-                           Key{"wait_sum", SchedKey::WaitSum, Number::Dotted},
-                           Key{"wait_count", SchedKey::WaitCount, Number::Plain},
-                           Key{"wait_max", SchedKey::WaitMax, Number::Dotted},
-                           Key{"sum_sleep_runtime", SchedKey::SumSleepRuntime, Number::Dotted},
-                           Key{"sleep_max", SchedKey::SleepMax, Number::Dotted},
-                           Key{"sum_block_runtime", SchedKey::SumBlockRuntime, Number::Dotted},
-                           Key{"block_max", SchedKey::BlockMax, Number::Dotted},
-                           Key{"iowait_sum", SchedKey::IowaitSum, Number::Dotted},
-                           Key{"iowait_count", SchedKey::IowaitCount, Number::Plain},
-                           Key{"exec_max", SchedKey::ExecMax, Number::Dotted},
-                           Key{"slice_max", SchedKey::SliceMax, Number::Dotted},
-                           Key{"core_forceidle_sum", SchedKey::CoreForceidleSum, Number::Dotted},
-                           Key{kExtEnabled, SchedKey::ExtEnabled, Number::Plain}};
+constexpr std::array kKeys{
+    Key{"nr_migrations", SchedKey::NrMigrations, Number::Plain},
+    Key{"policy", SchedKey::Policy, Number::Plain},
+    Key{"slice", SchedKey::Slice, Number::Plain},
+    Key{"nr_wakeups", SchedKey::NrWakeups, Number::Plain},
+    Key{"nr_wakeups_local", SchedKey::NrWakeupsLocal, Number::Plain},
+    Key{"nr_wakeups_remote", SchedKey::NrWakeupsRemote, Number::Plain},
+    Key{"nr_wakeups_sync", SchedKey::NrWakeupsSync, Number::Plain},
+    Key{"nr_wakeups_migrate", SchedKey::NrWakeupsMigrate, Number::Plain},
+    Key{"nr_wakeups_affine", SchedKey::NrWakeupsAffine, Number::Plain},
+    Key{"nr_wakeups_affine_attempts", SchedKey::NrWakeupsAffineAttempts, Number::Plain},
+    Key{"nr_forced_migrations", SchedKey::NrForcedMigrations, Number::Plain},
+    Key{"nr_failed_migrations_affine", SchedKey::NrFailedMigrationsAffine, Number::Plain},
+    Key{"nr_failed_migrations_running", SchedKey::NrFailedMigrationsRunning, Number::Plain},
+    Key{"nr_failed_migrations_hot", SchedKey::NrFailedMigrationsHot, Number::Plain},
+    Key{"wait_sum", SchedKey::WaitSum, Number::Dotted},
+    Key{"wait_count", SchedKey::WaitCount, Number::Plain},
+    Key{"wait_max", SchedKey::WaitMax, Number::Dotted},
+    Key{"sum_sleep_runtime", SchedKey::SumSleepRuntime, Number::Dotted},
+    Key{"sleep_max", SchedKey::SleepMax, Number::Dotted},
+    Key{"sum_block_runtime", SchedKey::SumBlockRuntime, Number::Dotted},
+    Key{"block_max", SchedKey::BlockMax, Number::Dotted},
+    Key{"iowait_sum", SchedKey::IowaitSum, Number::Dotted},
+    Key{"iowait_count", SchedKey::IowaitCount, Number::Plain},
+    Key{"exec_max", SchedKey::ExecMax, Number::Dotted},
+    Key{"slice_max", SchedKey::SliceMax, Number::Dotted},
+    Key{"core_forceidle_sum", SchedKey::CoreForceidleSum, Number::Dotted},
+    Key{kExtEnabled, SchedKey::ExtEnabled, Number::Plain}};
 static_assert(kKeys.size() == kSchedKeys);
 
-// Keys by a hash without collisions, for sixty look-ups a thread. REQUIRES: at least kShortest letters.
+// Keys by a hash without collisions, for sixty look-ups a thread. REQUIRES: at least kShortest
+// letters.
 constexpr std::size_t kSlots = 128;
 constexpr std::size_t kShortest = 3;
 constexpr std::size_t slot_of(std::string_view key) {
-  const auto letter = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(key[at])); };
-  return (key.size() + letter(0) + 11 * (letter(key.size() / 2) + letter(key.size() - kShortest))) % kSlots;
+  const auto letter = [&](std::size_t at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(key[at]));
+  };
+  return (key.size() + letter(0) + 11 * (letter(key.size() / 2) + letter(key.size() - kShortest))) %
+         kSlots;
 }
 
 constexpr std::uint8_t kNoKey = 255;
 constexpr std::array<std::uint8_t, kSlots> kSlotTable = [] {
   std::array<std::uint8_t, kSlots> table{};
   table.fill(kNoKey);
-  for (std::size_t i = 0; i < kKeys.size(); ++i) table[slot_of(kKeys[i].text)] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < kKeys.size(); ++i)
+    table[slot_of(kKeys[i].text)] = static_cast<std::uint8_t>(i);
   return table;
 }();
 static_assert(
@@ -72,8 +78,8 @@ static_assert(
     }(),
     "two keys share a slot: change slot_of");
 
-// The first word of a line: up to a blank or the colon, and where the part after its last dot begins. One loop, as this is done sixty times
-// a thread.
+// The first word of a line: up to a blank or the colon, and where the part after its last dot
+// begins. One loop, as this is done sixty times a thread.
 struct Word {
   std::string_view all;
   std::string_view last_part;
@@ -107,7 +113,8 @@ void parse_line(std::string_view line, Sched& sched) {
   if (negative) ++sched.negatives;
 }
 
-// Takes all up to the line of dashes off, and that line. The run is longer than any name, so that no name can pass for it.
+// Takes all up to the line of dashes off, and that line. The run is longer than any name, so that
+// no name can pass for it.
 bool skip_header(std::string_view& text) {
   constexpr std::string_view kDashes = "\n--------------------------------";
   const auto dashes = text.find(kDashes);
@@ -140,7 +147,9 @@ sdk::Reading<std::uint64_t> fraction_ns(std::string_view text) {
 
 Sched::Sched()
     : readings_([]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto missing = [](SchedKey key) { return needs_schedstats(key) ? Gap::SwitchedOff : Gap::Unsupported; };
+        const auto missing = [](SchedKey key) {
+          return needs_schedstats(key) ? Gap::SwitchedOff : Gap::Unsupported;
+        };
         return decltype(readings_){missing(static_cast<SchedKey>(I))...};
       }(std::make_index_sequence<kSchedKeys>())) {}
 
@@ -158,7 +167,8 @@ sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative) {
   if (negative) return std::uint64_t{0};
   if (!dotted) return ms.value;
   std::uint64_t total = 0;
-  const bool overflows = __builtin_mul_overflow(ms.value, kNsPerMs, &total) || __builtin_add_overflow(total, ns.value, &total);
+  const bool overflows = __builtin_mul_overflow(ms.value, kNsPerMs, &total) ||
+                         __builtin_add_overflow(total, ns.value, &total);
   return overflows ? sdk::Reading<std::uint64_t>(Gap::Malformed) : total;
 }
 
@@ -205,7 +215,8 @@ void SchedFile::fail(std::uint32_t row, Gap gap) {
   computed_.fail(row, gap);
 }
 
-void SchedFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+void SchedFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason,
+                       const sdk::Remedy& remedy) {
   SchedPlain::refuse(probe, gap, reason, remedy);
   SchedStatistics::refuse(probe, gap, reason, remedy);
   SchedComputed::refuse(probe, gap, reason, remedy);

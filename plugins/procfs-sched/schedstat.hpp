@@ -1,4 +1,5 @@
-// /proc/<tgid>/task/<tid>/schedstat: three numbers: ns on a CPU, ns waiting for one, arrivals on one.
+// /proc/<tgid>/task/<tid>/schedstat: three numbers: ns on a CPU, ns waiting for one, arrivals on
+// one.
 //
 // The file needs CONFIG_SCHED_INFO, not CONFIG_SCHEDSTATS nor kernel.sched_schedstats.
 
@@ -21,7 +22,8 @@ struct Schedstat {
 
 Schedstat parse_schedstat(std::string_view text);
 
-struct SchedstatFile : Fields<vocabulary::run_time_ns, vocabulary::wait_time_ns, vocabulary::timeslices> {
+struct SchedstatFile
+    : Fields<vocabulary::run_time_ns, vocabulary::wait_time_ns, vocabulary::timeslices> {
   using Fields::Fields;
   static constexpr const char* kName = "schedstat";
   static constexpr Tally kFailures = Tally::Schedstat;

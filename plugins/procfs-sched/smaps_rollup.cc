@@ -30,12 +30,14 @@ bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entrie
   return !entries.empty();
 }
 
-SmapsRollup::SmapsRollup(const sdk::Host& host) : host_(host), helper_(host.live() ? shared_rollup_helper(host) : nullptr) {}
+SmapsRollup::SmapsRollup(const sdk::Host& host)
+    : host_(host), helper_(host.live() ? shared_rollup_helper(host) : nullptr) {}
 
 void SmapsRollup::read_all(std::span<const std::uint64_t> tgids) {
   tgids_.assign(tgids.begin(), tgids.end());
   texts_ = helper_ ? helper_->read(tgids_) : std::vector<RollupText>();
-  for (std::size_t i = texts_.size(); i < tgids_.size(); ++i) texts_.push_back(read_here(tgids_[i]));
+  for (std::size_t i = texts_.size(); i < tgids_.size(); ++i)
+    texts_.push_back(read_here(tgids_[i]));
 }
 
 RollupText SmapsRollup::read_here(std::uint64_t tgid) {

@@ -1,7 +1,9 @@
-// /proc/<tgid>/smaps_rollup: the memory of a process by kind, lines `Key:   number kB` under a line with the address range.
+// /proc/<tgid>/smaps_rollup: the memory of a process by kind, lines `Key:   number kB` under a line
+// with the address range.
 //
-// Dear to read: the kernel walks all page tables. On a live host a helper process reads it, which may hang in our place. It needs CONFIG_PROC_PAGE_MONITOR and the right to ptrace the target. A process without
-// memory (a kernel thread, a zombie) fails to open it.
+// Dear to read: the kernel walks all page tables. On a live host a helper process reads it, which
+// may hang in our place. It needs CONFIG_PROC_PAGE_MONITOR and the right to ptrace the target. A
+// process without memory (a kernel thread, a zombie) fails to open it.
 
 #pragma once
 
@@ -20,7 +22,8 @@ namespace ctprof::procfs {
 
 using SmapsRollupField = Fields<vocabulary::process_smaps_rollup>;
 
-// Entries are views into `text`, and in KiB. False when a line cannot be understood, or none is a size.
+// Entries are views into `text`, and in KiB. False when a line cannot be understood, or none is a
+// size.
 bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entries);
 
 // Reads the files of processes, and tells why where there is none. One per worker.

@@ -38,7 +38,8 @@ Stat parse_stat(std::string_view text) {
   if (name_end == text.npos) return stat;
   text.remove_prefix(name_end + 1);
   text = sdk::trimmed(text);
-  for (int field = kFirstField; field <= kLastField && !text.empty(); ++field) parse_field(field, sdk::take(text, ' '), stat);
+  for (int field = kFirstField; field <= kLastField && !text.empty(); ++field)
+    parse_field(field, sdk::take(text, ' '), stat);
   return stat;
 }
 
@@ -51,9 +52,11 @@ bool has_no_memory(const Stat& stat) {
 void StatFile::fill(const sdk::Thread& thread, std::string_view text) {
   const Stat stat = parse_stat(text);
   PolicyRoom room;
-  const auto policy = stat.policy ? sdk::Reading<std::string_view>(policy_name(stat.policy.value, room)) : stat.policy.gap;
-  put(thread.row, policy, stat.nice, stat.priority, stat.rt_priority, stat.processor, stat.minflt, stat.majflt, stat.utime,
-      stat.stime);
+  const auto policy = stat.policy
+                          ? sdk::Reading<std::string_view>(policy_name(stat.policy.value, room))
+                          : stat.policy.gap;
+  put(thread.row, policy, stat.nice, stat.priority, stat.rt_priority, stat.processor, stat.minflt,
+      stat.majflt, stat.utime, stat.stime);
 }
 
 }  // namespace ctprof::procfs

@@ -1,7 +1,8 @@
 // /proc/<tgid>/task/<tid>/stat: one line of 52 fields, with blanks between.
 //
-// Field 2 is the thread's name in parentheses, raw: it may hold blanks, parentheses and newlines, so that what follows begins after the
-// last ')'. Outside task/ the fault and time fields are sums over the process.
+// Field 2 is the thread's name in parentheses, raw: it may hold blanks, parentheses and newlines,
+// so that what follows begins after the last ')'. Outside task/ the fault and time fields are sums
+// over the process.
 
 #pragma once
 
@@ -31,12 +32,14 @@ struct Stat {
 
 Stat parse_stat(std::string_view text);
 
-// Whether the stat file is that of a kernel thread, or of a thread that has ended and waits to be collected: neither has memory.
+// Whether the stat file is that of a kernel thread, or of a thread that has ended and waits to be
+// collected: neither has memory.
 bool has_no_memory(const Stat& stat);
 
 struct StatFile
-    : Fields<vocabulary::policy, vocabulary::nice, vocabulary::priority, vocabulary::rt_priority, vocabulary::processor,
-             vocabulary::minflt, vocabulary::majflt, vocabulary::utime_clock_ticks, vocabulary::stime_clock_ticks> {
+    : Fields<vocabulary::policy, vocabulary::nice, vocabulary::priority, vocabulary::rt_priority,
+             vocabulary::processor, vocabulary::minflt, vocabulary::majflt,
+             vocabulary::utime_clock_ticks, vocabulary::stime_clock_ticks> {
   using Fields::Fields;
   static constexpr const char* kName = "stat";
   static constexpr Tally kFailures = Tally::Stat;

@@ -8,7 +8,8 @@
 namespace ctprof::procfs {
 namespace {
 
-// Whether `line` begins with `key` and a colon; then only what follows, without blanks, is left of it.
+// Whether `line` begins with `key` and a colon; then only what follows, without blanks, is left of
+// it.
 bool take_key(std::string_view& line, std::string_view key) {
   if (!line.starts_with(key) || line.size() == key.size() || line[key.size()] != ':') return false;
   line = bare(line.substr(key.size() + 1));
@@ -16,7 +17,8 @@ bool take_key(std::string_view& line, std::string_view key) {
 }
 
 sdk::Reading<std::string_view> letter(std::string_view text) {
-  if (text.empty() || !std::isalpha(static_cast<unsigned char>(text.front()))) return Gap::Malformed;
+  if (text.empty() || !std::isalpha(static_cast<unsigned char>(text.front())))
+    return Gap::Malformed;
   return text.substr(0, 1);
 }
 
@@ -54,8 +56,9 @@ Status parse_status(std::string_view text) {
 
 void StatusFile::fill(const sdk::Thread& thread, const Status& status) {
   const bool leader = thread.tid == thread.tgid;
-  put(thread.row, status.state, leader ? status.threads : sdk::Reading<std::uint64_t>(Gap::NotApplicable), status.voluntary_csw,
-      status.nonvoluntary_csw);
+  put(thread.row, status.state,
+      leader ? status.threads : sdk::Reading<std::uint64_t>(Gap::NotApplicable),
+      status.voluntary_csw, status.nonvoluntary_csw);
 }
 
 }  // namespace ctprof::procfs

@@ -25,7 +25,8 @@ struct Status {
 Status parse_status(std::string_view text);
 
 // Threads is the whole process's figure: it goes to the leader's row, and applies to no other.
-struct StatusFile : Fields<vocabulary::state, vocabulary::nr_threads, vocabulary::voluntary_csw, vocabulary::nonvoluntary_csw> {
+struct StatusFile : Fields<vocabulary::state, vocabulary::nr_threads, vocabulary::voluntary_csw,
+                           vocabulary::nonvoluntary_csw> {
   using Fields::Fields;
   static constexpr const char* kName = "status";
   static constexpr Tally kFailures = Tally::Status;

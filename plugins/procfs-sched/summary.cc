@@ -13,7 +13,9 @@ namespace {
 // In the order of Tally, which is that of the alphabet.
 constexpr std::array kFiles{"io", "sched", "schedstat", "smaps_rollup", "stat", "status"};
 
-std::uint64_t count(const sdk::Summary& summary, Tally tally) { return summary.tally(static_cast<std::uint32_t>(tally)); }
+std::uint64_t count(const sdk::Summary& summary, Tally tally) {
+  return summary.tally(static_cast<std::uint32_t>(tally));
+}
 
 struct Failures {
   std::array<std::uint64_t, kFiles.size()> by_file{};
@@ -30,18 +32,22 @@ Failures failures_of(const sdk::Summary& summary) {
 }
 
 void put_dominant(const sdk::Summary& summary, const Failures& failures) {
-  const auto most = std::max_element(failures.by_file.begin(), failures.by_file.end());  // the first of equals
+  const auto most =
+      std::max_element(failures.by_file.begin(), failures.by_file.end());  // the first of equals
   if (*most == 0) return summary.put_null("dominant_read_failure");
-  summary.put("dominant_read_failure", std::string_view(kFiles[static_cast<std::size_t>(most - failures.by_file.begin())]));
+  summary.put("dominant_read_failure",
+              std::string_view(kFiles[static_cast<std::size_t>(most - failures.by_file.begin())]));
 }
 
 void note_denied(const sdk::Summary& summary, std::uint64_t denied) {
   if (denied == 0) return;
-  const char* remedy = has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})
-                           ? "; the capabilities for it are there, so these processes are guarded in another way"
-                           : "; io and smaps_rollup of other users' processes need the capabilities CAP_SYS_PTRACE "
-                             "and CAP_DAC_READ_SEARCH";
-  summary.note("procfs-sched: " + std::to_string(denied) + (denied == 1 ? " read was denied" : " reads were denied") + remedy);
+  const char* remedy =
+      has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})
+          ? "; the capabilities for it are there, so these processes are guarded in another way"
+          : "; io and smaps_rollup of other users' processes need the capabilities CAP_SYS_PTRACE "
+            "and CAP_DAC_READ_SEARCH";
+  summary.note("procfs-sched: " + std::to_string(denied) +
+               (denied == 1 ? " read was denied" : " reads were denied") + remedy);
 }
 
 }  // namespace
@@ -61,13 +67,15 @@ void put_parse_summary(const sdk::Summary& summary) {
   summary.put("read_failures", failures.all);
   summary.put_null("read_failures_by_file.");  // there even when nothing is in it
   for (std::size_t i = 0; i < kFiles.size(); ++i)
-    if (failures.by_file[i] > 0) summary.put((std::string("read_failures_by_file.") + kFiles[i]).c_str(), failures.by_file[i]);
+    if (failures.by_file[i] > 0)
+      summary.put((std::string("read_failures_by_file.") + kFiles[i]).c_str(), failures.by_file[i]);
   put_dominant(summary, failures);
   summary.put("kernel_config_dominant", configuration > 0 && configuration * 2 >= failures.all);
   summary.put("negative_dotted_values", count(summary, Tally::NegativeDotted));
   summary.put("read_failures_denied", count(summary, Tally::Denied));
   note_denied(summary, count(summary, Tally::Denied));
-  for (const std::string& trouble : take_rollup_troubles()) summary.note("procfs-sched: " + trouble);
+  for (const std::string& trouble : take_rollup_troubles())
+    summary.note("procfs-sched: " + trouble);
 }
 
 }  // namespace ctprof::procfs

@@ -1,8 +1,9 @@
 // What reading /proc met with: `parse_summary` of the file.
 //
-// Fields of the reference: tids_walked, read_failures, read_failures_by_file, dominant_read_failure, kernel_config_dominant,
-// negative_dotted_values; and one of ours, read_failures_denied. A failure is a file that could not be read; what a readable file lacks
-// is a gap, and not counted here.
+// Fields of the reference: tids_walked, read_failures, read_failures_by_file,
+// dominant_read_failure, kernel_config_dominant, negative_dotted_values; and one of ours,
+// read_failures_denied. A failure is a file that could not be read; what a readable file lacks is a
+// gap, and not counted here.
 
 #pragma once
 

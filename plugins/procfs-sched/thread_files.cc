@@ -4,8 +4,8 @@
 
 namespace ctprof::procfs {
 
-void ThreadFiles::fill(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Reading<ctprof_text>& listed,
-                       const sdk::Batch& batch) {
+void ThreadFiles::fill(ThreadColumns& columns, const sdk::Thread& thread,
+                       const sdk::Reading<ctprof_text>& listed, const sdk::Batch& batch) {
   if (columns.stat && listed) columns.stat.fill(thread, {listed.value.data, listed.value.size});
   if (columns.stat && !listed) fill(columns.stat, thread, batch);
   if (columns.schedstat) fill(columns.schedstat, thread, batch);
@@ -21,7 +21,8 @@ void ThreadFiles::fill(File& file, const sdk::Thread& thread, const sdk::Batch& 
 }
 
 // The status file has the list of CPUs too, for threads that the system call does not know.
-void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Batch& batch) {
+void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread,
+                              const sdk::Batch& batch) {
   const bool list_wanted = columns.affinity && !fill_affinity(columns.affinity, thread);
   if (!columns.status && !list_wanted) return;
   const auto text = read(thread, StatusFile::kName, StatusFile::kFailures, batch);
@@ -42,8 +43,8 @@ bool ThreadFiles::fill_affinity(AffinityField& affinity, const sdk::Thread& thre
   return true;
 }
 
-sdk::Reading<std::string_view> ThreadFiles::read(const sdk::Thread& thread, const char* name, Tally failures,
-                                                 const sdk::Batch& batch) {
+sdk::Reading<std::string_view> ThreadFiles::read(const sdk::Thread& thread, const char* name,
+                                                 Tally failures, const sdk::Batch& batch) {
   auto text = file_.read(host_, thread, name);
   if (text) return text;
   text.gap = of_tree(host_, text.gap);

@@ -18,8 +18,9 @@ namespace ctprof::procfs {
 
 // The columns of a batch, whoever's it is: it must offer all of them.
 struct ThreadColumns {
-  static constexpr auto kOffers = joined(StatFile::kOffers, SchedstatFile::kOffers, IoFile::kOffers, StatusFile::kOffers,
-                                         AffinityField::kOffers, SchedFile::kOffers);
+  static constexpr auto kOffers =
+      joined(StatFile::kOffers, SchedstatFile::kOffers, IoFile::kOffers, StatusFile::kOffers,
+             AffinityField::kOffers, SchedFile::kOffers);
 
   explicit ThreadColumns(const sdk::Batch& batch)
       : stat(batch), schedstat(batch), io(batch), status(batch), affinity(batch), sched(batch) {}
@@ -38,14 +39,16 @@ class ThreadFiles {
   explicit ThreadFiles(const sdk::Host& host) : host_(host) {}
 
   // `listed` is the stat file as the lister read it, where it did.
-  void fill(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Reading<ctprof_text>& listed, const sdk::Batch& batch);
+  void fill(ThreadColumns& columns, const sdk::Thread& thread,
+            const sdk::Reading<ctprof_text>& listed, const sdk::Batch& batch);
 
  private:
   template <class File>
   void fill(File& file, const sdk::Thread& thread, const sdk::Batch& batch);
   void fill_status(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Batch& batch);
   bool fill_affinity(AffinityField& affinity, const sdk::Thread& thread);
-  sdk::Reading<std::string_view> read(const sdk::Thread& thread, const char* name, Tally failures, const sdk::Batch& batch);
+  sdk::Reading<std::string_view> read(const sdk::Thread& thread, const char* name, Tally failures,
+                                      const sdk::Batch& batch);
 
   sdk::Host host_;
   sdk::TextFile file_;

@@ -19,14 +19,18 @@ namespace ctprof::psi {
 template <const auto& kAvg10, const auto& kAvg60, const auto& kAvg300, const auto& kTotal>
 struct LineFields : Fields<kAvg10, kAvg60, kAvg300, kTotal> {
   using Fields<kAvg10, kAvg60, kAvg300, kTotal>::Fields;
-  void fill(std::uint32_t row, const PressureLine& line) { this->put(row, line.avg10, line.avg60, line.avg300, line.total_usec); }
+  void fill(std::uint32_t row, const PressureLine& line) {
+    this->put(row, line.avg10, line.avg60, line.avg300, line.total_usec);
+  }
 };
 
-// Whether a file has a line `some`. Interrupts hold up whoever is running, so there it would be the same as `full`.
+// Whether a file has a line `some`. Interrupts hold up whoever is running, so there it would be the
+// same as `full`.
 enum class Lines { SomeAndFull, FullAlone };
 
 // One file's columns. Both kinds of names: <cgroup>/cpu.pressure, /proc/pressure/cpu.
-template <sdk::Name kCgroup, sdk::Name kHost, class Some, class Full, Lines kLines = Lines::SomeAndFull>
+template <sdk::Name kCgroup, sdk::Name kHost, class Some, class Full,
+          Lines kLines = Lines::SomeAndFull>
 class PressureFile {
  public:
   static constexpr const char* kCgroupName = kCgroup.text;
@@ -40,19 +44,22 @@ class PressureFile {
   void fill(std::uint32_t row, std::string_view text) {
     const Pressure pressure = parse_pressure(text);
     full_.fill(row, pressure.full);
-    kLines == Lines::SomeAndFull ? some_.fill(row, pressure.some) : some_.fail(row, Gap::NotApplicable);
+    kLines == Lines::SomeAndFull ? some_.fill(row, pressure.some)
+                                 : some_.fail(row, Gap::NotApplicable);
   }
   void fail(std::uint32_t row, Gap gap) {
     full_.fail(row, gap);
     some_.fail(row, kLines == Lines::SomeAndFull ? gap : Gap::NotApplicable);
   }
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason,
+                     const sdk::Remedy& remedy) {
     Full::refuse(probe, gap, reason, remedy);
     if (kLines == Lines::SomeAndFull) Some::refuse(probe, gap, reason, remedy);
   }
   static void refuse_what_no_kernel_has(const sdk::Probe& probe) {
     if (kLines == Lines::FullAlone)
-      Some::refuse(probe, Gap::NotApplicable, "no kernel has it: interrupts have a line `full` alone");
+      Some::refuse(probe, Gap::NotApplicable,
+                   "no kernel has it: interrupts have a line `full` alone");
   }
 
  private:
@@ -60,14 +67,16 @@ class PressureFile {
   Full full_;
 };
 
-#define CTPROF_PSI_LINE(which) \
-  LineFields<vocabulary::which##_avg10, vocabulary::which##_avg60, vocabulary::which##_avg300, vocabulary::which##_total_usec>
-#define CTPROF_PSI_FILE(entity, resource, ...)                                                                \
-  PressureFile<#resource ".pressure", "pressure/" #resource, CTPROF_PSI_LINE(entity##_psi_##resource##_some), \
+#define CTPROF_PSI_LINE(which)                                                                 \
+  LineFields<vocabulary::which##_avg10, vocabulary::which##_avg60, vocabulary::which##_avg300, \
+             vocabulary::which##_total_usec>
+#define CTPROF_PSI_FILE(entity, resource, ...)                  \
+  PressureFile<#resource ".pressure", "pressure/" #resource,    \
+               CTPROF_PSI_LINE(entity##_psi_##resource##_some), \
                CTPROF_PSI_LINE(entity##_psi_##resource##_full) __VA_OPT__(, ) __VA_ARGS__>
-#define CTPROF_PSI_FILES(entity)                                                                        \
-  FileTable<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), CTPROF_PSI_FILE(entity, io), \
-            CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
+#define CTPROF_PSI_FILES(entity)                                           \
+  FileTable<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), \
+            CTPROF_PSI_FILE(entity, io), CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
 
 using CgroupFiles = CTPROF_PSI_FILES(cgroup);
 using HostFiles = CTPROF_PSI_FILES(host);
@@ -76,7 +85,8 @@ using HostFiles = CTPROF_PSI_FILES(host);
 #undef CTPROF_PSI_FILE
 #undef CTPROF_PSI_LINE
 
-static_assert(CgroupFiles::kOffers.size() + HostFiles::kOffers.size() == vocabulary::kPsiMetrics.size(),
+static_assert(CgroupFiles::kOffers.size() + HostFiles::kOffers.size() ==
+                  vocabulary::kPsiMetrics.size(),
               "every metric of the plugin has a file");
 
 }  // namespace ctprof::psi

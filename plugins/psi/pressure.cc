@@ -34,7 +34,8 @@ sdk::Reading<std::uint64_t> hundredths(std::string_view text) {
   std::uint64_t value = whole.value;
   for (std::size_t digit = 0; digit < 2; ++digit)
     value = value * 10 + (digit < text.size() ? static_cast<std::uint64_t>(text[digit] - '0') : 0);
-  return value <= std::numeric_limits<std::uint16_t>::max() ? sdk::Reading<std::uint64_t>(value) : Gap::Malformed;
+  return value <= std::numeric_limits<std::uint16_t>::max() ? sdk::Reading<std::uint64_t>(value)
+                                                            : Gap::Malformed;
 }
 
 Pressure parse_pressure(std::string_view text) {

@@ -1,4 +1,5 @@
-// What this host's kernel cannot tell of pressure: because it was built or started without it, or is too old for a line.
+// What this host's kernel cannot tell of pressure: because it was built or started without it, or
+// is too old for a line.
 
 #pragma once
 

@@ -1,10 +1,12 @@
-// psi: pressure, the share of time in which work waited for CPU, memory, I/O or interrupts, of the host and of each cgroup.
+// psi: pressure, the share of time in which work waited for CPU, memory, I/O or interrupts, of the
+// host and of each cgroup.
 //
-// Source: /proc/pressure/{cpu,memory,io,irq} and <cgroup>/{cpu,memory,io,irq}.pressure; CONFIG_PSI, and psi=1 on the command line where
-// the kernel asks for it. irq needs CONFIG_IRQ_TIME_ACCOUNTING.
+// Source: /proc/pressure/{cpu,memory,io,irq} and <cgroup>/{cpu,memory,io,irq}.pressure; CONFIG_PSI,
+// and psi=1 on the command line where the kernel asks for it. irq needs CONFIG_IRQ_TIME_ACCOUNTING.
 //
 // What is here:   the two sources and the plugin's table.
-// What is not:    which column comes from which line (files.hpp), what the host lacks (probe.cc), finding cgroups (plugins/cgroupfs).
+// What is not:    which column comes from which line (files.hpp), what the host lacks (probe.cc),
+// finding cgroups (plugins/cgroupfs).
 
 #include "ctprof/plugin.hpp"
 #include "plugins/cgroupfs/directory.hpp"
@@ -58,7 +60,8 @@ class OfCgroups : public sdk::CgroupSource {
 
   void collect(const sdk::Batch& batch) {
     CgroupFiles files(batch);
-    cgroupfs::fill_rows(batch, directory_, files, [this](auto& file, std::uint32_t row) { fill(file, row); });
+    cgroupfs::fill_rows(batch, directory_, files,
+                        [this](auto& file, std::uint32_t row) { fill(file, row); });
   }
 
  private:
@@ -81,4 +84,5 @@ class OfCgroups : public sdk::CgroupSource {
 }  // namespace
 }  // namespace ctprof::psi
 
-CTPROF_PLUGIN("psi", "1.0", "Pressure stall information of the host and of cgroups.", ctprof::psi::OfHost, ctprof::psi::OfCgroups)
+CTPROF_PLUGIN("psi", "1.0", "Pressure stall information of the host and of cgroups.",
+              ctprof::psi::OfHost, ctprof::psi::OfCgroups)

@@ -1,9 +1,11 @@
 // sched_ext: whether a BPF scheduler is loaded, which one, and what it met with.
 //
-// Source: /sys/kernel/sched_ext/{state,switch_all,nr_rejected,hotplug_seq,enable_seq} and, while a scheduler is loaded,
-// root/{ops,events}; Linux 6.12 with CONFIG_SCHED_CLASS_EXT, events from 6.15 on.
+// Source: /sys/kernel/sched_ext/{state,switch_all,nr_rejected,hotplug_seq,enable_seq} and, while a
+// scheduler is loaded, root/{ops,events}; Linux 6.12 with CONFIG_SCHED_CLASS_EXT, events from 6.15
+// on.
 //
-// While a scheduler comes or goes the files need not agree: state may say disabled while root/ is there. Each is told as it was read.
+// While a scheduler comes or goes the files need not agree: state may say disabled while root/ is
+// there. Each is told as it was read.
 
 #include <cerrno>
 #include <string_view>
@@ -22,11 +24,13 @@ constexpr const char* kScheduler = "kernel/sched_ext/root";  // there while one 
 constexpr const char* kEvents = "kernel/sched_ext/root/events";
 
 using StateFields =
-    Fields<vocabulary::host_sched_ext_state, vocabulary::host_sched_ext_switch_all, vocabulary::host_sched_ext_nr_rejected,
-           vocabulary::host_sched_ext_hotplug_seq, vocabulary::host_sched_ext_enable_seq>;
+    Fields<vocabulary::host_sched_ext_state, vocabulary::host_sched_ext_switch_all,
+           vocabulary::host_sched_ext_nr_rejected, vocabulary::host_sched_ext_hotplug_seq,
+           vocabulary::host_sched_ext_enable_seq>;
 using RootFields = Fields<vocabulary::host_sched_ext_root_ops, vocabulary::host_sched_ext_events>;
 
-static_assert(StateFields::kOffers.size() + RootFields::kOffers.size() == vocabulary::kSchedExtMetrics.size(),
+static_assert(StateFields::kOffers.size() + RootFields::kOffers.size() ==
+                  vocabulary::kSchedExtMetrics.size(),
               "every metric of the plugin is read");
 
 bool is_missing(const sdk::Host& host, const char* path) {
@@ -40,7 +44,8 @@ class SchedExt : public sdk::HostSource {
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     if (host.sys() < 0 || is_missing(host, kDirectory))
       probe.refuse_all(Gap::Unsupported,
-                       "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12): there is no /sys/kernel/sched_ext",
+                       "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12): there is no "
+                       "/sys/kernel/sched_ext",
                        sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
   }
 
@@ -61,7 +66,8 @@ class SchedExt : public sdk::HostSource {
     const auto nr_rejected = number("kernel/sched_ext/nr_rejected");
     const auto hotplug_seq = number("kernel/sched_ext/hotplug_seq");
     const auto enable_seq = number("kernel/sched_ext/enable_seq");
-    const auto flag = switch_all ? sdk::Reading<bool>(switch_all.value != 0) : sdk::Reading<bool>(switch_all.gap);
+    const auto flag =
+        switch_all ? sdk::Reading<bool>(switch_all.value != 0) : sdk::Reading<bool>(switch_all.gap);
     fields.put(row, word("kernel/sched_ext/state"), flag, nr_rejected, hotplug_seq, enable_seq);
   }
 
@@ -86,7 +92,8 @@ class SchedExt : public sdk::HostSource {
     return text ? sdk::number<std::uint64_t>(text.value) : sdk::Reading<std::uint64_t>(text.gap);
   }
 
-  // What a scheduler tells is a question without meaning where there is none; any other missing file, this kernel has not.
+  // What a scheduler tells is a question without meaning where there is none; any other missing
+  // file, this kernel has not.
   Gap why_missing(std::string_view path, int error) const {
     if (error != ENOENT && error != ENODEV) return gap_of_errno(error);
     const bool of_scheduler = path.starts_with(kScheduler);
@@ -102,5 +109,6 @@ class SchedExt : public sdk::HostSource {
 }  // namespace
 }  // namespace ctprof::sched_ext
 
-CTPROF_PLUGIN("sched_ext", "1.0", "The state of the sched_ext class and the BPF scheduler that is loaded.",
+CTPROF_PLUGIN("sched_ext", "1.0",
+              "The state of the sched_ext class and the BPF scheduler that is loaded.",
               ctprof::sched_ext::SchedExt)

@@ -11,7 +11,8 @@ sdk::Reading<std::uint64_t> cpu(std::string_view text) { return sdk::number<std:
 
 void add_range(std::uint64_t first, std::uint64_t last, std::vector<std::uint64_t>& words) {
   if (words.size() <= last / kBits) words.resize(last / kBits + 1, 0);
-  for (std::uint64_t cpu = first; cpu <= last; ++cpu) words[cpu / kBits] |= std::uint64_t{1} << (cpu % kBits);
+  for (std::uint64_t cpu = first; cpu <= last; ++cpu)
+    words[cpu / kBits] |= std::uint64_t{1} << (cpu % kBits);
 }
 
 bool add_part(std::string_view part, std::vector<std::uint64_t>& words) {

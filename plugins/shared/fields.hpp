@@ -32,12 +32,14 @@ class Fields {
 
   // Whether anybody wants any of them.
   explicit operator bool() const {
-    return std::apply([](const auto&... columns) { return (static_cast<bool>(columns) || ...); }, columns_);
+    return std::apply([](const auto&... columns) { return (static_cast<bool>(columns) || ...); },
+                      columns_);
   }
 
   template <class... Readings>
   void put(std::uint32_t row, const Readings&... readings) {
-    static_assert(sizeof...(Readings) == sizeof...(kMetrics), "one reading for each metric of the list");
+    static_assert(sizeof...(Readings) == sizeof...(kMetrics),
+                  "one reading for each metric of the list");
     std::apply([&](auto&... columns) { (columns.put(row, readings), ...); }, columns_);
   }
 
@@ -45,7 +47,8 @@ class Fields {
     std::apply([&](auto&... columns) { (columns.put(row, gap), ...); }, columns_);
   }
 
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy = {}) {
+  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason,
+                     const sdk::Remedy& remedy = {}) {
     (probe.refuse(kMetrics, gap, reason, remedy), ...);
   }
 

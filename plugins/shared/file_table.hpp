@@ -20,7 +20,8 @@ class FileTable {
 
   // Whether any is needed.
   explicit operator bool() const {
-    return std::apply([](const auto&... files) { return (static_cast<bool>(files) || ...); }, files_);
+    return std::apply([](const auto&... files) { return (static_cast<bool>(files) || ...); },
+                      files_);
   }
   template <class Deed>
   void for_each(Deed deed) {

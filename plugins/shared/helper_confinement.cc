@@ -53,12 +53,15 @@ void limit_memory(std::uint64_t more) {
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
-// CAP_SYS_ADMIN opens map_files on kernels, and for whoever gave it, before there was CAP_CHECKPOINT_RESTORE.
+// CAP_SYS_ADMIN opens map_files on kernels, and for whoever gave it, before there was
+// CAP_CHECKPOINT_RESTORE.
 void keep_reading_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   Sets sets{};
   if (::syscall(SYS_capget, &header, sets.data()) != 0) return;
-  const auto has = [&](unsigned which) { return (sets[CAP_TO_INDEX(which)].effective & CAP_TO_MASK(which)) != 0; };
+  const auto has = [&](unsigned which) {
+    return (sets[CAP_TO_INDEX(which)].effective & CAP_TO_MASK(which)) != 0;
+  };
   const unsigned opens_maps = has(CAP_CHECKPOINT_RESTORE) ? CAP_CHECKPOINT_RESTORE : CAP_SYS_ADMIN;
   Sets kept{};
   for (const unsigned which : {unsigned{CAP_SYS_PTRACE}, unsigned{CAP_DAC_READ_SEARCH}, opens_maps})
@@ -75,7 +78,8 @@ HelperFds close_all_but(int socket, int proc) {
   const int high_proc = ::fcntl(again, F_DUPFD_CLOEXEC, kAboveAll);
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (high_socket < 0 || high_proc < 0) return {-1, -1};
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null < 0 ? high_proc : null, standard);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    ::dup2(null < 0 ? high_proc : null, standard);
   const bool moved = ::dup2(high_socket, kSocket) == kSocket && ::dup2(high_proc, kProc) == kProc;
   const bool closed = ::syscall(SYS_close_range, kProc + 1, ~0U, 0) == 0;
   return moved && closed ? HelperFds{kSocket, kProc} : HelperFds{-1, -1};

@@ -60,10 +60,12 @@ bool receive_byte(int socket) {
 
 }  // namespace
 
-HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin)
+HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits,
+                             Begin begin)
     : shared_size_(kHead + area_size), busy_is_alive_(limits.busy_is_alive) {
   collect_ended(0);
-  shared_ = ::mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  shared_ = ::mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (shared_ == MAP_FAILED) {
     shared_ = nullptr;
     error_ = errno;
@@ -79,7 +81,8 @@ HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits
 // Without room for a thread there is none for a process.
 bool HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin begin) {
   try {
-    keeper_ = std::thread([this, proc, limits, begin = std::move(begin)] { keep(proc, limits, begin); });
+    keeper_ =
+        std::thread([this, proc, limits, begin = std::move(begin)] { keep(proc, limits, begin); });
   } catch (const std::system_error& exception) {
     error_ = exception.code().value();
   }
@@ -122,7 +125,8 @@ void HelperProcess::fork_helper(int proc, const HelperLimits& limits, const Begi
   socket_ = ends[0];
 }
 
-void HelperProcess::be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin, pid_t parent) {
+void HelperProcess::be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin,
+                              pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   forget_signals();
   const HelperFds fds = close_all_but(socket, proc);
@@ -143,7 +147,8 @@ void HelperProcess::be_helper(int socket, int proc, const HelperLimits& limits, 
 }
 
 std::string HelperProcess::why_none() const {
-  return std::string(std::strerror(error_)) + (error_ == EAGAIN ? "; see the limit on processes: ulimit -u, pids.max" : "");
+  return std::string(std::strerror(error_)) +
+         (error_ == EAGAIN ? "; see the limit on processes: ulimit -u, pids.max" : "");
 }
 
 void* HelperProcess::area() const { return static_cast<char*>(shared_) + kHead; }
@@ -151,7 +156,9 @@ void* HelperProcess::area() const { return static_cast<char*>(shared_) + kHead; 
 std::int64_t HelperProcess::processor_time() const {
   clockid_t clock;
   timespec time{};
-  if (!busy_is_alive_ || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  if (!busy_is_alive_ || ::clock_getcpuclockid(pid_, &clock) != 0 ||
+      ::clock_gettime(clock, &time) != 0)
+    return 0;
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
@@ -160,7 +167,9 @@ HelperProcess::Reply HelperProcess::ask() {
   return ask(slices);
 }
 
-HelperProcess::Reply HelperProcess::ask(int& slices) { return send_byte(socket_) ? await(slices) : Reply::Gone; }
+HelperProcess::Reply HelperProcess::ask(int& slices) {
+  return send_byte(socket_) ? await(slices) : Reply::Gone;
+}
 
 HelperProcess::Reply HelperProcess::await(int& slices) {
   pollfd wanted{socket_, POLLIN, 0};

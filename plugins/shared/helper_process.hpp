@@ -1,9 +1,12 @@
-// A process of ours for what may hang: reading files and memory of others, behind which a server may have stopped to answer.
+// A process of ours for what may hang: reading files and memory of others, behind which a server
+// may have stopped to answer.
 //
-// A thread that hangs in the kernel holds up the end of its process, and a descriptor that it holds keeps whoever reads our output waiting;
-// so it is a process, forked without exec (capabilities of a file would not survive one). It has no descriptor of ours but a socket, the
-// signal handling of a fresh process, a session of its own, few capabilities and limits, and it ends with us. Requests and answers are in
-// memory that both share; what the helper leaves there is checked like what a stranger says, for a hostile file may have taken it over.
+// A thread that hangs in the kernel holds up the end of its process, and a descriptor that it holds
+// keeps whoever reads our output waiting; so it is a process, forked without exec (capabilities of
+// a file would not survive one). It has no descriptor of ours but a socket, the signal handling of
+// a fresh process, a session of its own, few capabilities and limits, and it ends with us. Requests
+// and answers are in memory that both share; what the helper leaves there is checked like what a
+// stranger says, for a hostile file may have taken it over.
 //
 // One that does not answer is killed and left: it may not even die. It is nobody's to wait for.
 //
@@ -27,9 +30,10 @@ namespace ctprof {
 
 // As the helper sees itself.
 struct HelperView {
-  int proc;                           // the open directory /proc
-  void* area;                         // shared with who asks; zeroes at first
-  std::atomic<std::uint32_t>* steps;  // to be raised with each thing done: whoever is busy is waited for
+  int proc;    // the open directory /proc
+  void* area;  // shared with who asks; zeroes at first
+  std::atomic<std::uint32_t>*
+      steps;  // to be raised with each thing done: whoever is busy is waited for
 };
 
 struct HelperLimits {
@@ -47,7 +51,8 @@ class HelperProcess {
 
   // `proc` is the open directory /proc. Where no helper can be made, error() tells why.
   HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin);
-  // Kills it, and does not wait: who ended meanwhile is collected with the next one, or by the kernel when we end.
+  // Kills it, and does not wait: who ended meanwhile is collected with the next one, or by the
+  // kernel when we end.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
@@ -59,8 +64,9 @@ class HelperProcess {
   void* area() const;
 
   enum class Reply { Answered, Late, Gone };
-  // Has it serve what stands in the area. Late: it took no step for kPatience. After another reply than Answered it is of no use any more.
-  // Late too when it took more slices of time than `slices`, whatever steps it took; those that it took are taken off. REQUIRES: error() is 0.
+  // Has it serve what stands in the area. Late: it took no step for kPatience. After another reply
+  // than Answered it is of no use any more. Late too when it took more slices of time than
+  // `slices`, whatever steps it took; those that it took are taken off. REQUIRES: error() is 0.
   Reply ask(int& slices);
   Reply ask();
 
@@ -70,7 +76,8 @@ class HelperProcess {
   Reply await(int& slices);
   void keep(int proc, const HelperLimits& limits, const Begin& begin);
   void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
-  [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin, pid_t parent);
+  [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin,
+                              pid_t parent);
   std::int64_t processor_time() const;
 
   void* shared_ = nullptr;
@@ -79,7 +86,8 @@ class HelperProcess {
   int error_ = 0;
   int socket_ = -1;
   pid_t pid_ = -1;
-  // The helper is killed by the kernel when the thread ends that forked it, which must live as long as this does.
+  // The helper is killed by the kernel when the thread ends that forked it, which must live as long
+  // as this does.
   std::thread keeper_;
   std::mutex mutex_;
   std::condition_variable changed_;

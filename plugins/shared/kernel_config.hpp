@@ -1,6 +1,7 @@
 // Whether the host's kernel was built with an option, as its configuration tells.
 //
-// Sources: /proc/config.gz (CONFIG_IKCONFIG_PROC); of the running kernel also /boot/config-<release>, where distributions put it.
+// Sources: /proc/config.gz (CONFIG_IKCONFIG_PROC); of the running kernel also
+// /boot/config-<release>, where distributions put it.
 
 #pragma once
 
@@ -15,6 +16,7 @@ namespace ctprof {
 enum class KernelConfig { InProc, Anywhere };
 
 // Whether it is y; nothing where there is no configuration to be read. `option`: "CONFIG_PSI".
-std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option, KernelConfig which = KernelConfig::Anywhere);
+std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option,
+                                  KernelConfig which = KernelConfig::Anywhere);
 
 }  // namespace ctprof

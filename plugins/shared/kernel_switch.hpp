@@ -27,15 +27,18 @@ enum class Switch {
 
 inline Switch state_of(const sdk::Host& host, const char* path) {
   sdk::TextFile file;
-  if (const auto text = file.read(host.proc(), path)) return sdk::trimmed(text.value) == "0" ? Switch::Off : Switch::On;
-  const bool has_others = file.last_errno() == ENOENT && ::faccessat(host.proc(), "sys/kernel", F_OK, 0) == 0;
+  if (const auto text = file.read(host.proc(), path))
+    return sdk::trimmed(text.value) == "0" ? Switch::Off : Switch::On;
+  const bool has_others =
+      file.last_errno() == ENOENT && ::faccessat(host.proc(), "sys/kernel", F_OK, 0) == 0;
   return has_others ? Switch::Absent : Switch::Unknown;
 }
 
 // Why a figure that depends on an unknown switch is none.
 inline std::string unknown_switch(std::string_view name) {
   return "whether " + std::string(name) +
-         " is on cannot be told: /proc/sys cannot be read here, as where /proc is mounted with subset=pid";
+         " is on cannot be told: /proc/sys cannot be read here, as where /proc is mounted with "
+         "subset=pid";
 }
 
 }  // namespace ctprof

@@ -19,7 +19,8 @@ enum class FirstNamespace : std::uint64_t { Time = 0xEFFFFFFA, Pid = 0xEFFFFFFC 
 inline bool is_in(const sdk::Host& host, FirstNamespace first) {
   struct stat status;
   const char* path = first == FirstNamespace::Pid ? "self/ns/pid" : "self/ns/time";
-  return ::fstatat(host.proc(), path, &status, 0) != 0 || status.st_ino == static_cast<std::uint64_t>(first);
+  return ::fstatat(host.proc(), path, &status, 0) != 0 ||
+         status.st_ino == static_cast<std::uint64_t>(first);
 }
 
 }  // namespace ctprof

@@ -6,7 +6,8 @@
 namespace ctprof::task_iter {
 
 sdk::Reading<std::string_view> Cgroups::of(const record& task) {
-  if (const auto known = paths_.find(task.cgroup_id); known != paths_.end()) return std::string_view(known->second);
+  if (const auto known = paths_.find(task.cgroup_id); known != paths_.end())
+    return std::string_view(known->second);
   const auto path = read(task.tgid, task.tid);
   if (!path) return path;
   std::string kept(path.value);
@@ -21,12 +22,14 @@ sdk::Reading<std::string_view> Cgroups::read(std::uint64_t tgid, std::uint64_t t
 
 bool Cgroups::is_of(std::uint64_t id, const std::string& path) const {
   struct stat status;
-  return ::fstatat(host_.cgroup(), ("." + path).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino == id;
+  return ::fstatat(host_.cgroup(), ("." + path).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         status.st_ino == id;
 }
 
 sdk::Reading<std::string_view> unified_path(std::string_view text) {
   while (!text.empty())
-    if (std::string_view line = sdk::take(text, '\n'); line.starts_with("0::/")) return line.substr(3);
+    if (std::string_view line = sdk::take(text, '\n'); line.starts_with("0::/"))
+      return line.substr(3);
   return Gap::Unsupported;
 }
 

@@ -1,8 +1,9 @@
 // Paths of cgroups by the ids that records have, each asked for once.
 //
-// The path is that of the thread's file in /proc, so that it is the same text whoever captures: relative to our cgroup namespace. A thread may move
-// between the record and the reading; so a path is kept for its id only where the directory of that path has that id. One that cannot be
-// found that way (outside our namespace, deleted) is asked for again for each thread.
+// The path is that of the thread's file in /proc, so that it is the same text whoever captures:
+// relative to our cgroup namespace. A thread may move between the record and the reading; so a path
+// is kept for its id only where the directory of that path has that id. One that cannot be found
+// that way (outside our namespace, deleted) is asked for again for each thread.
 
 #pragma once
 

@@ -1,7 +1,8 @@
-// What the plugin keeps while it is open: the loaded program, and where the kernel's class of BPF schedulers is.
+// What the plugin keeps while it is open: the loaded program, and where the kernel's class of BPF
+// schedulers is.
 //
-// Both are got when they are first asked for: a capture for which another source lists loads nothing. All sources and workers of the plugin
-// share it, from any thread.
+// Both are got when they are first asked for: a capture for which another source lists loads
+// nothing. All sources and workers of the plugin share it, from any thread.
 
 #pragma once
 
@@ -21,8 +22,8 @@ class Context {
 
   // Null, and the errno in `error`, when the kernel refuses it. It lives as long as the context.
   Program* program(int& error);
-  // Where the class is; it stays there as long as the kernel runs. Denied: the kernel keeps addresses from us; Unsupported: it does not know
-  // the name.
+  // Where the class is; it stays there as long as the kernel runs. Denied: the kernel keeps
+  // addresses from us; Unsupported: it does not know the name.
   sdk::Reading<std::uint64_t> address_of_extensible_class();
 
  private:

@@ -9,7 +9,8 @@
 namespace ctprof::task_iter {
 namespace {
 
-// Bits of a thread's state, from the kernel's include/linux/sched.h. Those up to kParked have a letter each.
+// Bits of a thread's state, from the kernel's include/linux/sched.h. Those up to kParked have a
+// letter each.
 constexpr std::uint32_t kUninterruptible = 0x0002;
 constexpr std::uint32_t kParked = 0x0040;
 constexpr std::uint32_t kReported = 2 * kParked - 1;
@@ -33,7 +34,9 @@ std::uint64_t scaled_system_time(const record& task) {
 
 }  // namespace
 
-std::string_view short_name(const record& task) { return {task.comm, ::strnlen(task.comm, sizeof task.comm)}; }
+std::string_view short_name(const record& task) {
+  return {task.comm, ::strnlen(task.comm, sizeof task.comm)};
+}
 
 std::string_view state_letter(const record& task) {
   if ((task.state & kIdle) == kIdle) return kLetters.substr(kLetters.size() - 1, 1);
@@ -51,14 +54,16 @@ CpuTimes cpu_times(const record& task) {
   return {user, system};
 }
 
-sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online, std::vector<std::uint64_t>& words) {
+sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online,
+                              std::vector<std::uint64_t>& words) {
   words.assign(online.begin(), online.end());
   for (std::size_t i = 0; i < words.size(); ++i) words[i] &= task.cpus[i];
   while (!words.empty() && words.back() == 0) words.pop_back();
   return words.empty() ? sdk::Reading<sdk::Words>(Gap::Malformed) : sdk::Words(words);
 }
 
-sdk::Reading<bool> ext_enabled(const record& task, const sdk::Reading<std::uint64_t>& extensible_class) {
+sdk::Reading<bool> ext_enabled(const record& task,
+                               const sdk::Reading<std::uint64_t>& extensible_class) {
   if (!extensible_class) return extensible_class.gap;
   return extensible_class.value != 0 && task.sched_class == extensible_class.value;
 }
@@ -84,7 +89,8 @@ sdk::Reading<std::uint64_t> hiwater_vm_bytes(const record& task, std::uint64_t p
 }
 
 std::uint64_t voluntary_sleep(const record& task) {
-  const std::uint64_t sleep = unsigned_ns(task.sum_sleep_runtime), block = unsigned_ns(task.sum_block_runtime);
+  const std::uint64_t sleep = unsigned_ns(task.sum_sleep_runtime),
+                      block = unsigned_ns(task.sum_block_runtime);
   return sleep > block ? sleep - block : 0;
 }
 

@@ -1,9 +1,12 @@
-// What a record means: the same figures, in the same units and under the same names, as /proc and taskstats give.
+// What a record means: the same figures, in the same units and under the same names, as /proc and
+// taskstats give.
 //
-// The kernel computes some of them when it prints a file; what it does there is done here once more, on the variables that it starts from.
+// The kernel computes some of them when it prints a file; what it does there is done here once
+// more, on the variables that it starts from.
 //
 // What is here:   pure functions on a record.
-// What is not:    reading records (pass.hpp), names and cgroups (names.hpp, cgroups.hpp), the columns (columns.hpp).
+// What is not:    reading records (pass.hpp), names and cgroups (names.hpp, cgroups.hpp), the
+// columns (columns.hpp).
 
 #pragma once
 
@@ -29,19 +32,23 @@ std::string_view short_name(const record& task);
 // The letter of /proc/<tid>/status.
 std::string_view state_letter(const record& task);
 
-// As in /proc/<tid>/stat, in nanoseconds: counted at ticks, then scaled to add up to the time that the thread ran, and never less than what
-// somebody was told already.
+// As in /proc/<tid>/stat, in nanoseconds: counted at ticks, then scaled to add up to the time that
+// the thread ran, and never less than what somebody was told already.
 struct CpuTimes {
   std::uint64_t user;
   std::uint64_t system;
 };
 CpuTimes cpu_times(const record& task);
 
-// The CPUs that the thread may run on and that are online, into `words`; Malformed when there is none.
-sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online, std::vector<std::uint64_t>& words);
+// The CPUs that the thread may run on and that are online, into `words`; Malformed when there is
+// none.
+sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online,
+                              std::vector<std::uint64_t>& words);
 
-// Whether a BPF scheduler is in charge of it: whether its class is the one for that, which is nowhere (0) while none is loaded.
-sdk::Reading<bool> ext_enabled(const record& task, const sdk::Reading<std::uint64_t>& extensible_class);
+// Whether a BPF scheduler is in charge of it: whether its class is the one for that, which is
+// nowhere (0) while none is loaded.
+sdk::Reading<bool> ext_enabled(const record& task,
+                               const sdk::Reading<std::uint64_t>& extensible_class);
 
 sdk::Reading<std::uint64_t> nr_threads(const record& task);
 sdk::Reading<std::uint64_t> fair_slice(const record& task);
@@ -51,7 +58,9 @@ sdk::Reading<std::uint64_t> hiwater_rss_bytes(const record& task, std::uint64_t 
 sdk::Reading<std::uint64_t> hiwater_vm_bytes(const record& task, std::uint64_t page);
 
 // /proc prints these with a sign, and a reader takes less than zero for zero.
-constexpr std::uint64_t unsigned_ns(long long time) { return time > 0 ? static_cast<std::uint64_t>(time) : 0; }
+constexpr std::uint64_t unsigned_ns(long long time) {
+  return time > 0 ? static_cast<std::uint64_t>(time) : 0;
+}
 std::uint64_t voluntary_sleep(const record& task);
 
 }  // namespace ctprof::task_iter

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Asks the kernel where its scheduling class of BPF schedulers is. Run once, by hand; apart from the program that lists threads, so that who has
- * no BPF scheduler loaded does not pay for it, and who may not be told addresses can list threads all the same.
+/* Asks the kernel where its scheduling class of BPF schedulers is. Run once, by hand; apart from
+ * the program that lists threads, so that who has no BPF scheduler loaded does not pay for it, and
+ * who may not be told addresses can list threads all the same.
  */
 #include "kernel.h"
 

@@ -13,7 +13,9 @@ constexpr const char* kState = "kernel/sched_ext/state";
 
 }  // namespace
 
-bool has_extensible_class(const sdk::Host& host) { return ::faccessat(host.sys(), kState, F_OK, 0) == 0; }
+bool has_extensible_class(const sdk::Host& host) {
+  return ::faccessat(host.sys(), kState, F_OK, 0) == 0;
+}
 
 sdk::Reading<std::uint64_t> extensible_class(const sdk::Host& host) {
   sdk::TextFile file;

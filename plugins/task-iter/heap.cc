@@ -11,7 +11,13 @@ namespace {
 // No user memory is there: stands for a pointer that the kernel keeps from us.
 constexpr std::uint64_t kKept = UINT64_MAX;
 
-enum Read : std::uint32_t { kPointer = sdk::ThreadSource::kStageReads.size(), kCodeStart, kCodeEnd, kStackStart, kState };
+enum Read : std::uint32_t {
+  kPointer = sdk::ThreadSource::kStageReads.size(),
+  kCodeStart,
+  kCodeEnd,
+  kStackStart,
+  kState
+};
 
 bool is_ended(char state) { return state == 'Z' || state == 'X'; }
 
@@ -21,7 +27,8 @@ void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) {
   if (probe_pointers(host, probe)) jemalloc::probe_rights(host, probe);
 }
 
-// Memory is read as well of a thread that is stopped; so what the state says is only whether it has any.
+// Memory is read as well of a thread that is stopped; so what the state says is only whether it has
+// any.
 jemalloc::HeapReader::Known Heap::look_at(const sdk::Thread& thread, const sdk::Batch& batch) {
   const auto number = [&](Read read) { return batch.input<std::uint64_t>(read).at(thread.row); };
   const auto pointer = number(kPointer);

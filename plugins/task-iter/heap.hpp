@@ -1,8 +1,9 @@
-// How much each thread obtained from jemalloc, and gave back, without stopping it: the pass has the thread pointers already, and the counters are
-// read out of the running process.
+// How much each thread obtained from jemalloc, and gave back, without stopping it: the pass has the
+// thread pointers already, and the counters are read out of the running process.
 //
 // What is here:   the source.
-// What is not:    whose counters are read, and how (jemalloc-ptrace's heap_reader.hpp), where they are (its finder/).
+// What is not:    whose counters are read, and how (jemalloc-ptrace's heap_reader.hpp), where they
+// are (its finder/).
 
 #pragma once
 
@@ -20,14 +21,18 @@ class Heap final : public sdk::ThreadSource, private jemalloc::HeapReader {
  public:
   static constexpr const char* kName = "heap";
   static constexpr std::int32_t kRank = 10;  // before ptrace
-  static constexpr auto kOffers = sdk::offers(vocabulary::allocated_bytes, vocabulary::deallocated_bytes);
-  static constexpr std::array kReads{"thread_pointer", "code_start", "code_end", "stack_start", "state"};
+  static constexpr auto kOffers =
+      sdk::offers(vocabulary::allocated_bytes, vocabulary::deallocated_bytes);
+  static constexpr std::array kReads{"thread_pointer", "code_start", "code_end", "stack_start",
+                                     "state"};
   static constexpr std::uint32_t kTallies = jemalloc::kTallies;
   static constexpr const char* kSummaryKey = "probe_summary";
 
   explicit Heap(const sdk::Host& host) : HeapReader(host) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe);
-  static void summarise(const sdk::Summary& summary) { jemalloc::put_probe_summary(summary, "task-iter"); }
+  static void summarise(const sdk::Summary& summary) {
+    jemalloc::put_probe_summary(summary, "task-iter");
+  }
 
   void collect(const sdk::Batch& batch) { read(batch); }
 

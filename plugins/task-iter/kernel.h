@@ -1,6 +1,7 @@
-/* The few structures of the kernel that the program looks into, and of each the few fields. The loader moves every access to where the
- * running kernel has the field (CO-RE); so neither the order here nor what is left out matters, and the kernel of the machine that
- * builds does not either. What some kernels lack is asked for with bpf_core_field_exists.
+/* The few structures of the kernel that the program looks into, and of each the few fields. The
+ * loader moves every access to where the running kernel has the field (CO-RE); so neither the order
+ * here nor what is left out matters, and the kernel of the machine that builds does not either.
+ * What some kernels lack is asked for with bpf_core_field_exists.
  */
 #ifndef CTPROF_TASK_ITER_KERNEL_H
 #define CTPROF_TASK_ITER_KERNEL_H
@@ -86,7 +87,8 @@ struct task_delay_info { /* CONFIG_TASK_DELAY_ACCT; the extremes since Linux 6.1
   __u64 compact_delay, compact_delay_max, compact_delay_min;
   __u64 wpcopy_delay, wpcopy_delay_max, wpcopy_delay_min; /* Linux 6.0 */
   __u64 irq_delay, irq_delay_max, irq_delay_min;          /* Linux 6.4 */
-  __u32 blkio_count, swapin_count, freepages_count, thrashing_count, compact_count, wpcopy_count, irq_count;
+  __u32 blkio_count, swapin_count, freepages_count, thrashing_count, compact_count, wpcopy_count,
+      irq_count;
 };
 
 struct percpu_counter {

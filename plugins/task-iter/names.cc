@@ -8,7 +8,9 @@ namespace {
 bool is_worker(const record& task) { return (task.flags & kWorker) != 0; }
 
 // A name that fills its room may have been longer.
-bool is_cut(const record& task) { return (task.flags & kKernelThread) != 0 && short_name(task).size() == RECORD_COMM - 1; }
+bool is_cut(const record& task) {
+  return (task.flags & kKernelThread) != 0 && short_name(task).size() == RECORD_COMM - 1;
+}
 
 }  // namespace
 

@@ -1,7 +1,8 @@
-// Names as /proc prints them. task_struct has 15 bytes; for its own threads the kernel knows more: the whole name, and of a worker what it works on.
+// Names as /proc prints them. task_struct has 15 bytes; for its own threads the kernel knows more:
+// the whole name, and of a worker what it works on.
 //
-// What is here:   asking /proc for the names of kernel threads that are longer, once for each of them unless it is a worker.
-// What is not:    names of user threads: the record has them whole.
+// What is here:   asking /proc for the names of kernel threads that are longer, once for each of
+// them unless it is a worker. What is not:    names of user threads: the record has them whole.
 
 #pragma once
 

@@ -13,10 +13,13 @@
 namespace ctprof::task_iter {
 namespace {
 
-// At most so much is asked for at a time: whole records, for the kernel cuts off what does not fit. It has eight pages ready.
+// At most so much is asked for at a time: whole records, for the kernel cuts off what does not fit.
+// It has eight pages ready.
 constexpr std::size_t kBuffer = 32 * 1024;
 
-[[noreturn]] void fail(const std::string& deed) { throw std::runtime_error(deed + ": " + std::strerror(errno)); }
+[[noreturn]] void fail(const std::string& deed) {
+  throw std::runtime_error(deed + ": " + std::strerror(errno));
+}
 
 }  // namespace
 

@@ -1,7 +1,8 @@
-// A pass over all threads of the host: the kernel runs our program for each, and we read what it wrote.
+// A pass over all threads of the host: the kernel runs our program for each, and we read what it
+// wrote.
 //
-// Loading is what costs, a few milliseconds: the plugin's context (context.hpp) keeps the program. It has room for one record, so that passes
-// take turns.
+// Loading is what costs, a few milliseconds: the plugin's context (context.hpp) keeps the program.
+// It has room for one record, so that passes take turns.
 //
 // What is here:   loading, and reading records.
 // What is not:    what a record says (decode.hpp), what a host lacks (probe.cc).
@@ -23,7 +24,9 @@ struct task_iter_skeleton;
 namespace ctprof::task_iter {
 
 // Bytes of a record whose set of CPUs has so many words.
-constexpr std::size_t record_size(std::uint32_t cpu_words) { return RECORD_FIXED + cpu_words * sizeof(std::uint64_t); }
+constexpr std::size_t record_size(std::uint32_t cpu_words) {
+  return RECORD_FIXED + cpu_words * sizeof(std::uint64_t);
+}
 
 class Program {
  public:
@@ -47,12 +50,14 @@ struct Wanted {
   std::uint32_t cpu_words = 1;
 };
 
-// One pass. It holds the program's turn until it is gone. Throws std::runtime_error when the kernel does not play along.
+// One pass. It holds the program's turn until it is gone. Throws std::runtime_error when the kernel
+// does not play along.
 class Pass {
  public:
   Pass(Program& program, const Wanted& wanted);
 
-  // Some more records, one after the other, record_size apart; none at the end. They live until the next call.
+  // Some more records, one after the other, record_size apart; none at the end. They live until the
+  // next call.
   std::span<const std::byte> read();
 
  private:

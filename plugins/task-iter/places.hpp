@@ -1,4 +1,5 @@
-// Hidden columns: where a user thread's own storage is, and which program it runs. For whoever looks into its memory.
+// Hidden columns: where a user thread's own storage is, and which program it runs. For whoever
+// looks into its memory.
 //
 // What is here:   the columns.
 // What is not:    looking (heap.hpp).
@@ -11,13 +12,21 @@
 namespace ctprof::task_iter {
 
 inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kThreadPointer{
-    {.name = "thread_pointer", .description = "Where the thread's own storage is.", .flags = CTPROF_METRIC_HIDDEN}};
+    {.name = "thread_pointer",
+     .description = "Where the thread's own storage is.",
+     .flags = CTPROF_METRIC_HIDDEN}};
 inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kCodeStart{
-    {.name = "code_start", .description = "Where the program's code begins.", .flags = CTPROF_METRIC_HIDDEN}};
+    {.name = "code_start",
+     .description = "Where the program's code begins.",
+     .flags = CTPROF_METRIC_HIDDEN}};
 inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kCodeEnd{
-    {.name = "code_end", .description = "Where the program's code ends.", .flags = CTPROF_METRIC_HIDDEN}};
+    {.name = "code_end",
+     .description = "Where the program's code ends.",
+     .flags = CTPROF_METRIC_HIDDEN}};
 inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kStackStart{
-    {.name = "stack_start", .description = "Where the first thread's stack begins.", .flags = CTPROF_METRIC_HIDDEN}};
+    {.name = "stack_start",
+     .description = "Where the first thread's stack begins.",
+     .flags = CTPROF_METRIC_HIDDEN}};
 
 // Kernel threads and those that have ended have no such places.
 class Places : public Fields<kThreadPointer, kCodeStart, kCodeEnd, kStackStart> {

@@ -23,21 +23,28 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-bool has_file(int directory, const char* path) { return ::faccessat(directory, path, F_OK, 0) == 0; }
+bool has_file(int directory, const char* path) {
+  return ::faccessat(directory, path, F_OK, 0) == 0;
+}
 
 // Why the host is none for us, whatever may be changed about it, or nullptr.
 const char* unsuitable(const sdk::Host& host) {
   if (!host.live() || !host.own_tids())
-    return "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; this tree is another";
+    return "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; "
+           "this tree is another";
   if (!is_in(host, FirstNamespace::Pid))
-    return "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does: start ctprof on the host";
+    return "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does: "
+           "start ctprof on the host";
   if (!is_in(host, FirstNamespace::Time))
-    return "ctprof runs in a time namespace of its own, which shifts start times; run it in the host's (nsenter -t 1 -T)";
+    return "ctprof runs in a time namespace of its own, which shifts start times; run it in the "
+           "host's (nsenter -t 1 -T)";
   return nullptr;
 }
 
 // What loading and attaching ask for. True too when it cannot be found out.
-bool may_load() { return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true); }
+bool may_load() {
+  return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true);
+}
 
 bool is_locked_down(const sdk::Host& host) {
   sdk::TextFile file;
@@ -45,26 +52,34 @@ bool is_locked_down(const sdk::Host& host) {
   return text && text.value.find("[confidentiality]") != std::string_view::npos;
 }
 
-// Some of the kernel's answers to too little privilege are the words for a program that it does not understand.
+// Some of the kernel's answers to too little privilege are the words for a program that it does not
+// understand.
 void cannot_load(const sdk::Host& host, const sdk::Probe& probe, int error) {
   if (!may_load())
+    return probe.refuse_all(Gap::Denied,
+                            "the kernel lets only CAP_BPF with CAP_PERFMON load the program that "
+                            "lists threads: run ctprof as root, or "
+                            "give it both",
+                            sdk::by_capabilities("cap_bpf,cap_perfmon"));
+  if (is_locked_down(host))
     return probe.refuse_all(
         Gap::Denied,
-        "the kernel lets only CAP_BPF with CAP_PERFMON load the program that lists threads: run ctprof as root, or "
-        "give it both",
-        sdk::by_capabilities("cap_bpf,cap_perfmon"));
-  if (is_locked_down(host))
-    return probe.refuse_all(Gap::Denied, "the kernel is locked down (confidentiality): no BPF program may read its memory",
-                            sdk::by_boot("without lockdown=confidentiality"));
+        "the kernel is locked down (confidentiality): no BPF program may read its memory",
+        sdk::by_boot("without lockdown=confidentiality"));
   if (error == EPERM)
     return probe.refuse_all(Gap::Denied,
-                            "bpf(2) is closed to this process, as by a container's seccomp profile: start ctprof outside of it");
+                            "bpf(2) is closed to this process, as by a container's seccomp "
+                            "profile: start ctprof outside of it");
   if (error == ENOSYS)
-    return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL", sdk::by_kernel("CONFIG_BPF_SYSCALL=y"));
-  const std::string said = "the BPF program that lists threads (" + std::string(std::strerror(error)) + ")";
+    return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL",
+                            sdk::by_kernel("CONFIG_BPF_SYSCALL=y"));
+  const std::string said =
+      "the BPF program that lists threads (" + std::string(std::strerror(error)) + ")";
   if (error == EINVAL || error == E2BIG)
-    return probe.refuse_all(Gap::Unsupported, "the kernel does not take " + said + "; Linux 5.17 was the first that does",
-                            sdk::by_kernel("Linux 5.17 or newer"));
+    return probe.refuse_all(
+        Gap::Unsupported,
+        "the kernel does not take " + said + "; Linux 5.17 was the first that does",
+        sdk::by_kernel("Linux 5.17 or newer"));
   probe.refuse_all(Gap::SourceFailed, "the kernel could not load " + said);
 }
 
@@ -76,7 +91,8 @@ Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
   }
   if (!has_file(host.sys(), "kernel/btf/vmlinux")) {
     probe.refuse_all(Gap::Unsupported,
-                     "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it has no CONFIG_DEBUG_INFO_BTF",
+                     "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it "
+                     "has no CONFIG_DEBUG_INFO_BTF",
                      sdk::by_kernel("CONFIG_DEBUG_INFO_BTF=y"));
     return nullptr;
   }
@@ -90,8 +106,10 @@ Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
 record own_record(Program& program) {
   record own{};
   Pass pass(program, {.tgid = static_cast<std::uint32_t>(::getpid()), .cpu_words = 0});
-  for (auto records = pass.read(); !records.empty(); records = pass.read()) std::memcpy(&own, records.data(), RECORD_FIXED);
-  if (own.tid == 0) throw std::runtime_error("a pass over the threads by BPF did not meet ctprof itself");
+  for (auto records = pass.read(); !records.empty(); records = pass.read())
+    std::memcpy(&own, records.data(), RECORD_FIXED);
+  if (own.tid == 0)
+    throw std::runtime_error("a pass over the threads by BPF did not meet ctprof itself");
   return own;
 }
 
@@ -102,35 +120,43 @@ bool has_tickless_cpus(const sdk::Host& host) {
   return text && text.value.find_first_of("0123456789") != std::string_view::npos;
 }
 
-constexpr std::string_view kNoExtremes = "the kernel keeps no extremes of delays; Linux 6.14 brought them";
+constexpr std::string_view kNoExtremes =
+    "the kernel keeps no extremes of delays; Linux 6.14 brought them";
 constexpr auto kWithExtremes = sdk::by_kernel("Linux 6.14 or newer");
 
 void probe_waits(const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_SCHED_INFO))
-    Waits::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_INFO", sdk::by_kernel("CONFIG_SCHED_INFO=y"));
-  if (!has(own, RECORD_HAS_SCHED_INFO_EXTREMES)) WaitExtremes::refuse(probe, Gap::Unsupported, kNoExtremes, kWithExtremes);
+    Waits::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_INFO",
+                  sdk::by_kernel("CONFIG_SCHED_INFO=y"));
+  if (!has(own, RECORD_HAS_SCHED_INFO_EXTREMES))
+    WaitExtremes::refuse(probe, Gap::Unsupported, kNoExtremes, kWithExtremes);
 }
 
 template <class... Groups>
-void refuse_all_of(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+void refuse_all_of(const sdk::Probe& probe, Gap gap, std::string_view reason,
+                   const sdk::Remedy& remedy) {
   (Groups::refuse(probe, gap, reason, remedy), ...);
 }
 
 void probe_interrupts(const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_IRQ))
     return refuse_all_of<Interrupts, InterruptExtremes>(
-        probe, Gap::Unsupported, "the kernel does not account for interrupts by thread; Linux 6.4 brought it",
+        probe, Gap::Unsupported,
+        "the kernel does not account for interrupts by thread; Linux 6.4 brought it",
         sdk::by_kernel("Linux 6.4 or newer"));
   if (!has(own, RECORD_HAS_IRQ_TIME))
     refuse_all_of<Interrupts, InterruptExtremes>(
-        probe, Gap::Unsupported, "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
+        probe, Gap::Unsupported,
+        "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
         sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
 }
 
 // The switch came after the kernel: who ran already has no delays.
 void tell_of_older_threads(const sdk::Probe& probe) {
   const auto tell = [&]<class... Groups>() {
-    (Groups::lacks(probe, "kernel.task_delayacct was switched on at run time, and threads that ran already are not accounted for",
+    (Groups::lacks(probe,
+                   "kernel.task_delayacct was switched on at run time, and threads that ran "
+                   "already are not accounted for",
                    sdk::by_boot("delayacct")),
      ...);
   };
@@ -139,40 +165,48 @@ void tell_of_older_threads(const sdk::Probe& probe) {
 
 void probe_delays(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
   const auto refuse = [&](Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
-    refuse_all_of<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>(probe, gap, reason, remedy);
+    refuse_all_of<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>(probe, gap, reason,
+                                                                                remedy);
   };
   if (!has(own, RECORD_HAS_DELAYS))
-    return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT", sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
+    return refuse(Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
+                  sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
   const Switch state = state_of(host, kDelayAccounting);
   // A thread that was born while it was on has delays, and ctprof is young.
   if (state == Switch::Unknown && (own.of & RECORD_OF_DELAYS) == 0)
     refuse(Gap::Unsupported, unknown_switch("kernel.task_delayacct"), {});
   else if (state == Switch::Off)
     refuse(Gap::SwitchedOff,
-           "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on",
+           "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads "
+           "started from then on",
            sdk::by_command("sysctl -w kernel.task_delayacct=1"));
   else if (state == Switch::On && is_known_to_lack(host, "delayacct"))
     tell_of_older_threads(probe);
   // What the kernel cannot at all, no switch gives.
   if (!has(own, RECORD_HAS_DELAY_EXTREMES))
-    refuse_all_of<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported, kNoExtremes, kWithExtremes);
+    refuse_all_of<DelayExtremes, InterruptExtremes>(probe, Gap::Unsupported, kNoExtremes,
+                                                    kWithExtremes);
   if (!has(own, RECORD_HAS_WPCOPY))
-    Copies::refuse(probe, Gap::Unsupported, "the kernel does not account for copies on write; Linux 6.0 brought it",
+    Copies::refuse(probe, Gap::Unsupported,
+                   "the kernel does not account for copies on write; Linux 6.0 brought it",
                    sdk::by_kernel("Linux 6.0 or newer"));
   probe_interrupts(probe, own);
 }
 
 void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_STATISTICS))
-    return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHEDSTATS",
+    return refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported,
+                                                         "the kernel has no CONFIG_SCHEDSTATS",
                                                          sdk::by_kernel("CONFIG_SCHEDSTATS=y"));
   const Switch state = state_of(host, kScheduleStatistics);
   if (state == Switch::Unknown)
-    refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported, unknown_switch("kernel.sched_schedstats"), {});
+    refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::Unsupported,
+                                                  unknown_switch("kernel.sched_schedstats"), {});
   if (state == Switch::Off)
-    refuse_all_of<Wakeups, Statistics, Forceidle>(probe, Gap::SwitchedOff,
-                                                  "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
-                                                  sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
+    refuse_all_of<Wakeups, Statistics, Forceidle>(
+        probe, Gap::SwitchedOff,
+        "kernel.sched_schedstats is 0; sysctl kernel.sched_schedstats=1 switches it on",
+        sdk::by_command("sysctl -w kernel.sched_schedstats=1"));
   if (!has(own, RECORD_HAS_FORCEIDLE))
     Forceidle::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)",
                       sdk::by_kernel("CONFIG_SCHED_CORE=y (Linux 5.17 or newer)"));
@@ -187,37 +221,46 @@ bool hides_addresses_from_all(const sdk::Host& host) {
 // Which threads a BPF scheduler is in charge of, an address tells, and addresses are secrets.
 void probe_extensible(const sdk::Host& host, const sdk::Probe& probe) {
   if (!has_extensible_class(host))
-    return Extensible::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
+    return Extensible::refuse(probe, Gap::Unsupported,
+                              "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
                               sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));
   const Gap gap = extensible_class(host).gap;
   if (gap == Gap::Unsupported)
-    Extensible::refuse(probe, gap,
-                       "a BPF scheduler is loaded, and the kernel does not say where its scheduling classes are, as without "
-                       "CONFIG_KALLSYMS_ALL; which threads the scheduler is in charge of, /proc says",
-                       sdk::by_kernel("CONFIG_KALLSYMS_ALL=y"));
+    Extensible::refuse(
+        probe, gap,
+        "a BPF scheduler is loaded, and the kernel does not say where its scheduling classes are, "
+        "as without "
+        "CONFIG_KALLSYMS_ALL; which threads the scheduler is in charge of, /proc says",
+        sdk::by_kernel("CONFIG_KALLSYMS_ALL=y"));
   else if (gap == Gap::Denied && hides_addresses_from_all(host))
     Extensible::refuse(probe, gap,
-                       "a BPF scheduler is loaded, and kernel.kptr_restrict is 2: the kernel tells nobody where its scheduling "
+                       "a BPF scheduler is loaded, and kernel.kptr_restrict is 2: the kernel tells "
+                       "nobody where its scheduling "
                        "classes are; which threads the scheduler is in charge of, /proc says");
   else if (gap == Gap::Denied)
     Extensible::refuse(probe, gap,
-                       "a BPF scheduler is loaded, and the kernel tells only CAP_SYSLOG where its scheduling classes are; which "
+                       "a BPF scheduler is loaded, and the kernel tells only CAP_SYSLOG where its "
+                       "scheduling classes are; which "
                        "threads the scheduler is in charge of, /proc says",
                        sdk::by_capabilities("cap_syslog"));
 }
 
 void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& own) {
   if (!has(own, RECORD_HAS_PREV_CPUTIME) || has_tickless_cpus(host))
-    Times::refuse(probe, Gap::Unsupported,
-                  "the kernel accounts for CPU time in another way than by ticks, and /proc says it better");
+    Times::refuse(
+        probe, Gap::Unsupported,
+        "the kernel accounts for CPU time in another way than by ticks, and /proc says it better");
   if (!has(own, RECORD_HAS_SLICE))
-    Slice::refuse(probe, Gap::Unsupported, "the kernel's fair scheduler keeps no slice; Linux 6.6 brought it",
+    Slice::refuse(probe, Gap::Unsupported,
+                  "the kernel's fair scheduler keeps no slice; Linux 6.6 brought it",
                   sdk::by_kernel("Linux 6.6 or newer"));
   if (!has(own, RECORD_HAS_IO))
     Io::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING",
                sdk::by_kernel("CONFIG_TASK_IO_ACCOUNTING=y"));
   if (const auto online = facts_of(host).online; online.empty() || online.size() > RECORD_CPU_WORDS)
-    Affinity::refuse(probe, Gap::Unsupported, "which CPUs are online is not known, or they are more than a record has room for");
+    Affinity::refuse(
+        probe, Gap::Unsupported,
+        "which CPUs are online is not known, or they are more than a record has room for");
   probe_waits(probe, own);
   probe_delays(host, probe, own);
   probe_statistics(host, probe, own);
@@ -231,14 +274,16 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!program) return;
   probe_record(host, probe, own_record(*program));
   // Without a mount of it no path can be made sure of, and ctprof reads them by itself.
-  if (host.cgroup() < 0) probe.refuse(sdk::kCgroup, Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
+  if (host.cgroup() < 0)
+    probe.refuse(sdk::kCgroup, Gap::Unsupported, "no cgroup v2 hierarchy is mounted");
 }
 
 bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe) {
   Program* program = program_of(host, probe);
   if (!program) return false;
   if (has(own_record(*program), RECORD_HAS_THREAD_POINTER)) return true;
-  probe.refuse_all(Gap::Unsupported, "where this machine's kernel keeps thread pointers is not known");
+  probe.refuse_all(Gap::Unsupported,
+                   "where this machine's kernel keeps thread pointers is not known");
   return false;
 }
 

@@ -1,4 +1,5 @@
-// What this host's kernel lacks for a pass, or in its records: found by loading the program and reading the record of one thread, ourselves.
+// What this host's kernel lacks for a pass, or in its records: found by loading the program and
+// reading the record of one thread, ourselves.
 //
 // What is here:   every refusal, with its sentence, and what is the same for all threads.
 // What is not:    loading and reading (pass.hpp).
@@ -13,7 +14,8 @@
 namespace ctprof::task_iter {
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
-// The same for a source that needs nothing but the pass and thread pointers; whether they are there.
+// The same for a source that needs nothing but the pass and thread pointers; whether they are
+// there.
 bool probe_pointers(const sdk::Host& host, const sdk::Probe& probe);
 
 // Online CPUs and the like. How many words a set of CPUs has is the size of `online`.

@@ -1,8 +1,10 @@
-/* What the BPF program says of one thread, as both sides see it: raw figures of the kernel, before any of them is given a meaning.
+/* What the BPF program says of one thread, as both sides see it: raw figures of the kernel, before
+ * any of them is given a meaning.
  *
- * The program and this plugin are built together, so that the layout needs no version. Every field is there in every record; what the bits
- * of `has` and `of` say that there is not holds nothing of meaning. The set of CPUs comes last, and as long as the host needs it: a record is
- * kRecordFixed bytes and eight for each 64 possible CPUs.
+ * The program and this plugin are built together, so that the layout needs no version. Every field
+ * is there in every record; what the bits of `has` and `of` say that there is not holds nothing of
+ * meaning. The set of CPUs comes last, and as long as the host needs it: a record is kRecordFixed
+ * bytes and eight for each 64 possible CPUs.
  *
  * What is here:   the layout, in C, for three compilers.
  * What is not:    filling it (task_iter.bpf.c), what it means (decode.hpp).

@@ -21,9 +21,12 @@ struct task_iter_skeleton* task_iter_skeleton_load(int* error) {
   return NULL;
 }
 
-void task_iter_skeleton_unload(struct task_iter_skeleton* skeleton) { task_iter__destroy((struct task_iter*)skeleton); }
+void task_iter_skeleton_unload(struct task_iter_skeleton* skeleton) {
+  task_iter__destroy((struct task_iter*)skeleton);
+}
 
-/* A link whose passes visit the threads of one process alone. Kernels before 6.1 cannot be told so, and say E2BIG or EINVAL. */
+/* A link whose passes visit the threads of one process alone. Kernels before 6.1 cannot be told so,
+ * and say E2BIG or EINVAL. */
 static int link_to_process(int program, unsigned int tgid) {
   union bpf_iter_link_info which;
   union bpf_attr attributes;
@@ -44,7 +47,8 @@ static int open_pass(int link) {
   return skel_sys_bpf(BPF_ITER_CREATE, &attributes, sizeof attributes);
 }
 
-int task_iter_skeleton_begin(struct task_iter_skeleton* skeleton, unsigned int only_tgid, unsigned int cpu_words) {
+int task_iter_skeleton_begin(struct task_iter_skeleton* skeleton, unsigned int only_tgid,
+                             unsigned int cpu_words) {
   struct task_iter* program = (struct task_iter*)skeleton;
   program->bss->only_tgid = only_tgid;
   program->bss->cpu_words = cpu_words;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The program that the kernel runs once for each thread: it copies what task_struct says into a record, and the record into the reader's
- * buffer. It computes nothing: that is left to where it can be tested.
+/* The program that the kernel runs once for each thread: it copies what task_struct says into a
+ * record, and the record into the reader's buffer. It computes nothing: that is left to where it
+ * can be tested.
  *
- * Pointers are followed by reading memory (bpf_core_read), not by the verifier's leave: that search through all of the kernel's types
- * takes it four times as long as everything else in loading.
+ * Pointers are followed by reading memory (bpf_core_read), not by the verifier's leave: that search
+ * through all of the kernel's types takes it four times as long as everything else in loading.
  *
  * What is here:   the copying.
- * What is not:    what the figures mean (decode.cc), who loads and reads (pass.cc), where scheduling classes are (ext_class.bpf.c).
+ * What is not:    what the figures mean (decode.cc), who loads and reads (pass.cc), where
+ * scheduling classes are (ext_class.bpf.c).
  */
 #include "kernel.h"
 
@@ -21,13 +23,14 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 __u32 only_tgid = 0; /* 0: every process */
 __u32 cpu_words = 0; /* how many words of the set of CPUs are wanted */
 
-/* The process of the thread before, 0 at first: threads of a process come one after the other, mostly share memory and cgroup, and what the
- * record says of these is then right already. */
+/* The process of the thread before, 0 at first: threads of a process come one after the other,
+ * mostly share memory and cgroup, and what the record says of these is then right already. */
 __u32 last_tgid = 0;
 static struct mm_struct* last_memory;
 static struct css_set* last_cgroups;
 
-/* Of the one pass that there is at a time. The delays are read in one piece, and taken apart where they lie. */
+/* Of the one pass that there is at a time. The delays are read in one piece, and taken apart where
+ * they lie. */
 static struct record record;
 static char delays_room[1024];
 
@@ -71,7 +74,8 @@ static void copy_scheduling(struct task_struct* task) {
     record.has |= RECORD_HAS_SLICE;
     record.slice = task->se.slice;
   }
-  bpf_probe_read_kernel(record.cpus, cpu_bytes(), __builtin_preserve_access_index(&task->cpus_mask));
+  bpf_probe_read_kernel(record.cpus, cpu_bytes(),
+                        __builtin_preserve_access_index(&task->cpus_mask));
 }
 
 static void copy_times(struct task_struct* task) {
@@ -100,7 +104,8 @@ static void copy_times(struct task_struct* task) {
 }
 
 static void copy_io(struct task_struct* task) {
-  if (!bpf_core_field_exists(task->ioac.rchar) || !bpf_core_field_exists(task->ioac.read_bytes)) return;
+  if (!bpf_core_field_exists(task->ioac.rchar) || !bpf_core_field_exists(task->ioac.read_bytes))
+    return;
   record.has |= RECORD_HAS_IO;
   record.rchar = task->ioac.rchar;
   record.wchar = task->ioac.wchar;
@@ -120,7 +125,8 @@ static __u64 resident(struct mm_struct* mm) {
     return pages(BPF_CORE_READ(counted, rss_stat.count[MM_FILEPAGES].counter)) +
            pages(BPF_CORE_READ(counted, rss_stat.count[MM_ANONPAGES].counter)) +
            pages(BPF_CORE_READ(counted, rss_stat.count[MM_SHMEMPAGES].counter));
-  return pages(BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count)) + pages(BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count)) +
+  return pages(BPF_CORE_READ(mm, rss_stat[MM_FILEPAGES].count)) +
+         pages(BPF_CORE_READ(mm, rss_stat[MM_ANONPAGES].count)) +
          pages(BPF_CORE_READ(mm, rss_stat[MM_SHMEMPAGES].count));
 }
 
@@ -140,8 +146,9 @@ static void copy_figures(struct mm_struct* mm) {
   record.start_stack = BPF_CORE_READ(mm, start_stack);
 }
 
-/* Nothing keeps an address space from going while it is read, and its memory from being another's: a thread that exits or runs another program
- * lets go of the pointer before that, so figures are good if it still stands there behind them. */
+/* Nothing keeps an address space from going while it is read, and its memory from being another's:
+ * a thread that exits or runs another program lets go of the pointer before that, so figures are
+ * good if it still stands there behind them. */
 static void copy_memory(struct task_struct* task) {
   if (task->flags & kKernelThread) return; /* its address space is borrowed */
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -189,7 +196,8 @@ static void copy_delays(struct task_struct* task) {
   if (bpf_core_field_exists(((struct rq*)0)->prev_irq_time)) record.has |= RECORD_HAS_IRQ_TIME;
   bpf_core_read(&info, sizeof info, &task->delays);
   if (!info) return;
-  if (bpf_probe_read_kernel(delays_room, bpf_core_type_size(struct task_delay_info), info) != 0) return;
+  if (bpf_probe_read_kernel(delays_room, bpf_core_type_size(struct task_delay_info), info) != 0)
+    return;
   record.of |= RECORD_OF_DELAYS;
   info = (struct task_delay_info*)delays_room;
   COPY_DELAY(info, RECORD_BLKIO, blkio);

@@ -18,9 +18,14 @@ bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
 }  // namespace
 
 Tasks::Room::Room(const sdk::Batch& of)
-    : batch(of), columns(of), places(of), comm(of.column(sdk::kComm)), cgroup(of.column(sdk::kCgroup)) {}
+    : batch(of),
+      columns(of),
+      places(of),
+      comm(of.column(sdk::kComm)),
+      cgroup(of.column(sdk::kCgroup)) {}
 
-Tasks::Tasks(const sdk::Host& host) : host_(host), facts_(facts_of(host)), names_(host), cgroups_(host) {}
+Tasks::Tasks(const sdk::Host& host)
+    : host_(host), facts_(facts_of(host)), names_(host), cgroups_(host) {}
 
 void Tasks::summarise(const sdk::Summary& summary) {
   if (summary.tally(kUnseen) > 0)
@@ -32,11 +37,13 @@ void Tasks::list(const sdk::Listing& listing) {
   Unseen unseen(host_, facts_.ns_per_tick);
   seen_.clear();
   std::optional<Room> room;
-  if (!list_seen(listing, unseen, room) || !list(listing, unseen.find(seen_, listing.pids()), room)) return;
+  if (!list_seen(listing, unseen, room) || !list(listing, unseen.find(seen_, listing.pids()), room))
+    return;
   if (room) listing.commit(room->rows);
 }
 
-bool Tasks::list(const sdk::Listing& listing, std::span<const UnseenThread> threads, std::optional<Room>& room) {
+bool Tasks::list(const sdk::Listing& listing, std::span<const UnseenThread> threads,
+                 std::optional<Room>& room) {
   for (const UnseenThread& thread : threads) {
     if (!has_room(listing, room)) return false;
     put(*room, thread);
@@ -47,7 +54,8 @@ bool Tasks::list(const sdk::Listing& listing, std::span<const UnseenThread> thre
 bool Tasks::list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional<Room>& room) {
   int error = 0;
   Program* program = host_.context<Context>().program(error);
-  if (!program) throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
+  if (!program)
+    throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
   const Wanted wanted = wanted_of(listing.pids());
   facts_.extensible_class = extensible_class(host_);
   Pass pass(*program, wanted);
@@ -67,7 +75,8 @@ bool Tasks::list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional
 
 Wanted Tasks::wanted_of(std::span<const std::uint64_t> pids) const {
   return {.tgid = pids.size() == 1 ? static_cast<std::uint32_t>(pids.front()) : 0,
-          .cpu_words = static_cast<std::uint32_t>(std::min<std::size_t>(facts_.online.size(), RECORD_CPU_WORDS))};
+          .cpu_words = static_cast<std::uint32_t>(
+              std::min<std::size_t>(facts_.online.size(), RECORD_CPU_WORDS))};
 }
 
 // Makes sure that there is a row to fill; false when ctprof has had enough.

@@ -1,7 +1,8 @@
 // The source that lists the threads, and fills nearly all that is known of them on the way.
 //
 // What is here:   one pass, record by record, into rows; and rows for what the pass did not meet.
-// What is not:    loading and reading (pass.hpp), what figures mean (decode.hpp), what the host lacks (probe.hpp).
+// What is not:    loading and reading (pass.hpp), what figures mean (decode.hpp), what the host
+// lacks (probe.hpp).
 
 #pragma once
 
@@ -26,7 +27,8 @@ class Tasks : public sdk::ListSource {
  public:
   static constexpr const char* kName = "tasks";
   static constexpr std::int32_t kRank = 20;  // before taskstats, and /proc
-  static constexpr auto kOffers = joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup), Places::kOffers);
+  static constexpr auto kOffers =
+      joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup), Places::kOffers);
   static constexpr std::uint32_t kUnseen = 0;
   static constexpr std::uint32_t kTallies = kUnseen + 1;
 
@@ -51,7 +53,8 @@ class Tasks : public sdk::ListSource {
 
   // False when ctprof has had enough.
   bool list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional<Room>& room);
-  bool list(const sdk::Listing& listing, std::span<const UnseenThread> threads, std::optional<Room>& room);
+  bool list(const sdk::Listing& listing, std::span<const UnseenThread> threads,
+            std::optional<Room>& room);
   Wanted wanted_of(std::span<const std::uint64_t> pids) const;
   static bool has_room(const sdk::Listing& listing, std::optional<Room>& room);
   void put(Room& room, const record& task);

@@ -16,17 +16,20 @@ constexpr int kFieldsBeforeStart = 20;
 std::uint64_t ns_since_boot() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // The names that are numbers in a directory under `proc`.
 std::vector<std::uint64_t> numbers_in(int proc, const char* path) {
   std::vector<std::uint64_t> numbers;
   sdk::Fd fd(::openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd ? ::fdopendir(fd.get()) : nullptr, &::closedir);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd ? ::fdopendir(fd.get()) : nullptr,
+                                                      &::closedir);
   if (directory) fd.release();
   while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
-    if (const auto number = sdk::number<std::uint64_t>(entry->d_name)) numbers.push_back(number.value);
+    if (const auto number = sdk::number<std::uint64_t>(entry->d_name))
+      numbers.push_back(number.value);
   return numbers;
 }
 
@@ -43,7 +46,8 @@ bool parse_unseen(std::string_view stat, UnseenThread& thread) {
   return static_cast<bool>(start);
 }
 
-Unseen::Unseen(const sdk::Host& host, std::uint64_t ns_per_tick) : host_(host), first_tick_(ns_since_boot() / ns_per_tick) {}
+Unseen::Unseen(const sdk::Host& host, std::uint64_t ns_per_tick)
+    : host_(host), first_tick_(ns_since_boot() / ns_per_tick) {}
 
 std::vector<UnseenThread> Unseen::first() {
   hides_ = true;
@@ -52,20 +56,26 @@ std::vector<UnseenThread> Unseen::first() {
   return found;
 }
 
-std::vector<UnseenThread> Unseen::find(std::span<const std::uint32_t> seen, std::span<const std::uint64_t> pids) {
-  const auto was_seen = [&](std::uint64_t tgid) { return std::binary_search(seen.begin(), seen.end(), tgid); };
+std::vector<UnseenThread> Unseen::find(std::span<const std::uint32_t> seen,
+                                       std::span<const std::uint64_t> pids) {
+  const auto was_seen = [&](std::uint64_t tgid) {
+    return std::binary_search(seen.begin(), seen.end(), tgid);
+  };
   std::vector<UnseenThread> found;
   if (pids.empty() && !hides_) return found;
-  for (const std::uint64_t tgid : pids.empty() ? numbers_in(host_.proc(), ".") : std::vector(pids.begin(), pids.end()))
+  for (const std::uint64_t tgid :
+       pids.empty() ? numbers_in(host_.proc(), ".") : std::vector(pids.begin(), pids.end()))
     if (!was_seen(tgid)) add_threads(tgid, found);
   return found;
 }
 
 void Unseen::add_threads(std::uint64_t tgid, std::vector<UnseenThread>& found) {
-  for (const std::uint64_t tid : numbers_in(host_.proc(), (std::to_string(tgid) + "/task").c_str())) {
+  for (const std::uint64_t tid :
+       numbers_in(host_.proc(), (std::to_string(tgid) + "/task").c_str())) {
     UnseenThread thread{tgid, tid, 0, {}};
     const auto stat = file_.read(host_, {0, tgid, tid, -1}, "stat");
-    if (stat && parse_unseen(stat.value, thread) && thread.start_ticks < first_tick_) found.push_back(std::move(thread));
+    if (stat && parse_unseen(stat.value, thread) && thread.start_ticks < first_tick_)
+      found.push_back(std::move(thread));
   }
 }
 

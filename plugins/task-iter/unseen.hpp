@@ -1,8 +1,9 @@
 // Threads that the kernel keeps from BPF programs, though /proc shows them.
 //
-// The kernels that we know show all. Some hosts run one that hides processes of their keeper, the first among them: so where a pass over all
-// did not meet process 1, or one over some processes did not meet each, what it met is compared with /proc. That costs a walk; a pass that met
-// process 1 costs nothing.
+// The kernels that we know show all. Some hosts run one that hides processes of their keeper, the
+// first among them: so where a pass over all did not meet process 1, or one over some processes did
+// not meet each, what it met is compared with /proc. That costs a walk; a pass that met process 1
+// costs nothing.
 //
 // What is here:   finding them, and who they are.
 // What is not:    their figures, which the core has other sources fill.
@@ -33,10 +34,12 @@ class Unseen {
   // To be made before the pass: who started later is new, not hidden.
   Unseen(const sdk::Host& host, std::uint64_t ns_per_tick);
 
-  // Of the first process, where a pass over all begins with another: it would come first, and who hides it may hide more.
+  // Of the first process, where a pass over all begins with another: it would come first, and who
+  // hides it may hide more.
   std::vector<UnseenThread> first();
   // `seen`: the processes that are listed, ascending. `pids`: only these were wanted; none: all.
-  std::vector<UnseenThread> find(std::span<const std::uint32_t> seen, std::span<const std::uint64_t> pids);
+  std::vector<UnseenThread> find(std::span<const std::uint32_t> seen,
+                                 std::span<const std::uint64_t> pids);
 
  private:
   void add_threads(std::uint64_t tgid, std::vector<UnseenThread>& found);

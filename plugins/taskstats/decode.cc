@@ -22,12 +22,14 @@ T copy_of(Bytes bytes) {
   return value;
 }
 
-// What the first attribute of a type holds; empty when there is none, or the list ends in the middle.
+// What the first attribute of a type holds; empty when there is none, or the list ends in the
+// middle.
 Bytes attribute(Bytes list, std::uint16_t type) {
   while (list.size() >= NLA_HDRLEN) {
     const auto header = copy_of<nlattr>(list);
     if (header.nla_len < NLA_HDRLEN || header.nla_len > list.size()) return {};
-    if ((header.nla_type & NLA_TYPE_MASK) == type) return list.subspan(NLA_HDRLEN, header.nla_len - NLA_HDRLEN);
+    if ((header.nla_type & NLA_TYPE_MASK) == type)
+      return list.subspan(NLA_HDRLEN, header.nla_len - NLA_HDRLEN);
     list = list.subspan(std::min<std::size_t>(NLA_ALIGN(header.nla_len), list.size()));
   }
   return {};
@@ -49,16 +51,21 @@ Answer parse_answer(Bytes message, std::uint16_t family) {
   if (header.nlmsg_len < kMessageHeader) return failed(header.nlmsg_seq, EBADMSG);
   if (header.nlmsg_len > message.size()) return failed(header.nlmsg_seq, EMSGSIZE);
   message = message.first(header.nlmsg_len);
-  if (header.nlmsg_type == NLMSG_ERROR) return failed(header.nlmsg_seq, error_in(message.subspan(kMessageHeader)));
-  if (header.nlmsg_type != family || message.size() < kAttributes) return failed(header.nlmsg_seq, EBADMSG);
+  if (header.nlmsg_type == NLMSG_ERROR)
+    return failed(header.nlmsg_seq, error_in(message.subspan(kMessageHeader)));
+  if (header.nlmsg_type != family || message.size() < kAttributes)
+    return failed(header.nlmsg_seq, EBADMSG);
   const Bytes about = attribute(message.subspan(kAttributes), TASKSTATS_TYPE_AGGR_PID);
   const Bytes tid = attribute(about, TASKSTATS_TYPE_PID);
   const Bytes stats = attribute(about, TASKSTATS_TYPE_STATS);
-  if (tid.size() < sizeof(std::uint32_t) || version_of(stats) == 0) return failed(header.nlmsg_seq, EBADMSG);
+  if (tid.size() < sizeof(std::uint32_t) || version_of(stats) == 0)
+    return failed(header.nlmsg_seq, EBADMSG);
   return {.sequence = header.nlmsg_seq, .tid = copy_of<std::uint32_t>(tid), .stats = stats};
 }
 
-std::uint16_t version_of(Bytes stats) { return stats.size() < sizeof(std::uint16_t) ? 0 : copy_of<std::uint16_t>(stats); }
+std::uint16_t version_of(Bytes stats) {
+  return stats.size() < sizeof(std::uint16_t) ? 0 : copy_of<std::uint16_t>(stats);
+}
 
 sdk::Reading<std::uint64_t> read_field(Bytes stats, const Layout& layout, Field field) {
   const std::uint16_t offset = layout.offset(field);

@@ -1,7 +1,8 @@
-// A netlink message from the kernel, taken apart: whose answer it is, and the struct in it or the error instead.
+// A netlink message from the kernel, taken apart: whose answer it is, and the struct in it or the
+// error instead.
 //
-// Bytes come from a socket and are believed no further than their lengths allow. The struct begins 4 bytes off an 8-byte boundary, so that its
-// fields are copied out.
+// Bytes come from a socket and are believed no further than their lengths allow. The struct begins
+// 4 bytes off an 8-byte boundary, so that its fields are copied out.
 //
 // What is here:   messages as bytes, fields as readings.
 // What is not:    sending and receiving (socket.hpp), offsets (layout.hpp).
@@ -23,8 +24,9 @@ using Bytes = std::span<const std::byte>;
 struct Answer {
   std::uint32_t sequence = 0;
   std::uint32_t tid = 0;  // that the answer is about; 0 with an error
-  int error = 0;          // an errno; EBADMSG for a message that is none, EMSGSIZE for one that is cut short
-  Bytes stats{};          // into the message
+  int error =
+      0;  // an errno; EBADMSG for a message that is none, EMSGSIZE for one that is cut short
+  Bytes stats{};  // into the message
 };
 
 // Takes one datagram apart; `family` is the number of generic netlink that answers must have.

@@ -22,6 +22,8 @@ constexpr Gap gap_of_answer(int error) {
 }
 
 // The answer got lost, or found no room among others; alone it may come.
-constexpr bool is_worth_asking_again(int error) { return gap_of_answer(error) == Gap::Busy || error == EMSGSIZE; }
+constexpr bool is_worth_asking_again(int error) {
+  return gap_of_answer(error) == Gap::Busy || error == EMSGSIZE;
+}
 
 }  // namespace ctprof::taskstats

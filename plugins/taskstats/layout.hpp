@@ -1,7 +1,9 @@
-// Where the kernel's struct taskstats holds each figure: by the version that the struct states, and by how much of it there is.
+// Where the kernel's struct taskstats holds each figure: by the version that the struct states, and
+// by how much of it there is.
 //
-// Versions 1 to 14, 16 and 17 only ever added to the end. Version 15 put the longest and the shortest delay behind each total, in the
-// middle, and is as long as 16: the version field alone tells them apart. A version that we do not know is read as 17, as far as it reaches.
+// Versions 1 to 14, 16 and 17 only ever added to the end. Version 15 put the longest and the
+// shortest delay behind each total, in the middle, and is as long as 16: the version field alone
+// tells them apart. A version that we do not know is read as 17, as far as it reaches.
 //
 // What is here:   the table of fields, offsets.
 // What is not:    reading them (decode.hpp), what they mean (plugins/vocabulary).
@@ -80,7 +82,9 @@ class Layout {
 
   // Offset of the field's 64 bits, or kAbsent.
   std::uint16_t offset(Field field) const { return offsets_[index_of(field)]; }
-  bool is_of(std::uint16_t version, std::size_t size) const { return version == version_ && size == size_; }
+  bool is_of(std::uint16_t version, std::size_t size) const {
+    return version == version_ && size == size_;
+  }
   std::uint16_t version() const { return version_; }
 
  private:

@@ -20,18 +20,21 @@
 namespace ctprof::taskstats {
 namespace {
 
-void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reason,
+            const sdk::Remedy& remedy) {
   probe.refuse(static_cast<std::uint32_t>(index_of(field)), gap, reason, remedy);
 }
 
-void refuse_range(const sdk::Probe& probe, std::size_t first, std::size_t past, Gap gap, std::string_view reason,
-                  const sdk::Remedy& remedy) {
-  for (std::size_t i = first; i < past; ++i) refuse(probe, static_cast<Field>(i), gap, reason, remedy);
+void refuse_range(const sdk::Probe& probe, std::size_t first, std::size_t past, Gap gap,
+                  std::string_view reason, const sdk::Remedy& remedy) {
+  for (std::size_t i = first; i < past; ++i)
+    refuse(probe, static_cast<Field>(i), gap, reason, remedy);
 }
 
 void cannot_open(const sdk::Probe& probe, const Refused& refused) {
   if (refused.error == ENOENT)
-    return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_TASKSTATS", sdk::by_kernel("CONFIG_TASKSTATS=y"));
+    return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_TASKSTATS",
+                            sdk::by_kernel("CONFIG_TASKSTATS=y"));
   probe.refuse_all(gap_of_answer(refused.error), refused.why);
 }
 
@@ -39,13 +42,16 @@ void no_answer(const sdk::Probe& probe, int error) {
   if (error == EPERM)
     return probe.refuse_all(
         Gap::Denied,
-        "the kernel gives taskstats only to CAP_NET_ADMIN in the host's own user namespace: run ctprof as the "
+        "the kernel gives taskstats only to CAP_NET_ADMIN in the host's own user namespace: run "
+        "ctprof as the "
         "host's root, or give it that capability",
         has_capabilities({CAP_NET_ADMIN}) ? sdk::Remedy{} : sdk::by_capabilities("cap_net_admin"));
-  probe.refuse_all(gap_of_answer(error), "asking for the taskstats of a thread: " + std::string(std::strerror(error)));
+  probe.refuse_all(gap_of_answer(error),
+                   "asking for the taskstats of a thread: " + std::string(std::strerror(error)));
 }
 
-// The first release whose struct is sure to have what came with a version, for those that Linux 5.10 has not yet.
+// The first release whose struct is sure to have what came with a version, for those that
+// Linux 5.10 has not yet.
 sdk::Remedy with_version(std::uint16_t version) {
   if (version <= 11) return sdk::by_kernel("Linux 5.17 or newer");
   if (version <= 13) return sdk::by_kernel("Linux 6.0 or newer");
@@ -54,7 +60,8 @@ sdk::Remedy with_version(std::uint16_t version) {
 }
 
 void probe_version(const sdk::Probe& probe, const Layout& layout) {
-  const std::string here = "this kernel's taskstats are of version " + std::to_string(layout.version());
+  const std::string here =
+      "this kernel's taskstats are of version " + std::to_string(layout.version());
   for (std::size_t i = 0; i < kFields; ++i) {
     const auto field = static_cast<Field>(i);
     if (layout.offset(field) != Layout::kAbsent) continue;
@@ -67,33 +74,39 @@ void probe_version(const sdk::Probe& probe, const Layout& layout) {
 }
 
 // All that the kernel's delay accounting fills, the cpu's figures too.
-void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason, const sdk::Remedy& remedy) {
+void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
+                   const sdk::Remedy& remedy) {
   refuse_range(probe, 0, kPastKinds, gap, reason, remedy);
-  for (const Field field : {Field::CpuRunVirtual, Field::RunDelay, Field::Pcount}) refuse(probe, field, gap, reason, remedy);
+  for (const Field field : {Field::CpuRunVirtual, Field::RunDelay, Field::Pcount})
+    refuse(probe, field, gap, reason, remedy);
 }
 
-// The switch came after the kernel: who ran already has no delays, and cannot be told from who waited for nothing.
+// The switch came after the kernel: who ran already has no delays, and cannot be told from who
+// waited for nothing.
 void tell_of_older_threads(const sdk::Probe& probe) {
   for (std::size_t i = kFirstOtherKind; i < kPastKinds; ++i)
-    probe.lacks(
-        static_cast<std::uint32_t>(i),
-        "kernel.task_delayacct was switched on at run time: threads that ran already have zeros, whatever they waited for",
-        sdk::by_boot("delayacct"));
+    probe.lacks(static_cast<std::uint32_t>(i),
+                "kernel.task_delayacct was switched on at run time: threads that ran already have "
+                "zeros, whatever they waited for",
+                sdk::by_boot("delayacct"));
 }
 
 void probe_accounting(const sdk::Host& host, const sdk::Probe& probe, bool counts_cpu) {
   if (!counts_cpu && is_on_command_line(host, "nodelayacct"))
-    return refuse_delays(probe, Gap::SwitchedOff, "the kernel was started with nodelayacct; without it delays are accounted",
+    return refuse_delays(probe, Gap::SwitchedOff,
+                         "the kernel was started with nodelayacct; without it delays are accounted",
                          sdk::by_boot("without nodelayacct"));
   if (!counts_cpu)
     return refuse_delays(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_DELAY_ACCT",
                          sdk::by_kernel("CONFIG_TASK_DELAY_ACCT=y"));
   const Switch state = state_of(host, kDelayAccounting);
   if (state == Switch::Unknown)
-    refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::Unsupported, unknown_switch("kernel.task_delayacct"), {});
+    refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::Unsupported,
+                 unknown_switch("kernel.task_delayacct"), {});
   if (state == Switch::Off)
     refuse_range(probe, kFirstOtherKind, kPastKinds, Gap::SwitchedOff,
-                 "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for threads started from then on",
+                 "kernel.task_delayacct is 0; sysctl kernel.task_delayacct=1 switches it on, for "
+                 "threads started from then on",
                  sdk::by_command("sysctl -w kernel.task_delayacct=1"));
   if (was_switched_on_later(host)) tell_of_older_threads(probe);
 }
@@ -105,19 +118,26 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
     refuse_range(probe, index_of(Field::IrqCount), kPastKinds, Gap::Unsupported, reason, remedy);
   };
   if (measured)
-    return refuse_irq("the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
-                      sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
-  refuse_irq("neither /proc/pressure nor /sys/kernel/btf/vmlinux is there to tell whether the kernel measures interrupts", {});
+    return refuse_irq(
+        "the kernel has no CONFIG_IRQ_TIME_ACCOUNTING: it does not know how long interrupts take",
+        sdk::by_kernel("CONFIG_IRQ_TIME_ACCOUNTING=y"));
+  refuse_irq(
+      "neither /proc/pressure nor /sys/kernel/btf/vmlinux is there to tell whether the kernel "
+      "measures interrupts",
+      {});
 }
 
 void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
   const Layout layout(version_of(stats), stats.size());
   const auto counts = [&](Field field) { return read_field(stats, layout, field).value > 0; };
-  probe_accounting(host, probe, counts(Field::Pcount));  // not our run time: with a coarse clock a young thread has none yet
+  probe_accounting(
+      host, probe,
+      counts(Field::Pcount));  // not our run time: with a coarse clock a young thread has none yet
   probe_interrupts(host, probe);
   if (!counts(Field::HiwaterVm))
-    refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual), Gap::Unsupported,
-                 "the kernel has no CONFIG_TASK_XACCT", sdk::by_kernel("CONFIG_TASK_XACCT=y"));
+    refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual),
+                 Gap::Unsupported, "the kernel has no CONFIG_TASK_XACCT",
+                 sdk::by_kernel("CONFIG_TASK_XACCT=y"));
   probe_version(probe, layout);
 }
 
@@ -125,7 +145,9 @@ void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live() || !host.own_tids())
-    return probe.refuse_all(Gap::Unsupported, "taskstats come from the running kernel, by thread ids of our own PID namespace");
+    return probe.refuse_all(
+        Gap::Unsupported,
+        "taskstats come from the running kernel, by thread ids of our own PID namespace");
   Socket socket;
   if (const Refused refused = socket.open(); refused.error != 0) return cannot_open(probe, refused);
   const auto tid = static_cast<std::uint64_t>(::gettid());

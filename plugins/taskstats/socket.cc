@@ -18,8 +18,9 @@
 namespace ctprof::taskstats {
 namespace {
 
-constexpr std::size_t kAnswerBytes = 2048;        // of which version 17 needs 724
-constexpr int kReceiveBufferBytes = 1024 * 1024;  // a batch of answers takes some 150 KiB of the kernel's memory
+constexpr std::size_t kAnswerBytes = 2048;  // of which version 17 needs 724
+constexpr int kReceiveBufferBytes =
+    1024 * 1024;  // a batch of answers takes some 150 KiB of the kernel's memory
 constexpr timeval kLongestWait{.tv_sec = 1, .tv_usec = 0};
 
 struct Request {
@@ -45,9 +46,13 @@ int resolve_family() {
   return ::genl_ctrl_resolve(socket.get(), TASKSTATS_GENL_NAME);
 }
 
-int errno_of_libnl(int error) { return error == -NLE_OBJ_NOTFOUND ? ENOENT : error == -NLE_PERM ? EPERM : EIO; }
+int errno_of_libnl(int error) {
+  return error == -NLE_OBJ_NOTFOUND ? ENOENT : error == -NLE_PERM ? EPERM : EIO;
+}
 
-Refused refused(const char* deed, int error) { return {error, std::string(deed) + ": " + std::strerror(error)}; }
+Refused refused(const char* deed, int error) {
+  return {error, std::string(deed) + ": " + std::strerror(error)};
+}
 
 // Connected to the kernel, so that nobody else's messages get in.
 bool connect_to_kernel(int socket) {
@@ -68,15 +73,19 @@ Socket::Socket() : room_(kMostAtOnce * kAnswerBytes) {
 
 Refused Socket::open() {
   const int family = resolve_family();
-  if (family < 0) return {errno_of_libnl(family), std::string("looking for the family TASKSTATS: ") + ::nl_geterror(family)};
+  if (family < 0)
+    return {errno_of_libnl(family),
+            std::string("looking for the family TASKSTATS: ") + ::nl_geterror(family)};
   family_ = static_cast<std::uint16_t>(family);
   socket_.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC));
   if (!socket_) return refused("opening a generic netlink socket", errno);
-  if (!connect_to_kernel(socket_.get())) return refused("connecting a generic netlink socket", errno);
+  if (!connect_to_kernel(socket_.get()))
+    return refused("connecting a generic netlink socket", errno);
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kLongestWait, sizeof kLongestWait) != 0)
     return refused("bounding the wait of a netlink socket", errno);
   // More room is for busy kernels; the usual size does for the batches that we send.
-  ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes, sizeof kReceiveBufferBytes);
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes,
+               sizeof kReceiveBufferBytes);
   return {};
 }
 
@@ -100,14 +109,17 @@ void Socket::send(std::span<const std::uint64_t> tids) {
   ssize_t sent;
   do sent = ::send(socket_.get(), requests.data(), tids.size() * sizeof(Request), 0);
   while (sent < 0 && errno == EINTR);
-  if (sent < 0) throw std::system_error(errno, std::generic_category(), "sending taskstats requests");
+  if (sent < 0)
+    throw std::system_error(errno, std::generic_category(), "sending taskstats requests");
 }
 
-// Until all came, or no more do. After an overflow the kernel has dropped some: what is there is taken, without waiting.
+// Until all came, or no more do. After an overflow the kernel has dropped some: what is there is
+// taken, without waiting.
 void Socket::receive(std::size_t count) {
   std::size_t answered = 0, used = 0;
   for (int flags = 0; answered < count && used < count;) {
-    const int got = ::recvmmsg(socket_.get(), &headers_[used], static_cast<unsigned>(count - used), flags, nullptr);
+    const int got = ::recvmmsg(socket_.get(), &headers_[used], static_cast<unsigned>(count - used),
+                               flags, nullptr);
     if (got < 0 && errno == EINTR) continue;
     const bool overflowed = got < 0 && errno == ENOBUFS && flags == 0;
     if (got <= 0 && !overflowed) break;
@@ -119,7 +131,8 @@ void Socket::receive(std::size_t count) {
     used += static_cast<std::size_t>(got);
   }
   all_came_ = answered == count;
-  if (answered == 0) throw std::runtime_error("the kernel left taskstats requests without an answer");
+  if (answered == 0)
+    throw std::runtime_error("the kernel left taskstats requests without an answer");
 }
 
 // Puts messages to the questions that they answer; how many did.

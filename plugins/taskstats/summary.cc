@@ -28,7 +28,8 @@ void put_taskstats_summary(const sdk::Summary& summary) {
   summary.put("asked_again_count", tally(Tally::AskedAgain));
   if (tally(Tally::MayPredate) > 0)
     summary.note(
-        "taskstats: kernel.task_delayacct was switched on after the kernel had started. Threads older than that show no delays "
+        "taskstats: kernel.task_delayacct was switched on after the kernel had started. Threads "
+        "older than that show no delays "
         "but cpu's, and cannot be told from those that had none: " +
         std::to_string(tally(Tally::MayPredate)) + " of " + std::to_string(tally(Tally::Ok)) +
         " show none; with delayacct on the kernel's command line all are accounted for");

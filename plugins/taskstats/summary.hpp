@@ -1,7 +1,7 @@
 // What asking for taskstats met with: `taskstats_summary` of the file.
 //
-// Fields of the reference: ok_count, eperm_count, esrch_count, other_err_count; and one of ours, asked_again_count, of threads whose answer
-// was lost at first.
+// Fields of the reference: ok_count, eperm_count, esrch_count, other_err_count; and one of ours,
+// asked_again_count, of threads whose answer was lost at first.
 
 #pragma once
 
@@ -19,12 +19,15 @@ enum class Tally : std::uint32_t {
   Gone,
   Other,
   AskedAgain,
-  MayPredate,  // of Ok: no delay but cpu's is recorded, and the switch may be younger than the thread
+  MayPredate,  // of Ok: no delay but cpu's is recorded, and the switch may be younger than the
+               // thread
 };
 inline constexpr std::uint32_t kTallies = 6;
 
 void count_answer(const sdk::Batch& batch, int error);
-inline void count(const sdk::Batch& batch, Tally tally) { batch.tally(static_cast<std::uint32_t>(tally)); }
+inline void count(const sdk::Batch& batch, Tally tally) {
+  batch.tally(static_cast<std::uint32_t>(tally));
+}
 
 void put_taskstats_summary(const sdk::Summary& summary);
 

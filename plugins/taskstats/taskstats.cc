@@ -1,10 +1,12 @@
 // taskstats: what the kernel tells of a thread's delays, and of the memory its process ever had.
 //
-// Source: generic netlink, family TASKSTATS, one request a thread; needs CAP_NET_ADMIN. Seven figures that /proc has too are offered before
-// it, for they cost nothing more here. Bytes and calls of I/O are not: taskstats round them down to multiples of 1,024.
+// Source: generic netlink, family TASKSTATS, one request a thread; needs CAP_NET_ADMIN. Seven
+// figures that /proc has too are offered before it, for they cost nothing more here. Bytes and
+// calls of I/O are not: taskstats round them down to multiples of 1,024.
 //
 // What is here:   the source and the plugin's table.
-// What is not:    the socket (socket.cc), the struct (layout.cc, decode.cc), what the host lacks (probe.cc), the tallies' meaning
+// What is not:    the socket (socket.cc), the struct (layout.cc, decode.cc), what the host lacks
+// (probe.cc), the tallies' meaning
 //                 (summary.cc).
 
 #include <algorithm>
@@ -27,7 +29,9 @@ namespace {
 
 constexpr std::uint64_t kKib = 1024;
 
-std::uint64_t bytes_of(std::uint64_t kib) { return kib > UINT64_MAX / kKib ? UINT64_MAX : kib * kKib; }
+std::uint64_t bytes_of(std::uint64_t kib) {
+  return kib > UINT64_MAX / kKib ? UINT64_MAX : kib * kKib;
+}
 
 class Threads : public sdk::ThreadSource {
  public:
@@ -38,7 +42,8 @@ class Threads : public sdk::ThreadSource {
   static constexpr const char* kSummaryKey = "taskstats_summary";
 
   explicit Threads(const sdk::Host& host) : may_predate_switch_(was_switched_on_later(host)) {
-    if (const Refused refused = socket_.open(); refused.error != 0) throw std::runtime_error(refused.why);
+    if (const Refused refused = socket_.open(); refused.error != 0)
+      throw std::runtime_error(refused.why);
   }
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
   static void summarise(const sdk::Summary& summary) { put_taskstats_summary(summary); }
@@ -74,7 +79,8 @@ class Threads : public sdk::ThreadSource {
   void ask(const Rows& rows, std::uint32_t first, std::uint32_t count) {
     const auto answers = socket_.ask(std::span(rows.tids).subspan(first, count));
     for (std::uint32_t i = 0; i < count; ++i)
-      is_worth_asking_again(answers[i].error) ? lost_.push_back(first + i) : put(rows, first + i, answers[i]);
+      is_worth_asking_again(answers[i].error) ? lost_.push_back(first + i)
+                                              : put(rows, first + i, answers[i]);
   }
 
   void ask_again(const Rows& rows, std::uint32_t row) {
@@ -95,7 +101,8 @@ class Threads : public sdk::ThreadSource {
     if (may_predate_switch_ && !has_delays(stats)) taskstats::count(rows.batch, Tally::MayPredate);
   }
 
-  // A thread without address space (one of the kernel's, or a zombie) has no high-water marks; a zero would say that it had no memory.
+  // A thread without address space (one of the kernel's, or a zombie) has no high-water marks; a
+  // zero would say that it had no memory.
   sdk::Reading<std::uint64_t> reading(Bytes stats, Field field) const {
     const auto value = read_field(stats, layout_, field);
     if (field != Field::HiwaterRss && field != Field::HiwaterVm) return value;
@@ -121,5 +128,6 @@ constexpr sdk::Extra kDerived{.derived = sdk::array_of(vocabulary::kTaskstatsDer
 }  // namespace
 }  // namespace ctprof::taskstats
 
-CTPROF_PLUGIN_WITH("taskstats", "1.0", "What threads wait for, by the kernel's delay accounting, over netlink.",
+CTPROF_PLUGIN_WITH("taskstats", "1.0",
+                   "What threads wait for, by the kernel's delay accounting, over netlink.",
                    ctprof::taskstats::kDerived, ctprof::taskstats::Threads)

@@ -1,6 +1,8 @@
-/* examplec_util_avg: how busy the scheduler takes each thread to be, 0 to 1024, and a rule that averages it over a group.
+/* examplec_util_avg: how busy the scheduler takes each thread to be, 0 to 1024, and a rule that
+ * averages it over a group.
  *
- * Source: /proc/<tgid>/task/<tid>/sched, line `se.avg.util_avg`; of fair-class threads only. Plain C11 on ctprof/abi.h. */
+ * Source: /proc/<tgid>/task/<tid>/sched, line `se.avg.util_avg`; of fair-class threads only. Plain
+ * C11 on ctprof/abi.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +20,8 @@ static const struct ctprof_metric kUtilAvg = {
   .caveat = "As of the thread's last move: one that sleeps keeps what it had, and it fades when it wakes."};
 /* clang-format on */
 
-/* ---- the rule: the mean of a group -------------------------------------------------------------------------------- */
+/* ---- the rule: the mean of a group
+ * -------------------------------------------------------------------------------- */
 struct mean {
   uint64_t sum, count;
 };
@@ -40,22 +43,28 @@ static void merge(void* into, const void* from) {
 static struct ctprof_number number(const void* state) {
   const struct mean* mean = state;
   if (mean->count == 0) return (struct ctprof_number){.kind = CTPROF_NUMBER_NONE};
-  return (struct ctprof_number){.kind = CTPROF_NUMBER_F64, .f64 = (double)mean->sum / (double)mean->count};
+  return (struct ctprof_number){.kind = CTPROF_NUMBER_F64,
+                                .f64 = (double)mean->sum / (double)mean->count};
 }
 
-/* ---- the source --------------------------------------------------------------------------------------------------- */
+/* ---- the source
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* The number on the line that `key` begins, a newline before it. */
 static ctprof_gap number_after(const char* text, const char* key, uint64_t* value) {
   const char* line = strstr(text, key);
-  return line && sscanf(line + strlen(key), " : %" SCNu64, value) == 1 ? CTPROF_VALUE : CTPROF_UNSUPPORTED;
+  return line && sscanf(line + strlen(key), " : %" SCNu64, value) == 1 ? CTPROF_VALUE
+                                                                       : CTPROF_UNSUPPORTED;
 }
 
 static ctprof_gap parse(const char* text, uint64_t* util) {
-  const char* lines = strstr(text, "\n----------------"); /* before it stands the thread's name, which may hold anything */
+  const char* lines = strstr(
+      text, "\n----------------"); /* before it stands the thread's name, which may hold anything */
   uint64_t policy = 0;
   if (!lines || number_after(lines, "\npolicy", &policy) != CTPROF_VALUE) return CTPROF_MALFORMED;
-  if (policy == 1 || policy == 2 || policy == 6) return CTPROF_NOT_APPLICABLE; /* FIFO, RR, DEADLINE */
+  if (policy == 1 || policy == 2 || policy == 6)
+    return CTPROF_NOT_APPLICABLE; /* FIFO, RR, DEADLINE */
   return number_after(lines, "\nse.avg.util_avg", util);
 }
 
@@ -67,7 +76,9 @@ static ctprof_gap read_util(int proc, uint64_t tgid, uint64_t tid, uint64_t* uti
   const int error = errno;
   if (file >= 0) close(file);
   if (size < 0)
-    return error == EACCES ? CTPROF_DENIED : error == ENOENT || error == ESRCH ? CTPROF_THREAD_GONE : CTPROF_SOURCE_FAILED;
+    return error == EACCES                     ? CTPROF_DENIED
+           : error == ENOENT || error == ESRCH ? CTPROF_THREAD_GONE
+                                               : CTPROF_SOURCE_FAILED;
   text[size] = 0;
   return parse(text, util);
 }
@@ -81,7 +92,8 @@ static void probe(const struct ctprof_host* host, const struct ctprof_probe* ans
 }
 
 /* A worker keeps nothing but /proc, which stays open as long as the capture. */
-static int32_t open_worker(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+static int32_t open_worker(const struct ctprof_host* host, void** worker, char* message,
+                           size_t message_size) {
   (void)message, (void)message_size;
   *worker = (void*)(intptr_t)host->proc_fd;
   return 0;
@@ -93,12 +105,15 @@ static int32_t collect(void* worker, struct ctprof_batch* batch) {
   const uint64_t* tids = batch->inputs[1].values;
   uint64_t* utils = batch->cells[0].values;
   for (uint32_t row = 0; utils && row < batch->rows; ++row)
-    batch->cells[0].gaps[row] = read_util((int)(intptr_t)worker, tgids[row], tids[row], &utils[row]);
+    batch->cells[0].gaps[row] =
+        read_util((int)(intptr_t)worker, tgids[row], tids[row], &utils[row]);
   batch->rows_done = batch->rows;
   return 0;
 }
 
-/* ---- the tables --------------------------------------------------------------------------------------------------- */
+/* ---- the tables
+ * ---------------------------------------------------------------------------------------------------
+ */
 static const struct ctprof_offer kOffers[] = {{.metric = &kUtilAvg}};
 static const char* const kReads[] = {"tgid", "tid"};
 /* clang-format off */

@@ -1,7 +1,8 @@
 // example_wchan: the kernel function that each thread sleeps in.
 //
-// Source: /proc/<tgid>/task/<tid>/wchan, a name without a newline. The kernel writes "0" where it gives no name; `stat` tells why: the
-// thread does not sleep, or it does and we may not look (then `io` is closed to us too), or this kernel cannot say.
+// Source: /proc/<tgid>/task/<tid>/wchan, a name without a newline. The kernel writes "0" where it
+// gives no name; `stat` tells why: the thread does not sleep, or it does and we may not look (then
+// `io` is closed to us too), or this kernel cannot say.
 
 #include "ctprof/plugin.hpp"
 
@@ -10,10 +11,11 @@ namespace {
 namespace sdk = ctprof::sdk;
 using ctprof::Gap;
 
-constexpr sdk::Metric<sdk::CategoricalString, sdk::Mode> kWchan{{.name = "example_wchan",
-                                                                 .config_gates = "CONFIG_KALLSYMS",
-                                                                 .source = "/proc/<tgid>/task/<tid>/wchan",
-                                                                 .description = "Kernel function that the thread sleeps in."}};
+constexpr sdk::Metric<sdk::CategoricalString, sdk::Mode> kWchan{
+    {.name = "example_wchan",
+     .config_gates = "CONFIG_KALLSYMS",
+     .source = "/proc/<tgid>/task/<tid>/wchan",
+     .description = "Kernel function that the thread sleeps in."}};
 
 class Wchan : public sdk::ThreadSource {
  public:

@@ -1,5 +1,5 @@
-// detect PID...: how long it takes to find jemalloc's counters in these processes, each asked once by a finder that has seen nothing yet, and
-// once more by the same. Prints a JSON object.
+// detect PID...: how long it takes to find jemalloc's counters in these processes, each asked once
+// by a finder that has seen nothing yet, and once more by the same. Prints a JSON object.
 
 #include <fcntl.h>
 
@@ -23,7 +23,8 @@ struct Pass {
 Pass pass(Finder& finder, const std::vector<std::uint64_t>& processes) {
   Pass result;
   const auto start = std::chrono::steady_clock::now();
-  for (const std::uint64_t process : processes) result.found += finder.find(process).attach == Attach::Found ? 1 : 0;
+  for (const std::uint64_t process : processes)
+    result.found += finder.find(process).attach == Attach::Found ? 1 : 0;
   result.ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -40,5 +41,6 @@ int main(int count, char** words) {
   Finder finder{ctprof::sdk::Host(host)};
   const Pass cold = pass(finder, processes);
   const Pass warm = pass(finder, processes);
-  std::printf("{\"cold_ns\": %lld, \"warm_ns\": %lld, \"found\": %d}\n", cold.ns, warm.ns, cold.found);
+  std::printf("{\"cold_ns\": %lld, \"warm_ns\": %lld, \"found\": %d}\n", cold.ns, warm.ns,
+              cold.found);
 }

@@ -1,4 +1,5 @@
-// Inner loops of the file: a snapshot into JSON text, and text into a snapshot, without compression. Bytes are those of the text.
+// Inner loops of the file: a snapshot into JSON text, and text into a snapshot, without
+// compression. Bytes are those of the text.
 
 #include <benchmark/benchmark.h>
 
@@ -37,7 +38,8 @@ void write_json(benchmark::State& state) {
 
 void read_json(benchmark::State& state) {
   StringSink sink;
-  if (!Document(host_of(state.range(0) != 0), whole_vocabulary()).write(sink)) return state.SkipWithError("not written");
+  if (!Document(host_of(state.range(0) != 0), whole_vocabulary()).write(sink))
+    return state.SkipWithError("not written");
   for (auto _ : state) {
     auto snapshot = load_text(sink.text(), "bench", whole_vocabulary());
     benchmark::DoNotOptimize(snapshot);

@@ -1,5 +1,6 @@
-// Times loading a snapshot, and writing it again, in this process: file_speed FILE [REPEATS]. Milliseconds, one line a repeat; cpu is that
-// of the loading thread alone, without the one that decompresses.
+// Times loading a snapshot, and writing it again, in this process: file_speed FILE [REPEATS].
+// Milliseconds, one line a repeat; cpu is that of the loading thread alone, without the one that
+// decompresses.
 
 #include <sys/resource.h>
 #include <time.h>
@@ -15,7 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 double thread_cpu_ms() {
   struct timespec now {};
@@ -33,11 +36,13 @@ int main(int argc, char** argv) {
     const double cpu_start = thread_cpu_ms();
     const auto snapshot = ctprof::load_file(path, ctprof::tests::whole_vocabulary());
     const double load = ms_since(start), cpu = thread_cpu_ms() - cpu_start;
-    if (!snapshot) return std::fprintf(stderr, "file_speed: %s\n", snapshot.error().text.c_str()), 2;
+    if (!snapshot)
+      return std::fprintf(stderr, "file_speed: %s\n", snapshot.error().text.c_str()), 2;
     struct rusage usage {};
     getrusage(RUSAGE_SELF, &usage);
     const auto again = Clock::now();
-    const auto written = ctprof::write_file(*snapshot, ctprof::tests::whole_vocabulary(), copy, {.sync = false, .level = 3});
+    const auto written = ctprof::write_file(*snapshot, ctprof::tests::whole_vocabulary(), copy,
+                                            {.sync = false, .level = 3});
     if (!written) return std::fprintf(stderr, "file_speed: %s\n", written.error().text.c_str()), 2;
     std::printf("load %.1f write %.1f text %llu peak_mib %ld cpu %.1f\n", load, ms_since(again),
                 static_cast<unsigned long long>(written->json_bytes), usage.ru_maxrss / 1024, cpu);

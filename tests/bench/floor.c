@@ -1,9 +1,12 @@
-// floor: the least that a capture of this host can cost. Reads the same directories and files as `ctprof capture` does, by raw
-// system calls and nothing more: no parsing, no output. One read a file, for that is enough for all of them.
+// floor: the least that a capture of this host can cost. Reads the same directories and files as
+// `ctprof capture` does, by raw system calls and nothing more: no parsing, no output. One read a
+// file, for that is enough for all of them.
 //
-//   floor [JOBS]    prints how long it took: {"floor_ns": N, "threads": N, "processes": N, "files": N}
+//   floor [JOBS]    prints how long it took: {"floor_ns": N, "threads": N, "processes": N, "files":
+//   N}
 //
-// The walk of /proc/*/task comes first, then JOBS (default 1) threads share the rows in chunks, as the capture's workers do.
+// The walk of /proc/*/task comes first, then JOBS (default 1) threads share the rows in chunks, as
+// the capture's workers do.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -74,11 +77,13 @@ static void add_process(int unused, int tgid) {
 static void read_file(int dir, const char* name, char* buffer) {
   const int file = openat(dir, name, O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
-  if (read(file, buffer, kBufferBytes) > 0) atomic_fetch_add_explicit(&files_read, 1, memory_order_relaxed);
+  if (read(file, buffer, kBufferBytes) > 0)
+    atomic_fetch_add_explicit(&files_read, 1, memory_order_relaxed);
   close(file);
 }
 
-static void read_files_under(int proc, const char* path, const char* const* files, size_t count, char* buffer) {
+static void read_files_under(int proc, const char* path, const char* const* files, size_t count,
+                             char* buffer) {
   const int dir = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return;
   for (size_t i = 0; i < count; i++) read_file(dir, files[i], buffer);
@@ -101,7 +106,8 @@ static void* read_chunks(void* unused) {
   char buffer[kBufferBytes];
   const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   for (size_t first; (first = atomic_fetch_add(&next_row, kChunk)) < row_count;)
-    for (size_t i = first; i < first + kChunk && i < row_count; i++) read_row(proc, rows[i], buffer);
+    for (size_t i = first; i < first + kChunk && i < row_count; i++)
+      read_row(proc, rows[i], buffer);
   close(proc);
   return NULL;
 }
@@ -116,8 +122,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < jobs; i++) pthread_create(&workers[i], NULL, read_chunks, NULL);
   read_chunks(NULL);
   for (int i = 1; i < jobs; i++) pthread_join(workers[i], NULL);
-  printf("{\"floor_ns\": %llu, \"threads\": %zu, \"processes\": %zu, \"files\": %zu}\n", now_ns() - start, row_count,
-         process_count, atomic_load(&files_read));
+  printf("{\"floor_ns\": %llu, \"threads\": %zu, \"processes\": %zu, \"files\": %zu}\n",
+         now_ns() - start, row_count, process_count, atomic_load(&files_read));
   free(rows);
   return 0;
 }

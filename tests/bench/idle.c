@@ -3,7 +3,8 @@
 //   idle processes N    N processes of one thread
 //   idle threads N      one process of N threads (and its main thread)
 //
-// Says "ready" on standard output when all of them sleep, and ends with them when standard input does.
+// Says "ready" on standard output when all of them sleep, and ends with them when standard input
+// does.
 
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,7 +2,8 @@
 //
 //   make_snapshot FILE THREADS [NAMES [CGROUPS [THREADS_PER_PROCESS [SEED [busy]]]]]
 //
-// Threads idle by default: small numbers that are mostly equal, as a real host's are; "busy" gives numbers of all widths.
+// Threads idle by default: small numbers that are mostly equal, as a real host's are; "busy" gives
+// numbers of all widths.
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +14,13 @@
 
 int main(int argc, char** argv) {
   if (argc < 3)
-    return std::fprintf(stderr, "usage: make_snapshot FILE THREADS [NAMES [CGROUPS [THREADS_PER_PROCESS [SEED [busy]]]]]\n"), 2;
-  const auto number = [&](int at, std::size_t otherwise) { return argc > at ? std::strtoul(argv[at], nullptr, 10) : otherwise; };
+    return std::fprintf(stderr,
+                        "usage: make_snapshot FILE THREADS [NAMES [CGROUPS [THREADS_PER_PROCESS "
+                        "[SEED [busy]]]]]\n"),
+           2;
+  const auto number = [&](int at, std::size_t otherwise) {
+    return argc > at ? std::strtoul(argv[at], nullptr, 10) : otherwise;
+  };
   ctprof::tests::HostShape shape;
   shape.threads = number(2, shape.threads);
   shape.names = number(3, shape.names);
@@ -26,5 +32,6 @@ int main(int argc, char** argv) {
   const auto written = ctprof::write_file(snapshot, ctprof::tests::whole_vocabulary(), argv[1]);
   if (!written) return std::fprintf(stderr, "make_snapshot: %s\n", written.error().text.c_str()), 2;
   std::printf("%zu threads, %llu bytes of text, %llu bytes of file\n", shape.threads,
-              static_cast<unsigned long long>(written->json_bytes), static_cast<unsigned long long>(written->file_bytes));
+              static_cast<unsigned long long>(written->json_bytes),
+              static_cast<unsigned long long>(written->file_bytes));
 }

@@ -1,4 +1,5 @@
-// How long it takes to take apart one thread's files: text of a recorded thread, parsed over and over.
+// How long it takes to take apart one thread's files: text of a recorded thread, parsed over and
+// over.
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,6 @@
-// ptrace_floor: the least that reading two words of each thread of a process can cost with ptrace. Stops all threads, reads their
-// thread pointers, lets them go, and reads the words with one process_vm_readv; nothing is checked, nothing is shared among workers.
+// ptrace_floor: the least that reading two words of each thread of a process can cost with ptrace.
+// Stops all threads, reads their thread pointers, lets them go, and reads the words with one
+// process_vm_readv; nothing is checked, nothing is shared among workers.
 //
 //   ptrace_floor PID OFFSET    OFFSET: of the two words from the thread pointer
 //
@@ -62,7 +63,8 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < count; i++) ptrace(PTRACE_INTERRUPT, tids[i], NULL, NULL);
   for (size_t i = 0; i < count; i++) {
     waitpid(tids[i], NULL, __WALL);
-    remote[i] = (struct iovec){(void*)(thread_pointer(tids[i]) + (unsigned long)offset), sizeof words[i]};
+    remote[i] =
+        (struct iovec){(void*)(thread_pointer(tids[i]) + (unsigned long)offset), sizeof words[i]};
     ptrace(PTRACE_DETACH, tids[i], NULL, NULL);
   }
   size_t read = 0;

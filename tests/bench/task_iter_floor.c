@@ -1,4 +1,5 @@
-/* What a pass over the threads by BPF costs at least: the records of task-iter, read and thrown away.
+/* What a pass over the threads by BPF costs at least: the records of task-iter, read and thrown
+ * away.
  *
  * Prints {"load_ns": …, "pass_ns": …, "records": …}.
  */
@@ -41,7 +42,8 @@ int main(void) {
   const uint64_t end = now_ns();
   close(records);
   task_iter_skeleton_unload(program);
-  printf("{\"load_ns\": %llu, \"pass_ns\": %llu, \"records\": %llu}\n", (unsigned long long)(loaded - start),
-         (unsigned long long)(end - loaded), (unsigned long long)(bytes / (RECORD_FIXED + words * 8)));
+  printf("{\"load_ns\": %llu, \"pass_ns\": %llu, \"records\": %llu}\n",
+         (unsigned long long)(loaded - start), (unsigned long long)(end - loaded),
+         (unsigned long long)(bytes / (RECORD_FIXED + words * 8)));
   return 0;
 }

@@ -1,5 +1,6 @@
-// taskstats_floor: the least that asking for the taskstats of every thread can cost: 64 requests in one send, the answers by one recvmmsg,
-// over a raw socket, and nothing done with them but counting.
+// taskstats_floor: the least that asking for the taskstats of every thread can cost: 64 requests in
+// one send, the answers by one recvmmsg, over a raw socket, and nothing done with them but
+// counting.
 //
 //   taskstats_floor    prints how long it took: {"floor_ns": N, "threads": N, "answers": N}
 //
@@ -60,7 +61,8 @@ static void add_process(uint32_t tgid) {
   walk(path, add_thread);
 }
 
-// The number of the family TASKSTATS: the first attribute of that type in the answer; 0 when there is none.
+// The number of the family TASKSTATS: the first attribute of that type in the answer; 0 when there
+// is none.
 static uint16_t find_family(int socket) {
   struct {
     struct nlmsghdr message;
@@ -98,7 +100,8 @@ static int ask_some(int socket, uint16_t family, const uint32_t* some, unsigned 
 int main(void) {
   tids = malloc(sizeof *tids * kMaxThreads);  // touched only as far as needed
   walk("/proc", add_process);
-  const int room_for_all = kReceiveBufferBytes, netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+  const int room_for_all = kReceiveBufferBytes,
+            netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
   if (netlink < 0) return fail("taskstats_floor: socket");
   setsockopt(netlink, SOL_SOCKET, SO_RCVBUFFORCE, &room_for_all, sizeof room_for_all);
   const uint16_t family = find_family(netlink);
@@ -109,9 +112,11 @@ int main(void) {
   }
   const unsigned long long start = now_ns();
   for (size_t i = 0; i < tid_count; i += kBatch)
-    if (ask_some(netlink, family, tids + i, (unsigned)(tid_count - i < kBatch ? tid_count - i : kBatch)) < 0)
+    if (ask_some(netlink, family, tids + i,
+                 (unsigned)(tid_count - i < kBatch ? tid_count - i : kBatch)) < 0)
       return fail("taskstats_floor: asking");
-  printf("{\"floor_ns\": %llu, \"threads\": %zu, \"answers\": %zu}\n", now_ns() - start, tid_count, answers);
+  printf("{\"floor_ns\": %llu, \"threads\": %zu, \"answers\": %zu}\n", now_ns() - start, tid_count,
+         answers);
   free(tids);
   return 0;
 }

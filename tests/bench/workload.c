@@ -2,9 +2,10 @@
 //
 //   workload SECONDS
 //
-// Four processes, named after what they do: try-cpu computes, try-disk writes and syncs, try-sleep sleeps often and briefly, try-lock
-// fights over a mutex. They first wait for a line on standard input, work for SECONDS, then sleep until standard input ends: so they
-// are there, idle, in a capture before and, having worked, in one after. Says "ready" and "done" on standard output.
+// Four processes, named after what they do: try-cpu computes, try-disk writes and syncs, try-sleep
+// sleeps often and briefly, try-lock fights over a mutex. They first wait for a line on standard
+// input, work for SECONDS, then sleep until standard input ends: so they are there, idle, in a
+// capture before and, having worked, in one after. Says "ready" and "done" on standard output.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -57,7 +58,8 @@ static void contend(void) {
 static const struct Role {
   const char* name;
   Step step;
-} kRole[kRoles] = {{"try-cpu", compute}, {"try-disk", write_and_sync}, {"try-sleep", nap}, {"try-lock", contend}};
+} kRole[kRoles] = {
+    {"try-cpu", compute}, {"try-disk", write_and_sync}, {"try-sleep", nap}, {"try-lock", contend}};
 
 static void* work(void* role) {
   pthread_barrier_wait(&start);

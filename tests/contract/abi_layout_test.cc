@@ -1,10 +1,12 @@
 // The layout of ABI version 1, number by number.
 //
-// Plugins that were built years ago rely on every line here. A line never changes and never goes; a field that is new at the end of a
-// struct gets a line of its own, and raises the struct's SIZE. Anything else is another ABI, with another number.
+// Plugins that were built years ago rely on every line here. A line never changes and never goes; a
+// field that is new at the end of a struct gets a line of its own, and raises the struct's SIZE.
+// Anything else is another ABI, with another number.
 //
-// What is here:   offsets, sizes, signatures and numbers, checked while compiling (64-bit, as on x86-64 and aarch64).
-// What is not:    behaviour: frozen.c is a plugin from that time, and contract_test.py runs it.
+// What is here:   offsets, sizes, signatures and numbers, checked while compiling (64-bit, as on
+// x86-64 and aarch64). What is not:    behaviour: frozen.c is a plugin from that time, and
+// contract_test.py runs it.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +20,9 @@
 #define AT(type, field, offset) static_assert(offsetof(type, field) == (offset))
 #define CALL(type, field, ...) static_assert(std::is_same_v<decltype(type::field), __VA_ARGS__>)
 #define NUMBER(name, value) static_assert((name) == (value))
-#define GAP(name, value, word) \
-  static_assert((name) == (value) && ctprof::Gap::word == static_cast<ctprof::Gap>(value) && ctprof::kGapNames[value] == #word)
+#define GAP(name, value, word)                                                               \
+  static_assert((name) == (value) && ctprof::Gap::word == static_cast<ctprof::Gap>(value) && \
+                ctprof::kGapNames[value] == #word)
 
 static_assert(sizeof(void*) == 8, "the offsets below are those of 64-bit machines");
 
@@ -308,11 +311,17 @@ AT(ctprof_plugin, close_plugin, 128);
 
 // Signatures.
 CALL(ctprof_probe, refuse, void (*)(void*, std::uint32_t, ctprof_gap, const char*, std::size_t));
-CALL(ctprof_probe, remedy, void (*)(void*, std::uint32_t, const char*, std::size_t, ctprof_remedy, const char*, std::size_t));
-CALL(ctprof_batch, put_text, void (*)(void*, std::uint32_t, std::uint32_t, const char*, std::size_t));
-CALL(ctprof_batch, put_bits, void (*)(void*, std::uint32_t, std::uint32_t, const std::uint64_t*, std::size_t));
-CALL(ctprof_batch, put_map, void (*)(void*, std::uint32_t, std::uint32_t, const ctprof_entry*, std::size_t));
-CALL(ctprof_batch, put_array, void (*)(void*, std::uint32_t, std::uint32_t, const std::uint64_t*, std::size_t));
+CALL(ctprof_probe, remedy,
+     void (*)(void*, std::uint32_t, const char*, std::size_t, ctprof_remedy, const char*,
+              std::size_t));
+CALL(ctprof_batch, put_text,
+     void (*)(void*, std::uint32_t, std::uint32_t, const char*, std::size_t));
+CALL(ctprof_batch, put_bits,
+     void (*)(void*, std::uint32_t, std::uint32_t, const std::uint64_t*, std::size_t));
+CALL(ctprof_batch, put_map,
+     void (*)(void*, std::uint32_t, std::uint32_t, const ctprof_entry*, std::size_t));
+CALL(ctprof_batch, put_array,
+     void (*)(void*, std::uint32_t, std::uint32_t, const std::uint64_t*, std::size_t));
 CALL(ctprof_batch, tally, void (*)(void*, std::uint32_t, std::uint64_t));
 CALL(ctprof_listing, room, ctprof_batch* (*)(void*));
 CALL(ctprof_listing, commit, void (*)(void*, std::uint32_t));
@@ -353,10 +362,14 @@ CALL(ctprof_rule, extras, void (*)(const void*, const ctprof_sink*));
 CALL(ctprof_rule, parts, void (*)(const void*, const ctprof_parts*));
 
 // Scalar types.
-static_assert(std::is_same_v<ctprof_entity, std::uint32_t> && std::is_same_v<ctprof_storage, std::uint32_t>);
-static_assert(std::is_same_v<ctprof_stage, std::uint32_t> && std::is_same_v<ctprof_gap, std::uint8_t>);
-static_assert(std::is_same_v<ctprof_metric_flags, std::uint32_t> && std::is_same_v<ctprof_host_flags, std::uint32_t>);
-static_assert(std::is_same_v<ctprof_plugin_flags, std::uint32_t> && std::is_same_v<ctprof_remedy, std::uint32_t>);
+static_assert(std::is_same_v<ctprof_entity, std::uint32_t> &&
+              std::is_same_v<ctprof_storage, std::uint32_t>);
+static_assert(std::is_same_v<ctprof_stage, std::uint32_t> &&
+              std::is_same_v<ctprof_gap, std::uint8_t>);
+static_assert(std::is_same_v<ctprof_metric_flags, std::uint32_t> &&
+              std::is_same_v<ctprof_host_flags, std::uint32_t>);
+static_assert(std::is_same_v<ctprof_plugin_flags, std::uint32_t> &&
+              std::is_same_v<ctprof_remedy, std::uint32_t>);
 
 // Numbers. Those of entities, storages and gaps reach the file.
 NUMBER(CTPROF_ABI, 1);

@@ -1,4 +1,5 @@
-// Any bytes as a file of a cgroup, as a path to one, and as a mountinfo: no crash, keys are views into the text, and no path leads up.
+// Any bytes as a file of a cgroup, as a path to one, and as a mountinfo: no crash, keys are views
+// into the text, and no path leads up.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,8 @@ void must(bool holds) {
 
 void check_entries(ctprof::sdk::Entries entries, std::string_view text) {
   for (const ctprof_entry& entry : entries)
-    must(entry.key.size > 0 && entry.key.data >= text.data() && entry.key.data + entry.key.size <= text.data() + text.size());
+    must(entry.key.size > 0 && entry.key.data >= text.data() &&
+         entry.key.data + entry.key.size <= text.data() + text.size());
 }
 
 void check_formats(std::string_view text) {
@@ -30,7 +32,8 @@ void check_formats(std::string_view text) {
   must(!ctprof::flat_value(text, "usage_usec") || text.find("usage_usec ") != text.npos);
   ctprof::cgroup::IoStat io;
   ctprof::cgroup::parse_io_stat(text, io);
-  for (const auto key : {io.Rbytes, io.Wbytes, io.Rios, io.Wios, io.Dbytes, io.Dios}) check_entries(io[key].value, text);
+  for (const auto key : {io.Rbytes, io.Wbytes, io.Rios, io.Wios, io.Dbytes, io.Dios})
+    check_entries(io[key].value, text);
   const auto limit = ctprof::cgroup::parse_limit(text);
   must(!limit || limit.value != ctprof::cgroup::kNoLimit || text.find("max") != text.npos ||
        text.find("18446744073709551615") != text.npos);
@@ -44,7 +47,8 @@ void check_paths(std::string_view path) {
   const auto place = ctprof::cgroupfs::below_mount(root, path, branch);
   if (!place) return;
   must(!place.value.empty() && place.value.front() != '/');
-  for (std::string_view rest = place.value; !rest.empty();) must(ctprof::sdk::take(rest, '/') != "..");
+  for (std::string_view rest = place.value; !rest.empty();)
+    must(ctprof::sdk::take(rest, '/') != "..");
 }
 
 }  // namespace

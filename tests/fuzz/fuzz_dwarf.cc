@@ -1,4 +1,5 @@
-// Any bytes as a file with debug information, or a package of it: libdw and what is put before it come to an end.
+// Any bytes as a file with debug information, or a package of it: libdw and what is put before it
+// come to an end.
 
 #include <sys/mman.h>
 #include <unistd.h>

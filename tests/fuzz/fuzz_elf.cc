@@ -1,4 +1,5 @@
-// Any bytes as a file that a process has mapped: no crash, and what is found lies within the thread-local segment that the file claims.
+// Any bytes as a file that a process has mapped: no crash, and what is found lies within the
+// thread-local segment that the file claims.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,7 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ctprof::sdk::Fd fd(::memfd_create("fuzz", MFD_CLOEXEC));
   if (::write(fd.get(), data, size) != static_cast<ssize_t>(size)) return 0;
   const ElfFile file(fd.get());
-  const auto fields = [&](const ElfFile&) { return DebugFacts{{static_cast<std::int64_t>(size), 1 << 20}, size}; };
+  const auto fields = [&](const ElfFile&) {
+    return DebugFacts{{static_cast<std::int64_t>(size), 1 << 20}, size};
+  };
   const FileVerdict verdict = judge(file, fields);
   const Counters& counters = verdict.layout.counters;
   if (verdict.attach == Attach::Found && counters.allocated >= counters.deallocated) std::abort();

@@ -1,4 +1,5 @@
-// Any bytes as a formula and as a condition: no crash, and what was accepted can be decided, with values and without.
+// Any bytes as a formula and as a condition: no crash, and what was accepted can be decided, with
+// values and without.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +50,9 @@ void compute(std::string_view text) {
   const std::size_t inputs = expression->inputs().size();
   expression->evaluate(std::vector<double>(inputs, 2.5));
   expression->evaluate(std::vector<double>(inputs, std::numeric_limits<double>::quiet_NaN()));
-  if (const auto unit = expression->unit(std::vector<std::string>(inputs, "ns")); unit && unit->empty()) std::abort();
+  if (const auto unit = expression->unit(std::vector<std::string>(inputs, "ns"));
+      unit && unit->empty())
+    std::abort();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Any bytes as a list of mappings and one of mounts: no crash, no range of no file, and a name that a terminal can bear.
+// Any bytes as a list of mappings and one of mounts: no crash, no range of no file, and a name that
+// a terminal can bear.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto ranges = file_ranges(text);
   for (const FileRange& range : ranges)
-    if (range.device == 0 || (range.start < range.end && device_at(ranges, range.start) == 0)) std::abort();
+    if (range.device == 0 || (range.start < range.end && device_at(ranges, range.start) == 0))
+      std::abort();
   constexpr std::uint64_t kDevice = 0xfd01;  // 253:1
   for (const char byte : mount_point_in(text, kDevice))
     if (byte < ' ' || byte > '~') std::abort();

@@ -1,4 +1,5 @@
-// Any bytes as the file of a plugin: no crash, and no end of reading. Names that are found are those of a path's length at most.
+// Any bytes as the file of a plugin: no crash, and no end of reading. Names that are found are
+// those of a path's length at most.
 
 #include <sys/mman.h>
 #include <unistd.h>

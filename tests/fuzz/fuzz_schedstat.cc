@@ -11,7 +11,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto schedstat = ctprof::procfs::parse_schedstat(text);
-  if (schedstat.run_time_ns && !text.starts_with(std::to_string(schedstat.run_time_ns.value)) && !text.starts_with('0'))
+  if (schedstat.run_time_ns && !text.starts_with(std::to_string(schedstat.run_time_ns.value)) &&
+      !text.starts_with('0'))
     std::abort();
   return 0;
 }

@@ -13,6 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<ctprof_entry> entries;
   if (!ctprof::procfs::parse_smaps_rollup(text, entries)) return 0;
   for (const ctprof_entry& entry : entries)
-    if (entry.key.size == 0 || entry.key.data < text.data() || entry.key.data + entry.key.size > text.data() + size) std::abort();
+    if (entry.key.size == 0 || entry.key.data < text.data() ||
+        entry.key.data + entry.key.size > text.data() + size)
+      std::abort();
   return 0;
 }

@@ -1,4 +1,5 @@
-// Any bytes as a thread's cgroup file and as its stat file: no crash, a path is a piece of one line, and a name a piece of the text.
+// Any bytes as a thread's cgroup file and as its stat file: no crash, a path is a piece of one
+// line, and a name a piece of the text.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +19,14 @@ void must(bool holds) {
 void check_cgroup(std::string_view text) {
   const auto path = ctprof::task_iter::unified_path(text);
   if (!path) return;
-  must(path.value.data() >= text.data() && path.value.data() + path.value.size() <= text.data() + text.size());
+  must(path.value.data() >= text.data() &&
+       path.value.data() + path.value.size() <= text.data() + text.size());
   must(path.value.starts_with('/') && path.value.find('\n') == path.value.npos);
   must(text.substr(0, static_cast<std::size_t>(path.value.data() - text.data())).ends_with("0::"));
 }
 
-// The name stands between the first parenthesis and the last, whatever it consists of; the start behind it.
+// The name stands between the first parenthesis and the last, whatever it consists of; the start
+// behind it.
 void check_stat(std::string_view text) {
   ctprof::task_iter::UnseenThread thread{};
   if (!ctprof::task_iter::parse_unseen(text, thread)) return;

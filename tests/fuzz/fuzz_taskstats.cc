@@ -1,4 +1,5 @@
-// Any bytes as an answer of the kernel: no crash, nothing beyond the message, and never an error together with a struct.
+// Any bytes as an answer of the kernel: no crash, nothing beyond the message, and never an error
+// together with a struct.
 
 #include <cstddef>
 #include <cstdint>

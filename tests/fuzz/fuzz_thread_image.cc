@@ -6,7 +6,8 @@
 #include "plugins/jemalloc-ptrace/thread_image.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto image = ctprof::jemalloc::parse_thread_image({reinterpret_cast<const char*>(data), size});
+  const auto image =
+      ctprof::jemalloc::parse_thread_image({reinterpret_cast<const char*>(data), size});
   if (!same_program(image, image)) __builtin_trap();
   return 0;
 }

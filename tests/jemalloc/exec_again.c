@@ -1,10 +1,12 @@
 /* exec_again: a program that is replaced for ever, by and by from each of its threads.
  *
- *   exec_again LIBRARY OTHER    becomes OTHER without, and then itself with LIBRARY (jemalloc) preloaded, in turns; LIBRARY may be ""
+ *   exec_again LIBRARY OTHER    becomes OTHER without, and then itself with LIBRARY (jemalloc)
+ * preloaded, in turns; LIBRARY may be ""
  *
- * OTHER is this program built with JUNK: where the first one has jemalloc's counters, it has bytes that look like nothing it counts.
- * Each time it starts kThreads threads, which under jemalloc allocate exactly kBytes each; then one of the threads, or the first one, calls
- * execv. Writes a byte to standard output each time, and ends when it cannot.
+ * OTHER is this program built with JUNK: where the first one has jemalloc's counters, it has bytes
+ * that look like nothing it counts. Each time it starts kThreads threads, which under jemalloc
+ * allocate exactly kBytes each; then one of the threads, or the first one, calls execv. Writes a
+ * byte to standard output each time, and ends when it cannot.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,7 +23,8 @@ enum { kThreads = 8, kBytes = 20480 };
 #ifdef JUNK
 #define FOUR(byte) byte, byte, byte, byte
 #define MANY(byte) FOUR(FOUR(FOUR(FOUR(FOUR(FOUR(byte))))))
-static __thread volatile unsigned char junk[] = {MANY(0x5a)}; /* 4 KiB, right before the thread pointer */
+static __thread volatile unsigned char junk[] = {
+    MANY(0x5a)}; /* 4 KiB, right before the thread pointer */
 #else
 static __thread volatile unsigned char junk[1];
 #endif
@@ -69,7 +72,8 @@ int main(int argc, char** argv) {
   if (pthread_barrier_init(&all_have_allocated, NULL, kThreads + 1) != 0) return 2;
   for (int i = 1; i <= kThreads; ++i) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, live, (void*)(intptr_t)i) != 0) return perror("exec_again"), 2;
+    if (pthread_create(&thread, NULL, live, (void*)(intptr_t)i) != 0)
+      return perror("exec_again"), 2;
   }
   if (write(STDOUT_FILENO, "x", 1) != 1) return 2;
   pthread_barrier_wait(&all_have_allocated);

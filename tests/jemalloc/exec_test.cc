@@ -1,7 +1,9 @@
-// A program that replaces itself while it is probed: it is not held up, and no figure is made of another program's memory.
+// A program that replaces itself while it is probed: it is not held up, and no figure is made of
+// another program's memory.
 //
-// What is here:   thread_pointers.hpp and the whole plugin against a target that calls execv all the time, from any of its threads.
-// What is not:    targets that stay what they are (harm_test.cc).
+// What is here:   thread_pointers.hpp and the whole plugin against a target that calls execv all
+// the time, from any of its threads. What is not:    targets that stay what they are
+// (harm_test.cc).
 
 #define BOOST_TEST_MODULE jemalloc_exec
 #include <boost/test/unit_test.hpp>
@@ -14,8 +16,8 @@
 
 namespace {
 
-constexpr std::uint64_t kBytes =
-    20480;  // that each thread but the first allocates: a size class of jemalloc, so that none is added
+constexpr std::uint64_t kBytes = 20480;  // that each thread but the first allocates: a size class
+                                         // of jemalloc, so that none is added
 constexpr std::uint64_t kMostOfTheFirst = 10'000'000;  // it starts threads, and does no more
 
 std::string from_environment(const char* name) {
@@ -31,8 +33,8 @@ class ExecAgain {
     pid_ = start_child([this] {
       ::dup2(pipe_[1], STDOUT_FILENO);
       const std::string program = from_environment("EXEC_AGAIN_PROGRAM");
-      ::execl(program.c_str(), program.c_str(), from_environment("LIBJEMALLOC").c_str(), from_environment("EXEC_JUNK").c_str(),
-              nullptr);
+      ::execl(program.c_str(), program.c_str(), from_environment("LIBJEMALLOC").c_str(),
+              from_environment("EXEC_JUNK").c_str(), nullptr);
       ::_exit(1);
     });
   }
@@ -48,7 +50,8 @@ class ExecAgain {
   // A full pipe would end it: to be called now and then.
   std::uint64_t starts() {
     std::array<char, 4096> bytes;
-    for (ssize_t got; (got = ::read(pipe_[0], bytes.data(), bytes.size())) > 0;) starts_ += static_cast<std::uint64_t>(got);
+    for (ssize_t got; (got = ::read(pipe_[0], bytes.data(), bytes.size())) > 0;)
+      starts_ += static_cast<std::uint64_t>(got);
     return starts_;
   }
 
@@ -63,7 +66,9 @@ class ExecAgain {
   std::uint64_t starts_ = 0;
 };
 
-bool is_number(const std::string& cell) { return !cell.empty() && cell.find_first_not_of("0123456789") == cell.npos; }
+bool is_number(const std::string& cell) {
+  return !cell.empty() && cell.find_first_not_of("0123456789") == cell.npos;
+}
 
 }  // namespace
 
@@ -84,7 +89,8 @@ BOOST_AUTO_TEST_CASE(it_goes_on_while_its_threads_are_read) {
 
 BOOST_AUTO_TEST_CASE(no_figure_is_made_of_another_programs_memory,
                      *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
-                       return boost::test_tools::assertion_result(!from_environment("LIBJEMALLOC").empty());
+                       return boost::test_tools::assertion_result(
+                           !from_environment("LIBJEMALLOC").empty());
                      })) {
   ExecAgain target;
   BOOST_REQUIRE(target.goes_on());
@@ -95,11 +101,13 @@ BOOST_AUTO_TEST_CASE(no_figure_is_made_of_another_programs_memory,
   std::map<std::string, int> cells;
   while (target.starts() < kRounds) {
     std::vector<Ids> ids;
-    for (const pid_t tid : threads_of(target.pid())) ids.push_back({pid, static_cast<std::uint64_t>(tid)});
+    for (const pid_t tid : threads_of(target.pid()))
+      ids.push_back({pid, static_cast<std::uint64_t>(tid)});
     source.collect(ids);
     for (std::size_t row = 0; row < ids.size(); ++row) {
       const bool first = ids[row].tid == pid;
-      const std::string allocated = source.cell("allocated_bytes", row), freed = source.cell("deallocated_bytes", row);
+      const std::string allocated = source.cell("allocated_bytes", row),
+                        freed = source.cell("deallocated_bytes", row);
       BOOST_TEST(is_number(allocated) == is_number(freed));
       if (first && is_number(allocated)) BOOST_TEST(std::stoull(freed) <= std::stoull(allocated));
       if (first && is_number(allocated)) BOOST_TEST(std::stoull(allocated) < kMostOfTheFirst);
@@ -111,8 +119,8 @@ BOOST_AUTO_TEST_CASE(no_figure_is_made_of_another_programs_memory,
   BOOST_TEST(cells["NotApplicable"] > kRounds / 10);
   for (const auto& [cell, count] : cells) {
     BOOST_TEST_MESSAGE(cell << ": " << count);
-    const bool known =
-        cell == "0" || cell == std::to_string(kBytes) || cell == "NotApplicable" || cell == "ThreadGone" || cell == "Busy";
+    const bool known = cell == "0" || cell == std::to_string(kBytes) || cell == "NotApplicable" ||
+                       cell == "ThreadGone" || cell == "Busy";
     BOOST_TEST(known, cell);
   }
   BOOST_TEST(target.goes_on());

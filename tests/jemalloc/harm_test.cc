@@ -1,4 +1,5 @@
-// Reading thread pointers harms nobody: killed in the middle, met by signals, stops, other tracers and exits.
+// Reading thread pointers harms nobody: killed in the middle, met by signals, stops, other tracers
+// and exits.
 //
 // What is here:   thread_pointers.hpp against real threads.
 // What is not:    programs that are replaced (exec_test.cc), whole captures (left_alone_test.py).
@@ -30,7 +31,8 @@ std::uint64_t seconds_of(const std::function<void()>& deed) {
   const auto start = std::chrono::steady_clock::now();
   deed();
   return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start).count());
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start)
+          .count());
 }
 
 // Probes the target until it is killed.
@@ -46,12 +48,14 @@ void probe_for_ever(Target& target) {
 
 void send_signals(Target& target, int count) {
   for (int i = 0; i < count; ++i)
-    ::syscall(SYS_tgkill, target.pid(), target.page().tids[static_cast<std::size_t>(random_us(kThreads - 1))].load(), SIGRTMIN);
+    ::syscall(SYS_tgkill, target.pid(),
+              target.page().tids[static_cast<std::size_t>(random_us(kThreads - 1))].load(),
+              SIGRTMIN);
 }
 
 std::uint64_t done(const std::vector<Tracee>& tracees) {
-  return static_cast<std::uint64_t>(
-      std::ranges::count_if(tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; }));
 }
 
 // What may be said of a thread that ended meanwhile; EPERM is a zombie's.
@@ -141,7 +145,8 @@ BOOST_AUTO_TEST_CASE(a_stopped_target_stays_stopped) {
   const std::uint64_t ticks = target.page().ticks[0];
   sleep_us(20'000);
   BOOST_TEST(target.page().ticks[0] == ticks);
-  BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED | WCONTINUED | WNOHANG) == 0);  // its parent hears nothing
+  BOOST_TEST(::waitpid(target.pid(), &status, WUNTRACED | WCONTINUED | WNOHANG) ==
+             0);  // its parent hears nothing
   ::kill(target.pid(), SIGCONT);
   BOOST_TEST(target.all_tick());
 }
@@ -179,7 +184,8 @@ BOOST_AUTO_TEST_CASE(one_that_a_debugger_holds_is_busy_and_stays_the_debuggers) 
   BOOST_TEST(status_of(target.pid(), "State").starts_with('t'));
 }
 
-BOOST_AUTO_TEST_CASE(without_privileges_it_is_denied, *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+BOOST_AUTO_TEST_CASE(without_privileges_it_is_denied,
+                     *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return boost::test_tools::assertion_result(::getuid() == 0);
                      })) {
   Target target;
@@ -189,8 +195,12 @@ BOOST_AUTO_TEST_CASE(without_privileges_it_is_denied, *boost::unit_test::precond
     const TestHost host("", {pid, pid}, 0);
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(1);
     ThreadPointers(open_proc()).read(tracees);
-    const bool denied = std::ranges::all_of(tracees, [](const Tracee& tracee) { return tracee.outcome.error == EPERM; });
-    ::_exit(denied && why_refused(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) == Gap::Denied ? 7 : 1);
+    const bool denied = std::ranges::all_of(
+        tracees, [](const Tracee& tracee) { return tracee.outcome.error == EPERM; });
+    ::_exit(denied && why_refused(ctprof::sdk::Host(host.abi), {0, pid, pid, -1}, EPERM) ==
+                          Gap::Denied
+                ? 7
+                : 1);
   });
   BOOST_TEST(WEXITSTATUS(end_child(nobody, 0)) == 7);
 }

@@ -1,9 +1,11 @@
 /* heap: threads whose figures jemalloc itself tells.
  *
- *   heap N    N threads beside the first; each allocates and frees a different amount, asks jemalloc for its own two counters, and sleeps
+ *   heap N    N threads beside the first; each allocates and frees a different amount, asks
+ * jemalloc for its own two counters, and sleeps
  *
- * Says "ready" when all of them sleep. When standard input ends, it prints a line `tid allocated deallocated` for each thread, the first
- * one's included, and ends. Built in several ways: see meson.build. With PRELOADED it does not know jemalloc when it is linked.
+ * Says "ready" when all of them sleep. When standard input ends, it prints a line `tid allocated
+ * deallocated` for each thread, the first one's included, and ends. Built in several ways: see
+ * meson.build. With PRELOADED it does not know jemalloc when it is linked.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,13 +53,15 @@ static void* touched(size_t size) {
 
 static void work(int number) {
   void* blocks[kBlocks];
-  for (int i = 0; i < kBlocks; ++i) blocks[i] = touched((size_t)(number + 1) * 40 + (size_t)i * 113);
+  for (int i = 0; i < kBlocks; ++i)
+    blocks[i] = touched((size_t)(number + 1) * 40 + (size_t)i * 113);
   for (int i = 0; i < kBlocks; ++i)
     if (i % (number % 5 + 2) == 0) free(blocks[i]);
 }
 
 static void note(int number) {
-  figures[number] = (struct Figures){gettid(), figure("thread.allocated"), figure("thread.deallocated")};
+  figures[number] =
+      (struct Figures){gettid(), figure("thread.allocated"), figure("thread.deallocated")};
 }
 
 static void* live(void* argument) {
@@ -72,11 +76,13 @@ static void* live(void* argument) {
 int main(int argc, char** argv) {
   const int count = argc == 2 ? atoi(argv[1]) : 0;
   find_jemalloc();
-  if (count < 1 || count > kMostThreads || !ask) return fprintf(stderr, "usage: heap N, under jemalloc\n"), 2;
+  if (count < 1 || count > kMostThreads || !ask)
+    return fprintf(stderr, "usage: heap N, under jemalloc\n"), 2;
   if (pthread_barrier_init(&all_have_worked, NULL, (unsigned)count + 1) != 0) return 2;
   for (int i = 1; i <= count; ++i) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, live, (void*)(intptr_t)i) != 0) return perror("heap: pthread_create"), 2;
+    if (pthread_create(&thread, NULL, live, (void*)(intptr_t)i) != 0)
+      return perror("heap: pthread_create"), 2;
   }
   pthread_barrier_wait(&all_have_worked);
   work(0);

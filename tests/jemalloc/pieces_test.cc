@@ -1,4 +1,5 @@
-// Pieces of jemalloc-ptrace by themselves: the stat file, addresses, what a failure means, the summary.
+// Pieces of jemalloc-ptrace by themselves: the stat file, addresses, what a failure means, the
+// summary.
 //
 // What is here:   functions without processes, and the plugin's answers to hosts that have none.
 // What is not:    live targets (harm_test.cc, values_test.py), the finder.
@@ -22,9 +23,11 @@ using ctprof::Gap;
 namespace {
 
 constexpr std::string_view kStat =
-    "12880 (a) S (b) R 12879 12880 12879 34816 12880 4194304 133 0 0 0 1 2 0 0 20 0 9 0 1580339 78426112 1120 "
+    "12880 (a) S (b) R 12879 12880 12879 34816 12880 4194304 133 0 0 0 1 2 0 0 20 0 9 0 1580339 "
+    "78426112 1120 "
     "18446744073709551615 "
-    "94044413612032 94044413613229 140722195388816 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 94044413623696 94044413624352 94044921126912 "
+    "94044413612032 94044413613229 140722195388816 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 94044413623696 "
+    "94044413624352 94044921126912 "
     "140722195391171 140722195391270 140722195391270 140722195394522 0\n";
 
 std::uint64_t self() { return static_cast<std::uint64_t>(::getpid()); }
@@ -91,14 +94,17 @@ BOOST_AUTO_TEST_CASE(what_failures_mean) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_ours_is_read_as_far_as_it_is_there) {
-  // Three "threads" of our own process, whose pointers we make up; the second one's memory is not there.
+  // Three "threads" of our own process, whose pointers we make up; the second one's memory is not
+  // there.
   const std::array<std::uint64_t, 3> first{11, 0, 22}, last{33, 0, 44};
   const auto pointer = [](const auto& words) {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(words.data()));
   };
   const pid_t pid = ::getpid();
-  std::vector<Tracee> tracees{
-      {pid, pid, pointer(first), {}}, {pid, pid, 0x1000, {}}, {pid, pid, 0, {Step::Wait, ESRCH}}, {pid, pid, pointer(last), {}}};
+  std::vector<Tracee> tracees{{pid, pid, pointer(first), {}},
+                              {pid, pid, 0x1000, {}},
+                              {pid, pid, 0, {Step::Wait, ESRCH}},
+                              {pid, pid, pointer(last), {}}};
   CountersRead memory;
   const auto readings = memory.read(tracees, {0, 16});
   BOOST_REQUIRE(readings.size() == 4u);
@@ -116,9 +122,14 @@ BOOST_AUTO_TEST_CASE(hosts_without_threads_are_refused) {
   const LoadedPlugin plugin("jemalloc-ptrace");
   const TestHost recorded("", {1, 1}, 0), foreign("", {1, 1}, CTPROF_HOST_LIVE),
       live("", {self(), self()}, CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS);
-  BOOST_TEST(SourceDriver(*plugin, 0, recorded).probe().at("allocated_bytes").starts_with("Unsupported: a recorded tree"));
-  BOOST_TEST(
-      SourceDriver(*plugin, 0, foreign).probe().at("deallocated_bytes").starts_with("Unsupported: the tree is another PID"));
+  BOOST_TEST(SourceDriver(*plugin, 0, recorded)
+                 .probe()
+                 .at("allocated_bytes")
+                 .starts_with("Unsupported: a recorded tree"));
+  BOOST_TEST(SourceDriver(*plugin, 0, foreign)
+                 .probe()
+                 .at("deallocated_bytes")
+                 .starts_with("Unsupported: the tree is another PID"));
   BOOST_TEST(SourceDriver(*plugin, 0, live).probe().empty());
 }
 
@@ -130,8 +141,9 @@ BOOST_AUTO_TEST_CASE(we_do_not_probe_ourselves) {
   BOOST_TEST(source.cell("allocated_bytes", 0) == "NotApplicable");
   BOOST_TEST(source.cell("deallocated_bytes", 1) == "ThreadGone");
   const std::vector<std::pair<std::string, std::string>> expected{
-      {"tgids_walked", "1"},        {"jemalloc_detected", "0"},      {"probed_ok", "0"}, {"failed", "0"},
-      {"dominant_failure", "null"}, {"privilege_dominant", "false"}, {"denied", "0"}};
+      {"tgids_walked", "1"}, {"jemalloc_detected", "0"},   {"probed_ok", "0"},
+      {"failed", "0"},       {"dominant_failure", "null"}, {"privilege_dominant", "false"},
+      {"denied", "0"}};
   const auto said = source.summary(2);
   BOOST_TEST((said.fields == expected));
   BOOST_TEST(said.notes.empty());

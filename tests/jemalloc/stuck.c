@@ -1,9 +1,11 @@
-/* stuck memory|vfork|exec|pointer FILE: a process under jemalloc that whoever looks into it may hang on, once FILE's file system does not answer.
+/* stuck memory|vfork|exec|pointer FILE: a process under jemalloc that whoever looks into it may
+ * hang on, once FILE's file system does not answer.
  *
- *   memory    a thread reads a mapping of FILE through /proc/self/mem, which holds the lock on the list of mappings; another one wants to change it
- *   vfork     the same, and a child that has the memory in common with us is replaced, which holds off whoever reads even its stat file
- *   exec      a thread replaces the program by FILE, which holds off whoever wants to trace the process
- *   pointer   a thread's pointer leads into a mapping of FILE, so that its counters seem to be there
+ *   memory    a thread reads a mapping of FILE through /proc/self/mem, which holds the lock on the
+ * list of mappings; another one wants to change it vfork     the same, and a child that has the
+ * memory in common with us is replaced, which holds off whoever reads even its stat file exec a
+ * thread replaces the program by FILE, which holds off whoever wants to trace the process pointer
+ * a thread's pointer leads into a mapping of FILE, so that its counters seem to be there
  *
  * Says "ready", and begins when standard input has a byte; ends with standard input.
  */
@@ -77,11 +79,13 @@ int main(int argc, char** argv) {
   path = argc == 3 ? argv[2] : "";
   if (mallctl("epoch", NULL, NULL, NULL, 0) != 0) return 2;
   mapped = mmap(NULL, kPages * kPage, PROT_READ, MAP_PRIVATE, open(path, O_RDONLY), 0);
-  if (mapped == MAP_FAILED || madvise(mapped, kPages * kPage, MADV_RANDOM) != 0) return perror("stuck: mmap"), 2;
+  if (mapped == MAP_FAILED || madvise(mapped, kPages * kPage, MADV_RANDOM) != 0)
+    return perror("stuck: mmap"), 2;
   char byte;
   if (write(STDOUT_FILENO, "ready\n", 6) != 6 || read(STDIN_FILENO, &byte, 1) != 1) return 2;
   if (strcmp(mode, "memory") == 0) start(read_own_memory), start(change_mappings);
-  if (strcmp(mode, "vfork") == 0) start(read_own_memory), start(change_mappings), start(replace_child);
+  if (strcmp(mode, "vfork") == 0)
+    start(read_own_memory), start(change_mappings), start(replace_child);
   if (strcmp(mode, "exec") == 0) start(become_another);
   if (strcmp(mode, "pointer") == 0) start(lend_pointer);
   while (read(STDIN_FILENO, &byte, 1) > 0) continue;

@@ -42,12 +42,14 @@ struct Page {
 };
 
 inline Page* shared_page() {
-  void* page = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* page =
+      ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return page == MAP_FAILED ? nullptr : new (page) Page{};
 }
 
 inline void sleep_us(long microseconds) {
-  const timespec time{.tv_sec = microseconds / 1'000'000, .tv_nsec = microseconds % 1'000'000 * 1000};
+  const timespec time{.tv_sec = microseconds / 1'000'000,
+                      .tv_nsec = microseconds % 1'000'000 * 1000};
   ::nanosleep(&time, nullptr);
 }
 
@@ -68,15 +70,16 @@ inline int open_proc() {
 inline std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> found;
   std::error_code gone;
-  for (std::filesystem::directory_iterator it("/proc/" + std::to_string(pid) + "/task", gone), end; !gone && it != end;
-       it.increment(gone))
+  for (std::filesystem::directory_iterator it("/proc/" + std::to_string(pid) + "/task", gone), end;
+       !gone && it != end; it.increment(gone))
     found.push_back(std::stoi(it->path().filename().string()));
   return found;
 }
 
 inline std::vector<Tracee> tracees_of(pid_t pid) {
   std::vector<Tracee> tracees;
-  for (const pid_t tid : threads_of(pid)) tracees.push_back({.tgid = pid, .tid = tid, .outcome = {}});
+  for (const pid_t tid : threads_of(pid))
+    tracees.push_back({.tgid = pid, .tid = tid, .outcome = {}});
   return tracees;
 }
 

@@ -10,4 +10,5 @@ using Listed = sdk::PluginRule<"example_mean", "GaugeCount,GaugeNs">;
 using Listed = sdk::PluginRule<"example_mean", "GaugeNs">;
 #endif
 
-inline constexpr sdk::Metric<sdk::GaugeCount, Listed> kLoad{{.name = "example_load", .description = "Load of the thread."}};
+inline constexpr sdk::Metric<sdk::GaugeCount, Listed> kLoad{
+    {.name = "example_load", .description = "Load of the thread."}};

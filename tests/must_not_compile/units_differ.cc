@@ -10,4 +10,5 @@ using TakenBy = sdk::SumBytes;
 using TakenBy = sdk::SumNs;
 #endif
 
-inline constexpr sdk::Metric<sdk::Bytes, TakenBy> kSent{{.name = "example_sent_bytes", .description = "Bytes sent."}};
+inline constexpr sdk::Metric<sdk::Bytes, TakenBy> kSent{
+    {.name = "example_sent_bytes", .description = "Bytes sent."}};

@@ -10,4 +10,5 @@ using TakenBy = sdk::SumGaugeCount;
 using TakenBy = sdk::SumCount;
 #endif
 
-inline constexpr sdk::Metric<sdk::GaugeCount, TakenBy> kOpen{{.name = "example_open_files", .description = "Files open now."}};
+inline constexpr sdk::Metric<sdk::GaugeCount, TakenBy> kOpen{
+    {.name = "example_open_files", .description = "Files open now."}};

@@ -1,7 +1,8 @@
 /* churn: threads that start and end without pause, RATE a second, until standard input ends.
  *
- * churn RATE prints "ready" once it is under way, and at the end "N threads in S s". A thread lives for up to eight
- * milliseconds, so that a few are always there to be listed and gone before they are read.
+ * churn RATE prints "ready" once it is under way, and at the end "N threads in S s". A thread lives
+ * for up to eight milliseconds, so that a few are always there to be listed and gone before they
+ * are read.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -23,7 +24,8 @@ static void* live(void* argument) {
 }
 
 static double seconds_between(const struct timespec* from, const struct timespec* to) {
-  return (double)(to->tv_sec - from->tv_sec) + (double)(to->tv_nsec - from->tv_nsec) / (double)kSecond;
+  return (double)(to->tv_sec - from->tv_sec) +
+         (double)(to->tv_nsec - from->tv_nsec) / (double)kSecond;
 }
 
 static int input_has_ended(void) {
@@ -61,7 +63,8 @@ int main(int count, char** words) {
   long started = 0;
   while (!input_has_ended()) {
     pthread_t thread;
-    const int error = pthread_create(&thread, &attributes, live, (void*)(intptr_t)(started % kLifetimes));
+    const int error =
+        pthread_create(&thread, &attributes, live, (void*)(intptr_t)(started % kLifetimes));
     if (error != 0) {
       fprintf(stderr, "churn: pthread_create: %s\n", strerror(error));
       return 1;

@@ -4,7 +4,8 @@
  *   delays cow           writes to pages that a child shares: each is copied first
  *   delays cpu           spins on one CPU together with three children: waits for its turn
  *
- * Prints "ready" once it has waited enough, and ends when standard input does. What it did is in its main thread's figures alone.
+ * Prints "ready" once it has waited enough, and ends when standard input does. What it did is in
+ * its main thread's figures alone.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,7 +40,8 @@ static void wait_for_disk(const char* path) {
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (file < 0) fail(path);
   for (int i = 0; i < kSyncs; ++i)
-    if (pwrite(file, page, sizeof page, (off_t)i * kPage) != kPage || fsync(file) != 0) fail("fsync");
+    if (pwrite(file, page, sizeof page, (off_t)i * kPage) != kPage || fsync(file) != 0)
+      fail("fsync");
   close(file);
   unlink(path);
 }
@@ -64,7 +66,8 @@ static void touch(char* memory, char byte) {
 }
 
 static void wait_for_copies(void) {
-  char* memory = mmap(NULL, (size_t)kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* memory = mmap(NULL, (size_t)kPages * kPage, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("mmap");
   madvise(memory, (size_t)kPages * kPage, MADV_NOHUGEPAGE); /* a copy a page */
   touch(memory, 1);

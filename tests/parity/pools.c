@@ -1,8 +1,11 @@
-/* pools: a process of two pools of threads, "io-N" and "cpu-N", that sleep until they are told to work.
+/* pools: a process of two pools of threads, "io-N" and "cpu-N", that sleep until they are told to
+ * work.
  *
- * Its name is the first argument. Lines of standard input: "spin cpu 500" lets each thread of a pool compute for so many milliseconds;
- * "wake io 5000" lets neighbours in it wake each other so often; "grow io 2" starts two more threads there; "only" before `spin` or `wake`
- * leaves out the threads that were there at the start. Each line is answered with "done". Ends when standard input does.
+ * Its name is the first argument. Lines of standard input: "spin cpu 500" lets each thread of a
+ * pool compute for so many milliseconds; "wake io 5000" lets neighbours in it wake each other so
+ * often; "grow io 2" starts two more threads there; "only" before `spin` or `wake` leaves out the
+ * threads that were there at the start. Each line is answered with "done". Ends when standard input
+ * does.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -95,7 +98,8 @@ static void obey(const char* line) {
   if (strcmp(verb, "grow") == 0)
     grow(pool, number);
   else
-    work(pool, first, strcmp(verb, "spin") == 0 ? number : 0, strcmp(verb, "wake") == 0 ? number : 0);
+    work(pool, first, strcmp(verb, "spin") == 0 ? number : 0,
+         strcmp(verb, "wake") == 0 ? number : 0);
 }
 
 int main(int count, char** words) {

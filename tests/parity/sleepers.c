@@ -1,8 +1,9 @@
 /* sleepers: forty threads that differ in all that a capture can see, work a little, and then sleep.
  *
- * Each takes a name (hostile ones among them), a policy, a nice value and CPUs, where it is allowed to; then it computes,
- * writes, reads and touches memory, a different amount each; then it sleeps for good. Once all do, "ready" is printed;
- * from then on nothing that /proc says about them changes. Ends when standard input does. Writes its files where it is started.
+ * Each takes a name (hostile ones among them), a policy, a nice value and CPUs, where it is allowed
+ * to; then it computes, writes, reads and touches memory, a different amount each; then it sleeps
+ * for good. Once all do, "ready" is printed; from then on nothing that /proc says about them
+ * changes. Ends when standard input does. Writes its files where it is started.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -97,7 +98,8 @@ static void compute(int milliseconds) {
 }
 
 static void touch_memory(int pages) {
-  char* memory = mmap(NULL, (size_t)pages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* memory =
+      mmap(NULL, (size_t)pages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("mmap");
   for (int i = 0; i < pages; ++i) memory[i * kPage] = 1;
 }
@@ -112,7 +114,8 @@ static void write_and_read(int pages) {
     if (write(file, page, sizeof page) != kPage) fail("write");
   for (int i = 0; i < pages; ++i)
     if (pread(file, page, sizeof page, (off_t)i * kPage) != kPage) fail("read");
-  if (pages % 2 == 1 && ftruncate(file, 0) != 0) fail("ftruncate"); /* cancels what was not yet on disk */
+  if (pages % 2 == 1 && ftruncate(file, 0) != 0)
+    fail("ftruncate"); /* cancels what was not yet on disk */
   fsync(file);
   close(file);
   unlink(path);

@@ -1,4 +1,5 @@
-// The small pieces of a capture: stat, cgroup files, CPU lists, shared work, rows that follow from threads.
+// The small pieces of a capture: stat, cgroup files, CPU lists, shared work, rows that follow from
+// threads.
 
 #define BOOST_TEST_MODULE capture_pieces
 #include <boost/test/unit_test.hpp>
@@ -19,7 +20,8 @@ using namespace ctprof;
 
 BOOST_AUTO_TEST_CASE(stat_with_a_hostile_name) {
   const auto identity = parse_stat_identity(
-      "184 (a b) S (c) S 1 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 252850176 221 18446744073709551615 0 0 0 0 0\n");
+      "184 (a b) S (c) S 1 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 252850176 221 "
+      "18446744073709551615 0 0 0 0 0\n");
   BOOST_REQUIRE(identity);
   BOOST_TEST(identity->comm == "a b) S (c");
   BOOST_TEST(identity->start_time == 352u);
@@ -58,12 +60,14 @@ BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
   snapshot.threads().rows = 3;
   Column& cgroup = snapshot.threads().add(identity_metric(kCgroup), Gap::None);
   std::size_t row = 0;
-  for (const char* path : {"/a/b/c", "/a", "/a/b/c"}) cgroup.ids()[row++] = snapshot.pools->texts.intern(path);
+  for (const char* path : {"/a/b/c", "/a", "/a/b/c"})
+    cgroup.ids()[row++] = snapshot.pools->texts.intern(path);
   add_cgroup_rows(snapshot);
   const Column& paths = *snapshot.table(Entity::Cgroup).find(kCgroupPath);
   std::vector<std::string> found;
   for (const Id id : paths.ids()) found.emplace_back(snapshot.pools->texts[id]);
-  BOOST_TEST(found == (std::vector<std::string>{"/", "/a", "/a/b", "/a/b/c"}), boost::test_tools::per_element());
+  BOOST_TEST(found == (std::vector<std::string>{"/", "/a", "/a/b", "/a/b/c"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(nearest_names) {

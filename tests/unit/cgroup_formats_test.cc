@@ -20,7 +20,8 @@ const std::string kService = "6.18/sys/fs/cgroup/ctp.slice/work.service/";
 
 std::map<std::string, std::uint64_t> as_map(sdk::Entries entries) {
   std::map<std::string, std::uint64_t> map;
-  for (const ctprof_entry& entry : entries) map[std::string(entry.key.data, entry.key.size)] = entry.value;
+  for (const ctprof_entry& entry : entries)
+    map[std::string(entry.key.data, entry.key.size)] = entry.value;
   return map;
 }
 
@@ -50,7 +51,8 @@ BOOST_AUTO_TEST_CASE(flat_keyed_takes_every_key) {
   const std::string text = kernel_text(kService + "memory.stat");
   std::vector<ctprof_entry> entries;
   BOOST_TEST(parse_flat_keyed(text, entries));
-  BOOST_TEST(entries.size() == static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
+  BOOST_TEST(entries.size() ==
+             static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
   BOOST_TEST(as_map(entries).contains("pswpout"));
 }
 
@@ -58,7 +60,8 @@ BOOST_AUTO_TEST_CASE(flat_keyed_or_nothing) {
   std::vector<ctprof_entry> entries;
   BOOST_TEST(parse_flat_keyed("low 0\nhigh 12\n", entries));
   BOOST_TEST((as_map(entries) == Map{{"low", 0}, {"high", 12}}));
-  for (const char* text : {"", "\n", "low\n", "low \n", " 1\n", "low -1\n", "low 1\n\nhigh 2\n", "low 1 2\n"})
+  for (const char* text :
+       {"", "\n", "low\n", "low \n", " 1\n", "low -1\n", "low 1\n\nhigh 2\n", "low 1 2\n"})
     BOOST_TEST(!parse_flat_keyed(text, entries), text);
 }
 

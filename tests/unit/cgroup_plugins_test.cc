@@ -1,4 +1,5 @@
-// cgroup, psi and sched_ext as plugins: what their sources promise and fill, on recorded kernels and on this one.
+// cgroup, psi and sched_ext as plugins: what their sources promise and fill, on recorded kernels
+// and on this one.
 
 #define BOOST_TEST_MODULE cgroup_plugins
 #include <boost/test/unit_test.hpp>
@@ -25,14 +26,17 @@ const LoadedPlugin& plugin(const std::string& name) {
   return loaded.try_emplace(name, name).first->second;
 }
 
-std::string fixture(const std::string& kernel) { return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel; }
+std::string fixture(const std::string& kernel) {
+  return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel;
+}
 
 std::string said(const std::map<std::string, std::string>& refusals, const std::string& metric) {
   const auto it = refusals.find(metric);
   return it == refusals.end() ? "" : it->second;
 }
 
-// What a source settles without a word: no cell is left, none is nonsense, and what is not refused has a value somewhere.
+// What a source settles without a word: no cell is left, none is nonsense, and what is not refused
+// has a value somewhere.
 void check_settled(const SourceDriver& source, const std::map<std::string, std::string>& refusals) {
   for (const auto& [metric, gaps] : source.gaps()) BOOST_TEST_CONTEXT(metric) {
       BOOST_TEST(!gaps.contains("Untouched"));
@@ -50,14 +54,17 @@ BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
   BOOST_TEST(refusals.size() == 6u);
   BOOST_TEST(said(refusals, "cgroup.memory.peak") ==
              "Unsupported: cgroups have no memory.peak here: it needs CONFIG_MEMCG and Linux 5.19");
-  for (const char* metric : {"cgroup.pids.peak", "cgroup.memory.zswap.current", "cgroup.cpu.nr_bursts", "cgroup.cpu.burst_usec",
-                             "cgroup.cpu.local.throttled_usec"})
+  for (const char* metric :
+       {"cgroup.pids.peak", "cgroup.memory.zswap.current", "cgroup.cpu.nr_bursts",
+        "cgroup.cpu.burst_usec", "cgroup.cpu.local.throttled_usec"})
     BOOST_TEST(said(refusals, metric).starts_with("Unsupported: "), metric);
 }
 
-// A container's process 1 says nothing of who mounts the host's hierarchies: the file here is no first PID namespace.
+// A container's process 1 says nothing of who mounts the host's hierarchies: the file here is no
+// first PID namespace.
 BOOST_AUTO_TEST_CASE(a_remedy_of_the_hosts_init_is_told_only_where_it_is_seen) {
-  const auto root = std::filesystem::temp_directory_path() / ("ctprof-init-" + std::to_string(::getpid()));
+  const auto root =
+      std::filesystem::temp_directory_path() / ("ctprof-init-" + std::to_string(::getpid()));
   const auto put = [&](const char* path, const char* text) {
     std::filesystem::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text;
@@ -67,10 +74,13 @@ BOOST_AUTO_TEST_CASE(a_remedy_of_the_hosts_init_is_told_only_where_it_is_seen) {
   put("proc/self/ns/pid", "");
   put("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
   const TestHost recorded(root, {7, 7}, 0), contained(root, {7, 7}, kLive);
-  SourceDriver of_recorded(*plugin("cgroup"), kOnly, recorded), of_contained(*plugin("cgroup"), kOnly, contained);
+  SourceDriver of_recorded(*plugin("cgroup"), kOnly, recorded),
+      of_contained(*plugin("cgroup"), kOnly, contained);
   for (SourceDriver* source : {&of_recorded, &of_contained})
-    BOOST_TEST(said(source->probe(), "cgroup.io.stat.rbytes").ends_with("it is mounted as cgroup v1, and the figures are there"));
-  BOOST_TEST(of_recorded.remedies().at("cgroup.io.stat.rbytes").starts_with("boot: cgroup_no_v1=all"));
+    BOOST_TEST(said(source->probe(), "cgroup.io.stat.rbytes")
+                   .ends_with("it is mounted as cgroup v1, and the figures are there"));
+  BOOST_TEST(
+      of_recorded.remedies().at("cgroup.io.stat.rbytes").starts_with("boot: cgroup_no_v1=all"));
   BOOST_TEST(!of_contained.remedies().contains("cgroup.io.stat.rbytes"));
   std::filesystem::remove_all(root);
 }
@@ -127,10 +137,12 @@ BOOST_AUTO_TEST_CASE(pressure_that_no_kernel_or_this_one_has_not) {
   for (const auto& [source, entity] : {std::pair{kHost, "host"}, {kPsiCgroups, "cgroup"}}) {
     const auto refusals = SourceDriver(*plugin("psi"), source, host).probe();
     BOOST_TEST(refusals.size() == 12u);
-    BOOST_TEST(said(refusals, std::string(entity) + ".psi.irq.some.avg10").starts_with("NotApplicable: "));
+    BOOST_TEST(
+        said(refusals, std::string(entity) + ".psi.irq.some.avg10").starts_with("NotApplicable: "));
     BOOST_TEST(said(refusals, std::string(entity) + ".psi.irq.full.avg10")
                    .starts_with("Unsupported: the kernel keeps no pressure by interrupts"));
-    BOOST_TEST(said(refusals, std::string(entity) + ".psi.cpu.full.avg10").ends_with("came with Linux 5.13"));
+    BOOST_TEST(said(refusals, std::string(entity) + ".psi.cpu.full.avg10")
+                   .ends_with("came with Linux 5.13"));
   }
 }
 
@@ -138,7 +150,8 @@ BOOST_AUTO_TEST_CASE(without_a_hierarchy) {
   const TestHost host(fixture("6.18-scx"), {151, 151}, 0);
   const auto refusals = SourceDriver(*plugin("cgroup"), kOnly, host).probe();
   BOOST_TEST(refusals.size() == 35u);
-  BOOST_TEST(said(refusals, "cgroup.memory.current") == "Unsupported: no cgroup v2 hierarchy is mounted");
+  BOOST_TEST(said(refusals, "cgroup.memory.current") ==
+             "Unsupported: no cgroup v2 hierarchy is mounted");
   BOOST_TEST(SourceDriver(*plugin("psi"), kPsiCgroups, host).probe().size() == 32u);
 }
 
@@ -151,7 +164,8 @@ BOOST_AUTO_TEST_CASE(a_scheduler_is_loaded) {
   BOOST_TEST(sched_ext.cell("host.sched_ext.switch_all", 0) == "true");
   BOOST_TEST(sched_ext.cell("host.sched_ext.enable_seq", 0) == "1");
   BOOST_TEST(sched_ext.cell("host.sched_ext.root_ops", 0) == "ctp_fifo");
-  BOOST_TEST(sched_ext.cell("host.sched_ext.events", 0).find("SCX_EV_BYPASS_DURATION=95531018 ") != std::string::npos);
+  BOOST_TEST(sched_ext.cell("host.sched_ext.events", 0).find("SCX_EV_BYPASS_DURATION=95531018 ") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(no_scheduler_is_loaded) {
@@ -169,7 +183,8 @@ BOOST_AUTO_TEST_CASE(no_sched_ext_at_all) {
   const TestHost host(fixture("6.12"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin("sched_ext"), kOnly, host).probe();
   BOOST_TEST(refusals.size() == 7u);
-  BOOST_TEST(said(refusals, "host.sched_ext.state").starts_with("Unsupported: the kernel has no CONFIG_SCHED_CLASS_EXT"));
+  BOOST_TEST(said(refusals, "host.sched_ext.state")
+                 .starts_with("Unsupported: the kernel has no CONFIG_SCHED_CLASS_EXT"));
 }
 
 BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {

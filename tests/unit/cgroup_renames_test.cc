@@ -24,7 +24,8 @@ CgroupRenames found(const std::vector<Has>& all) {
   std::vector<SidedKey> keys;
   for (const std::string& cgroup : cgroups)
     for (int kind = 0; kind < 100; ++kind) {
-      SidedKey key{names.emplace_back(cgroup), "p", names.emplace_back("k" + std::to_string(kind)), {}};
+      SidedKey key{
+          names.emplace_back(cgroup), "p", names.emplace_back("k" + std::to_string(kind)), {}};
       for (const Has& has : all)
         if (has.cgroup == cgroup && has.first <= kind && kind <= has.last) key.on[has.side] = true;
       if (key.on[0] || key.on[1]) keys.push_back(key);
@@ -48,7 +49,8 @@ std::vector<Has> exchanged(std::vector<Has> all) {
   return all;
 }
 
-#define TEST_WORDS(found, ...) BOOST_TEST((found) == (Words{__VA_ARGS__}), boost::test_tools::per_element())
+#define TEST_WORDS(found, ...) \
+  BOOST_TEST((found) == (Words{__VA_ARGS__}), boost::test_tools::per_element())
 
 BOOST_AUTO_TEST_CASE(ten_kinds_in_common_make_a_pair) {
   TEST_WORDS(pairs(found({{"/a", 0, 1, 10}, {"/b", 1, 1, 10}})), "/a=/b");
@@ -75,8 +77,10 @@ BOOST_AUTO_TEST_CASE(what_both_sides_have_is_not_renamed) {
 }
 
 BOOST_AUTO_TEST_CASE(the_most_alike_go_first) {
-  TEST_WORDS(pairs(found({{"/a", 0, 1, 20}, {"/b", 1, 1, 19}, {"/c", 1, 1, 20}})), "/a=/c", "/a=/b");
-  TEST_WORDS(pairs(found({{"/a", 0, 1, 20}, {"/b", 1, 1, 19}, {"/c", 1, 1, 20}, {"/d", 0, 1, 19}})), "/a=/c", "/d=/b");
+  TEST_WORDS(pairs(found({{"/a", 0, 1, 20}, {"/b", 1, 1, 19}, {"/c", 1, 1, 20}})), "/a=/c",
+             "/a=/b");
+  TEST_WORDS(pairs(found({{"/a", 0, 1, 20}, {"/b", 1, 1, 19}, {"/c", 1, 1, 20}, {"/d", 0, 1, 19}})),
+             "/a=/c", "/d=/b");
 }
 
 BOOST_AUTO_TEST_CASE(replicas_are_paired_by_name_and_what_is_left_joins) {
@@ -86,7 +90,8 @@ BOOST_AUTO_TEST_CASE(replicas_are_paired_by_name_and_what_is_left_joins) {
   TEST_WORDS(pairs(back), "/y/p=/x/a", "/y/q=/x/a");
   BOOST_TEST(renames.name_of.at("/y/q") == "/x/a");
   BOOST_TEST(back.name_of.at("/y/q") == "/y/p");
-  TEST_WORDS(pairs(found({{"/a", 0, 1, 12}, {"/b", 0, 1, 12}, {"/m", 1, 1, 12}, {"/n", 1, 1, 12}})), "/a=/m", "/b=/n");
+  TEST_WORDS(pairs(found({{"/a", 0, 1, 12}, {"/b", 0, 1, 12}, {"/m", 1, 1, 12}, {"/n", 1, 1, 12}})),
+             "/a=/m", "/b=/n");
 }
 
 BOOST_AUTO_TEST_CASE(thousands_of_replicas_are_no_trouble) {
@@ -95,7 +100,8 @@ BOOST_AUTO_TEST_CASE(thousands_of_replicas_are_no_trouble) {
   std::vector<SidedKey> keys;
   const std::vector<std::string> comms{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
   for (std::size_t i = 0; i < names.size(); ++i)
-    for (const std::string& comm : comms) keys.push_back({names[i], "p", comm, {i % 3 == 0, i % 3 != 0}});
+    for (const std::string& comm : comms)
+      keys.push_back({names[i], "p", comm, {i % 3 == 0, i % 3 != 0}});
   const auto renames = find_cgroup_renames(keys);
   BOOST_TEST(renames.found.size() == 4000);
   BOOST_TEST(renames.found[1].baseline == "/pod10003");
@@ -115,16 +121,22 @@ BOOST_AUTO_TEST_CASE(equal_paths_below_a_pair_are_paired) {
                               {"/new/x", 1, 5, 5},
                               {"/new/x/deep", 1, 2, 2},
                               {"/newer", 1, 4, 4}});
-  TEST_WORDS(pairs(renames), "/old/app=/new/app", ":/old=/new", ":/old/x=/new/x", ":/old/x/deep=/new/x/deep");
+  TEST_WORDS(pairs(renames), "/old/app=/new/app", ":/old=/new", ":/old/x=/new/x",
+             ":/old/x/deep=/new/x/deep");
   BOOST_TEST(renames.found[0].baseline_root == "/old");
   BOOST_TEST(renames.found[0].candidate_root == "/new");
 }
 
 BOOST_AUTO_TEST_CASE(a_pair_that_ends_unlike_is_its_own_root) {
-  TEST_WORDS(pairs(found({{"/a", 0, 1, 12}, {"/a/x", 0, 1, 1}, {"/b", 1, 1, 12}, {"/b/x", 1, 2, 2}, {"/b/y", 1, 2, 2}})), "/a=/b",
-             ":/a/x=/b/x");
+  TEST_WORDS(pairs(found({{"/a", 0, 1, 12},
+                          {"/a/x", 0, 1, 1},
+                          {"/b", 1, 1, 12},
+                          {"/b/x", 1, 2, 2},
+                          {"/b/y", 1, 2, 2}})),
+             "/a=/b", ":/a/x=/b/x");
   // Everything went below another top.
-  const auto renames = found({{"/app", 0, 1, 12}, {"/db", 0, 1, 1}, {"/top/app", 1, 1, 12}, {"/top/db", 1, 1, 1}});
+  const auto renames =
+      found({{"/app", 0, 1, 12}, {"/db", 0, 1, 1}, {"/top/app", 1, 1, 12}, {"/top/db", 1, 1, 1}});
   TEST_WORDS(pairs(renames), "/app=/top/app", ":/db=/top/db");
   BOOST_TEST(renames.found[0].baseline_root.empty());
 }

@@ -13,7 +13,8 @@ using ctprof::Gap;
 namespace {
 
 // The place, or "-" when there is none.
-std::string below(std::string_view mount_root, std::string_view path, std::string_view branch = {}) {
+std::string below(std::string_view mount_root, std::string_view path,
+                  std::string_view branch = {}) {
   const auto place = below_mount(mount_root, path, branch);
   return place ? place.value : place.gap == Gap::Unsupported ? "-" : "?";
 }
@@ -23,7 +24,8 @@ std::string below(std::string_view mount_root, std::string_view path, std::strin
 BOOST_AUTO_TEST_CASE(the_whole_hierarchy) {
   BOOST_TEST(below("/", "/") == ".");
   BOOST_TEST(below("/", "/system.slice/ssh.service") == "system.slice/ssh.service");
-  BOOST_TEST(below("/", "/two words /q\"\\x2d \xff (deleted)") == "two words /q\"\\x2d \xff (deleted)");
+  BOOST_TEST(below("/", "/two words /q\"\\x2d \xff (deleted)") ==
+             "two words /q\"\\x2d \xff (deleted)");
 }
 
 BOOST_AUTO_TEST_CASE(outside_of_the_mount) {

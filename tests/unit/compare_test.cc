@@ -1,4 +1,5 @@
-// Comparing two snapshots: values, differences, coverage, order, limits, what cannot be compared, and the JSON of it.
+// Comparing two snapshots: values, differences, coverage, order, limits, what cannot be compared,
+// and the JSON of it.
 
 #define BOOST_TEST_MODULE compare
 #include <boost/json/parse.hpp>
@@ -33,14 +34,16 @@ DerivedDef derived(std::string name, std::string expression, std::string unit) {
 
 // Two processes on both sides, one that ends and one that begins.
 Snapshot before() {
-  Snapshot s = snapshot_of({{1, 1, "web", "web"}, {1, 2, "web", "io"}, {5, 5, "db", "db"}, {7, 7, "old", "old"}});
+  Snapshot s = snapshot_of(
+      {{1, 1, "web", "web"}, {1, 2, "web", "io"}, {5, 5, "db", "db"}, {7, 7, "old", "old"}});
   add_u64(s, kRunTime, {100, 200, 1000, 50});
   add_u64(s, kMigrations, {1, {}, 8, 0});
   s.derived = {derived("ns_per_migration", "run_time_ns / nr_migrations", "ns")};
   return s;
 }
 Snapshot after() {
-  Snapshot s = snapshot_of({{1, 1, "web", "web"}, {1, 2, "web", "io"}, {5, 5, "db", "db"}, {9, 9, "new", "new"}});
+  Snapshot s = snapshot_of(
+      {{1, 1, "web", "web"}, {1, 2, "web", "io"}, {5, 5, "db", "db"}, {9, 9, "new", "new"}});
   add_u64(s, kRunTime, {150, 250, 900, 70});
   add_u64(s, kMigrations, {3, 4, 8, 0});
   s.derived = {derived("ns_per_migration", "run_time_ns / nr_migrations", "ns")};
@@ -62,7 +65,8 @@ std::string refusal(const Snapshot& a, const Snapshot& b, const Spec& spec) {
 json::object as_json(const Report& report) {
   std::string text;
   const std::string files[] = {"a.zst", "b.zst"};
-  write_report_json(report, std::span(files).first(report.sides().size()), [&](std::string_view piece) { text += piece; });
+  write_report_json(report, std::span(files).first(report.sides().size()),
+                    [&](std::string_view piece) { text += piece; });
   return json::parse(text).as_object();
 }
 
@@ -71,13 +75,16 @@ std::vector<std::string> order_of(const Report& report, std::string_view section
   std::vector<std::string> rows;
   for (const Section& s : report.sections())
     for (const RowAt row : s.rows)
-      if (s.name == section) rows.push_back(report.grouping().names[row.group] + " " + report.metrics()[row.metric].name);
+      if (s.name == section)
+        rows.push_back(report.grouping().names[row.group] + " " +
+                       report.metrics()[row.metric].name);
   return rows;
 }
 
 json::object row_of(const json::object& report, std::string_view group, std::string_view metric) {
   for (const json::value& row : report.at("rows").as_array())
-    if (row.at("group").as_string() == group && row.at("metric").as_string() == metric) return row.as_object();
+    if (row.at("group").as_string() == group && row.at("metric").as_string() == metric)
+      return row.as_object();
   BOOST_FAIL("no row of " << group << " and " << metric);
   return {};
 }
@@ -112,7 +119,8 @@ BOOST_AUTO_TEST_CASE(groups_of_one_side_stand_apart_with_their_values) {
   BOOST_TEST(only.at("group").as_string() == "new");
   BOOST_TEST(only.at("threads").to_number<int>() == 1);
   BOOST_TEST(only.at("values").as_array().size() == 3);
-  BOOST_TEST(only.at("values").as_array().at(0).at("metric").as_string() == "run_time_ns");  // 70 of 1,370 is its best
+  BOOST_TEST(only.at("values").as_array().at(0).at("metric").as_string() ==
+             "run_time_ns");  // 70 of 1,370 is its best
   BOOST_TEST(report.at("only_baseline").as_array().at(0).at("group").as_string() == "old");
 }
 
@@ -120,38 +128,45 @@ BOOST_AUTO_TEST_CASE(movers_rank_across_units) {
   const Snapshot a = before(), b = after();
   // Migrations of web: 6 of 15. Run time: 100 of 1,370 for both; the group's name decides.
   const auto order = order_of(compared(a, b, {.moved_only = true}));
-  BOOST_TEST(order == (std::vector<std::string>{"web nr_migrations", "db run_time_ns", "web run_time_ns"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      order == (std::vector<std::string>{"web nr_migrations", "db run_time_ns", "web run_time_ns"}),
+      boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_movement_is_a_share_of_the_larger_total) {
   Snapshot a = snapshot_of({{1, 1, "p", "p"}}), b = snapshot_of({{1, 1, "p", "p"}});
-  const MetricDef fell = metric("fell", "MonotonicNs", "SumNs"), rose = metric("rose", "MonotonicNs", "SumNs");
+  const MetricDef fell = metric("fell", "MonotonicNs", "SumNs"),
+                  rose = metric("rose", "MonotonicNs", "SumNs");
   add_u64(a, fell, {1000});
   add_u64(b, fell, {10});  // 990 of 1,000
   add_u64(a, rose, {0});
   add_u64(b, rose, {5});  // 5 of 5
   const std::vector<std::string> expected{"p rose", "p fell"};
-  BOOST_TEST(order_of(compared(a, b, {.moved_only = true})) == expected, boost::test_tools::per_element());
-  BOOST_TEST(order_of(compared(b, a, {.moved_only = true})) == expected, boost::test_tools::per_element());
+  BOOST_TEST(order_of(compared(a, b, {.moved_only = true})) == expected,
+             boost::test_tools::per_element());
+  BOOST_TEST(order_of(compared(b, a, {.moved_only = true})) == expected,
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(ties_go_by_group_then_metric) {
   const Snapshot a = before();
-  BOOST_TEST(order_of(compared(a, a, {.metrics = {"run_time_ns", "nr_migrations"}})) ==
-                 (std::vector<std::string>{"db run_time_ns", "db nr_migrations", "old run_time_ns", "old nr_migrations",
-                                           "web run_time_ns", "web nr_migrations"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      order_of(compared(a, a, {.metrics = {"run_time_ns", "nr_migrations"}})) ==
+          (std::vector<std::string>{"db run_time_ns", "db nr_migrations", "old run_time_ns",
+                                    "old nr_migrations", "web run_time_ns", "web nr_migrations"}),
+      boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(exchanging_the_files_negates_and_keeps_the_order) {
   const Snapshot a = before(), b = after();
   const Report forth = compared(a, b), back = compared(b, a);
   BOOST_TEST(order_of(forth) == order_of(back), boost::test_tools::per_element());
-  const json::array x = as_json(forth).at("rows").as_array(), y = as_json(back).at("rows").as_array();
+  const json::array x = as_json(forth).at("rows").as_array(),
+                    y = as_json(back).at("rows").as_array();
   for (std::size_t i = 0; i < x.size(); ++i) {
     BOOST_TEST(x[i].at("baseline") == y[i].at("candidate"));
-    if (x[i].at("delta").is_number()) BOOST_TEST(x[i].at("delta").to_number<double>() == -y[i].at("delta").to_number<double>());
+    if (x[i].at("delta").is_number())
+      BOOST_TEST(x[i].at("delta").to_number<double>() == -y[i].at("delta").to_number<double>());
   }
 }
 
@@ -181,25 +196,33 @@ BOOST_AUTO_TEST_CASE(ratios_have_no_percentage_and_a_zero_divisor_no_value) {
   const json::object report = as_json(compared(a, b));
   BOOST_TEST(row_of(report, "web", "share").at("baseline").to_number<double>() == 1);
   BOOST_TEST(row_of(report, "web", "share").at("pct").is_null());
-  BOOST_TEST(json::serialize(row_of(report, "web", "share").at("coverage_baseline")) == R"({"values":2,"rows":4})");
+  BOOST_TEST(json::serialize(row_of(report, "web", "share").at("coverage_baseline")) ==
+             R"({"values":2,"rows":4})");
   BOOST_TEST(row_of(report, "web", "never").at("baseline").is_null());
 }
 
 BOOST_AUTO_TEST_CASE(sorting) {
   const Snapshot a = before(), b = after();
   const auto sorted = [&](std::string_view by) {
-    return order_of(compared(a, b, {.metrics = {"run_time_ns", "nr_migrations"}, .sort = *parse_sort(by, ReportKind::Compare)}));
+    return order_of(compared(a, b,
+                             {.metrics = {"run_time_ns", "nr_migrations"},
+                              .sort = *parse_sort(by, ReportKind::Compare)}));
   };
   using Rows = std::vector<std::string>;
-  BOOST_TEST(sorted("run_time_ns") == (Rows{"web run_time_ns", "web nr_migrations", "db run_time_ns", "db nr_migrations"}),
+  BOOST_TEST(sorted("run_time_ns") == (Rows{"web run_time_ns", "web nr_migrations",
+                                            "db run_time_ns", "db nr_migrations"}),
              boost::test_tools::per_element());
-  BOOST_TEST(sorted("run_time_ns:asc") == (Rows{"db run_time_ns", "db nr_migrations", "web run_time_ns", "web nr_migrations"}),
+  BOOST_TEST(sorted("run_time_ns:asc") == (Rows{"db run_time_ns", "db nr_migrations",
+                                                "web run_time_ns", "web nr_migrations"}),
              boost::test_tools::per_element());
-  BOOST_TEST(sorted("delta,name:desc") == (Rows{"web run_time_ns", "db run_time_ns", "web nr_migrations", "db nr_migrations"}),
+  BOOST_TEST(sorted("delta,name:desc") == (Rows{"web run_time_ns", "db run_time_ns",
+                                                "web nr_migrations", "db nr_migrations"}),
              boost::test_tools::per_element());
-  BOOST_TEST(sorted("pct") == (Rows{"web nr_migrations", "web run_time_ns", "db run_time_ns", "db nr_migrations"}),
+  BOOST_TEST(sorted("pct") == (Rows{"web nr_migrations", "web run_time_ns", "db run_time_ns",
+                                    "db nr_migrations"}),
              boost::test_tools::per_element());
-  BOOST_TEST(sorted("name:desc,pct:asc") == (Rows{"web run_time_ns", "web nr_migrations", "db nr_migrations", "db run_time_ns"}),
+  BOOST_TEST(sorted("name:desc,pct:asc") == (Rows{"web run_time_ns", "web nr_migrations",
+                                                  "db nr_migrations", "db run_time_ns"}),
              boost::test_tools::per_element());
 }
 
@@ -210,12 +233,14 @@ BOOST_AUTO_TEST_CASE(the_limit_counts_what_it_cuts) {
   BOOST_TEST(report.sections()[0].cut == 4);
   BOOST_TEST(json::serialize(as_json(report).at("cut")) == R"({"primary":4})");
   const auto all = order_of(compared(a, b));
-  BOOST_TEST(order_of(report) == std::vector<std::string>(all.begin(), all.begin() + 2), boost::test_tools::per_element());
+  BOOST_TEST(order_of(report) == std::vector<std::string>(all.begin(), all.begin() + 2),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(unknown_names_get_the_nearest) {
   const Snapshot a = before(), b = after();
-  BOOST_TEST(refusal(a, b, {.metrics = {"run_time"}}) == "no metric 'run_time' in what was read (did you mean 'run_time_ns'?)");
+  BOOST_TEST(refusal(a, b, {.metrics = {"run_time"}}) ==
+             "no metric 'run_time' in what was read (did you mean 'run_time_ns'?)");
   BOOST_TEST(refusal(a, b, {.sort = *parse_sort("nr_migration", ReportKind::Compare)}) ==
              "sorting: no metric 'nr_migration' in what was read (did you mean 'nr_migrations'?)");
   Snapshot with_mode = before();
@@ -232,15 +257,20 @@ BOOST_AUTO_TEST_CASE(definitions_that_differ_are_not_compared) {
   const Report report = compared(a, b);
   BOOST_REQUIRE(report.notes().size() == 2);
   BOOST_TEST(report.notes()[0] ==
-             "metric 'x' is not compared: the first file defines it as MonotonicNs under SumNs in ns, per thread, the second as "
+             "metric 'x' is not compared: the first file defines it as MonotonicNs under SumNs in "
+             "ns, per thread, the second as "
              "PeakNs under MaxPeak in ns, per thread");
-  BOOST_TEST(report.notes()[1] == "derived metric 'ns_per_migration' is not compared: the two files compute it differently");
-  for (const PlannedMetric& m : report.metrics()) BOOST_TEST((m.name != "x" && m.name != "ns_per_migration"));
+  BOOST_TEST(
+      report.notes()[1] ==
+      "derived metric 'ns_per_migration' is not compared: the two files compute it differently");
+  for (const PlannedMetric& m : report.metrics())
+    BOOST_TEST((m.name != "x" && m.name != "ns_per_migration"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_that_nobody_knows_is_stood_in_for_and_said) {
   Snapshot a = before(), b = after();
-  MetricDef with_fallback = metric("p99_ns", "PeakNs", "other.P99"), without = metric("lost", "PeakNs", "other.P99");
+  MetricDef with_fallback = metric("p99_ns", "PeakNs", "other.P99"),
+            without = metric("lost", "PeakNs", "other.P99");
   with_fallback.fallback = "MaxPeak";
   for (Snapshot* s : {&a, &b}) {
     add_u64(*s, with_fallback, {4, 9, 1, 1});
@@ -248,8 +278,11 @@ BOOST_AUTO_TEST_CASE(a_rule_that_nobody_knows_is_stood_in_for_and_said) {
   }
   const Report report = compared(a, b);
   BOOST_REQUIRE(report.notes().size() == 2);
-  BOOST_TEST(report.notes()[0] == "metric 'lost' is left out: its rule other.P99 is not known here and names no fallback");
-  BOOST_TEST(report.notes()[1] == "rule other.P99 is not known here; MaxPeak stands in for it on p99_ns");
+  BOOST_TEST(
+      report.notes()[0] ==
+      "metric 'lost' is left out: its rule other.P99 is not known here and names no fallback");
+  BOOST_TEST(report.notes()[1] ==
+             "rule other.P99 is not known here; MaxPeak stands in for it on p99_ns");
   BOOST_TEST(row_of(as_json(report), "web", "p99_ns").at("baseline").to_number<int>() == 9);
 }
 
@@ -259,7 +292,8 @@ BOOST_AUTO_TEST_CASE(a_rule_never_reads_cells_of_another_type) {
   lie.rule = "SumNs";
   add_text(a, lie, {"x", "y", "z", "z"});
   const Report report = compared(a, a);
-  BOOST_TEST(report.notes().at(0) == "metric 'lie' is left out: its rule SumNs cannot read cells of type string");
+  BOOST_TEST(report.notes().at(0) ==
+             "metric 'lie' is left out: its rule SumNs cannot read cells of type string");
 }
 
 BOOST_AUTO_TEST_CASE(a_metric_of_one_file_is_null_on_the_other_side) {
@@ -277,11 +311,14 @@ BOOST_AUTO_TEST_CASE(a_metric_of_one_file_is_null_on_the_other_side) {
 
 BOOST_AUTO_TEST_CASE(a_question_without_meaning_is_no_row_and_lowers_no_coverage) {
   Snapshot a = before();
-  add_u64(a, metric("leader_only", "GaugeCount", "MaxGaugeCount"), {2, {}, {}, {}}, Gap::NotApplicable);
+  add_u64(a, metric("leader_only", "GaugeCount", "MaxGaugeCount"), {2, {}, {}, {}},
+          Gap::NotApplicable);
   const json::object report = as_json(compared(a, a));
-  BOOST_TEST(json::serialize(row_of(report, "web", "leader_only").at("coverage_baseline")) == R"({"values":1,"rows":1})");
+  BOOST_TEST(json::serialize(row_of(report, "web", "leader_only").at("coverage_baseline")) ==
+             R"({"values":1,"rows":1})");
   for (const json::value& row : report.at("rows").as_array())
-    BOOST_TEST((row.at("metric").as_string() != "leader_only" || row.at("group").as_string() == "web"));
+    BOOST_TEST(
+        (row.at("metric").as_string() != "leader_only" || row.at("group").as_string() == "web"));
 }
 
 BOOST_AUTO_TEST_CASE(maps_differ_key_by_key) {
@@ -290,14 +327,17 @@ BOOST_AUTO_TEST_CASE(maps_differ_key_by_key) {
   add_map(a, def, {MapValue{{"Pss", 100}, {"Rss", 200}}, MapValue{{"Rss", 5}}, MapValue{}});
   add_map(b, def, {MapValue{{"Rss", 150}, {"Swap", 1}}, MapValue{{"Rss", 5}}, MapValue{}});
   const Report report = compared(a, b, {.metrics = {"process.memory"}, .moved_only = true});
-  BOOST_TEST(order_of(report) == std::vector<std::string>{"web process.memory"}, boost::test_tools::per_element());
+  BOOST_TEST(order_of(report) == std::vector<std::string>{"web process.memory"},
+             boost::test_tools::per_element());
   BOOST_TEST(report.sections()[0].still == 1);
   const json::object row = row_of(as_json(report), "web", "process.memory");
   BOOST_TEST(json::serialize(row.at("baseline")) == R"({"Pss":100,"Rss":200})");
   BOOST_TEST(json::serialize(row.at("delta")) == R"({"Rss":-50})");
-  const auto parts = report.changes().parts(report.sections()[0].rows[0].group, report.sections()[0].rows[0].metric);
+  const auto parts = report.changes().parts(report.sections()[0].rows[0].group,
+                                            report.sections()[0].rows[0].metric);
   BOOST_REQUIRE(parts.size() == 3);
-  BOOST_TEST((parts[0].key == "Pss" && has_value(parts[0].baseline) && !has_value(parts[0].candidate)));
+  BOOST_TEST(
+      (parts[0].key == "Pss" && has_value(parts[0].baseline) && !has_value(parts[0].candidate)));
   BOOST_TEST((parts[1].key == "Rss" && parts[1].difference.real == -50));
   BOOST_TEST((parts[2].key == "Swap" && !has_value(parts[2].baseline)));
 }
@@ -319,8 +359,10 @@ BOOST_AUTO_TEST_CASE(the_host_is_told_once) {
 BOOST_AUTO_TEST_CASE(hosts_are_told_apart) {
   Snapshot a = before(), b = after();
   BOOST_TEST(as_json(compared(a, b)).at("host_diff").is_null());
-  a.objects["host"] = R"({"kernel_release":"6.1.0","memory_kb":7,"memory_kib":7,"online_cpus":4,"sched_tunables":{"x":"1"}})";
-  b.objects["host"] = R"({"kernel_release":"6.18.5","memory_kb":8,"memory_kib":8,"online_cpus":4,"sched_tunables":{"x":"2"}})";
+  a.objects["host"] =
+      R"({"kernel_release":"6.1.0","memory_kb":7,"memory_kib":7,"online_cpus":4,"sched_tunables":{"x":"1"}})";
+  b.objects["host"] =
+      R"({"kernel_release":"6.18.5","memory_kb":8,"memory_kib":8,"online_cpus":4,"sched_tunables":{"x":"2"}})";
   BOOST_TEST(json::serialize(as_json(compared(a, b)).at("host_diff")) ==
              R"([{"key":"kernel_release","baseline":"6.1.0","candidate":"6.18.5"},)"
              R"({"key":"memory_kib","baseline":7,"candidate":8},)"
@@ -333,9 +375,10 @@ BOOST_AUTO_TEST_CASE(show_is_the_same_with_one_side) {
   const auto report = Report::make(sides, {}, {&book, {}});
   BOOST_REQUIRE(report);
   const json::object said = as_json(*report);
-  BOOST_TEST(json::serialize(row_of(said, "web", "nr_migrations")) ==
-             R"({"section":"primary","group":"web","metric":"nr_migrations","unit":"count","value":1,"threads":2,)"
-             R"("coverage":{"values":1,"rows":2},"busiest":{"tid":1,"comm":"web"},"extras":null})");
+  BOOST_TEST(
+      json::serialize(row_of(said, "web", "nr_migrations")) ==
+      R"({"section":"primary","group":"web","metric":"nr_migrations","unit":"count","value":1,"threads":2,)"
+      R"("coverage":{"values":1,"rows":2},"busiest":{"tid":1,"comm":"web"},"extras":null})");
   BOOST_TEST(order_of(*report).front() == "db thread_count");
   BOOST_TEST(!said.contains("only_baseline"));
 }
@@ -349,7 +392,9 @@ BOOST_AUTO_TEST_CASE(hostile_names_make_valid_json) {
                                    "z"}});
   const json::object report = as_json(compared(a, a));
   BOOST_TEST(report.at("rows").as_array().size() == 3);
-  BOOST_TEST(row_of(report, "a\xef\xbf\xbd\x1b[2J\n\"", "thread_count").at("baseline").to_number<int>() == 1);
+  BOOST_TEST(
+      row_of(report, "a\xef\xbf\xbd\x1b[2J\n\"", "thread_count").at("baseline").to_number<int>() ==
+      1);
 }
 
 }  // namespace

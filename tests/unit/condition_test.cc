@@ -27,7 +27,8 @@ bool holds(std::string_view text) {
   const auto condition = Condition::parse(text, "reading");
   BOOST_REQUIRE_MESSAGE(condition, condition.error().text);
   std::vector<Value> values;
-  for (const auto& input : condition->inputs()) values.push_back(kKnown.contains(input.name) ? kKnown.at(input.name) : Value{});
+  for (const auto& input : condition->inputs())
+    values.push_back(kKnown.contains(input.name) ? kKnown.at(input.name) : Value{});
   return condition->holds(values);
 }
 
@@ -60,22 +61,25 @@ std::string joined(std::string_view text) {
 BOOST_AUTO_TEST_CASE(what_is_joined) {
   BOOST_TEST(joined("one < 2") == "one +");
   BOOST_TEST(joined(R"(one < 2 && comm =~ "^nginx" && !(two < one))") == "one +comm +two one +");
-  BOOST_TEST(joined("two < one && (one == 1 && max(two, nice) == two * 1)") == "two one -one +two nice +");
+  BOOST_TEST(joined("two < one && (one == 1 && max(two, nice) == two * 1)") ==
+             "two one -one +two nice +");
   BOOST_TEST(joined(R"(cgroup under "/a" || one == 1 && two == 2)") == "cgroup one two +");
   BOOST_TEST(joined("one == 1 && (two == 1 || nice == 1)") == "one +two nice -");
 }
 
 BOOST_AUTO_TEST_CASE(numbers) {
-  for (const char* text : {"one < 2", "one <= 1", "two > one", "two>=2", "nice == -5", "one != two", "-nice == 5", "1 == 1",
-                           "one + two * 2 == 5", "max(one, two) / 2 == 1", "(one + two) * 2 == 6", "two - one - one == 0"})
+  for (const char* text : {"one < 2", "one <= 1", "two > one", "two>=2", "nice == -5", "one != two",
+                           "-nice == 5", "1 == 1", "one + two * 2 == 5", "max(one, two) / 2 == 1",
+                           "(one + two) * 2 == 6", "two - one - one == 0"})
     BOOST_TEST(holds(text), text);
-  for (const char* text : {"one < 1", "one <= 0", "one > two", "nice == 5", "one != 1", "one / (two - 2) == 0"})
+  for (const char* text :
+       {"one < 1", "one <= 0", "one > two", "nice == 5", "one != 1", "one / (two - 2) == 0"})
     BOOST_TEST(!holds(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(texts) {
-  for (const char* text : {R"(comm == "nginx: worker")", R"(comm != "nginx")", R"(nothing == "")", R"(quoted == "a\"b\\c")",
-                           R"("nginx: worker" == comm)"})
+  for (const char* text : {R"(comm == "nginx: worker")", R"(comm != "nginx")", R"(nothing == "")",
+                           R"(quoted == "a\"b\\c")", R"("nginx: worker" == comm)"})
     BOOST_TEST(holds(text), text);
   for (const char* text : {R"(comm == "nginx")", R"(comm != "nginx: worker")", R"(quoted == "ab")"})
     BOOST_TEST(!holds(text), text);
@@ -83,42 +87,53 @@ BOOST_AUTO_TEST_CASE(texts) {
 
 BOOST_AUTO_TEST_CASE(patterns) {
   for (const char* text :
-       {R"(comm =~ "^nginx")", R"(comm =~ "work")", R"(comm =~ "r$")", R"(comm =~ "^(apache|nginx): \w+$")", R"(comm =~ "")",
-        R"(nothing =~ "^$")", R"(quoted =~ "\"")", R"(quoted =~ "\\c$")", R"(cgroup =~ "\.slice/")"})
+       {R"(comm =~ "^nginx")", R"(comm =~ "work")", R"(comm =~ "r$")",
+        R"(comm =~ "^(apache|nginx): \w+$")", R"(comm =~ "")", R"(nothing =~ "^$")",
+        R"(quoted =~ "\"")", R"(quoted =~ "\\c$")", R"(cgroup =~ "\.slice/")"})
     BOOST_TEST(holds(text), text);
-  for (const char* text : {R"(comm =~ "^worker")", R"(comm =~ "nginx$")", R"(cgroup =~ "systemX.slice")", R"(nothing =~ ".")"})
+  for (const char* text : {R"(comm =~ "^worker")", R"(comm =~ "nginx$")",
+                           R"(cgroup =~ "systemX.slice")", R"(nothing =~ ".")"})
     BOOST_TEST(!holds(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(paths) {
-  for (const char* text : {R"(cgroup under "/system.slice")", R"(cgroup under "/system.slice/")", R"(cgroup under "/")",
-                           R"(cgroup under "/system.slice/a.service")"})
+  for (const char* text : {R"(cgroup under "/system.slice")", R"(cgroup under "/system.slice/")",
+                           R"(cgroup under "/")", R"(cgroup under "/system.slice/a.service")"})
     BOOST_TEST(holds(text), text);
-  for (const char* text : {R"(cgroup under "/system")", R"(cgroup under "/system.slice/a.service/b")", R"(nothing under "/")"})
+  for (const char* text : {R"(cgroup under "/system")",
+                           R"(cgroup under "/system.slice/a.service/b")", R"(nothing under "/")"})
     BOOST_TEST(!holds(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(logic) {
-  for (const char* text : {"one == 1 && two == 2", "one == 2 || two == 2", "!(one == 2)", "!!(one == 1)",
-                           "one == 1 || one == 2 && two == 3", "!(one == 1) || two == 2", "one==1&&!(two==1)"})
+  for (const char* text :
+       {"one == 1 && two == 2", "one == 2 || two == 2", "!(one == 2)", "!!(one == 1)",
+        "one == 1 || one == 2 && two == 3", "!(one == 1) || two == 2", "one==1&&!(two==1)"})
     BOOST_TEST(holds(text), text);
-  for (const char* text : {"one == 1 && two == 3", "(one == 1 || one == 2) && two == 3", "!(one == 1)"})
+  for (const char* text :
+       {"one == 1 && two == 3", "(one == 1 || one == 2) && two == 3", "!(one == 1)"})
     BOOST_TEST(!holds(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_makes_a_comparison_false) {
-  for (const char* text : {"gone == 1", "gone != 1", "gone < 1", "gone == gone", "gone + one > 0", "gone =~ \"\"", "gone == \"\"",
-                           "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1"})
+  for (const char* text :
+       {"gone == 1", "gone != 1", "gone < 1", "gone == gone", "gone + one > 0", "gone =~ \"\"",
+        "gone == \"\"", "gone != \"x\"", "gone under \"/\"", "max(gone, one) == 1"})
     BOOST_TEST(!holds(text), text);
-  for (const char* text : {"gone? == 0", "gone? + one == 1", "!(gone == 1)", "gone == 1 || one == 1"})
+  for (const char* text :
+       {"gone? == 0", "gone? + one == 1", "!(gone == 1)", "gone == 1 || one == 1"})
     BOOST_TEST(holds(text), text);
 }
 
 BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {
-  BOOST_TEST(refusal("one") == "reading --where 'one': it says a value, not what should hold of it");
-  BOOST_TEST(refusal("one + 1") == "reading --where 'one + 1': it says a value, not what should hold of it");
-  BOOST_TEST(refusal("comm == 1") == "reading --where 'comm == 1': '==' needs two numbers or two texts");
-  BOOST_TEST(refusal("comm < \"x\"") == "reading --where 'comm < \"x\"': '<' needs a number on either side");
+  BOOST_TEST(refusal("one") ==
+             "reading --where 'one': it says a value, not what should hold of it");
+  BOOST_TEST(refusal("one + 1") ==
+             "reading --where 'one + 1': it says a value, not what should hold of it");
+  BOOST_TEST(refusal("comm == 1") ==
+             "reading --where 'comm == 1': '==' needs two numbers or two texts");
+  BOOST_TEST(refusal("comm < \"x\"") ==
+             "reading --where 'comm < \"x\"': '<' needs a number on either side");
   BOOST_TEST(refusal("comm + 1 == 2").ends_with("'+' needs a number on either side"));
   BOOST_TEST(refusal("one =~ \"1\"").ends_with("'=~' needs a text on its left"));
   BOOST_TEST(refusal("one under \"/\"").ends_with("'under' needs a text on its left"));
@@ -132,24 +147,33 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {
 }
 
 BOOST_AUTO_TEST_CASE(refusals_say_where) {
-  BOOST_TEST(refusal("") == "reading --where '': a name, a number, a text or '(' was expected at character 1");
-  BOOST_TEST(refusal("one = 1") == "reading --where 'one = 1': an operator was expected at character 5");
-  BOOST_TEST(refusal("comm == \"x") == "reading --where 'comm == \"x': the text that begins here has no end at character 9");
+  BOOST_TEST(refusal("") ==
+             "reading --where '': a name, a number, a text or '(' was expected at character 1");
+  BOOST_TEST(refusal("one = 1") ==
+             "reading --where 'one = 1': an operator was expected at character 5");
+  BOOST_TEST(refusal("comm == \"x") ==
+             "reading --where 'comm == \"x': the text that begins here has no end at character 9");
   BOOST_TEST(refusal("comm == \"x\\\"") != "");
-  BOOST_TEST(refusal("comm =~ x").ends_with("a pattern in double quotes was expected at character 9"));
-  BOOST_TEST(refusal("comm =~ \"[x\"").ends_with("a pattern in which a '[' has no ']' at character 9"));
+  BOOST_TEST(
+      refusal("comm =~ x").ends_with("a pattern in double quotes was expected at character 9"));
+  BOOST_TEST(
+      refusal("comm =~ \"[x\"").ends_with("a pattern in which a '[' has no ']' at character 9"));
   BOOST_TEST(refusal("comm =~ \"a)(b\"").find("a parenthesis has no other") != std::string::npos);
-  BOOST_TEST(refusal("cgroup under \"x\"").ends_with("a path in double quotes that begins with / was expected at character 14"));
+  BOOST_TEST(
+      refusal("cgroup under \"x\"")
+          .ends_with("a path in double quotes that begins with / was expected at character 14"));
   BOOST_TEST(refusal("comm undertaker \"x\"").ends_with("an operator was expected at character 6"));
   BOOST_TEST(refusal("(one == 1") != "");
   BOOST_TEST(refusal("one == 1 &&") != "");
   BOOST_TEST(refusal("comm == 'x'") != "");
-  BOOST_TEST(refusal(std::string(1000, '!') + "(one == 1)").find("too deeply") != std::string::npos);
+  BOOST_TEST(refusal(std::string(1000, '!') + "(one == 1)").find("too deeply") !=
+             std::string::npos);
 }
 
 // What files carry stays what it was.
 BOOST_AUTO_TEST_CASE(formulas_have_nothing_of_this) {
-  for (const char* text : {"a < b", "a == b", "a && b", "!a", "\"x\"", "a =~ \"x\"", "a under \"/\"", "max(a, b) > 1"})
+  for (const char* text :
+       {"a < b", "a == b", "a && b", "!a", "\"x\"", "a =~ \"x\"", "a under \"/\"", "max(a, b) > 1"})
     BOOST_TEST(!Expression::parse(text), text);
   BOOST_TEST(inputs_of("under + underworld").size() == 2);
 }
@@ -163,7 +187,8 @@ BOOST_AUTO_TEST_CASE(no_pattern_hangs) {
     BOOST_TEST(!parsed->matches(name), pattern);
   }
   BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(20)));
-  BOOST_TEST(Pattern::parse("((a{100}){100}){100}").error().text == "a count in braces makes no sense, or is too large");
+  BOOST_TEST(Pattern::parse("((a{100}){100}){100}").error().text ==
+             "a count in braces makes no sense, or is too large");
   BOOST_TEST(Pattern::parse(std::string(5000, '(')).error().text == "it is too long");
 }
 

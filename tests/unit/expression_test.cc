@@ -45,7 +45,8 @@ BOOST_AUTO_TEST_CASE(arithmetic) {
   BOOST_TEST(come_to("100 / 10 / 5") == 2);
   BOOST_TEST(come_to("-2 * -3") == 6);
   BOOST_TEST(come_to("max(1, 7.5, 3) - 0.5") == 7);
-  BOOST_TEST(come_to("a / (a + cgroup.cpu.usage_usec)", {{"a", 1}, {"cgroup.cpu.usage_usec", 3}}) == 0.25);
+  BOOST_TEST(come_to("a / (a + cgroup.cpu.usage_usec)", {{"a", 1}, {"cgroup.cpu.usage_usec", 3}}) ==
+             0.25);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing) {
@@ -61,29 +62,35 @@ BOOST_AUTO_TEST_CASE(what_is_missing) {
 }
 
 BOOST_AUTO_TEST_CASE(inputs_are_named_once) {
-  BOOST_TEST(inputs_of("a / (a + max(b?, c))") == (std::vector<std::string>{"a", "b", "c"}), boost::test_tools::per_element());
+  BOOST_TEST(inputs_of("a / (a + max(b?, c))") == (std::vector<std::string>{"a", "b", "c"}),
+             boost::test_tools::per_element());
   BOOST_TEST(inputs_of("max(a").empty());
 }
 
 BOOST_AUTO_TEST_CASE(units) {
-  const std::map<std::string, std::string> units{{"t", "ns"}, {"u", "ns"}, {"n", "count"}, {"b", "bytes"}};
+  const std::map<std::string, std::string> units{
+      {"t", "ns"}, {"u", "ns"}, {"n", "count"}, {"b", "bytes"}};
   BOOST_TEST(unit("t / n", units) == "ns");
   BOOST_TEST(unit("t / (t + u)", units) == "ratio");
   BOOST_TEST(unit("n / n", units) == "ratio");
   BOOST_TEST(unit("t + max(u, t) * 2", units) == "ns");
   BOOST_TEST(unit("t + 1", units) == "ns");
   BOOST_TEST(unit("3", units) == "none");
-  BOOST_TEST(unit("t + b", units) == "no: checking units of 't + b': 'ns' and 'bytes' do not go together");
+  BOOST_TEST(unit("t + b", units) ==
+             "no: checking units of 't + b': 'ns' and 'bytes' do not go together");
   BOOST_TEST(unit("n / t", units).starts_with("no: "));
   BOOST_TEST(unit("t * b", units).starts_with("no: "));
 }
 
 BOOST_AUTO_TEST_CASE(refusals_say_where) {
-  BOOST_TEST(refusal("") == "reading expression '': a name, a number or '(' was expected at character 1");
+  BOOST_TEST(refusal("") ==
+             "reading expression '': a name, a number or '(' was expected at character 1");
   BOOST_TEST(refusal("a b") == "reading expression 'a b': an operator was expected at character 3");
   BOOST_TEST(refusal("(a + b") == "reading expression '(a + b': ')' was expected at character 7");
-  BOOST_TEST(refusal("max(a; b)") == "reading expression 'max(a; b)': ',' or ')' was expected at character 6");
-  BOOST_TEST(refusal("a + ") == "reading expression 'a + ': a name, a number or '(' was expected at character 5");
+  BOOST_TEST(refusal("max(a; b)") ==
+             "reading expression 'max(a; b)': ',' or ')' was expected at character 6");
+  BOOST_TEST(refusal("a + ") ==
+             "reading expression 'a + ': a name, a number or '(' was expected at character 5");
   BOOST_TEST(refusal("a ** b") != "");
   BOOST_TEST(refusal("a < b") != "");
   BOOST_TEST(refusal("5e3") != "");

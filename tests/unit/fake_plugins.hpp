@@ -12,9 +12,12 @@
 
 namespace ctprof::fake {
 
-inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOne{{.name = "one", .description = "one"}};
-inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kTwo{{.name = "two", .description = "two"}};
-inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneOtherwise{{.name = "one", .description = "one"}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOne{
+    {.name = "one", .description = "one"}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kTwo{
+    {.name = "two", .description = "two"}};
+inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kOneOtherwise{
+    {.name = "one", .description = "one"}};
 
 // A source that offers one metric, reads others, and refuses if told so.
 template <const auto& Metric, int Rank = 0, bool Refuses = false>
@@ -49,7 +52,9 @@ Plugin plugin(const char* name, bool shipped = true) {
   return made;
 }
 
-inline Registry registry(std::vector<Plugin> plugins) { return Registry(LoadedPlugins{std::move(plugins), {}}); }
+inline Registry registry(std::vector<Plugin> plugins) {
+  return Registry(LoadedPlugins{std::move(plugins), {}});
+}
 
 inline ctprof_host no_host() {
   ctprof_host host{};

@@ -1,5 +1,6 @@
-// read(write(x)) = x, for snapshots as odd as they can be: gaps anywhere, names that are no UTF-8, columns of third parties, limits
-// without bound, processes without their leader, keys that nobody knows.
+// read(write(x)) = x, for snapshots as odd as they can be: gaps anywhere, names that are no UTF-8,
+// columns of third parties, limits without bound, processes without their leader, keys that nobody
+// knows.
 
 #define BOOST_TEST_MODULE file_property
 #include <boost/test/unit_test.hpp>
@@ -45,7 +46,8 @@ class OddHost {
     make_identity();
     for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host}) {
       for (const MetricDef& def : whole_vocabulary().metrics)
-        if (def.entity == entity && !def.is_mark && def.family != "identity" && def.name != kThreadCount && below(4) != 0)
+        if (def.entity == entity && !def.is_mark && def.family != "identity" &&
+            def.name != kThreadCount && below(4) != 0)
           add(def);
       for (const MetricDef& def : third_party(entity)) add(def);
     }
@@ -56,7 +58,9 @@ class OddHost {
   }
 
  private:
-  std::uint64_t below(std::uint64_t limit) { return std::uniform_int_distribution<std::uint64_t>(0, limit - 1)(random_); }
+  std::uint64_t below(std::uint64_t limit) {
+    return std::uniform_int_distribution<std::uint64_t>(0, limit - 1)(random_);
+  }
   TextPool& texts() { return snapshot_.pools->texts; }
 
   // Threads of some processes, in order; now and then the leader is not there.
@@ -72,22 +76,26 @@ class OddHost {
     threads.rows = rows.size();
     Column& tids = threads.add(identity_metric(kTid), Gap::None);
     Column& tgids = threads.add(identity_metric(kTgid), Gap::None);
-    for (std::size_t row = 0; row < rows.size(); ++row) std::tie(tgids.u64()[row], tids.u64()[row]) = rows[row];
-    for (const std::string_view name : {kPcomm, kComm, kCgroup, kStartTime}) add(identity_metric(name));
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      std::tie(tgids.u64()[row], tids.u64()[row]) = rows[row];
+    for (const std::string_view name : {kPcomm, kComm, kCgroup, kStartTime})
+      add(identity_metric(name));
     Table& cgroups = snapshot_.table(Entity::Cgroup);
     std::vector<std::string> paths(below(10));
     for (std::string& path : paths) path = "/" + odd_text();
     std::sort(paths.begin(), paths.end());
     cgroups.rows = paths.size();
     Column& column = cgroups.add(identity_metric(kCgroupPath), Gap::None);
-    for (std::size_t row = 0; row < paths.size(); ++row) column.ids()[row] = texts().intern(paths[row]);
+    for (std::size_t row = 0; row < paths.size(); ++row)
+      column.ids()[row] = texts().intern(paths[row]);
     snapshot_.table(Entity::Host).rows = 1;
     for (std::size_t row = 0; row < rows.size(); ++row) snapshot_.read_at.push_back(random_());
     snapshot_.table(Entity::Process).rows = leaders().size();
   }
 
   std::vector<std::uint32_t> leaders() {
-    const auto tgid = snapshot_.threads().find(kTgid)->u64(), tid = snapshot_.threads().find(kTid)->u64();
+    const auto tgid = snapshot_.threads().find(kTgid)->u64(),
+               tid = snapshot_.threads().find(kTid)->u64();
     std::map<std::uint64_t, std::uint32_t> rows;
     for (std::uint32_t row = 0; row < tgid.size(); ++row)
       if (!rows.contains(tgid[row]) || tid[row] == tgid[row]) rows[tgid[row]] = row;
@@ -139,13 +147,15 @@ class OddHost {
 
   void add(const MetricDef& def) {
     Column& column = snapshot_.table(def.entity).add(def, Gap::None);
-    column.provenance = {below(2) ? "some-plugin" : "", "source", Gap::None, below(2) ? "because" : ""};
+    column.provenance = {below(2) ? "some-plugin" : "", "source", Gap::None,
+                         below(2) ? "because" : ""};
     const std::uint64_t pattern = below(4);  // full, empty, long runs, anything
     const auto whole = static_cast<ctprof_gap>(2 + below(10));
     for (std::size_t row = 0; row < column.rows(); ++row) {
       fill(column, row);
       if (pattern == 1 || (pattern == 2 && row > column.rows() / 2)) column.gaps()[row] = whole;
-      if (pattern == 3 && below(3) == 0) column.gaps()[row] = static_cast<ctprof_gap>(2 + below(10));
+      if (pattern == 3 && below(3) == 0)
+        column.gaps()[row] = static_cast<ctprof_gap>(2 + below(10));
     }
   }
 
@@ -153,13 +163,18 @@ class OddHost {
     const Bounds bounds = bounds_of(column.def());
     switch (column.def().storage) {
       case Storage::U64: column.u64()[row] = odd_number(bounds.most); return;
-      case Storage::I64: column.i64()[row] = below(2) ? bounds.least : static_cast<std::int64_t>(odd_number(bounds.most)); return;
+      case Storage::I64:
+        column.i64()[row] =
+            below(2) ? bounds.least : static_cast<std::int64_t>(odd_number(bounds.most));
+        return;
       case Storage::F64: column.f64()[row] = odd_real(); return;
       case Storage::Bool: column.bools()[row] = static_cast<std::uint8_t>(below(2)); return;
       case Storage::String: column.ids()[row] = texts().intern(odd_text()); return;
       case Storage::Bitset: column.ids()[row] = bits(); return;
       case Storage::Map: column.ids()[row] = map(); return;
-      case Storage::Array: column.ids()[row] = snapshot_.pools->words.intern(std::vector{random_(), std::uint64_t{0}}); return;
+      case Storage::Array:
+        column.ids()[row] = snapshot_.pools->words.intern(std::vector{random_(), std::uint64_t{0}});
+        return;
     }
   }
 
@@ -169,17 +184,33 @@ class OddHost {
   }
 
   double odd_real() {
-    constexpr double kOdd[] = {0.0, -0.0, 1.0, 0.1, -1e300, 5e-324, 1.7976931348623157e308, 123456789012345680.0};
-    return below(2) ? kOdd[below(std::size(kOdd))]
-                    : std::ldexp(static_cast<double>(random_()), static_cast<int>(below(400)) - 300);
+    constexpr double kOdd[] = {
+        0.0, -0.0, 1.0, 0.1, -1e300, 5e-324, 1.7976931348623157e308, 123456789012345680.0};
+    return below(2)
+               ? kOdd[below(std::size(kOdd))]
+               : std::ldexp(static_cast<double>(random_()), static_cast<int>(below(400)) - 300);
   }
 
   std::string odd_text() {
-    constexpr std::string_view kPieces[] = {
-        "a",        "kworker/0:1",  "\n",           "\x1b[31m",         "\"",   "\\", "\x7f",        "\xc3\xa4", "\xff",
-        "\xe2\x82", "\xf0\x9f\x98", "\xed\xa0\x80", "\xf4\x90\x80\x80", "(x) ", ".",  "\xe2\x82\xac"};
+    constexpr std::string_view kPieces[] = {"a",
+                                            "kworker/0:1",
+                                            "\n",
+                                            "\x1b[31m",
+                                            "\"",
+                                            "\\",
+                                            "\x7f",
+                                            "\xc3\xa4",
+                                            "\xff",
+                                            "\xe2\x82",
+                                            "\xf0\x9f\x98",
+                                            "\xed\xa0\x80",
+                                            "\xf4\x90\x80\x80",
+                                            "(x) ",
+                                            ".",
+                                            "\xe2\x82\xac"};
     std::string text;
-    for (std::uint64_t pieces = below(5); pieces > 0; --pieces) text += kPieces[below(std::size(kPieces))];
+    for (std::uint64_t pieces = below(5); pieces > 0; --pieces)
+      text += kPieces[below(std::size(kPieces))];
     if (below(20) == 0) text += std::string(1, '\0') + std::string(3000, 'x');
     return text;
   }
@@ -194,7 +225,9 @@ class OddHost {
   Id map() {
     std::vector<ctprof_entry> entries;
     for (const std::string_view key : {"Rss", "Pss", "a.b", "\xc3\xa4", "", "quote\""})
-      if (below(2)) entries.push_back({{key.data(), key.size()}, odd_number(std::numeric_limits<std::uint64_t>::max())});
+      if (below(2))
+        entries.push_back(
+            {{key.data(), key.size()}, odd_number(std::numeric_limits<std::uint64_t>::max())});
     return snapshot_.pools->maps.append(entries, texts());
   }
 
@@ -204,7 +237,8 @@ class OddHost {
     const auto keep = [&](Entity entity, const char* path) {
       auto& pieces = snapshot_.unknown_keys[static_cast<std::size_t>(entity)][path];
       for (std::uint32_t row = 0; row < snapshot_.table(entity).rows; ++row)
-        if (below(2)) pieces.emplace_back(row, below(2) ? R"({"deep":[1.0,"x"]})" : "18446744073709551616");
+        if (below(2))
+          pieces.emplace_back(row, below(2) ? R"({"deep":[1.0,"x"]})" : "18446744073709551616");
       if (pieces.empty()) snapshot_.unknown_keys[static_cast<std::size_t>(entity)].erase(path);
     };
     keep(Entity::Thread, "newer_key");
@@ -271,12 +305,14 @@ BOOST_AUTO_TEST_CASE(meta_survives) {
   BOOST_TEST(again.derived[0].expression == "a / b");
 }
 
-// What a tool that sorts keys makes of a file: the registry comes after cgroup_stats and before threads.
+// What a tool that sorts keys makes of a file: the registry comes after cgroup_stats and before
+// threads.
 BOOST_AUTO_TEST_CASE(the_order_of_keys_is_free) {
   const Snapshot made = OddHost(3).make();
   const std::string text = text_of(made, whole_vocabulary());
   const std::size_t registry = text.find("\"registry\":"), gaps = text.find(",\"gaps\":", registry);
-  const std::string moved = text.substr(0, registry) + text.substr(gaps + 1, text.size() - gaps - 2) + "," +
+  const std::string moved = text.substr(0, registry) +
+                            text.substr(gaps + 1, text.size() - gaps - 2) + "," +
                             text.substr(registry, gaps - registry) + "}";
   BOOST_TEST(difference(made, loaded(moved, whole_vocabulary())) == "");
   BOOST_TEST(difference(made, loaded(moved, bare_vocabulary())) == "");

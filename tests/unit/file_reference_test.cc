@@ -1,4 +1,5 @@
-// Files that are not ours: made by hand in the reference's layout, in both of its newer spellings, and loaded by the vocabulary alone.
+// Files that are not ours: made by hand in the reference's layout, in both of its newer spellings,
+// and loaded by the vocabulary alone.
 
 #define BOOST_TEST_MODULE file_reference
 #include <boost/test/unit_test.hpp>
@@ -37,7 +38,8 @@ constexpr std::string_view kCgroups =
     R"("events":{}},"pids":{"current":null,"max":10},"psi":{"cpu":{"some":{"avg10":1234,"avg60":0,"avg300":65535,"total_usec":9},)"
     R"("full":{"avg10":0,"avg60":0,"avg300":0,"total_usec":0}}}}})";
 
-constexpr std::string_view kPsi = R"({"cpu":{"some":{"avg10":12,"avg60":0,"avg300":0,"total_usec":77}}})";
+constexpr std::string_view kPsi =
+    R"({"cpu":{"some":{"avg10":12,"avg60":0,"avg300":0,"total_usec":77}}})";
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string out(text);
@@ -47,8 +49,9 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 }
 
 std::string file_of(const std::string& threads) {
-  return R"({"captured_at_unix_ns":1790000000000000000,"host":{"cpu_model":"Model","total_memory_kib":1},"threads":[)" + threads +
-         R"(],"cgroup_stats":)" + std::string(kCgroups) + R"(,"probe_summary":null,"parse_summary":{"tids_walked":1},)" +
+  return R"({"captured_at_unix_ns":1790000000000000000,"host":{"cpu_model":"Model","total_memory_kib":1},"threads":[)" +
+         threads + R"(],"cgroup_stats":)" + std::string(kCgroups) +
+         R"(,"probe_summary":null,"parse_summary":{"tids_walked":1},)" +
          R"("taskstats_summary":null,"psi":)" + std::string(kPsi) + R"(,"sched_ext":null})";
 }
 
@@ -95,10 +98,14 @@ BOOST_AUTO_TEST_CASE(newest_spelling) {
 BOOST_AUTO_TEST_CASE(marks_make_gaps) {
   const Snapshot snapshot = loaded(file_of(std::string(kLeader)));
   BOOST_TEST(column(snapshot, "cpu_delay_count").has_value(0));
-  BOOST_TEST((column(snapshot, "blkio_delay_count").gap(0) == Gap::NotInFile), "delay_block_active is false");
-  BOOST_TEST((column(snapshot, "allocated_bytes").gap(0) == Gap::NotInFile), "jemalloc_measured is false");
-  const Snapshot unmeasured = loaded(file_of(replaced(kLeader, "\"taskstats_measured\":true", "\"taskstats_measured\":false")));
-  BOOST_TEST((column(unmeasured, "cpu_delay_count").gap(0) == Gap::NotInFile), "the mark above is false");
+  BOOST_TEST((column(snapshot, "blkio_delay_count").gap(0) == Gap::NotInFile),
+             "delay_block_active is false");
+  BOOST_TEST((column(snapshot, "allocated_bytes").gap(0) == Gap::NotInFile),
+             "jemalloc_measured is false");
+  const Snapshot unmeasured = loaded(
+      file_of(replaced(kLeader, "\"taskstats_measured\":true", "\"taskstats_measured\":false")));
+  BOOST_TEST((column(unmeasured, "cpu_delay_count").gap(0) == Gap::NotInFile),
+             "the mark above is false");
 }
 
 BOOST_AUTO_TEST_CASE(older_spelling_without_marks) {
@@ -119,7 +126,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_reading_is_a_gap) {
   thread = replaced(thread, "[0,1,3,70]", "[]");
   thread = replaced(thread, R"({"Pss":50,"Rss":100})", "{}");
   const Snapshot snapshot = loaded(file_of(thread));
-  for (const char* name : {"comm", "state", "cpu_affinity", "process.smaps_rollup", "host.sched_ext.state"})
+  for (const char* name :
+       {"comm", "state", "cpu_affinity", "process.smaps_rollup", "host.sched_ext.state"})
     BOOST_TEST_CONTEXT(name) BOOST_TEST((column(snapshot, name).gap(0) == Gap::NotInFile));
   BOOST_TEST(number(snapshot, "core_forceidle_sum") == 0u, "a zero is a zero");
   BOOST_TEST(number(snapshot, "rt_priority") == 0u);
@@ -130,7 +138,8 @@ BOOST_AUTO_TEST_CASE(cgroups_and_host) {
   BOOST_TEST(snapshot.pools->texts[column(snapshot, "cgroup.path").ids()[0]] == "/a.slice");
   BOOST_TEST(number(snapshot, "cgroup.cpu.usage_usec") == 5u);
   BOOST_TEST(column(snapshot, "cgroup.cpu.weight_nice").i64()[0] == -3);
-  BOOST_TEST((column(snapshot, "cgroup.memory.max").gap(0) == Gap::NotInFile), "null is either, so unknown");
+  BOOST_TEST((column(snapshot, "cgroup.memory.max").gap(0) == Gap::NotInFile),
+             "null is either, so unknown");
   BOOST_TEST(number(snapshot, "cgroup.memory.high") == 8192u);
   BOOST_TEST(number(snapshot, "cgroup.memory.min") == 18446744073709551615u);
   BOOST_TEST(number(snapshot, "cgroup.psi.cpu.some.avg300") == 65535u);
@@ -141,9 +150,10 @@ BOOST_AUTO_TEST_CASE(cgroups_and_host) {
 
 BOOST_AUTO_TEST_CASE(rows_are_put_in_order_and_processes_rebuilt) {
   const std::string leader(kLeader);
-  const std::string thread =
-      replaced(replaced(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]"), R"({"Pss":50,"Rss":100})", "{}");
-  const std::string orphan = replaced(replaced(leader, "\"tid\":100", "\"tid\":60"), "\"tgid\":100", "\"tgid\":50");
+  const std::string thread = replaced(replaced(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]"),
+                                      R"({"Pss":50,"Rss":100})", "{}");
+  const std::string orphan =
+      replaced(replaced(leader, "\"tid\":100", "\"tid\":60"), "\"tgid\":100", "\"tgid\":50");
   const Snapshot snapshot = loaded(file_of(thread + "," + leader + "," + orphan));
   BOOST_TEST(number(snapshot, "tid", 0) == 60u);
   BOOST_TEST(number(snapshot, "tid", 1) == 100u);
@@ -153,7 +163,8 @@ BOOST_AUTO_TEST_CASE(rows_are_put_in_order_and_processes_rebuilt) {
   BOOST_TEST(kept[0].first == 2u);
   BOOST_TEST(kept[0].second == "[1]");
   BOOST_TEST(snapshot.table(Entity::Process).rows == 2u);
-  BOOST_TEST(number(snapshot, "process.tgid", 0) == 50u, "a process without its leader is one all the same");
+  BOOST_TEST(number(snapshot, "process.tgid", 0) == 50u,
+             "a process without its leader is one all the same");
   BOOST_TEST(snapshot.pools->maps[column(snapshot, "process.smaps_rollup").ids()[1]].size() == 2u);
 }
 

@@ -1,4 +1,5 @@
-// Rows that take the short way become what the parser makes of them: the same cells, the same refusals.
+// Rows that take the short way become what the parser makes of them: the same cells, the same
+// refusals.
 
 #define BOOST_TEST_MODULE file_rows
 #include <boost/test/unit_test.hpp>
@@ -53,7 +54,8 @@ std::string both_ways(const std::string& text) {
 
 // A file of others: two plain rows, so that the third may take the short way, and one behind it.
 std::string rows(const std::string& third) {
-  return R"({"threads":[{"tid":1,"tgid":1,"comm":"a","nice":0},{"tid":2,"tgid":1,"comm":"a","nice":0},)" + third +
+  return R"({"threads":[{"tid":1,"tgid":1,"comm":"a","nice":0},{"tid":2,"tgid":1,"comm":"a","nice":0},)" +
+         third +
          R"(,{"tid":4,"tgid":1,"comm":"a","nice":0},{"tid":5,"tgid":1,"comm":"a","nice":0}]})";
 }
 
@@ -75,7 +77,8 @@ struct Guessed {
 };
 
 BOOST_AUTO_TEST_CASE(what_takes_the_short_way) {
-  Guessed table({"tid", "comm", "nice", "cpu_affinity", "ext_enabled", "smaps_rollup_kib", "smaps_rollup_kb"});
+  Guessed table({"tid", "comm", "nice", "cpu_affinity", "ext_enabled", "smaps_rollup_kib",
+                 "smaps_rollup_kb"});
   const std::string all =
       R"({"tid":7,"comm":"a b","nice":-3,"cpu_affinity":[0,1],"ext_enabled":true,"smaps_rollup_kib":{"a":1},"smaps_rollup_kb":{"a":1}},)";
   const std::string some = R"({"tid":8,"nice":0,"smaps_rollup_kb":{"b":2,"c":3}},)";
@@ -92,9 +95,11 @@ BOOST_AUTO_TEST_CASE(what_takes_the_short_way) {
 BOOST_AUTO_TEST_CASE(what_is_given_up_leaves_no_trace) {
   Guessed table({"tid", "comm", "nice"});
   const std::string sound = R"({"tid":7,"comm":"a","nice":1},)";
-  for (const char* odd : {"", "{", "{}", R"({"tid":8})", R"({"tid":8,"comm":"b","nice":2})", R"({"tid":8,"comm":"b","nice":2} ,)",
-                          R"({"tid":8,"comm":"b\n","nice":2},)", R"({"tid":8,"nice":2,"comm":"b"},)", R"({"tid":8,"nice":2.0},)",
-                          R"({"tid": 8},)", R"({"tid":8,"nice":x},)", R"({"tid":8,"comm":"b","nice":99999999999},)", "]"}) {
+  for (const char* odd :
+       {"", "{", "{}", R"({"tid":8})", R"({"tid":8,"comm":"b","nice":2})",
+        R"({"tid":8,"comm":"b","nice":2} ,)", R"({"tid":8,"comm":"b\n","nice":2},)",
+        R"({"tid":8,"nice":2,"comm":"b"},)", R"({"tid":8,"nice":2.0},)", R"({"tid": 8},)",
+        R"({"tid":8,"nice":x},)", R"({"tid":8,"comm":"b","nice":99999999999},)", "]"}) {
     const std::size_t rows = table.filler().rows();
     BOOST_TEST_CONTEXT(odd) BOOST_TEST(table.read(sound + odd) == sound.size());
     BOOST_TEST(table.filler().rows() == rows + 1);
@@ -110,27 +115,28 @@ BOOST_AUTO_TEST_CASE(files_of_ours) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_are_fine) {
-  for (const char* more : {R"("comm":"a","nice":-20)",
-                           R"("comm":"","nice":19)",
-                           R"("comm":"\u00e4\n","nice":0)",
-                           "\"comm\":\"\xc3\xa4\x7f\",\"nice\":0",
-                           R"("nice":3)",
-                           R"("nice":1,"comm":"b")",
-                           R"("comm":"b","nice":1,"nice":2)",
-                           R"("comm":"b","nice":-0)",
-                           R"("comm":"b", "nice":1)",
-                           R"("comm":"b","nice":1,"new":[{"a":1},{"b":{}}])",
-                           R"("comm":"b","nice":1,"new":"},{")",
-                           R"("comm":"b","run_time_ns":18446744073709551615)",
-                           R"("comm":"b","run_time_ns":9999999999999999999)",
-                           R"("comm":"b","cpu_affinity":[])",
-                           R"("comm":"b","cpu_affinity":[0,3,65535])",
-                           R"("comm":"b","smaps_rollup_kib":{})",
-                           R"("comm":"b","smaps_rollup_kib":{"Rss":1,"Pss":2},"smaps_rollup_kb":{"Rss":1,"Pss":2})",
-                           R"("comm":"b","smaps_rollup_kib":{"Rss":1},"smaps_rollup_kb":{"Pss":2})",
-                           R"("comm":"b","ext_enabled":true)",
+  for (const char* more :
+       {R"("comm":"a","nice":-20)",
+        R"("comm":"","nice":19)",
+        R"("comm":"\u00e4\n","nice":0)",
+        "\"comm\":\"\xc3\xa4\x7f\",\"nice\":0",
+        R"("nice":3)",
+        R"("nice":1,"comm":"b")",
+        R"("comm":"b","nice":1,"nice":2)",
+        R"("comm":"b","nice":-0)",
+        R"("comm":"b", "nice":1)",
+        R"("comm":"b","nice":1,"new":[{"a":1},{"b":{}}])",
+        R"("comm":"b","nice":1,"new":"},{")",
+        R"("comm":"b","run_time_ns":18446744073709551615)",
+        R"("comm":"b","run_time_ns":9999999999999999999)",
+        R"("comm":"b","cpu_affinity":[])",
+        R"("comm":"b","cpu_affinity":[0,3,65535])",
+        R"("comm":"b","smaps_rollup_kib":{})",
+        R"("comm":"b","smaps_rollup_kib":{"Rss":1,"Pss":2},"smaps_rollup_kb":{"Rss":1,"Pss":2})",
+        R"("comm":"b","smaps_rollup_kib":{"Rss":1},"smaps_rollup_kb":{"Pss":2})",
+        R"("comm":"b","ext_enabled":true)",
 
-                           R"("comm":"b","nr_throttled":null)"})
+        R"("comm":"b","nr_throttled":null)"})
     BOOST_TEST_CONTEXT(more) {
       const std::string third = R"({"tid":3,"tgid":1,)" + std::string(more) + "}";
       BOOST_TEST(both_ways(rows(third)) == "");
@@ -165,20 +171,26 @@ BOOST_AUTO_TEST_CASE(rows_that_are_not) {
                            "\"comm\":\"\xff\"",
                            "\"comm\":\"\n\"",
                            "\"comm\":\"\xc3\""})
-    BOOST_TEST_CONTEXT(more) BOOST_TEST(both_ways(rows(R"({"tid":3,"tgid":1,)" + std::string(more) + "}")) != "");
-  for (const char* third : {"{}", "1", "null", R"("a,)", R"("\u0041,)", R"("},{")", "[", "]", "", R"({"tid":3,"tgid":1}})"})
+    BOOST_TEST_CONTEXT(more)
+  BOOST_TEST(both_ways(rows(R"({"tid":3,"tgid":1,)" + std::string(more) + "}")) != "");
+  for (const char* third : {"{}", "1", "null", R"("a,)", R"("\u0041,)", R"("},{")", "[", "]", "",
+                            R"({"tid":3,"tgid":1}})"})
     BOOST_TEST_CONTEXT(third) BOOST_TEST(both_ways(rows(third)) != "");
   BOOST_TEST(both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},]})") != "");
-  BOOST_TEST(both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},{"tid":3,"tgid":1},)") != "");
+  BOOST_TEST(
+      both_ways(R"({"threads":[{"tid":1,"tgid":1},{"tid":2,"tgid":1},{"tid":3,"tgid":1},)") != "");
 }
 
 // A metric of somebody's whose key JSON spells in another way than it is.
 BOOST_AUTO_TEST_CASE(keys_that_are_not_plain) {
   std::string text = made_text(false);
-  for (std::size_t at = 0; (at = text.find("threads[].syscr", at)) != text.npos;) text.replace(at, 15, R"(threads[].sy\"cr)");
+  for (std::size_t at = 0; (at = text.find("threads[].syscr", at)) != text.npos;)
+    text.replace(at, 15, R"(threads[].sy\"cr)");
   std::string sound = text, unsound = text;
-  for (std::size_t at = 0; (at = sound.find("\"syscr\":", at)) != sound.npos;) sound.replace(at, 8, R"("sy\"cr":)");
-  for (std::size_t at = 0; (at = unsound.find("\"syscr\":", at)) != unsound.npos;) unsound.replace(at, 8, R"("sy"cr":)");
+  for (std::size_t at = 0; (at = sound.find("\"syscr\":", at)) != sound.npos;)
+    sound.replace(at, 8, R"("sy\"cr":)");
+  for (std::size_t at = 0; (at = unsound.find("\"syscr\":", at)) != unsound.npos;)
+    unsound.replace(at, 8, R"("sy"cr":)");
   BOOST_TEST(both_ways(sound) == "");
   BOOST_TEST(both_ways(unsound) != "");
 }
@@ -187,7 +199,8 @@ BOOST_AUTO_TEST_CASE(keys_that_are_not_plain) {
 BOOST_AUTO_TEST_CASE(rows_take_turns) {
   std::string text = R"({"threads":[)";
   for (int tid = 1; tid < 300; ++tid) {
-    text += R"({"tid":)" + std::to_string(tid) + R"(,"tgid":1)" + (tid % 3 ? R"(,"nice":5,"comm":"x")" : "");
+    text += R"({"tid":)" + std::to_string(tid) + R"(,"tgid":1)" +
+            (tid % 3 ? R"(,"nice":5,"comm":"x")" : "");
     text += tid % 7 ? R"(,"minflt":1,"majflt":2},)" : R"(,"majflt":2,"minflt":1},)";
   }
   text.back() = ']';
@@ -196,8 +209,8 @@ BOOST_AUTO_TEST_CASE(rows_take_turns) {
 
 // Whatever order a map's keys have, and the last map's had, they end in order.
 BOOST_AUTO_TEST_CASE(maps_end_in_order) {
-  const std::vector<std::string> maps{R"("a":1,"b":2)", R"("b":2,"a":1)", R"("b":2,"a":1)", R"("a":1,"b":2,"a":1)",
-                                      R"("a":1,"b":2)"};
+  const std::vector<std::string> maps{R"("a":1,"b":2)", R"("b":2,"a":1)", R"("b":2,"a":1)",
+                                      R"("a":1,"b":2,"a":1)", R"("a":1,"b":2)"};
   std::string text = R"({"threads":[{"tid":1,"tgid":1,"smaps_rollup_kib":{}})";
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const std::string id = std::to_string(i + 2);
@@ -219,9 +232,12 @@ BOOST_AUTO_TEST_CASE(maps_end_in_order) {
 BOOST_AUTO_TEST_CASE(texts_that_are_bent) {
   constexpr std::string_view kBytes = "\"{}[]:,0179-+.eEtfn\\ x\n\x80";
   std::mt19937 random(7);
-  const auto below = [&](std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random); };
+  const auto below = [&](std::size_t limit) {
+    return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
+  };
   const std::string whole = made_text(true);
-  const std::size_t start = whole.find("\"threads\":[{") + 12, size = whole.find("],\"cgroup_stats\"") - start;
+  const std::size_t start = whole.find("\"threads\":[{") + 12,
+                    size = whole.find("],\"cgroup_stats\"") - start;
   int refused = 0;
   for (int i = 0; i < kBentTexts; ++i) {
     std::string text = whole;

@@ -1,7 +1,8 @@
-// Snapshots for the tests of the file, made here rather than captured: as realistic, as large or as odd as a test wants.
+// Snapshots for the tests of the file, made here rather than captured: as realistic, as large or as
+// odd as a test wants.
 //
-// What is here:   the vocabulary that ships, a host of idle threads, comparing two snapshots cell by cell.
-// What is not:    oddities (file_property_test.cc).
+// What is here:   the vocabulary that ships, a host of idle threads, comparing two snapshots cell
+// by cell. What is not:    oddities (file_property_test.cc).
 
 #pragma once
 
@@ -22,7 +23,8 @@ inline const Vocabulary& whole_vocabulary() {
   static const Vocabulary vocabulary = [] {
     Vocabulary made;
     made.metrics = identity_metrics();
-    for (const ctprof_metric& metric : vocabulary::kAllMetrics) made.metrics.push_back(define(metric, "test"));
+    for (const ctprof_metric& metric : vocabulary::kAllMetrics)
+      made.metrics.push_back(define(metric, "test"));
     made.objects = {"probe_summary", "parse_summary", "taskstats_summary", "host", "sched_ext"};
     return made;
   }();
@@ -44,12 +46,15 @@ class IdleHost {
 
   Snapshot make() {
     make_meta();
-    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host}) make_table(entity);
+    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host})
+      make_table(entity);
     return std::move(snapshot_);
   }
 
  private:
-  std::uint64_t below(std::uint64_t limit) { return std::uniform_int_distribution<std::uint64_t>(0, limit - 1)(random_); }
+  std::uint64_t below(std::uint64_t limit) {
+    return std::uniform_int_distribution<std::uint64_t>(0, limit - 1)(random_);
+  }
 
   void make_meta() {
     Meta& meta = snapshot_.meta;
@@ -61,8 +66,10 @@ class IdleHost {
     meta.live = true;
     meta.cgroup_mount = "/sys/fs/cgroup";
     meta.rows_listed = shape_.threads;
-    snapshot_.objects["host"] = R"({"cpu_model":"Model","online_cpus":8,"kernel_release":"6.18.0"})";
-    for (std::size_t row = 0; row < shape_.threads; ++row) snapshot_.read_at.push_back(1'000'000 + row * 14'137);
+    snapshot_.objects["host"] =
+        R"({"cpu_model":"Model","online_cpus":8,"kernel_release":"6.18.0"})";
+    for (std::size_t row = 0; row < shape_.threads; ++row)
+      snapshot_.read_at.push_back(1'000'000 + row * 14'137);
   }
 
   void make_table(Entity entity) {
@@ -76,7 +83,8 @@ class IdleHost {
 
   std::size_t rows_of(Entity entity) const {
     if (entity == Entity::Thread) return shape_.threads;
-    if (entity == Entity::Process) return (shape_.threads + shape_.threads_per_process - 1) / shape_.threads_per_process;
+    if (entity == Entity::Process)
+      return (shape_.threads + shape_.threads_per_process - 1) / shape_.threads_per_process;
     return entity == Entity::Cgroup ? shape_.cgroups : 1;
   }
 
@@ -87,21 +95,29 @@ class IdleHost {
 
   void fill_cell(Column& column, std::size_t row) {
     const bool is_leader = row % shape_.threads_per_process == 0;
-    if (column.def().applies_to == "leader" && !is_leader) return gap(column, row, Gap::NotApplicable);
+    if (column.def().applies_to == "leader" && !is_leader)
+      return gap(column, row, Gap::NotApplicable);
     if (column.def().config_gates == "CONFIG_SCHEDSTATS") return gap(column, row, Gap::Unsupported);
     switch (column.def().storage) {
       case Storage::U64: column.u64()[row] = number(column, row); return;
-      case Storage::I64: column.i64()[row] = column.def().name == "priority" ? 20 : static_cast<std::int64_t>(below(8)); return;
+      case Storage::I64:
+        column.i64()[row] =
+            column.def().name == "priority" ? 20 : static_cast<std::int64_t>(below(8));
+        return;
       case Storage::F64: column.f64()[row] = 0.5; return;
       case Storage::Bool: column.bools()[row] = 0; return;
-      case Storage::String: column.ids()[row] = snapshot_.pools->texts.intern(text(column.def().name, row)); return;
+      case Storage::String:
+        column.ids()[row] = snapshot_.pools->texts.intern(text(column.def().name, row));
+        return;
       case Storage::Bitset: column.ids()[row] = snapshot_.pools->words.intern(all_cpus_); return;
       case Storage::Array: column.ids()[row] = snapshot_.pools->words.intern({}); return;
       case Storage::Map: column.ids()[row] = map(row); return;
     }
   }
 
-  static void gap(Column& column, std::size_t row, Gap why) { column.gaps()[row] = static_cast<ctprof_gap>(why); }
+  static void gap(Column& column, std::size_t row, Gap why) {
+    column.gaps()[row] = static_cast<ctprof_gap>(why);
+  }
 
   std::uint64_t number(const Column& column, std::size_t row) {
     const std::string& name = column.def().name;
@@ -113,7 +129,8 @@ class IdleHost {
     if (column.def().newtype == "OrdinalU32") return 0;
     if (column.def().newtype == "GaugeRatio100") return below(100);
     if (shape_.is_busy) return random_() >> below(64);
-    if (column.def().newtype == "MonotonicNs" && column.def().config_gates == "CONFIG_SCHED_INFO") return 20'000 + below(60'000);
+    if (column.def().newtype == "MonotonicNs" && column.def().config_gates == "CONFIG_SCHED_INFO")
+      return 20'000 + below(60'000);
     if (name == "minflt" || name == "nr_migrations") return below(4);
     return column.def().newtype.starts_with("Peak") ? 7000 : below(16) / 15;
   }
@@ -131,12 +148,14 @@ class IdleHost {
   // In the order of their bytes.
   static std::string cgroup(std::size_t number) {
     std::string digits = std::to_string(number);
-    return "/system.slice/unit-" + std::string(6 - std::min<std::size_t>(digits.size(), 6), '0') + digits + ".service";
+    return "/system.slice/unit-" + std::string(6 - std::min<std::size_t>(digits.size(), 6), '0') +
+           digits + ".service";
   }
 
   Id map(std::size_t row) {
     std::vector<ctprof_entry> entries;
-    for (const std::string_view key : {"Anonymous", "Locked", "Private_Clean", "Private_Dirty", "Pss", "Pss_Anon", "Rss", "Swap"})
+    for (const std::string_view key : {"Anonymous", "Locked", "Private_Clean", "Private_Dirty",
+                                       "Pss", "Pss_Anon", "Rss", "Swap"})
       entries.push_back({{key.data(), key.size()}, 100 + (row * 37 + key.size()) % 9000});
     return snapshot_.pools->maps.append(entries, snapshot_.pools->texts);
   }
@@ -153,7 +172,8 @@ class Differ {
   Differ(const Snapshot& a, const Snapshot& b) : a_(a), b_(b) {}
 
   std::string first() {
-    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host}) compare_tables(entity);
+    for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host})
+      compare_tables(entity);
     if (a_.objects != b_.objects) say("objects");
     if (a_.unknown_keys != b_.unknown_keys) say("unknown keys");
     if (a_.read_at != b_.read_at) say("read_at");
@@ -169,18 +189,22 @@ class Differ {
   void compare_tables(Entity entity) {
     const Table &a = a_.table(entity), &b = b_.table(entity);
     if (a.rows != b.rows)
-      return say(std::string(name(entity)) + " rows " + std::to_string(a.rows) + " and " + std::to_string(b.rows));
+      return say(std::string(name(entity)) + " rows " + std::to_string(a.rows) + " and " +
+                 std::to_string(b.rows));
     if (a.columns.size() != b.columns.size()) return say(std::string(name(entity)) + " columns");
     for (std::size_t i = 0; i < a.columns.size(); ++i) compare_columns(a.columns[i], b.columns[i]);
   }
 
   void compare_columns(const Column& a, const Column& b) {
     const std::string& name = a.def().name;
-    if (name != b.def().name || !same_meaning(a.def(), b.def())) return say("definition of " + name);
-    if (a.provenance.plugin != b.provenance.plugin || a.provenance.reason != b.provenance.reason) say("provenance of " + name);
+    if (name != b.def().name || !same_meaning(a.def(), b.def()))
+      return say("definition of " + name);
+    if (a.provenance.plugin != b.provenance.plugin || a.provenance.reason != b.provenance.reason)
+      say("provenance of " + name);
     for (std::size_t row = 0; row < a.rows(); ++row) {
       if (a.gaps()[row] != b.gaps()[row]) return say(name + " gap in row " + std::to_string(row));
-      if (a.has_value(row) && !same_value(a, b, row)) return say(name + " value in row " + std::to_string(row));
+      if (a.has_value(row) && !same_value(a, b, row))
+        return say(name + " value in row " + std::to_string(row));
     }
   }
 
@@ -191,7 +215,8 @@ class Differ {
       case Storage::F64: return a.f64()[row] == b.f64()[row];
       case Storage::Bool: return a.bools()[row] == b.bools()[row];
       case Storage::String: return a_.pools->texts[a.ids()[row]] == b_.pools->texts[b.ids()[row]];
-      case Storage::Map: return same_map(a_.pools->maps[a.ids()[row]], b_.pools->maps[b.ids()[row]]);
+      case Storage::Map:
+        return same_map(a_.pools->maps[a.ids()[row]], b_.pools->maps[b.ids()[row]]);
       default: break;
     }
     const auto one = a_.pools->words[a.ids()[row]], other = b_.pools->words[b.ids()[row]];
@@ -199,10 +224,13 @@ class Differ {
   }
 
   static bool same_map(std::span<const ctprof_entry> a, std::span<const ctprof_entry> b) {
-    const auto key = [](const ctprof_entry& entry) { return std::string_view(entry.key.data, entry.key.size); };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const ctprof_entry& one, const ctprof_entry& other) {
-      return key(one) == key(other) && one.value == other.value;
-    });
+    const auto key = [](const ctprof_entry& entry) {
+      return std::string_view(entry.key.data, entry.key.size);
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [&](const ctprof_entry& one, const ctprof_entry& other) {
+                        return key(one) == key(other) && one.value == other.value;
+                      });
   }
 
   const Snapshot& a_;

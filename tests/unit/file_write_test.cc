@@ -57,14 +57,17 @@ std::string text_of(const Snapshot& snapshot) {
   return sink.text();
 }
 
-json::object object_of(const Snapshot& snapshot) { return json::parse(text_of(snapshot)).get_object(); }
+json::object object_of(const Snapshot& snapshot) {
+  return json::parse(text_of(snapshot)).get_object();
+}
 
 BOOST_AUTO_TEST_CASE(the_same_snapshot_gives_the_same_bytes) {
   const Directory directory;
   const std::string one = directory.path + "/one", other = directory.path + "/other";
   const auto written = write_file(host_of(2000), whole_vocabulary(), one);
   BOOST_REQUIRE(written.has_value());
-  BOOST_REQUIRE(write_file(host_of(2000), whole_vocabulary(), other, {.sync = false, .level = 3}).has_value());
+  BOOST_REQUIRE(write_file(host_of(2000), whole_vocabulary(), other, {.sync = false, .level = 3})
+                    .has_value());
   BOOST_TEST((bytes_of(one) == bytes_of(other)));
   BOOST_TEST(written->file_bytes == bytes_of(one).size());
   BOOST_TEST(written->json_bytes > 100 * 2000u);
@@ -102,9 +105,12 @@ BOOST_AUTO_TEST_CASE(devices_are_written_as_they_are) {
 
 BOOST_AUTO_TEST_CASE(places_where_no_file_can_be) {
   const Directory directory;
-  const auto sentence = [](const std::string& path) { return write_file(host_of(1), whole_vocabulary(), path).error().text; };
+  const auto sentence = [](const std::string& path) {
+    return write_file(host_of(1), whole_vocabulary(), path).error().text;
+  };
   BOOST_TEST(sentence(directory.path) == "writing '" + directory.path + "': Is a directory");
-  BOOST_TEST(sentence(directory.path + "/none/x") == "writing '" + directory.path + "/none/x': No such file or directory");
+  BOOST_TEST(sentence(directory.path + "/none/x") ==
+             "writing '" + directory.path + "/none/x': No such file or directory");
   BOOST_TEST(files_in(directory.path) == 0u);
 }
 
@@ -128,7 +134,8 @@ BOOST_AUTO_TEST_CASE(a_link_that_is_planted_meanwhile_leads_nowhere) {
   std::filesystem::create_symlink("victim", out);
   const auto refused = write_file(host_of(1), whole_vocabulary(), *place);
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(refused.error().text == "writing '" + out + "': something that is no file has taken its name meanwhile");
+  BOOST_TEST(refused.error().text ==
+             "writing '" + out + "': something that is no file has taken its name meanwhile");
   std::filesystem::remove(out);
   auto file = OutFile::create(*place);
   BOOST_REQUIRE(file.has_value());
@@ -162,10 +169,11 @@ BOOST_AUTO_TEST_CASE(keys_that_nobody_filled_are_there) {
   bare.threads().add(identity_metric(kTgid), Gap::None).u64()[0] = 7;
   bare.table(Entity::Host).rows = 1;
   bare.table(Entity::Cgroup).rows = 1;
-  bare.table(Entity::Cgroup).add(identity_metric(kCgroupPath), Gap::None).ids()[0] = bare.pools->texts.intern("/");
+  bare.table(Entity::Cgroup).add(identity_metric(kCgroupPath), Gap::None).ids()[0] =
+      bare.pools->texts.intern("/");
   const json::object file = object_of(bare);
-  for (const char* key : {"captured_at_unix_ns", "host", "threads", "cgroup_stats", "probe_summary", "parse_summary",
-                          "taskstats_summary", "psi", "sched_ext"})
+  for (const char* key : {"captured_at_unix_ns", "host", "threads", "cgroup_stats", "probe_summary",
+                          "parse_summary", "taskstats_summary", "psi", "sched_ext"})
     BOOST_TEST(file.contains(key), key);
   BOOST_TEST(file.at("sched_ext").is_null());
   BOOST_TEST(file.at("host").is_null());
@@ -186,12 +194,16 @@ BOOST_AUTO_TEST_CASE(keys_that_nobody_filled_are_there) {
 BOOST_AUTO_TEST_CASE(a_mark_is_true_where_its_family_has_a_value) {
   Snapshot host = host_of(3);
   for (Column& column : host.threads().columns) {
-    const bool is_delay = column.def().mark == "cpu_delay_active" || column.def().mark == "delay_block_active";
+    const bool is_delay =
+        column.def().mark == "cpu_delay_active" || column.def().mark == "delay_block_active";
     if (is_delay || column.def().mark == "xacct_active") column.gaps()[1] = CTPROF_DENIED;
-    if (column.def().mark == "cpu_delay_active" && column.def().name != "cpu_delay_count") column.gaps()[2] = CTPROF_DENIED;
+    if (column.def().mark == "cpu_delay_active" && column.def().name != "cpu_delay_count")
+      column.gaps()[2] = CTPROF_DENIED;
   }
   const json::object file = object_of(host);
-  const auto mark = [&](std::size_t row, const char* name) { return file.at("threads").at(row).at(name).get_bool(); };
+  const auto mark = [&](std::size_t row, const char* name) {
+    return file.at("threads").at(row).at(name).get_bool();
+  };
   BOOST_TEST(mark(0, "taskstats_measured"));
   BOOST_TEST(!mark(1, "taskstats_measured"));
   BOOST_TEST(!mark(1, "cpu_delay_active"));
@@ -208,19 +220,25 @@ BOOST_AUTO_TEST_CASE(limits_tell_no_bound_from_no_value) {
   floor.u64()[0] = ~std::uint64_t{0};
   const std::string text = text_of(host);
   const json::object file = json::parse(text).get_object();
-  const auto path = [](int number) { return "/system.slice/unit-00000" + std::to_string(number) + ".service"; };
+  const auto path = [](int number) {
+    return "/system.slice/unit-00000" + std::to_string(number) + ".service";
+  };
   BOOST_TEST(file.at("cgroup_stats").at(path(0)).at("memory").at("max").is_null());
   BOOST_TEST(file.at("cgroup_stats").at(path(1)).at("memory").at("max").is_null());
   BOOST_TEST(text.find("\"min\":18446744073709551615") != text.npos);
-  BOOST_TEST(text.find("{\"columns\":[\"cgroup.memory.max\"],\"runs\":[255,1,4,1,255,1,0,17]}") != text.npos);
+  BOOST_TEST(text.find("{\"columns\":[\"cgroup.memory.max\"],\"runs\":[255,1,4,1,255,1,0,17]}") !=
+             text.npos);
 }
 
 BOOST_AUTO_TEST_CASE(names_are_valid_utf8_in_the_row) {
   Snapshot host = host_of(2);
-  host.threads().find(kComm)->ids()[0] = host.pools->texts.intern("a\xff\xe2\x82z\n\x01\"\xf0\x9f\x98\x80");
+  host.threads().find(kComm)->ids()[0] =
+      host.pools->texts.intern("a\xff\xe2\x82z\n\x01\"\xf0\x9f\x98\x80");
   const std::string text = text_of(host);
-  BOOST_TEST(text.find("\"comm\":\"a\xef\xbf\xbd\xef\xbf\xbdz\\n\\u0001\\\"\xf0\x9f\x98\x80\"") != text.npos);
-  BOOST_TEST(text.find("\"comm\":[{\"hex\":\"61ffe2827a0a0122f09f9880\",\"rows\":[0,1]}]") != text.npos);
+  BOOST_TEST(text.find("\"comm\":\"a\xef\xbf\xbd\xef\xbf\xbdz\\n\\u0001\\\"\xf0\x9f\x98\x80\"") !=
+             text.npos);
+  BOOST_TEST(text.find("\"comm\":[{\"hex\":\"61ffe2827a0a0122f09f9880\",\"rows\":[0,1]}]") !=
+             text.npos);
 }
 
 // A number that its newtype cannot hold would make a file that no reader takes.
@@ -232,10 +250,12 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_malformed) {
   BOOST_TEST(text.find("{\"columns\":[\"nice\"],\"runs\":[8,1]}") != text.npos);
 }
 
-// Two metrics with one place, or a place inside another's: the first has it, and the file stays sound.
+// Two metrics with one place, or a place inside another's: the first has it, and the file stays
+// sound.
 BOOST_AUTO_TEST_CASE(places_are_not_shared) {
   Snapshot host = host_of(1);
-  for (const char* place : {"threads[].nice", "threads[].nice.inner", "threads[].smaps_rollup_kb", "ctprof.x", "threads[]."}) {
+  for (const char* place : {"threads[].nice", "threads[].nice.inner", "threads[].smaps_rollup_kb",
+                            "ctprof.x", "threads[]."}) {
     MetricDef def = *whole_vocabulary().find("run_time_ns");
     def.name = std::string("third_") + place;
     def.file_path = place;

@@ -23,11 +23,14 @@ const Groups& of(const Grouping& grouping, std::size_t side, Entity entity) {
 }
 
 BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {
-  const Snapshot s = snapshot_of({{10, 10, "nginx", "master"}, {10, 11, "nginx", "aio"}, {20, 20, "bash", "bash"}});
+  const Snapshot s = snapshot_of(
+      {{10, 10, "nginx", "master"}, {10, 11, "nginx", "aio"}, {20, 20, "bash", "bash"}});
   const Grouping by_process = grouped({&s}, GroupBy::Pcomm);
   BOOST_TEST(by_process.names == (Names{"bash", "nginx"}), boost::test_tools::per_element());
-  BOOST_TEST(of(by_process, 0, Entity::Thread) == (Groups{1, 1, 0}), boost::test_tools::per_element());
-  BOOST_TEST(of(by_process, 0, Entity::Process) == (Groups{1, 0}), boost::test_tools::per_element());
+  BOOST_TEST(of(by_process, 0, Entity::Thread) == (Groups{1, 1, 0}),
+             boost::test_tools::per_element());
+  BOOST_TEST(of(by_process, 0, Entity::Process) == (Groups{1, 0}),
+             boost::test_tools::per_element());
   BOOST_TEST(by_process.sides[0].threads(1) == 2);
 
   const Grouping by_thread = grouped({&s}, GroupBy::CommExact);
@@ -36,10 +39,13 @@ BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {
 }
 
 BOOST_AUTO_TEST_CASE(a_leader_need_not_come_first_or_be_there) {
-  // Thread ids wrap around, so a thread can have a smaller one than its leader; and leaders can be gone.
-  const Snapshot s = snapshot_of({{10, 3, "p", "worker"}, {10, 10, "p", "leader"}, {20, 21, "q", "orphan"}});
+  // Thread ids wrap around, so a thread can have a smaller one than its leader; and leaders can be
+  // gone.
+  const Snapshot s =
+      snapshot_of({{10, 3, "p", "worker"}, {10, 10, "p", "leader"}, {20, 21, "q", "orphan"}});
   const Grouping grouping = grouped({&s}, GroupBy::CommExact);
-  BOOST_TEST(grouping.names == (Names{"leader", "orphan", "worker"}), boost::test_tools::per_element());
+  BOOST_TEST(grouping.names == (Names{"leader", "orphan", "worker"}),
+             boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 0, Entity::Process) == (Groups{0, 1}), boost::test_tools::per_element());
 }
 
@@ -78,10 +84,12 @@ BOOST_AUTO_TEST_CASE(cgroups_fall_under_their_paths_and_ancestors_have_groups_to
   const Grouping grouping = grouped({&s}, GroupBy::Cgroup);
   BOOST_TEST(grouping.names == (Names{"/", "/x", "/x/w{N}"}), boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{2, 2}), boost::test_tools::per_element());
-  BOOST_TEST(of(grouping, 0, Entity::Cgroup) == (Groups{0, 1, 2, 2}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Cgroup) == (Groups{0, 1, 2, 2}),
+             boost::test_tools::per_element());
   BOOST_TEST(grouping.has(0, 1));
   // Under another axis they fall nowhere.
-  BOOST_TEST(of(grouped({&s}, GroupBy::Pcomm), 0, Entity::Cgroup) == Groups(4, kNoGroup), boost::test_tools::per_element());
+  BOOST_TEST(of(grouped({&s}, GroupBy::Pcomm), 0, Entity::Cgroup) == Groups(4, kNoGroup),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(all_is_cgroup_process_and_thread) {
@@ -89,7 +97,8 @@ BOOST_AUTO_TEST_CASE(all_is_cgroup_process_and_thread) {
   add_text(s, identity_metric(kCgroup), {"/x", "/x", "/y"});
   const Grouping grouping = grouped({&s}, GroupBy::All);
   BOOST_TEST(grouping.names.size() == 2);
-  BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{0, 0, 1}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{0, 0, 1}),
+             boost::test_tools::per_element());
   const auto parts = key_parts(grouping.names[1]);
   BOOST_TEST(std::vector<std::string>(parts.begin(), parts.end()) == (Names{"/y", "p", "w{N}"}),
              boost::test_tools::per_element());
@@ -97,9 +106,11 @@ BOOST_AUTO_TEST_CASE(all_is_cgroup_process_and_thread) {
 
 BOOST_AUTO_TEST_CASE(a_pattern_is_found_over_both_sides) {
   const Snapshot a = snapshot_of({{1, 1, "w1", "w1"}}), b = snapshot_of({{1, 1, "w2", "w2"}});
-  BOOST_TEST(grouped({&a, &b}, GroupBy::Pcomm).names == Names{"w{N}"}, boost::test_tools::per_element());
+  BOOST_TEST(grouped({&a, &b}, GroupBy::Pcomm).names == Names{"w{N}"},
+             boost::test_tools::per_element());
   BOOST_TEST(grouped({&a}, GroupBy::Pcomm).names == Names{"w1"}, boost::test_tools::per_element());
-  BOOST_TEST(grouped({&a, &b}, GroupBy::CommExact).names == (Names{"w1", "w2"}), boost::test_tools::per_element());
+  BOOST_TEST(grouped({&a, &b}, GroupBy::CommExact).names == (Names{"w1", "w2"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_snapshot_has_no_groups) {

@@ -14,7 +14,8 @@
 namespace ctprof::hand_made {
 
 // A metric of our own newtype and rule, with what follows from them.
-inline MetricDef metric(std::string name, std::string_view newtype, std::string_view rule, Entity entity = Entity::Thread) {
+inline MetricDef metric(std::string name, std::string_view newtype, std::string_view rule,
+                        Entity entity = Entity::Thread) {
   const NewtypeInfo& info = *find_newtype(newtype);
   MetricDef def;
   def.name = std::move(name);
@@ -43,34 +44,43 @@ Column& add(Snapshot& snapshot, const MetricDef& def, const Cells<T>& cells, Gap
   return column;
 }
 
-inline Column& add_u64(Snapshot& snapshot, const MetricDef& def, const Cells<std::uint64_t>& cells, Gap gap = Gap::ThreadGone) {
-  return add(snapshot, def, cells, gap, [](Column& column, std::size_t row, std::uint64_t value) { column.u64()[row] = value; });
+inline Column& add_u64(Snapshot& snapshot, const MetricDef& def, const Cells<std::uint64_t>& cells,
+                       Gap gap = Gap::ThreadGone) {
+  return add(snapshot, def, cells, gap, [](Column& column, std::size_t row, std::uint64_t value) {
+    column.u64()[row] = value;
+  });
 }
 inline Column& add_i64(Snapshot& snapshot, const MetricDef& def, const Cells<std::int64_t>& cells) {
-  return add(snapshot, def, cells, Gap::ThreadGone,
-             [](Column& column, std::size_t row, std::int64_t value) { column.i64()[row] = value; });
+  return add(
+      snapshot, def, cells, Gap::ThreadGone,
+      [](Column& column, std::size_t row, std::int64_t value) { column.i64()[row] = value; });
 }
 inline Column& add_bool(Snapshot& snapshot, const MetricDef& def, const Cells<bool>& cells) {
   return add(snapshot, def, cells, Gap::ThreadGone,
              [](Column& column, std::size_t row, bool value) { column.bools()[row] = value; });
 }
 inline Column& add_text(Snapshot& snapshot, const MetricDef& def, const Cells<std::string>& cells) {
-  return add(snapshot, def, cells, Gap::ThreadGone, [&](Column& column, std::size_t row, const std::string& value) {
-    column.ids()[row] = snapshot.pools->texts.intern(value);
-  });
+  return add(snapshot, def, cells, Gap::ThreadGone,
+             [&](Column& column, std::size_t row, const std::string& value) {
+               column.ids()[row] = snapshot.pools->texts.intern(value);
+             });
 }
-inline Column& add_bits(Snapshot& snapshot, const MetricDef& def, const Cells<std::uint64_t>& words) {
-  return add(snapshot, def, words, Gap::ThreadGone, [&](Column& column, std::size_t row, std::uint64_t word) {
-    column.ids()[row] = snapshot.pools->words.intern({&word, 1});
-  });
+inline Column& add_bits(Snapshot& snapshot, const MetricDef& def,
+                        const Cells<std::uint64_t>& words) {
+  return add(snapshot, def, words, Gap::ThreadGone,
+             [&](Column& column, std::size_t row, std::uint64_t word) {
+               column.ids()[row] = snapshot.pools->words.intern({&word, 1});
+             });
 }
 using MapValue = std::vector<std::pair<std::string, std::uint64_t>>;
 inline Column& add_map(Snapshot& snapshot, const MetricDef& def, const Cells<MapValue>& cells) {
-  return add(snapshot, def, cells, Gap::ThreadGone, [&](Column& column, std::size_t row, const MapValue& value) {
-    std::vector<ctprof_entry> entries;
-    for (const auto& [key, number] : value) entries.push_back({{key.data(), key.size()}, number});
-    column.ids()[row] = snapshot.pools->maps.append(entries, snapshot.pools->texts);
-  });
+  return add(snapshot, def, cells, Gap::ThreadGone,
+             [&](Column& column, std::size_t row, const MapValue& value) {
+               std::vector<ctprof_entry> entries;
+               for (const auto& [key, number] : value)
+                 entries.push_back({{key.data(), key.size()}, number});
+               column.ids()[row] = snapshot.pools->maps.append(entries, snapshot.pools->texts);
+             });
 }
 
 struct Thread {

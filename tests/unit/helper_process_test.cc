@@ -26,8 +26,10 @@ using Reply = HelperProcess::Reply;
 
 namespace {
 
-constexpr ctprof::HelperLimits kLimits{.cpu_seconds = 60, .more_memory = 1 << 30, .busy_is_alive = false};
-constexpr ctprof::HelperLimits kBusyLimits{.cpu_seconds = 60, .more_memory = 1 << 30, .busy_is_alive = true};
+constexpr ctprof::HelperLimits kLimits{
+    .cpu_seconds = 60, .more_memory = 1 << 30, .busy_is_alive = false};
+constexpr ctprof::HelperLimits kBusyLimits{
+    .cpu_seconds = 60, .more_memory = 1 << 30, .busy_is_alive = true};
 
 struct Area {
   int number;
@@ -74,8 +76,9 @@ bool is_gone(pid_t pid) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(it_answers_again_and_again) {
-  HelperProcess helper(proc(), sizeof(Area), kLimits,
-                       [](const HelperView& view) { return [view] { area_of(view).number *= 3; }; });
+  HelperProcess helper(proc(), sizeof(Area), kLimits, [](const HelperView& view) {
+    return [view] { area_of(view).number *= 3; };
+  });
   BOOST_REQUIRE(helper.error() == 0);
   area_of(helper).number = 7;
   BOOST_TEST((helper.ask() == Reply::Answered));
@@ -135,10 +138,12 @@ BOOST_AUTO_TEST_CASE(what_computes_is_waited_for_where_that_is_wanted) {
 }
 
 BOOST_AUTO_TEST_CASE(what_dies_is_gone) {
-  HelperProcess dies(proc(), sizeof(Area), kLimits, [](const HelperView&) { return [] { ::kill(::getpid(), SIGKILL); }; });
+  HelperProcess dies(proc(), sizeof(Area), kLimits,
+                     [](const HelperView&) { return [] { ::kill(::getpid(), SIGKILL); }; });
   BOOST_TEST((dies.ask() == Reply::Gone));
   BOOST_TEST((dies.ask() == Reply::Gone));
-  HelperProcess throws(proc(), sizeof(Area), kLimits, [](const HelperView&) { return [] { throw 1; }; });
+  HelperProcess throws(proc(), sizeof(Area), kLimits,
+                       [](const HelperView&) { return [] { throw 1; }; });
   BOOST_TEST((throws.ask() == Reply::Gone));
 }
 
@@ -150,9 +155,11 @@ BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
     return [view] {
       struct sigaction action {};
       ::sigaction(SIGUSR1, nullptr, &action);
-      const std::string said = open_files() + (action.sa_handler == SIG_DFL ? "default " : "handled ") +
+      const std::string said = open_files() +
+                               (action.sa_handler == SIG_DFL ? "default " : "handled ") +
                                status_field("NoNewPrivs") + ' ' + status_field("CapEff") + ' ' +
-                               std::to_string(::prctl(PR_GET_DUMPABLE)) + ' ' + std::to_string(::getsid(0) == ::getpid());
+                               std::to_string(::prctl(PR_GET_DUMPABLE)) + ' ' +
+                               std::to_string(::getsid(0) == ::getpid());
       std::memcpy(area_of(view).text.data(), said.c_str(), said.size() + 1);
     };
   });
@@ -163,15 +170,16 @@ BOOST_AUTO_TEST_CASE(it_holds_nothing_of_ours) {
   BOOST_TEST(said.find("] /proc default 1 ") != said.npos, said);
   BOOST_TEST(said.ends_with(" 0 1"), said);
   // CAP_NET_ADMIN and its like are not needed to read.
-  const std::uint64_t left = std::strtoull(said.substr(said.rfind(" 0 1") - 16, 16).c_str(), nullptr, 16);
+  const std::uint64_t left =
+      std::strtoull(said.substr(said.rfind(" 0 1") - 16, 16).c_str(), nullptr, 16);
   BOOST_TEST((left & (1ULL << 12)) == 0u, said);
   ::signal(SIGUSR1, SIG_DFL);
   for (const int end : pipe_ends) ::close(end);
 }
 
 BOOST_AUTO_TEST_CASE(it_ends_with_us) {
-  auto* const shared =
-      static_cast<Area*>(::mmap(nullptr, sizeof(Area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* const shared = static_cast<Area*>(
+      ::mmap(nullptr, sizeof(Area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const pid_t parent = ::fork();
   if (parent == 0) {
     HelperProcess helper(proc(), sizeof(Area), kLimits, [shared](const HelperView&) {

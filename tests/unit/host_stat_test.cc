@@ -31,8 +31,10 @@ constexpr const char* kText =
 
 BOOST_AUTO_TEST_CASE(every_figure_in_its_place) {
   const Stat stat = parse_stat(kText);
-  const std::array<std::uint64_t, kCpuStates> ticks{10132153, 290696, 3084719, 46828483, 16683, 17, 25195, 18, 175628, 19};
-  for (std::size_t state = 0; state < kCpuStates; ++state) BOOST_TEST(stat.ticks[state].value == ticks[state]);
+  const std::array<std::uint64_t, kCpuStates> ticks{10132153, 290696, 3084719, 46828483, 16683,
+                                                    17,       25195,  18,      175628,   19};
+  for (std::size_t state = 0; state < kCpuStates; ++state)
+    BOOST_TEST(stat.ticks[state].value == ticks[state]);
   BOOST_TEST(stat.interrupts.value == 8885917u);
   BOOST_TEST(stat.softirqs.value == 5057579u);
   BOOST_TEST(stat.context_switches.value == 22848221u);

@@ -80,7 +80,8 @@ std::string many_sections(std::uint16_t count) {
   return bytes + std::string(kMiB, 'A');
 }
 
-// A program that is jemalloc for sure, of which nothing tells the counters, so that its debug link is followed.
+// A program that is jemalloc for sure, of which nothing tells the counters, so that its debug link
+// is followed.
 std::string suspect_with_link(const std::string& link) {
   std::string bytes;
   Elf64_Ehdr head = header();
@@ -90,8 +91,10 @@ std::string suspect_with_link(const std::string& link) {
   head.e_shnum = 3;
   head.e_shstrndx = 2;
   put(bytes, 0, head);
-  put(bytes, sizeof head, Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, 0x400000, 0x400000, 3 * kPage, 3 * kPage, kPage});
-  put(bytes, sizeof head + sizeof(Elf64_Phdr), Elf64_Phdr{PT_TLS, PF_R, 512, 0x400200, 0x400200, 384, 2632, 8});
+  put(bytes, sizeof head,
+      Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, 0x400000, 0x400000, 3 * kPage, 3 * kPage, kPage});
+  put(bytes, sizeof head + sizeof(Elf64_Phdr),
+      Elf64_Phdr{PT_TLS, PF_R, 512, 0x400200, 0x400200, 384, 2632, 8});
   for (std::size_t pair = 0; pair < 24; ++pair) put(bytes, 512 + 16 * pair, std::uint64_t{1});
   const std::string names("\0.gnu_debuglink\0.shstrtab", 26);
   const std::string content = link + std::string(4 - link.size() % 4, '\0') + "sum.";
@@ -100,9 +103,11 @@ std::string suspect_with_link(const std::string& link) {
   bytes.resize(kPage + 512);
   bytes += names;
   Elf64_Shdr section{};
-  section.sh_name = 1, section.sh_type = SHT_PROGBITS, section.sh_offset = kPage, section.sh_size = content.size();
+  section.sh_name = 1, section.sh_type = SHT_PROGBITS, section.sh_offset = kPage,
+  section.sh_size = content.size();
   put(bytes, head.e_shoff + sizeof section, section);
-  section.sh_name = 16, section.sh_type = SHT_STRTAB, section.sh_offset = kPage + 512, section.sh_size = names.size();
+  section.sh_name = 16, section.sh_type = SHT_STRTAB, section.sh_offset = kPage + 512,
+  section.sh_size = names.size();
   put(bytes, head.e_shoff + 2 * sizeof section, section);
   bytes.resize(3 * kPage);
   return bytes;
@@ -117,7 +122,8 @@ std::size_t peak() {
 std::size_t memory_for(std::uint16_t sections) {
   const std::string bytes = many_sections(sections);
   const Fd fd(::memfd_create("sections", MFD_CLOEXEC));
-  BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) ==
+                static_cast<ssize_t>(bytes.size()));
   const std::size_t before = peak();
   const ElfFile file(fd.get());
   BOOST_TEST(file.sections().size() == sections);
@@ -136,7 +142,9 @@ class Room {
   char path_[32] = "/tmp/jemalloc_budget.XXXXXX";
 };
 
-void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 // As code of ours, so that a finder that is asked for us looks at it.
 void* map_code(const std::string& path) {
@@ -146,7 +154,8 @@ void* map_code(const std::string& path) {
   return at;
 }
 
-// How long it takes to look at programs that all name one sparse file of this size as their debug information.
+// How long it takes to look at programs that all name one sparse file of this size as their debug
+// information.
 std::chrono::duration<double> time_for(int programs, std::uint64_t linked_bytes) {
   const Room room;
   std::string head;
@@ -179,7 +188,9 @@ BOOST_AUTO_TEST_CASE(names_without_an_end) {
   BOOST_TEST(memory_for(65'535) < kMostMemory);
 }
 
-BOOST_AUTO_TEST_CASE(links_to_huge_sparse_files) { BOOST_TEST(time_for(40, 1024 * kMiB).count() < 10); }
+BOOST_AUTO_TEST_CASE(links_to_huge_sparse_files) {
+  BOOST_TEST(time_for(40, 1024 * kMiB).count() < 10);
+}
 
 // Each is small enough to be looked at.
 BOOST_AUTO_TEST_CASE(links_to_many_files) { BOOST_TEST(time_for(60, 255 * kMiB).count() < 10); }
@@ -195,15 +206,18 @@ BOOST_AUTO_TEST_CASE(a_budget_is_spent_once) {
   BOOST_TEST(!late.charge(1));
 }
 
-// What is spent shows in the verdict, and a file that is dismissed by its headers costs next to nothing.
+// What is spent shows in the verdict, and a file that is dismissed by its headers costs next to
+// nothing.
 BOOST_AUTO_TEST_CASE(the_file_is_cut_where_the_budget_ends) {
   const Fd fd(::memfd_create("cut", MFD_CLOEXEC));
   const std::string bytes = suspect_with_link("none");
-  BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) ==
+                static_cast<ssize_t>(bytes.size()));
   const ElfFile whole(fd.get());
   BOOST_TEST((judge(whole, {}).attach == Attach::DwarfParseFailure));
   BOOST_TEST(!whole.budget()->spent());
-  const ElfFile cut(fd.get(), std::make_shared<FileBudget>(Allowance{300, std::chrono::seconds(60)}));
+  const ElfFile cut(fd.get(),
+                    std::make_shared<FileBudget>(Allowance{300, std::chrono::seconds(60)}));
   judge(cut, {});
   BOOST_TEST(cut.budget()->spent());
 }

@@ -1,4 +1,5 @@
-// The counters in the code of malloc and free: Debian's builds of three versions for two machines, and code that is none.
+// The counters in the code of malloc and free: Debian's builds of three versions for two machines,
+// and code that is none.
 
 #define BOOST_TEST_MODULE jemalloc_code
 #include <boost/test/unit_test.hpp>
@@ -41,8 +42,10 @@ const std::map<std::string, Recorded>& recorded() {
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
       std::string version, machine, function, address, code;
-      if (line.starts_with('#') || !(words >> version >> machine >> function >> address >> code)) continue;
-      functions[version + ' ' + machine + ' ' + function] = {std::stoull(address, nullptr, 16), bytes_of(code)};
+      if (line.starts_with('#') || !(words >> version >> machine >> function >> address >> code))
+        continue;
+      functions[version + ' ' + machine + ' ' + function] = {std::stoull(address, nullptr, 16),
+                                                             bytes_of(code)};
     }
     return functions;
   }();
@@ -64,15 +67,21 @@ struct Expected {
 
 }  // namespace
 
-// The slots are those of the files' thread-local relocations; the offsets are what mallctl or the version's source says.
+// The slots are those of the files' thread-local relocations; the offsets are what mallctl or the
+// version's source says.
 BOOST_AUTO_TEST_CASE(each_version_and_machine) {
   const Expected all[] = {
-      {"5.2.1", "x86_64", {0xaef98, 16}, {0xaef98, 24}},     {"5.2.1", "aarch64", {0x84df8, 16}, {0x84df8, 24}},
-      {"5.3.0", "x86_64", {0xccf78, 824}, {0xccf78, 840}},   {"5.3.0", "aarch64", {0x9fce0, 888}, {0x9fce0, 904}},
-      {"5.3.0-3", "x86_64", {0xcdf78, 824}, {0xcdf78, 840}}, {"5.3.0-3", "aarch64", {0x9fcf0, 888}, {0x9fcf0, 904}},
-      {"5.3.1", "x86_64", {0xe1f60, 936}, {0xe1f60, 952}},   {"5.3.1", "aarch64", {0xafc40, 1008}, {0xafc40, 1024}},
+      {"5.2.1", "x86_64", {0xaef98, 16}, {0xaef98, 24}},
+      {"5.2.1", "aarch64", {0x84df8, 16}, {0x84df8, 24}},
+      {"5.3.0", "x86_64", {0xccf78, 824}, {0xccf78, 840}},
+      {"5.3.0", "aarch64", {0x9fce0, 888}, {0x9fce0, 904}},
+      {"5.3.0-3", "x86_64", {0xcdf78, 824}, {0xcdf78, 840}},
+      {"5.3.0-3", "aarch64", {0x9fcf0, 888}, {0x9fcf0, 904}},
+      {"5.3.1", "x86_64", {0xe1f60, 936}, {0xe1f60, 952}},
+      {"5.3.1", "aarch64", {0xafc40, 1008}, {0xafc40, 1024}},
   };
-  for (const Expected& expected : all) BOOST_TEST_CONTEXT(expected.version << ' ' << expected.machine) {
+  for (const Expected& expected : all)
+    BOOST_TEST_CONTEXT(expected.version << ' ' << expected.machine) {
       const auto found = counters_of(expected.version, expected.machine);
       BOOST_REQUIRE(found);
       BOOST_TEST((found->allocated == expected.allocated));
@@ -146,7 +155,8 @@ BOOST_AUTO_TEST_CASE(cut_code) {
       const std::uint16_t machine = name.find("x86_64") != name.npos ? EM_X86_64 : EM_AARCH64;
       const auto whole = places_added_to(machine, function.code());
       for (std::size_t size = 0; size < function.bytes.size(); ++size) {
-        const Bytes part(function.bytes.begin(), function.bytes.begin() + static_cast<std::ptrdiff_t>(size));
+        const Bytes part(function.bytes.begin(),
+                         function.bytes.begin() + static_cast<std::ptrdiff_t>(size));
         for (const Place& place : places_added_to(machine, {function.address, part}))
           BOOST_TEST((std::find(whole.begin(), whole.end(), place) != whole.end()));
       }
@@ -204,7 +214,8 @@ BOOST_AUTO_TEST_CASE(what_ends_the_reading) {
 // The same numbers by two ways: those of the table of versions are what the code says.
 BOOST_AUTO_TEST_CASE(the_table_agrees_with_the_code) {
   for (const KnownVersion& version : known_versions()) BOOST_TEST_CONTEXT(version.text) {
-      const auto found = counters_of(std::string(version.text.substr(0, 5)), version.machine == EM_X86_64 ? "x86_64" : "aarch64");
+      const auto found = counters_of(std::string(version.text.substr(0, 5)),
+                                     version.machine == EM_X86_64 ? "x86_64" : "aarch64");
       BOOST_REQUIRE(found);
       BOOST_TEST(found->allocated.offset == version.fields.allocated);
       BOOST_TEST(found->deallocated.offset == version.fields.deallocated);

@@ -1,4 +1,5 @@
-// Files that may carry jemalloc: programs, libraries, broken ones, and where thread-local storage stands.
+// Files that may carry jemalloc: programs, libraries, broken ones, and where thread-local storage
+// stands.
 
 #define BOOST_TEST_MODULE jemalloc_elf
 #include <boost/test/unit_test.hpp>
@@ -21,7 +22,8 @@
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/tls_slots.hpp"
 
-// The thread sanitizer puts a malloc and a free of its own into this program, which are judged before ours.
+// The thread sanitizer puts a malloc and a free of its own into this program, which are judged
+// before ours.
 #ifdef __has_feature
 #define CTPROF_HAS_FEATURE(feature) __has_feature(feature)
 #else
@@ -33,7 +35,8 @@ using namespace ctprof::jemalloc;
 using ctprof::sdk::Fd;
 
 extern "C" {
-// This program has what a program with jemalloc has, under a prefix of its own, so that its symbols can be looked for.
+// This program has what a program with jemalloc has, under a prefix of its own, so that its symbols
+// can be looked for.
 __thread std::uint64_t unit_tsd_tls[64] = {1};
 void* unit_malloc(std::size_t);
 void unit_free(void*);
@@ -47,7 +50,8 @@ namespace {
 
 Fd file_of(const void* bytes, std::size_t size) {
   Fd fd(::memfd_create("elf", MFD_CLOEXEC));
-  if (::write(fd.get(), bytes, size) != static_cast<ssize_t>(size)) BOOST_FAIL("no room for a copy");
+  if (::write(fd.get(), bytes, size) != static_cast<ssize_t>(size))
+    BOOST_FAIL("no room for a copy");
   return fd;
 }
 
@@ -83,7 +87,8 @@ BOOST_AUTO_TEST_CASE(our_own_program) {
   BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
              reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
   // A sanitizer has pairs of its own.
-  BOOST_TEST(std::any_of(symbols.pairs.begin(), symbols.pairs.end(), [](const auto& pair) { return pair.prefix == "unit_"; }));
+  BOOST_TEST(std::any_of(symbols.pairs.begin(), symbols.pairs.end(),
+                         [](const auto& pair) { return pair.prefix == "unit_"; }));
 }
 
 // It says that it is jemalloc, and nothing tells the fields: an answer of its own, not silence.
@@ -92,13 +97,18 @@ BOOST_AUTO_TEST_CASE(jemalloc_without_a_source, *boost::unit_test::enable_if<!kT
   BOOST_TEST((judge(ElfFile(self.get()), {}).attach == Attach::DwarfParseFailure));
 }
 
-BOOST_AUTO_TEST_CASE(debug_information_is_asked_last, *boost::unit_test::enable_if<!kThreadSanitizer>()) {
+BOOST_AUTO_TEST_CASE(debug_information_is_asked_last,
+                     *boost::unit_test::enable_if<!kThreadSanitizer>()) {
   const Fd self(::open("/proc/self/exe", O_RDONLY));
   const ElfFile file(self.get());
-  const auto verdict = judge(file, [](const ElfFile&) { return DebugFacts{{16, 32}, std::nullopt}; });
+  const auto verdict = judge(file, [](const ElfFile&) {
+    return DebugFacts{{16, 32}, std::nullopt};
+  });
   BOOST_REQUIRE((verdict.attach == Attach::Found));
   BOOST_TEST(verdict.layout.counters.deallocated - verdict.layout.counters.allocated == 16);
-  const auto outside = judge(file, [](const ElfFile&) { return DebugFacts{{16, 1 << 20}, std::nullopt}; });
+  const auto outside = judge(file, [](const ElfFile&) {
+    return DebugFacts{{16, 1 << 20}, std::nullopt};
+  });
   BOOST_TEST((outside.attach == Attach::DwarfParseFailure));
 }
 
@@ -152,7 +162,8 @@ BOOST_AUTO_TEST_CASE(what_is_not_opened) {
   for (const char* name : {"pipe", "absolute", "upwards", "missing", "."})
     BOOST_TEST(!open_under(directory.get(), name).fd, name << " was opened");
   BOOST_TEST(static_cast<bool>(open_under(directory.get(), "inside").fd));
-  for (const char* name : {"pipe", "absolute", "upwards", "inside", "file"}) ::unlink(path(name).c_str());
+  for (const char* name : {"pipe", "absolute", "upwards", "inside", "file"})
+    ::unlink(path(name).c_str());
   ::rmdir(room);
 }
 
@@ -168,17 +179,24 @@ BOOST_AUTO_TEST_CASE(many_ask_at_once, *boost::unit_test::enable_if<!kThreadSani
     std::atomic<int> right = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
-      threads.emplace_back(
-          [&] { right += finder.find(static_cast<std::uint64_t>(::getpid())).attach == Attach::DwarfParseFailure; });
+      threads.emplace_back([&] {
+        right +=
+            finder.find(static_cast<std::uint64_t>(::getpid())).attach == Attach::DwarfParseFailure;
+      });
     for (std::thread& thread : threads) thread.join();
     BOOST_TEST(right == 8);
   }
 }
 
-// x86_64 puts the segment before the thread pointer, aarch64 behind two words; the alignment of both is that of the file's addresses.
+// x86_64 puts the segment before the thread pointer, aarch64 behind two words; the alignment of
+// both is that of the file's addresses.
 BOOST_AUTO_TEST_CASE(where_a_program_has_its_segment) {
-  const auto x86 = [](const Elf64_Phdr& header) { return program_tls_start(EM_X86_64, header).value_or(0); };
-  const auto arm = [](const Elf64_Phdr& header) { return program_tls_start(EM_AARCH64, header).value_or(0); };
+  const auto x86 = [](const Elf64_Phdr& header) {
+    return program_tls_start(EM_X86_64, header).value_or(0);
+  };
+  const auto arm = [](const Elf64_Phdr& header) {
+    return program_tls_start(EM_AARCH64, header).value_or(0);
+  };
   BOOST_TEST(x86(tls(0xc4560, 2632, 8)) == -2632);
   BOOST_TEST(x86(tls(0x40, 100, 64)) == -128);
   BOOST_TEST(x86(tls(0x1010, 48, 64)) == -48);  // begins 16 behind a multiple of 64, so ends at one

@@ -23,9 +23,12 @@ using ctprof::jemalloc::MappedFile;
 
 BOOST_AUTO_TEST_CASE(a_library_begins_at_its_first_mapping) {
   const auto files = code_files(
-      "7f2b58a00000-7f2b58a09000 r--p 00000000 fe:01 1835034                    /usr/lib/libjemalloc.so.2\n"
-      "7f2b58a09000-7f2b58aaf000 r-xp 00009000 fe:01 1835034                    /usr/lib/libjemalloc.so.2\n"
-      "7f2b58ac7000-7f2b58acd000 rw-p 000c6000 fe:01 1835034                    /usr/lib/libjemalloc.so.2\n");
+      "7f2b58a00000-7f2b58a09000 r--p 00000000 fe:01 1835034                    "
+      "/usr/lib/libjemalloc.so.2\n"
+      "7f2b58a09000-7f2b58aaf000 r-xp 00009000 fe:01 1835034                    "
+      "/usr/lib/libjemalloc.so.2\n"
+      "7f2b58ac7000-7f2b58acd000 rw-p 000c6000 fe:01 1835034                    "
+      "/usr/lib/libjemalloc.so.2\n");
   BOOST_REQUIRE(files.size() == 1u);
   BOOST_TEST(files[0].path == "/usr/lib/libjemalloc.so.2");
   BOOST_TEST(files[0].file.device == makedev(0xfe, 1));
@@ -38,8 +41,10 @@ BOOST_AUTO_TEST_CASE(a_library_begins_at_its_first_mapping) {
 
 BOOST_AUTO_TEST_CASE(names_with_all_that_is_allowed) {
   const auto files = code_files(
-      "00400000-00401000 r-xp 00000000 08:01 5                                  /opt/a b\\012c (deleted)\n"
-      "10000000-10001000 r-xp 00000000 08:01 6                                  /opt/x (deleted) (deleted)\n"
+      "00400000-00401000 r-xp 00000000 08:01 5                                  /opt/a b\\012c "
+      "(deleted)\n"
+      "10000000-10001000 r-xp 00000000 08:01 6                                  /opt/x (deleted) "
+      "(deleted)\n"
       "20000000-20001000 r-xp 00000000 08:01 7                                  /opt/\xff\xfe\n");
   BOOST_REQUIRE(files.size() == 3u);
   BOOST_TEST(files[0].path == "/opt/a b\nc");
@@ -50,15 +55,19 @@ BOOST_AUTO_TEST_CASE(names_with_all_that_is_allowed) {
 
 BOOST_AUTO_TEST_CASE(what_is_no_code_of_a_file) {
   BOOST_TEST(code_files("").empty());
-  BOOST_TEST(code_files("7ffd0000-7ffe0000 r-xp 00000000 00:00 0                          [vdso]\n").empty());
-  BOOST_TEST(code_files("00400000-00401000 r--p 00000000 08:01 5                          /opt/a\n").empty());
+  BOOST_TEST(code_files("7ffd0000-7ffe0000 r-xp 00000000 00:00 0                          [vdso]\n")
+                 .empty());
+  BOOST_TEST(code_files("00400000-00401000 r--p 00000000 08:01 5                          /opt/a\n")
+                 .empty());
   BOOST_TEST(code_files("00400000-00401000 r-xp 00000000 08:01 0 \n").empty());
 }
 
 BOOST_AUTO_TEST_CASE(broken_lines_are_passed_over) {
   const auto files = code_files(
-      "nonsense\n\n-\n00400000\n00401000-00400000 r-xp 0 08:01 5 /backwards\n00400000-00401000 r-xp 0 08:zz 5 /device\n"
-      "00400000-00401000 r-xp 99999999999999999 08:01 5 /too-far\n00400000-00401000 rx 0 08:01 5 /rights\n"
+      "nonsense\n\n-\n00400000\n00401000-00400000 r-xp 0 08:01 5 /backwards\n00400000-00401000 "
+      "r-xp 0 08:zz 5 /device\n"
+      "00400000-00401000 r-xp 99999999999999999 08:01 5 /too-far\n00400000-00401000 rx 0 08:01 5 "
+      "/rights\n"
       "00400000-00401000 r-xp 0 08:01 5 /sound");
   BOOST_REQUIRE(files.size() == 1u);
   BOOST_TEST(files[0].path == "/sound");

@@ -1,4 +1,5 @@
-// One of our plugins as it was built, loaded for as long as the test runs. CTPROF_PLUGIN_BUILD_DIR says where they are.
+// One of our plugins as it was built, loaded for as long as the test runs. CTPROF_PLUGIN_BUILD_DIR
+// says where they are.
 
 #pragma once
 

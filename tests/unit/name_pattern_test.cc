@@ -19,9 +19,13 @@ struct Pair {
   const char* key;
 };
 
-void check(const Names& names, const Names& keys) { BOOST_TEST(name_patterns(names) == keys, boost::test_tools::per_element()); }
+void check(const Names& names, const Names& keys) {
+  BOOST_TEST(name_patterns(names) == keys, boost::test_tools::per_element());
+}
 
-Names keys(const Names& paths, const CgroupNaming& naming = {}) { return cgroup_keys(paths, naming); }
+Names keys(const Names& paths, const CgroupNaming& naming = {}) {
+  return cgroup_keys(paths, naming);
+}
 
 BOOST_AUTO_TEST_CASE(names_that_vary_share_a_pattern) {
   constexpr Pair kPairs[] = {
@@ -35,7 +39,8 @@ BOOST_AUTO_TEST_CASE(names_that_vary_share_a_pattern) {
       {"x\u00a01", "x\u00a02", "x\u00a0{N}"},
       {"[pool-1+2@3]", "[pool-4+5@6]", "[pool-{N}+{N}@{N}]"},
       {"01234567-89ab-cdef-0123-456789abcdef", "abcdefab-cdef-abcd-efab-cdefabcdefab", "{U}"},
-      {"pod01234567_89ab_cdef_0123_456789abcdef.slice", "podabcdefab_cdef_abcd_efab_cdefabcdefab.slice", "pod{U}.slice"},
+      {"pod01234567_89ab_cdef_0123_456789abcdef.slice",
+       "podabcdefab_cdef_abcd_efab_cdefabcdefab.slice", "pod{U}.slice"},
   };
   for (const Pair& pair : kPairs) {
     check({pair.a, pair.b}, {pair.key, pair.key});
@@ -44,7 +49,9 @@ BOOST_AUTO_TEST_CASE(names_that_vary_share_a_pattern) {
 }
 
 BOOST_AUTO_TEST_CASE(a_name_by_itself_stays) {
-  const Names alone{"cc1", "worker7", "cc1plus", "f2fs_gc", "C0FFEE12x", "01234567-89ab-cdef-0123-456789abcdef", ""};
+  const Names alone{"cc1",     "worker7",   "cc1plus",
+                    "f2fs_gc", "C0FFEE12x", "01234567-89ab-cdef-0123-456789abcdef",
+                    ""};
   for (const std::string& name : alone) check({name, name}, {name, name});
 }
 
@@ -66,7 +73,8 @@ BOOST_AUTO_TEST_CASE(instances_of_a_unit_are_one_cgroup) {
                  (Names{"/system.slice/getty@{I}.service", "/system.slice/getty@{I}.service"}),
              boost::test_tools::per_element());
   // One alone keeps its name; an instance that says more than a number is a name of its own.
-  const Names alone{"/system.slice/getty@tty1.service", "/a@b-c.service", "/a@d-e.service", "/odd@"};
+  const Names alone{"/system.slice/getty@tty1.service", "/a@b-c.service", "/a@d-e.service",
+                    "/odd@"};
   BOOST_TEST(keys(alone) == alone, boost::test_tools::per_element());
 }
 
@@ -82,11 +90,14 @@ BOOST_AUTO_TEST_CASE(globs_flatten_first) {
   CgroupNaming naming;
   naming.flatten.push_back(*PathGlob::parse("/user.slice/**"));
   naming.flatten.push_back(*PathGlob::parse("/system.slice/*.service"));
-  BOOST_TEST(keys({"/user.slice/user-1000.slice/x", "/system.slice/ssh.service", "/system.slice/a/b.service"}, naming) ==
+  BOOST_TEST(keys({"/user.slice/user-1000.slice/x", "/system.slice/ssh.service",
+                   "/system.slice/a/b.service"},
+                  naming) ==
                  (Names{"/user.slice/**", "/system.slice/*.service", "/system.slice/a/b.service"}),
              boost::test_tools::per_element());
   naming.literal = true;
-  BOOST_TEST(keys({"/w1", "/w2"}, naming) == (Names{"/w1", "/w2"}), boost::test_tools::per_element());
+  BOOST_TEST(keys({"/w1", "/w2"}, naming) == (Names{"/w1", "/w2"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(globs_match_whole_paths) {
@@ -95,19 +106,25 @@ BOOST_AUTO_TEST_CASE(globs_match_whole_paths) {
     bool matches;
   };
   constexpr Case kCases[] = {
-      {"/a/*", "/a/b", true},    {"/a/*", "/a/b/c", false}, {"/a/**", "/a/b/c", true}, {"/a/*/c", "/a/b/c", true},
-      {"/**/c", "/a/b/c", true}, {"/?", "/a", true},        {"/?", "/", false},        {"/a?b", "/a/b", false},
-      {"/[ab]", "/b", true},     {"/[!ab]", "/b", false},   {"/[!ab]", "/c", true},    {"/[a-c]x", "/bx", true},
-      {"/\\*", "/*", true},      {"/\\*", "/a", false},     {"/a", "/a/b", false},     {"*", "/", false},
-      {"**", "/x/y", true},      {"/[]]", "/]", true},      {"/a**", "/a", true},      {"/***", "/a/b", true},
+      {"/a/*", "/a/b", true},     {"/a/*", "/a/b/c", false}, {"/a/**", "/a/b/c", true},
+      {"/a/*/c", "/a/b/c", true}, {"/**/c", "/a/b/c", true}, {"/?", "/a", true},
+      {"/?", "/", false},         {"/a?b", "/a/b", false},   {"/[ab]", "/b", true},
+      {"/[!ab]", "/b", false},    {"/[!ab]", "/c", true},    {"/[a-c]x", "/bx", true},
+      {"/\\*", "/*", true},       {"/\\*", "/a", false},     {"/a", "/a/b", false},
+      {"*", "/", false},          {"**", "/x/y", true},      {"/[]]", "/]", true},
+      {"/a**", "/a", true},       {"/***", "/a/b", true},
   };
-  for (const Case& c : kCases) BOOST_TEST(PathGlob::parse(c.glob)->matches(c.path) == c.matches, c.glob << " on " << c.path);
+  for (const Case& c : kCases)
+    BOOST_TEST(PathGlob::parse(c.glob)->matches(c.path) == c.matches, c.glob << " on " << c.path);
 }
 
 BOOST_AUTO_TEST_CASE(bad_globs_say_what_is_wrong) {
-  BOOST_TEST(PathGlob::parse("").error().text == "reading --cgroup-flatten '': a glob cannot be empty");
-  BOOST_TEST(PathGlob::parse("/[a").error().text == "reading --cgroup-flatten '/[a': a '[' has no ']'");
-  BOOST_TEST(PathGlob::parse("/a\\").error().text == "reading --cgroup-flatten '/a\\': nothing follows the last '\\'");
+  BOOST_TEST(PathGlob::parse("").error().text ==
+             "reading --cgroup-flatten '': a glob cannot be empty");
+  BOOST_TEST(PathGlob::parse("/[a").error().text ==
+             "reading --cgroup-flatten '/[a': a '[' has no ']'");
+  BOOST_TEST(PathGlob::parse("/a\\").error().text ==
+             "reading --cgroup-flatten '/a\\': nothing follows the last '\\'");
 }
 
 // A glob that would take a naive matcher for ever.

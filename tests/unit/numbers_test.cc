@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
-std::string value(std::uint64_t number, std::string_view unit) { return scaled(number_of(number), unit); }
+std::string value(std::uint64_t number, std::string_view unit) {
+  return scaled(number_of(number), unit);
+}
 std::string real(double number, std::string_view unit) { return scaled(number_of(number), unit); }
 std::string delta(std::uint64_t a, std::uint64_t b, std::string_view unit) {
   return scaled(difference(number_of(a), number_of(b)), unit);
@@ -80,11 +82,14 @@ BOOST_AUTO_TEST_CASE(differences_have_a_sign_and_are_exact) {
   BOOST_TEST(scaled(difference(number_of(1.0), number_of(0.5)), "ratio") == "-0.500");
   BOOST_TEST(scaled(difference(number_of(1.5), number_of(1.0)), "none") == "-0.500");
   BOOST_TEST(scaled(difference(number_of(1.5), number_of(6.5)), "none") == "+5");
-  BOOST_TEST(json(difference(number_of(kMost), number_of(std::uint64_t{0}))) == "-18446744073709551615");
-  BOOST_TEST(json(difference(number_of(std::uint64_t{1} << 53), number_of((std::uint64_t{1} << 53) + 1))) == "1");
+  BOOST_TEST(json(difference(number_of(kMost), number_of(std::uint64_t{0}))) ==
+             "-18446744073709551615");
+  BOOST_TEST(json(difference(number_of(std::uint64_t{1} << 53),
+                             number_of((std::uint64_t{1} << 53) + 1))) == "1");
   BOOST_TEST(json(difference(number_of(std::int64_t{-20}), number_of(std::int64_t{19}))) == "39");
   BOOST_TEST(json(difference(no_number(), number_of(std::uint64_t{1}))) == "null");
-  BOOST_TEST(!difference(number_of(std::numeric_limits<double>::infinity()), number_of(1.0)).known());
+  BOOST_TEST(
+      !difference(number_of(std::numeric_limits<double>::infinity()), number_of(1.0)).known());
 }
 
 BOOST_AUTO_TEST_CASE(percentages) {
@@ -98,7 +103,8 @@ BOOST_AUTO_TEST_CASE(percentages) {
 BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
   BOOST_TEST(json(std::string_view("a\"b\\c\n\x1b")) == "\"a\\\"b\\\\c\\n\\u001b\"");
   BOOST_TEST(json(std::string_view("bad\xff\xc3")) == "\"bad\xef\xbf\xbd\xef\xbf\xbd\"");
-  BOOST_TEST(json(std::string_view("\xed\xa0\x80")) == "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // a surrogate
+  BOOST_TEST(json(std::string_view("\xed\xa0\x80")) ==
+             "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");  // a surrogate
   BOOST_TEST(json(std::string_view("grün")) == "\"grün\"");
   BOOST_TEST(json(std::string_view("\u202e\u0085\U000e0001")) == R"("\u202e\u0085\udb40\udc01")");
 }

@@ -1,4 +1,5 @@
-// Two snapshots of one boot: which threads are the same, how much of a difference is whose, rates; and whose reading is the largest.
+// Two snapshots of one boot: which threads are the same, how much of a difference is whose, rates;
+// and whose reading is the largest.
 
 #define BOOST_TEST_MODULE one_boot
 #include <boost/json/parse.hpp>
@@ -23,9 +24,11 @@ constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 const RuleBook book;
-const MetricDef kRun = metric("run_time_ns", "MonotonicNs", "SumNs"), kPeak = metric("wait_max", "PeakNs", "MaxPeak");
+const MetricDef kRun = metric("run_time_ns", "MonotonicNs", "SumNs"),
+                kPeak = metric("wait_max", "PeakNs", "MaxPeak");
 
-Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads, const Cells<std::uint64_t>& starts) {
+Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads,
+               const Cells<std::uint64_t>& starts) {
   Snapshot s = snapshot_of(threads);
   s.meta.boot_id = "b";
   s.meta.start.monotonic_ns = second * kSecond;
@@ -33,20 +36,31 @@ Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads, const C
   return s;
 }
 
-// Of the pool's threads 1 stays, 2 is another one by then, 3 is gone, 4 is new. 8 changes its name and so its group.
+// Of the pool's threads 1 stays, 2 is another one by then, 3 is gone, 4 is new. 8 changes its name
+// and so its group.
 Snapshot before() {
-  Snapshot s = taken(
-      1, {{1, 1, "pool", "a"}, {1, 2, "pool", "b"}, {1, 3, "pool", "c"}, {8, 8, "x", "x"}, {9, 9, "x", "x"}, {20, 20, "y", "y"}},
-      {10, 11, 12, 80, 90, 200});
+  Snapshot s = taken(1,
+                     {{1, 1, "pool", "a"},
+                      {1, 2, "pool", "b"},
+                      {1, 3, "pool", "c"},
+                      {8, 8, "x", "x"},
+                      {9, 9, "x", "x"},
+                      {20, 20, "y", "y"}},
+                     {10, 11, 12, 80, 90, 200});
   add_u64(s, kRun, {100, 20, 30, 7, 1, 1});
   add_u64(s, kPeak, {0, 9, 5, 0, 0, 0});
   s.read_at = {100'000'000, 200'000'000, 300'000'000, 0, 0, 0};
   return s;
 }
 Snapshot after() {
-  Snapshot s = taken(
-      3, {{1, 1, "pool", "a"}, {1, 2, "pool", "b"}, {1, 4, "pool", "d"}, {8, 8, "y", "y"}, {9, 9, "x", "x"}, {20, 20, "y", "y"}},
-      {10, 99, 50, 80, 90, 200});
+  Snapshot s = taken(3,
+                     {{1, 1, "pool", "a"},
+                      {1, 2, "pool", "b"},
+                      {1, 4, "pool", "d"},
+                      {8, 8, "y", "y"},
+                      {9, 9, "x", "x"},
+                      {20, 20, "y", "y"}},
+                     {10, 99, 50, 80, 90, 200});
   add_u64(s, kRun, {150, 5, 7, 8, 1, 1});
   add_u64(s, kPeak, {0, 0, 0, 0, 0, 0});
   s.read_at = {700'000'000, 700'000'000, 700'000'000, 0, 0, 0};
@@ -65,7 +79,8 @@ json::object compared(const Snapshot& a, const Snapshot& b, const Spec& spec = {
 
 json::object row_of(const json::object& report, std::string_view group, std::string_view metric) {
   for (const json::value& row : report.at("rows").as_array())
-    if (row.at("group").as_string() == group && row.at("metric").as_string() == metric) return row.as_object();
+    if (row.at("group").as_string() == group && row.at("metric").as_string() == metric)
+      return row.as_object();
   BOOST_FAIL("no row of " << group << " and " << metric);
   return {};
 }
@@ -73,18 +88,24 @@ json::object row_of(const json::object& report, std::string_view group, std::str
 // Some members of a row, as JSON, with blanks between.
 std::string members(const json::object& row, std::initializer_list<std::string_view> names) {
   std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : " ") + json::serialize(row.at(name));
+  for (const std::string_view name : names)
+    text += (text.empty() ? "" : " ") + json::serialize(row.at(name));
   return text;
 }
-std::string origin(const json::object& row) { return members(row, {"delta", "delta_alive", "delta_new", "delta_gone"}); }
-std::string turnover(const json::object& row) { return members(row, {"threads_alive", "threads_new", "threads_gone"}); }
+std::string origin(const json::object& row) {
+  return members(row, {"delta", "delta_alive", "delta_new", "delta_gone"});
+}
+std::string turnover(const json::object& row) {
+  return members(row, {"threads_alive", "threads_new", "threads_gone"});
+}
 
 BOOST_AUTO_TEST_CASE(a_difference_is_taken_apart_by_who_made_it) {
   const json::object report = compared(before(), after());
   BOOST_TEST(origin(row_of(report, "pool", "run_time_ns")) == "12 50 12 -50");
   BOOST_TEST(turnover(row_of(report, "pool", "run_time_ns")) == "1 2 2");
   BOOST_TEST(origin(row_of(report, "pool", "thread_count")) == "0 0 2 -2");
-  BOOST_TEST(origin(row_of(report, "pool", "wait_max")) == "-9 null null null");  // a maximum has no parts
+  BOOST_TEST(origin(row_of(report, "pool", "wait_max")) ==
+             "-9 null null null");  // a maximum has no parts
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_that_changed_its_group_left_one_and_came_to_another) {
@@ -147,7 +168,8 @@ BOOST_AUTO_TEST_CASE(a_sum_that_stopped_has_no_parts) {
 
 BOOST_AUTO_TEST_CASE(rates_are_per_second_between_the_readings) {
   const Spec spec{.rate = true};
-  const json::object there = compared(before(), after(), spec), back = compared(after(), before(), spec);
+  const json::object there = compared(before(), after(), spec),
+                     back = compared(after(), before(), spec);
   BOOST_TEST(row_of(there, "pool", "run_time_ns").at("rate").to_number<double>() == 12 / 2.5);
   BOOST_TEST(row_of(back, "pool", "run_time_ns").at("rate").to_number<double>() == -12 / 2.5);
   BOOST_TEST(row_of(there, "pool", "wait_max").at("rate").is_null());
@@ -158,13 +180,15 @@ BOOST_AUTO_TEST_CASE(rates_say_where_there_are_none) {
   const auto notes = [](auto change, std::vector<std::string> metrics = {"run_time_ns"}) {
     Snapshot a = before(), b = after();
     change(a, b);
-    return json::serialize(compared(a, b, {.metrics = std::move(metrics), .rate = true}).at("notes"));
+    return json::serialize(
+        compared(a, b, {.metrics = std::move(metrics), .rate = true}).at("notes"));
   };
   BOOST_TEST(notes([](Snapshot&, Snapshot&) {}) == "[]");
   BOOST_TEST(notes([](Snapshot&, Snapshot&) {}, {"wait_max"}) ==
              R"(["Rates are of what counts up; gauges, peaks, ratios and settings have none."])");
-  BOOST_TEST(notes([](Snapshot& a, Snapshot&) { a.meta.boot_id = "other"; }) ==
-             R"(["No rates: the files are not known to be of one boot, so the time between them is not known."])");
+  BOOST_TEST(
+      notes([](Snapshot& a, Snapshot&) { a.meta.boot_id = "other"; }) ==
+      R"(["No rates: the files are not known to be of one boot, so the time between them is not known."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot&) { a.read_at.clear(); }) ==
              R"(["No rates of threads: the baseline does not say when each thread was read."])");
   BOOST_TEST(notes([](Snapshot& a, Snapshot& b) { a.read_at.clear(), b.read_at.clear(); }) ==
@@ -175,28 +199,34 @@ BOOST_AUTO_TEST_CASE(rates_say_where_there_are_none) {
 
 BOOST_AUTO_TEST_CASE(sums_and_maxima_name_their_busiest_thread) {
   const json::object report = compared(before(), after());
-  const json::object run = row_of(report, "pool", "run_time_ns"), peak = row_of(report, "pool", "wait_max");
-  BOOST_TEST(members(run, {"busiest_baseline", "busiest_candidate"}) == R"({"tid":1,"comm":"a"} {"tid":1,"comm":"a"})");
-  BOOST_TEST(members(peak, {"busiest_baseline", "busiest_candidate"}) == R"({"tid":2,"comm":"b"} null)");
+  const json::object run = row_of(report, "pool", "run_time_ns"),
+                     peak = row_of(report, "pool", "wait_max");
+  BOOST_TEST(members(run, {"busiest_baseline", "busiest_candidate"}) ==
+             R"({"tid":1,"comm":"a"} {"tid":1,"comm":"a"})");
+  BOOST_TEST(members(peak, {"busiest_baseline", "busiest_candidate"}) ==
+             R"({"tid":2,"comm":"b"} null)");
   BOOST_TEST(members(row_of(report, "pool", "thread_count"), {"busiest_baseline"}) == "null");
 }
 
 BOOST_AUTO_TEST_CASE(peaks_give_the_smallest_that_is_not_zero) {
   const json::object peak = row_of(compared(before(), after()), "pool", "wait_max");
-  BOOST_TEST(members(peak, {"extras_baseline", "extras_candidate"}) == R"({"min_nonzero":5} {"min_nonzero":null})");
+  BOOST_TEST(members(peak, {"extras_baseline", "extras_candidate"}) ==
+             R"({"min_nonzero":5} {"min_nonzero":null})");
 }
 
 BOOST_AUTO_TEST_CASE(the_text_says_what_new_and_gone_threads_made) {
   const Snapshot a = before(), b = after();
   const Snapshot* sides[] = {&a, &b};
-  const auto report = Report::make(sides, {.metrics = {"run_time_ns"}, .rate = true, .moved_only = true}, {&book, {}});
+  const auto report = Report::make(
+      sides, {.metrics = {"run_time_ns"}, .rate = true, .moved_only = true}, {&book, {}});
   BOOST_REQUIRE(report);
   const std::string files[] = {"a.zst", "b.zst"};
   const std::string text = report_text(*report, files, default_columns(ReportKind::Compare), {});
   BOOST_TEST(text.substr(text.find("## primary")) ==
              "## primary\n"
              "group  threads  metric       value          delta        %       rate  of which\n"
-             "pool         3  run_time_ns  150ns → 162ns  +12ns    +8.0%  +4.80ns/s  +12ns new, -50ns gone\n"
+             "pool         3  run_time_ns  150ns → 162ns  +12ns    +8.0%  +4.80ns/s  +12ns new, "
+             "-50ns gone\n"
              "y          1→2  run_time_ns    1ns → 9ns     +8ns  +800.0%  +4.00ns/s  +8ns new\n"
              "x          2→1  run_time_ns    8ns → 1ns     -7ns   -87.5%  -3.50ns/s  -7ns gone\n");
 }

@@ -24,29 +24,36 @@ std::vector<std::string> order(const Plan& plan) {
 // Ranks above others, and may not.
 struct Denies : Offers<kOne, 5> {
   using Offers::Offers;
-  static void probe(const sdk::Host&, const sdk::Probe& probe) { probe.refuse_all(Gap::Denied, "no leave"); }
+  static void probe(const sdk::Host&, const sdk::Probe& probe) {
+    probe.refuse_all(Gap::Denied, "no leave");
+  }
 };
 
 // The plan refers to the registry alone.
-Plan plan_of(const Registry& merged, const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
+Plan plan_of(const Registry& merged,
+             const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
   return make_plan(Probed(merged, no_host()), wanted).value();
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_reader_runs_after_what_it_reads) {
-  const Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
-  BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"b-filler", "a-reader"}), boost::test_tools::per_element());
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  BOOST_TEST(order(plan_of(merged)) == (std::vector<std::string>{"b-filler", "a-reader"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_read_is_filled_though_nobody_wants_it) {
-  const Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsOne>>("a-reader"), plugin<Offers<kOne>>("b-filler")});
   BOOST_TEST(order(plan_of(merged, {{"two"}})).size() == 2u);
   BOOST_TEST(order(plan_of(merged, {{"one"}})).size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
-  const Registry merged = registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsOne>>("a"), plugin<Reads<kOne, kReadsTwo>>("b")});
   const Plan plan = plan_of(merged);
   BOOST_TEST(plan.sources.empty());
   BOOST_REQUIRE_EQUAL(plan.refused.size(), 2u);
@@ -56,7 +63,8 @@ BOOST_AUTO_TEST_CASE(a_circle_is_taken_out) {
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_nobody_feeds_is_taken_out) {
-  const Registry merged = registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
+  const Registry merged =
+      registry({plugin<Reads<kTwo, kReadsNobodys>>("hungry"), plugin<Offers<kTwo, -1>>("plain")});
   const Plan plan = plan_of(merged);
   BOOST_TEST(order(plan) == (std::vector<std::string>{"plain"}), boost::test_tools::per_element());
   BOOST_TEST(plan.refused[0].reason.find("'nobodys'") != std::string::npos);

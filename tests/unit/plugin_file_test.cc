@@ -1,5 +1,5 @@
-// What a plugin's file says of itself, read without loading it: the fuzzer's two small plugins, which differ in how their symbols are found,
-// and our own as they were built.
+// What a plugin's file says of itself, read without loading it: the fuzzer's two small plugins,
+// which differ in how their symbols are found, and our own as they were built.
 
 #define BOOST_TEST_MODULE plugin_file
 #include <boost/test/unit_test.hpp>
@@ -33,7 +33,8 @@ Result<PluginFile> read_built(const std::string& name) {
 #if defined(__x86_64__)
 BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
   for (const char* kind : {"gnu", "sysv"}) {
-    const auto file = read(std::string(CTPROF_SOURCE_DIR "/tests/fuzz/seeds/fuzz_plugin_file/tiny-") + kind + ".so");
+    const auto file = read(
+        std::string(CTPROF_SOURCE_DIR "/tests/fuzz/seeds/fuzz_plugin_file/tiny-") + kind + ".so");
     BOOST_TEST_REQUIRE(file.has_value(), kind << ": " << (file ? "" : file.error().text));
     const std::vector<std::string> directories{"/usr/lib/tiny", "$ORIGIN"};
     BOOST_TEST(file->directories == directories, boost::test_tools::per_element());
@@ -42,7 +43,9 @@ BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
   }
 }
 #else
-BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) { BOOST_TEST_MESSAGE("skipped: needs x86-64, whose files these are"); }
+BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
+  BOOST_TEST_MESSAGE("skipped: needs x86-64, whose files these are");
+}
 #endif
 
 BOOST_AUTO_TEST_CASE(the_layout_is_known_unloaded) {

@@ -58,7 +58,9 @@ std::string unserved(ByHand plugin) {
   return read && read->unserved.size() == 1 ? read->unserved[0] : "";
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -79,7 +81,8 @@ BOOST_AUTO_TEST_CASE(pairs_without_meaning_get_the_compilers_sentence) {
   BOOST_TEST(has(refusal("PeakNs", "SumNs", CTPROF_U64), CTPROF_SAYS_PEAK_SUMMED));
   BOOST_TEST(has(refusal("Bytes", "SumNs", CTPROF_U64), CTPROF_SAYS_UNITS_DIFFER));
   BOOST_TEST(has(refusal("DeadCounter", "SumCount", CTPROF_U64), CTPROF_SAYS_DEAD_REDUCED));
-  BOOST_TEST(has(refusal("CategoricalString", "SumCount", CTPROF_STRING), CTPROF_SAYS_CATEGORY_COUNTED));
+  BOOST_TEST(
+      has(refusal("CategoricalString", "SumCount", CTPROF_STRING), CTPROF_SAYS_CATEGORY_COUNTED));
 }
 
 BOOST_AUTO_TEST_CASE(a_null_where_a_function_must_be) {
@@ -112,7 +115,8 @@ BOOST_AUTO_TEST_CASE(storage_that_is_not_the_newtypes) {
 BOOST_AUTO_TEST_CASE(an_entity_that_the_stage_is_not_about) {
   ByHand plugin;
   plugin.metric.entity = CTPROF_CGROUP;
-  BOOST_TEST(has(plugin.refusal(), "fills rows about a thread but offers 'x_count', which is about a cgroup"));
+  BOOST_TEST(has(plugin.refusal(),
+                 "fills rows about a thread but offers 'x_count', which is about a cgroup"));
 }
 
 BOOST_AUTO_TEST_CASE(a_lister_must_say_who_its_rows_are) {
@@ -138,8 +142,12 @@ BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
 }
 
 BOOST_AUTO_TEST_CASE(headlines_and_roles) {
-  ctprof_headline headline{
-      .size = sizeof headline, .order = 1, .label = "x/s", .shown = CTPROF_SHOWN_RATE, .flags = 0, .floor = 10};
+  ctprof_headline headline{.size = sizeof headline,
+                           .order = 1,
+                           .label = "x/s",
+                           .shown = CTPROF_SHOWN_RATE,
+                           .flags = 0,
+                           .floor = 10};
   ByHand plugin;
   plugin.metric.headline = &headline;
   BOOST_TEST(plugin.refusal() == "");
@@ -163,6 +171,8 @@ BOOST_AUTO_TEST_CASE(headlines_and_roles) {
 
 BOOST_AUTO_TEST_CASE(a_context_is_opened_and_closed) {
   ByHand plugin;
-  plugin.table.open_plugin = [](const ctprof_host*, void**, char*, std::size_t) { return std::int32_t{0}; };
+  plugin.table.open_plugin = [](const ctprof_host*, void**, char*, std::size_t) {
+    return std::int32_t{0};
+  };
   BOOST_TEST(has(plugin.refusal(), "open_plugin and close_plugin, which go together"));
 }

@@ -20,7 +20,9 @@ BOOST_AUTO_TEST_CASE(io_of_a_recorded_thread) {
 }
 
 BOOST_AUTO_TEST_CASE(io_lines_one_by_one) {
-  const Io io = parse_io("rchar: 1\nwchar: x\nsyscr: 3\nread_bytes: 18446744073709551615\nwrite_bytes: -1\nunknown: 4\n");
+  const Io io = parse_io(
+      "rchar: 1\nwchar: x\nsyscr: 3\nread_bytes: 18446744073709551615\nwrite_bytes: -1\nunknown: "
+      "4\n");
   BOOST_TEST(io.rchar.value == 1u);
   BOOST_TEST((io.wchar.gap == Gap::Malformed));
   BOOST_TEST(io.syscr.value == 3u);

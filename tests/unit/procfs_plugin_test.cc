@@ -1,4 +1,5 @@
-// procfs-sched as a plugin: what its sources promise, fill and tell, on recorded kernels and on this one.
+// procfs-sched as a plugin: what its sources promise, fill and tell, on recorded kernels and on
+// this one.
 
 #define BOOST_TEST_MODULE procfs_plugin
 #include <boost/test/unit_test.hpp>
@@ -25,11 +26,14 @@ const LoadedPlugin& plugin() {
   return loaded;
 }
 
-std::string fixture(const std::string& kernel) { return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel; }
+std::string fixture(const std::string& kernel) {
+  return std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + kernel;
+}
 
 std::uint64_t self() { return static_cast<std::uint64_t>(::getpid()); }
 
-bool refused(const std::map<std::string, std::string>& refusals, const std::string& metric, const std::string& beginning) {
+bool refused(const std::map<std::string, std::string>& refusals, const std::string& metric,
+             const std::string& beginning) {
   const auto it = refusals.find(metric);
   return it != refusals.end() && it->second.starts_with(beginning);
 }
@@ -40,7 +44,8 @@ std::vector<Ids> recorded_threads(const std::string& root) {
   for (const auto& process : std::filesystem::directory_iterator(root + "/proc")) {
     if (!std::isdigit(static_cast<unsigned char>(process.path().filename().string()[0]))) continue;
     for (const auto& task : std::filesystem::directory_iterator(process.path() / "task"))
-      found.push_back({std::stoull(process.path().filename()), std::stoull(task.path().filename())});
+      found.push_back(
+          {std::stoull(process.path().filename()), std::stoull(task.path().filename())});
   }
   return found;
 }
@@ -59,7 +64,8 @@ int as_nobody(const std::function<bool()>& deed) {
 BOOST_AUTO_TEST_CASE(what_5_10_lacks_is_refused) {
   const TestHost host(fixture("5.10"), {1, 1}, 0);
   const auto refusals = SourceDriver(*plugin(), kThreads, host).probe();
-  for (const char* metric : {"block_sum", "voluntary_sleep_ns", "core_forceidle_sum", "ext_enabled", "fair_slice_ns"})
+  for (const char* metric :
+       {"block_sum", "voluntary_sleep_ns", "core_forceidle_sum", "ext_enabled", "fair_slice_ns"})
     BOOST_TEST(refused(refusals, metric, "Unsupported: "), metric);
   BOOST_TEST(refusals.size() == 5u);
 }
@@ -96,7 +102,8 @@ BOOST_AUTO_TEST_CASE(recorded_rows) {
   BOOST_TEST(threads.cell("priority", 2) == "-101");
   BOOST_TEST(threads.cell("fair_slice_ns", 3) == "NotApplicable");
   BOOST_TEST(threads.cell("core_forceidle_sum", 0) == "SwitchedOff");  // had it not been refused
-  for (const char* metric : {"policy", "run_time_ns", "rchar", "state", "wait_sum", "cpu_affinity", "nr_threads"})
+  for (const char* metric :
+       {"policy", "run_time_ns", "rchar", "state", "wait_sum", "cpu_affinity", "nr_threads"})
     BOOST_TEST(threads.cell(metric, 4) == "Unsupported", metric);  // not recorded
 }
 
@@ -111,7 +118,8 @@ BOOST_AUTO_TEST_CASE(recorded_processes) {
 }
 
 BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {
-  for (const char* kernel : {"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"}) BOOST_TEST_CONTEXT(kernel) {
+  for (const char* kernel : {"5.10", "6.1", "6.12", "6.18", "6.18-arm64", "7.2"})
+    BOOST_TEST_CONTEXT(kernel) {
       const TestHost host(fixture(kernel), {1, 1}, 0);
       SourceDriver threads(*plugin(), kThreads, host);
       const auto refusals = threads.probe();
@@ -144,14 +152,15 @@ BOOST_AUTO_TEST_CASE(only_what_is_wanted_is_read) {
   SourceDriver threads(*plugin(), kThreads, host);
   threads.collect({{self(), kNobody}}, {"run_time_ns"});
   const auto said = threads.summary(1);
-  const std::vector<std::pair<std::string, std::string>> expected{{"tids_walked", "1"},
-                                                                  {"read_failures", "1"},
-                                                                  {"read_failures_by_file.", "null"},
-                                                                  {"read_failures_by_file.schedstat", "1"},
-                                                                  {"dominant_read_failure", "schedstat"},
-                                                                  {"kernel_config_dominant", "false"},
-                                                                  {"negative_dotted_values", "0"},
-                                                                  {"read_failures_denied", "0"}};
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"tids_walked", "1"},
+      {"read_failures", "1"},
+      {"read_failures_by_file.", "null"},
+      {"read_failures_by_file.schedstat", "1"},
+      {"dominant_read_failure", "schedstat"},
+      {"kernel_config_dominant", "false"},
+      {"negative_dotted_values", "0"},
+      {"read_failures_denied", "0"}};
   BOOST_TEST((said.fields == expected));
   BOOST_TEST(said.notes.empty());
 }
@@ -161,14 +170,17 @@ BOOST_AUTO_TEST_CASE(without_failures_the_object_is_empty) {
   SourceDriver threads(*plugin(), kThreads, host);
   threads.collect({{self(), self()}}, {"run_time_ns"});
   const auto fields = threads.summary(1).fields;
-  BOOST_TEST((std::find(fields.begin(), fields.end(), std::pair<std::string, std::string>{"dominant_read_failure", "null"}) !=
+  BOOST_TEST((std::find(fields.begin(), fields.end(),
+                        std::pair<std::string, std::string>{"dominant_read_failure", "null"}) !=
               fields.end()));
 }
 
-BOOST_AUTO_TEST_CASE(denied_is_told_apart_and_noted, *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+BOOST_AUTO_TEST_CASE(denied_is_told_apart_and_noted,
+                     *boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
                        return boost::test_tools::assertion_result(::getuid() == 0);
                      })) {
-  // pid 1 is root's, and its io is nobody's business; a fair share of failures, but not for want of configuration.
+  // pid 1 is root's, and its io is nobody's business; a fair share of failures, but not for want of
+  // configuration.
   const TestHost host("", {1, 1}, kLive);
   SourceDriver threads(*plugin(), kThreads, host);
   SourceDriver processes(*plugin(), kProcesses, host);
@@ -177,11 +189,14 @@ BOOST_AUTO_TEST_CASE(denied_is_told_apart_and_noted, *boost::unit_test::precondi
                processes.collect({{1, 1}, {2, 2}});
                const auto said = threads.summary(1);
                const auto field = [&](const char* key) {
-                 return std::find_if(said.fields.begin(), said.fields.end(), [&](const auto& item) { return item.first == key; })
+                 return std::find_if(said.fields.begin(), said.fields.end(),
+                                     [&](const auto& item) { return item.first == key; })
                      ->second;
                };
-               return threads.cell("rchar", 0) == "Denied" && threads.cell("minflt", 0) != "Denied" &&
-                      processes.cell("process.smaps_rollup", 0) == "Denied" && field("read_failures_denied") == "1" &&
+               return threads.cell("rchar", 0) == "Denied" &&
+                      threads.cell("minflt", 0) != "Denied" &&
+                      processes.cell("process.smaps_rollup", 0) == "Denied" &&
+                      field("read_failures_denied") == "1" &&
                       field("kernel_config_dominant") == "false" && said.notes.size() == 1 &&
                       said.notes[0].find("CAP_SYS_PTRACE") != std::string::npos;
              }) == 0);
@@ -193,6 +208,7 @@ BOOST_AUTO_TEST_CASE(missing_configuration_is_told_apart) {
   SourceDriver threads(*plugin(), kThreads, host);
   threads.collect({{151, kNobody}}, {"run_time_ns", "rchar"});
   const auto fields = threads.summary(1).fields;
-  BOOST_TEST((std::find(fields.begin(), fields.end(), std::pair<std::string, std::string>{"kernel_config_dominant", "true"}) !=
+  BOOST_TEST((std::find(fields.begin(), fields.end(),
+                        std::pair<std::string, std::string>{"kernel_config_dominant", "true"}) !=
               fields.end()));
 }

@@ -13,13 +13,16 @@ using ctprof::Gap;
 
 namespace {
 
-constexpr const char* kDashes = "-------------------------------------------------------------------\n";
+constexpr const char* kDashes =
+    "-------------------------------------------------------------------\n";
 
 std::string sched_text(const std::string& lines, const std::string& name = "x") {
   return name + " (7, #threads: 1)\n" + kDashes + lines;
 }
 
-bool is(const ctprof::sdk::Reading<std::uint64_t>& reading, std::uint64_t value) { return reading && reading.value == value; }
+bool is(const ctprof::sdk::Reading<std::uint64_t>& reading, std::uint64_t value) {
+  return reading && reading.value == value;
+}
 
 std::uint64_t ns(std::string_view text) {
   bool negative = false;
@@ -79,7 +82,8 @@ BOOST_AUTO_TEST_CASE(the_long_spelling_of_5_10) {
 }
 
 BOOST_AUTO_TEST_CASE(a_middle_spelling) {
-  BOOST_TEST(is(parse_sched(sched_text("stats.wait_sum : 1.000002\n"))[SchedKey::WaitSum], 1000002));
+  BOOST_TEST(
+      is(parse_sched(sched_text("stats.wait_sum : 1.000002\n"))[SchedKey::WaitSum], 1000002));
 }
 
 BOOST_AUTO_TEST_CASE(with_the_switch_off_only_the_statistics_are_missing) {
@@ -93,15 +97,18 @@ BOOST_AUTO_TEST_CASE(with_the_switch_off_only_the_statistics_are_missing) {
 BOOST_AUTO_TEST_CASE(a_slice_belongs_to_fair_policies) {
   for (const char* rt : {"165", "166", "168", "169"})  // FIFO, RR, IDLE, DEADLINE
     BOOST_TEST(
-        (fair_slice(parse_sched(kernel_text(std::string("6.18/proc/151/task/") + rt + "/sched"))).gap == Gap::NotApplicable), rt);
+        (fair_slice(parse_sched(kernel_text(std::string("6.18/proc/151/task/") + rt + "/sched")))
+             .gap == Gap::NotApplicable),
+        rt);
   for (const char* fair : {"170", "175"})  // EXT, OTHER with a slice of its own
-    BOOST_TEST(static_cast<bool>(fair_slice(parse_sched(kernel_text(std::string("6.18/proc/151/task/") + fair + "/sched")))),
+    BOOST_TEST(static_cast<bool>(fair_slice(
+                   parse_sched(kernel_text(std::string("6.18/proc/151/task/") + fair + "/sched")))),
                fair);
 }
 
 BOOST_AUTO_TEST_CASE(a_name_forges_no_line) {
-  for (const std::string& name :
-       {std::string("x\nnr_wakeups:9"), std::string("x\n---------\nya"), std::string("a\n\nwait_sum:1.5")}) {
+  for (const std::string& name : {std::string("x\nnr_wakeups:9"), std::string("x\n---------\nya"),
+                                  std::string("a\n\nwait_sum:1.5")}) {
     const Sched sched = parse_sched(sched_text("nr_wakeups : 3\n", name));
     BOOST_TEST(is(sched[SchedKey::NrWakeups], 3));
     BOOST_TEST((sched[SchedKey::WaitSum].gap == Gap::SwitchedOff));
@@ -110,7 +117,8 @@ BOOST_AUTO_TEST_CASE(a_name_forges_no_line) {
 
 BOOST_AUTO_TEST_CASE(keys_that_only_resemble_ours) {
   const Sched sched = parse_sched(sched_text(
-      "enabled : 1\nother.enabled : 1\nx.ext.enabled : 1\neffective slice : 5\nslice of bread : 6\nnr_wakeups_idle : 7\n"
+      "enabled : 1\nother.enabled : 1\nx.ext.enabled : 1\neffective slice : 5\nslice of bread : "
+      "6\nnr_wakeups_idle : 7\n"
       "nr_migrations_cold : 8\nno colon at all\ncurrent_node=0, numa_group_id=0\n: 9\n.: 10\n"));
   for (std::size_t i = 0; i < kSchedKeys; ++i) BOOST_TEST(!sched[static_cast<SchedKey>(i)], i);
 }
@@ -130,17 +138,21 @@ BOOST_AUTO_TEST_CASE(less_than_zero_is_zero_and_told) {
     BOOST_TEST(is(dotted_ns(text, negative), 0), text);
     BOOST_TEST(negative, text);
   }
-  BOOST_TEST(parse_sched(sched_text("wait_sum : -1.0\nwait_max : 0.-1\nsleep_max : 1.0\n")).negatives == 2u);
+  BOOST_TEST(
+      parse_sched(sched_text("wait_sum : -1.0\nwait_max : 0.-1\nsleep_max : 1.0\n")).negatives ==
+      2u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_malformed) {
-  for (const char* text :
-       {"", ".", "1.", ".5", "x", "1.x", "1.5x", "--1.0", "1.5.5", "18446744073709.551616", "99999999999999999.0", " 1.0"}) {
+  for (const char* text : {"", ".", "1.", ".5", "x", "1.x", "1.5x", "--1.0", "1.5.5",
+                           "18446744073709.551616", "99999999999999999.0", " 1.0"}) {
     bool negative = false;
     BOOST_TEST((dotted_ns(text, negative).gap == Gap::Malformed), text);
     BOOST_TEST(!negative, text);
   }
-  BOOST_TEST((parse_sched(sched_text("nr_wakeups : -3\n"))[SchedKey::NrWakeups].gap == Gap::Malformed));
-  BOOST_TEST((parse_sched("nr_wakeups : 3\n")[SchedKey::NrWakeups].gap == Gap::Malformed));  // no header
+  BOOST_TEST(
+      (parse_sched(sched_text("nr_wakeups : -3\n"))[SchedKey::NrWakeups].gap == Gap::Malformed));
+  BOOST_TEST(
+      (parse_sched("nr_wakeups : 3\n")[SchedKey::NrWakeups].gap == Gap::Malformed));  // no header
   BOOST_TEST((parse_sched("")[SchedKey::Policy].gap == Gap::Malformed));
 }

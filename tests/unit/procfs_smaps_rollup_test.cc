@@ -14,13 +14,15 @@ using ctprof::procfs::parse_smaps_rollup;
 
 namespace {
 
-constexpr const char* kHeader = "00400000-7ffe62e76000 ---p 00000000 00:00 0                              [rollup]\n";
+constexpr const char* kHeader =
+    "00400000-7ffe62e76000 ---p 00000000 00:00 0                              [rollup]\n";
 
 bool parses(const std::string& text, std::map<std::string, std::uint64_t>& sizes) {
   std::vector<ctprof_entry> entries;
   const bool fine = parse_smaps_rollup(text, entries);
   sizes.clear();
-  for (const ctprof_entry& entry : entries) sizes[std::string(entry.key.data, entry.key.size)] = entry.value;
+  for (const ctprof_entry& entry : entries)
+    sizes[std::string(entry.key.data, entry.key.size)] = entry.value;
   return fine;
 }
 
@@ -43,8 +45,8 @@ BOOST_AUTO_TEST_CASE(lines_that_are_no_sizes) {
 
 BOOST_AUTO_TEST_CASE(a_text_that_cannot_be_understood) {
   std::map<std::string, std::uint64_t> sizes;
-  for (const char* bad :
-       {"", "Rss: x kB\n", "Rss: kB\n", "Rss: -1 kB\n", "Rss: 1 kB\nPss: 18446744073709551616 kB\n", ": 1 kB\n", "\n"})
+  for (const char* bad : {"", "Rss: x kB\n", "Rss: kB\n", "Rss: -1 kB\n",
+                          "Rss: 1 kB\nPss: 18446744073709551616 kB\n", ": 1 kB\n", "\n"})
     BOOST_TEST(!parses(bad, sizes), bad);
   BOOST_TEST(!parses(kHeader, sizes));
 }

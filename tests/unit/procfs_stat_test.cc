@@ -14,9 +14,11 @@ using ctprof::procfs::Stat;
 namespace {
 
 constexpr const char* kTail =
-    " S 0 0 0 0 -1 4194560 322 7571 1 0 7 181 13 110 20 -5 1 0 48 2322432 379 18446744073709551615 4198400 5785993 "
+    " S 0 0 0 0 -1 4194560 322 7571 1 0 7 181 13 110 20 -5 1 0 48 2322432 379 18446744073709551615 "
+    "4198400 5785993 "
     "140724626066304 0 0 0 "
-    "0 4 65538 1 0 0 17 3 42 7 0 0 0 6141704 6178576 752619520 140724626067402 140724626067424 140724626067424 140724626067442 "
+    "0 4 65538 1 0 0 17 3 42 7 0 0 0 6141704 6178576 752619520 140724626067402 140724626067424 "
+    "140724626067424 140724626067442 "
     "0\n";
 
 void check_tail(const Stat& stat) {
@@ -36,14 +38,16 @@ void check_tail(const Stat& stat) {
 
 std::string with_field(int number, const std::string& text) {
   std::string stat = "1 (x)";
-  for (int field = 3; field <= 52; ++field) stat += ' ' + (field == number ? text : std::string("0"));
+  for (int field = 3; field <= 52; ++field)
+    stat += ' ' + (field == number ? text : std::string("0"));
   return stat + '\n';
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(every_name_is_passed_over) {
-  const std::string names[] = {"init", "a b) S (c", "tab\tnl\nbs\\x", ")", "", ") R 1 (", "\xc3\xa9\xff\xfe", "((((("};
+  const std::string names[] = {"init", "a b) S (c", "tab\tnl\nbs\\x",   ")",
+                               "",     ") R 1 (",   "\xc3\xa9\xff\xfe", "((((("};
   for (const std::string& name : names) BOOST_TEST_CONTEXT(name) {
       check_tail(parse_stat("178 (" + name + ")" + kTail));
     }
@@ -59,7 +63,8 @@ BOOST_AUTO_TEST_CASE(recorded_threads) {
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_field_is_malformed_and_alone) {
-  for (const char* bad : {"", "-1", "1x", "18446744073709551616", "0x10", "+1"}) BOOST_TEST_CONTEXT(bad) {
+  for (const char* bad : {"", "-1", "1x", "18446744073709551616", "0x10", "+1"})
+    BOOST_TEST_CONTEXT(bad) {
       const Stat stat = parse_stat(with_field(10, bad));
       BOOST_TEST((stat.minflt.gap == Gap::Malformed));
       BOOST_TEST((stat.majflt.gap == Gap::None));

@@ -52,7 +52,8 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_bad_is_malformed) {
   const Status none = parse_status("");
   BOOST_TEST((none.state.gap == Gap::Malformed));
   BOOST_TEST((none.cpus_allowed.gap == Gap::Malformed));
-  const Status bad = parse_status("State:\t\nThreads:\t-1\nvoluntary_ctxt_switches:\t1 2\nThreadsX:\t3\nState\n\n");
+  const Status bad = parse_status(
+      "State:\t\nThreads:\t-1\nvoluntary_ctxt_switches:\t1 2\nThreadsX:\t3\nState\n\n");
   BOOST_TEST((bad.state.gap == Gap::Malformed));
   BOOST_TEST((bad.threads.gap == Gap::Malformed));
   BOOST_TEST((bad.voluntary_csw.gap == Gap::Malformed));
@@ -63,8 +64,8 @@ BOOST_AUTO_TEST_CASE(lists_of_cpus) {
   BOOST_TEST(cpus("0-3,8") == Words{0x10f}, boost::test_tools::per_element());
   BOOST_TEST(cpus("63-64") == (Words{std::uint64_t{1} << 63, 1}), boost::test_tools::per_element());
   BOOST_TEST(cpus("65535").size() == 1024u);
-  for (const char* bad :
-       {"", "-", "a", "3-1", "0-", "-3", "0,,1", "0-1-2", "65536", "0-99999999999", "18446744073709551615", " 1", "1 "}) {
+  for (const char* bad : {"", "-", "a", "3-1", "0-", "-3", "0,,1", "0-1-2", "65536",
+                          "0-99999999999", "18446744073709551615", " 1", "1 "}) {
     Words words;
     BOOST_TEST(!parse_cpu_list(bad, words), bad);
   }
@@ -77,7 +78,8 @@ BOOST_AUTO_TEST_CASE(the_system_call_agrees_with_libc) {
   const auto mask = affinity.of_thread(static_cast<std::uint64_t>(::gettid()));
   BOOST_REQUIRE(static_cast<bool>(mask));
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    const bool in_mask = cpu / 64 < mask.value.size() && (mask.value[cpu / 64] >> (cpu % 64) & 1) != 0;
+    const bool in_mask =
+        cpu / 64 < mask.value.size() && (mask.value[cpu / 64] >> (cpu % 64) & 1) != 0;
     BOOST_TEST(in_mask == static_cast<bool>(CPU_ISSET(cpu, &set)), cpu);
   }
 }

@@ -10,7 +10,8 @@ using namespace ctprof::psi;
 using ctprof::Gap;
 
 BOOST_AUTO_TEST_CASE(recorded) {
-  const Pressure pressure = parse_pressure(kernel_text("6.12/sys/fs/cgroup/ctp.slice/work.service/cpu.pressure"));
+  const Pressure pressure =
+      parse_pressure(kernel_text("6.12/sys/fs/cgroup/ctp.slice/work.service/cpu.pressure"));
   BOOST_TEST(pressure.some.avg10.value == 3018u);
   BOOST_TEST(pressure.some.avg60.value == 586u);
   BOOST_TEST(pressure.some.avg300.value == 124u);
@@ -44,12 +45,14 @@ BOOST_AUTO_TEST_CASE(hundredths_of_a_percent) {
                                     {"7.123", 712u},
                                     {"655.35", 65535u}})
     BOOST_TEST(hundredths(text).value == value, text);
-  for (const char* text : {"", ".5", "-1.00", "1.-5", "a", "1.x", "655.36", "99999999999999999999.00"})
+  for (const char* text :
+       {"", ".5", "-1.00", "1.-5", "a", "1.x", "655.36", "99999999999999999999.00"})
     BOOST_TEST((hundredths(text).gap == Gap::Malformed), text);
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_are_missing_or_nonsense) {
-  const Pressure pressure = parse_pressure("some avg10=x avg60=1.00 total=18446744073709551616\nnone avg10=1.00\nfull\n");
+  const Pressure pressure =
+      parse_pressure("some avg10=x avg60=1.00 total=18446744073709551616\nnone avg10=1.00\nfull\n");
   BOOST_TEST((pressure.some.avg10.gap == Gap::Malformed));
   BOOST_TEST(pressure.some.avg60.value == 100u);
   BOOST_TEST((pressure.some.avg300.gap == Gap::Malformed));

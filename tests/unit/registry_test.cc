@@ -10,13 +10,15 @@ using namespace ctprof;
 using namespace ctprof::fake;
 
 BOOST_AUTO_TEST_CASE(the_highest_rank_wins) {
-  const Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5>>("high")});
+  const Registry merged =
+      registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5>>("high")});
   const Probed probed(merged, no_host());
   BOOST_TEST(probed.find("one")->chosen()->plugin->name == "high");
 }
 
 BOOST_AUTO_TEST_CASE(an_offer_that_cannot_loses_and_says_why) {
-  const Registry merged = registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5, true>>("high")});
+  const Registry merged =
+      registry({plugin<Offers<kOne, 1>>("low"), plugin<Offers<kOne, 5, true>>("high")});
   const Probed probed(merged, no_host());
   const ProbedField& field = *probed.find("one");
   BOOST_TEST(field.chosen()->plugin->name == "low");
@@ -25,7 +27,8 @@ BOOST_AUTO_TEST_CASE(an_offer_that_cannot_loses_and_says_why) {
 }
 
 BOOST_AUTO_TEST_CASE(another_meaning_is_refused_and_both_are_named) {
-  const Registry merged = registry({plugin<Offers<kOne>>("first"), plugin<Offers<kOneOtherwise>, Offers<kTwo>>("second")});
+  const Registry merged = registry(
+      {plugin<Offers<kOne>>("first"), plugin<Offers<kOneOtherwise>, Offers<kTwo>>("second")});
   BOOST_REQUIRE_EQUAL(merged.refused().size(), 1u);
   BOOST_TEST(merged.refused()[0].what == "second.so");
   BOOST_TEST(merged.refused()[0].reason.find("'first'") != std::string::npos);
@@ -40,6 +43,7 @@ BOOST_AUTO_TEST_CASE(a_third_party_prefixes_its_names) {
 }
 
 BOOST_AUTO_TEST_CASE(a_third_party_may_offer_what_is_known) {
-  const Registry merged = registry({plugin<Offers<kOne>>("ours"), plugin<Offers<kOne, 9>>("theirs", false)});
+  const Registry merged =
+      registry({plugin<Offers<kOne>>("ours"), plugin<Offers<kOne, 9>>("theirs", false)});
   BOOST_TEST(merged.find("one")->offers.front().plugin->name == "theirs");
 }

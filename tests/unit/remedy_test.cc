@@ -39,14 +39,20 @@ struct Wavers : Offers<kOne> {
 template <void (*Speak)(const ctprof_probe&)>
 ProbedOffer offer_of() {
   Plugin made = plugin<Offers<kOne>>("byhand");
-  made.sources[0].table.probe = [](const ctprof_host*, const ctprof_probe* probe) { Speak(*probe); };
+  made.sources[0].table.probe = [](const ctprof_host*, const ctprof_probe* probe) {
+    Speak(*probe);
+  };
   const Registry merged = registry({made});
   const Probed probed(merged, no_host());
   return probed.find("one")->offers[0];
 }
 
-void out_of_range(const ctprof_probe& probe) { probe.remedy(probe.core, 1, "x", 1, CTPROF_REMEDY_BOOT, "y", 1); }
-void of_no_refusal(const ctprof_probe& probe) { probe.remedy(probe.core, 0, nullptr, 0, CTPROF_REMEDY_BOOT, "y", 1); }
+void out_of_range(const ctprof_probe& probe) {
+  probe.remedy(probe.core, 1, "x", 1, CTPROF_REMEDY_BOOT, "y", 1);
+}
+void of_no_refusal(const ctprof_probe& probe) {
+  probe.remedy(probe.core, 0, nullptr, 0, CTPROF_REMEDY_BOOT, "y", 1);
+}
 void of_a_kind_to_come(const ctprof_probe& probe) {
   probe.refuse(probe.core, 0, CTPROF_DENIED, "closed", 6);
   probe.remedy(probe.core, 0, nullptr, 0, 77, "y", 1);
@@ -98,12 +104,12 @@ BOOST_AUTO_TEST_CASE(a_core_that_is_older_hears_refusals_alone) {
   ctprof_probe probe{};
   probe.size = offsetof(ctprof_probe, remedy);
   probe.core = &heard;
-  probe.refuse = [](void* core, std::uint32_t offer, ctprof_gap, const char* reason, std::size_t size) {
+  probe.refuse = [](void* core, std::uint32_t offer, ctprof_gap, const char* reason,
+                    std::size_t size) {
     (*static_cast<Heard*>(core))[offer] = std::string(reason, size);
   };
-  probe.remedy = [](void*, std::uint32_t, const char*, std::size_t, ctprof_remedy, const char*, std::size_t) {
-    BOOST_ERROR("a function was called that is not there");
-  };
+  probe.remedy = [](void*, std::uint32_t, const char*, std::size_t, ctprof_remedy, const char*,
+                    std::size_t) { BOOST_ERROR("a function was called that is not there"); };
   const ctprof_host host = no_host();
   plugin<Advises>("one").sources[0].table.probe(&host, &probe);
   BOOST_TEST((heard == Heard{{0, "the switch is off"}}));

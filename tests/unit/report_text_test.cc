@@ -34,17 +34,21 @@ Report report_of(const std::vector<const Snapshot*>& sides, const Spec& spec) {
   return std::move(*report);
 }
 
-std::string text_of(const std::vector<const Snapshot*>& sides, const Spec& spec, const TextLayout& layout,
-                    std::optional<ColumnChoice> columns = {}) {
+std::string text_of(const std::vector<const Snapshot*>& sides, const Spec& spec,
+                    const TextLayout& layout, std::optional<ColumnChoice> columns = {}) {
   const std::string files[] = {"before.zst", "after.zst"};
   const auto kind = sides.size() == 2 ? ReportKind::Compare : ReportKind::Show;
-  return report_text(report_of(sides, spec), std::span(files).first(sides.size()), columns.value_or(default_columns(kind)),
-                     layout);
+  return report_text(report_of(sides, spec), std::span(files).first(sides.size()),
+                     columns.value_or(default_columns(kind)), layout);
 }
 
 struct Pair {
   Snapshot a = taken(0, {{1, 1, "web", "w"}, {1, 2, "web", "w"}, {5, 5, "db", "d"}});
-  Snapshot b = taken(60, {{1, 1, "web", "w"}, {1, 2, "web", "w"}, {1, 3, "web", "w"}, {5, 5, "db", "d"}, {6, 6, "new", "n"}});
+  Snapshot b = taken(60, {{1, 1, "web", "w"},
+                          {1, 2, "web", "w"},
+                          {1, 3, "web", "w"},
+                          {5, 5, "db", "d"},
+                          {6, 6, "new", "n"}});
   Pair() {
     const MetricDef run = metric("run_time_ns", "MonotonicNs", "SumNs"),
                     none = metric("nr_wakeups", "MonotonicCount", "SumCount");
@@ -53,7 +57,8 @@ struct Pair {
     add_u64(a, none, {{}, {}, {}}, Gap::Unsupported);
     add_u64(b, none, {{}, {}, {}, {}, {}}, Gap::Unsupported);
     add_text(a, metric("policy", "CategoricalString", "Mode"), {"OTHER", "OTHER", "OTHER"});
-    add_text(b, metric("policy", "CategoricalString", "Mode"), {"FIFO", "FIFO", "OTHER", "OTHER", "OTHER"});
+    add_text(b, metric("policy", "CategoricalString", "Mode"),
+             {"FIFO", "FIFO", "OTHER", "OTHER", "OTHER"});
   }
 };
 
@@ -98,7 +103,8 @@ BOOST_AUTO_TEST_CASE(show_tells_what_there_is) {
 }
 
 // The first lines of the first section.
-std::string table_of(const Pair& pair, const Spec& spec, const ColumnChoice& columns, std::size_t lines) {
+std::string table_of(const Pair& pair, const Spec& spec, const ColumnChoice& columns,
+                     std::size_t lines) {
   const std::string text = text_of({&pair.a, &pair.b}, spec, {}, columns);
   const auto begin = text.find('\n', text.find("## primary")) + 1;
   auto end = begin;
@@ -108,7 +114,9 @@ std::string table_of(const Pair& pair, const Spec& spec, const ColumnChoice& col
 
 BOOST_AUTO_TEST_CASE(display_formats) {
   const Pair pair;
-  const auto table = [&](const char* format) { return table_of(pair, {.moved_only = true}, *parse_display_format(format), 2); };
+  const auto table = [&](const char* format) {
+    return table_of(pair, {.moved_only = true}, *parse_display_format(format), 2);
+  };
   BOOST_TEST(table("full") ==
              "group  threads  metric        baseline   candidate     delta        %  readings\n"
              "web        2→3  run_time_ns    1.500ms     3.500ms  +2.000ms  +133.3%   2/2→2/3\n");
@@ -152,17 +160,21 @@ BOOST_AUTO_TEST_CASE(column_mistakes) {
   BOOST_TEST(refusal("") == "reading --columns '': an entry is empty");
   BOOST_TEST(refusal("delta,delta") == "reading --columns 'delta,delta': 'delta' is there twice");
   BOOST_TEST(refusal("delat") ==
-             "reading --columns 'delat': 'delat' is none of group, threads, metric, tags, baseline, candidate, arrow, delta, %, "
+             "reading --columns 'delat': 'delat' is none of group, threads, metric, tags, "
+             "baseline, candidate, arrow, delta, %, "
              "rate, of-which, "
              "uptime, readings (did you mean 'delta'?)");
   BOOST_TEST(refusal("delta", ReportKind::Show) ==
-             "reading --columns 'delta': 'delta' is none of group, threads, metric, tags, value, uptime, readings");
+             "reading --columns 'delta': 'delta' is none of group, threads, metric, tags, value, "
+             "uptime, readings");
   BOOST_TEST(refusal("value") != "");
   BOOST_TEST(refusal("arrow,baseline") ==
-             "reading --columns 'arrow,baseline': 'arrow' is baseline and candidate in one; name it or them");
+             "reading --columns 'arrow,baseline': 'arrow' is baseline and candidate in one; name "
+             "it or them");
   BOOST_TEST(refusal("candidate,arrow") != "");
   BOOST_TEST(parse_display_format("ful").error().text ==
-             "reading --display-format 'ful': it is none of full, delta-only, no-pct, arrow, pct-only (did you mean 'full'?)");
+             "reading --display-format 'ful': it is none of full, delta-only, no-pct, arrow, "
+             "pct-only (did you mean 'full'?)");
 }
 
 BOOST_AUTO_TEST_CASE(wrapped_cells_lose_nothing) {
@@ -179,20 +191,23 @@ BOOST_AUTO_TEST_CASE(wrapped_cells_lose_nothing) {
 BOOST_AUTO_TEST_CASE(lines_fit_the_terminal) {
   Snapshot a = taken(0, {{1, 1, std::string(300, 'x'), "w"}, {2, 2, "漢字漢字漢字漢字漢字", "w"}});
   Snapshot b = taken(1, {{1, 1, std::string(300, 'x'), "w"}, {2, 2, "漢字漢字漢字漢字漢字", "w"}});
-  const MetricDef def = metric("a_metric_with_a_name_that_goes_on_for_a_while_ns", "MonotonicNs", "SumNs");
+  const MetricDef def =
+      metric("a_metric_with_a_name_that_goes_on_for_a_while_ns", "MonotonicNs", "SumNs");
   add_u64(a, def, {1'234'567, 999});
   add_u64(b, def, {7'654'321, 998});
   for (const std::size_t width : {72, 80, 120, 200}) {
     const std::string text = text_of({&a, &b}, {.moved_only = true}, {width, false});
     for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-      BOOST_TEST(display_width(std::string_view(text).substr(at, text.find('\n', at) - at)) <= width);
+      BOOST_TEST(display_width(std::string_view(text).substr(at, text.find('\n', at) - at)) <=
+                 width);
     BOOST_TEST(text.find("1.235ms → 7.654ms") != std::string::npos);
   }
 }
 
 BOOST_AUTO_TEST_CASE(nothing_from_the_system_reaches_the_terminal_unescaped) {
   const std::string evil = "e\x1b]0;x\x07\n\xe2\x80\xae\xff\xc2\x9b";
-  Snapshot a = taken(0, {{1, 1, evil, "w"}}), b = taken(1, {{1, 1, evil, "w"}, {2, 2, evil + "2", "w"}});
+  Snapshot a = taken(0, {{1, 1, evil, "w"}}),
+           b = taken(1, {{1, 1, evil, "w"}, {2, 2, evil + "2", "w"}});
   a.meta.hostname = evil;
   add_text(a, metric("policy", "CategoricalString", "Mode"), {evil});
   add_text(b, metric("policy", "CategoricalString", "Mode"), {"OTHER", evil});
@@ -215,8 +230,10 @@ BOOST_AUTO_TEST_CASE(headings_say_how_the_files_stand_to_each_other) {
     return text.substr(line, text.find('\n', line) - line);
   };
   BOOST_TEST(relation([](Meta& m) { m.boot_id = "other"; }) == "same host, different boots");
-  BOOST_TEST(relation([](Meta& m) { m.boot_id = "other", m.hostname = "rack"; }) == "different boots, different hosts");
-  BOOST_TEST(relation([](Meta& m) { m.boot_id = ""; }) == "whether both are of one boot is not known");
+  BOOST_TEST(relation([](Meta& m) { m.boot_id = "other", m.hostname = "rack"; }) ==
+             "different boots, different hosts");
+  BOOST_TEST(relation([](Meta& m) { m.boot_id = ""; }) ==
+             "whether both are of one boot is not known");
   BOOST_TEST(relation([](Meta& m) { m.user_hz = 250; }) ==
              "same boot, 60.000s apart, different clock ticks (100 and 250 a second)");
 }
@@ -270,7 +287,8 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
   Pair pair;
   add_i64(pair.a, metric("nice", "OrdinalI32", "RangeI32"), {0, -5, 0});
   BOOST_TEST(csv_of({&pair.a, &pair.b}, {.sort = *parse_sort("name", ReportKind::Compare)}) ==
-             "side,section,group,metric,key,unit,baseline,candidate,delta,pct,threads_baseline,threads_candidate,values_baseline,"
+             "side,section,group,metric,key,unit,baseline,candidate,delta,pct,threads_baseline,"
+             "threads_candidate,values_baseline,"
              "rows_baseline,values_candidate,rows_candidate,delta_alive,delta_new,"
              "delta_gone,threads_alive,threads_new,threads_gone\n"
              "both,primary,db,thread_count,,count,1,1,0,0,1,1,1,1,1,1,,,,,,\n"
@@ -279,7 +297,8 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
              "both,primary,db,policy,,none,OTHER,OTHER,same,,1,1,1,1,1,1,,,,,,\n"
              "both,primary,db,nice,,none,0,,,,1,1,1,1,0,1,,,,,,\n"
              "both,primary,web,thread_count,,count,2,3,1,0.5,2,3,2,2,3,3,,,,,,\n"
-             "both,primary,web,run_time_ns,,ns,1500000,3500000,2000000,1.3333333333333333,2,3,2,2,2,3,,,,,,\n"
+             "both,primary,web,run_time_ns,,ns,1500000,3500000,2000000,1.3333333333333333,2,3,2,2,"
+             "2,3,,,,,,\n"
              "both,primary,web,nr_wakeups,,count,,,,,2,3,0,2,0,3,,,,,,\n"
              "both,primary,web,policy,,none,OTHER,FIFO (2/3),differs,,2,3,2,2,3,3,,,,,,\n"
              "both,primary,web,nice,,none,-5..0,,,,2,3,2,2,0,3,,,,,,\n"
@@ -302,7 +321,8 @@ BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes) {
 
 BOOST_AUTO_TEST_CASE(cells_are_folded_where_they_can_be) {
   using Pieces = std::vector<std::string>;
-  BOOST_TEST(folded("/a/bcdefgh", 5) == (Pieces{"/a/", "bcdef", "gh"}), boost::test_tools::per_element());
+  BOOST_TEST(folded("/a/bcdefgh", 5) == (Pieces{"/a/", "bcdef", "gh"}),
+             boost::test_tools::per_element());
   BOOST_TEST(folded("漢字漢字", 5) == (Pieces{"漢字", "漢字"}), boost::test_tools::per_element());
   BOOST_TEST(folded("漢", 1) == Pieces{"漢"}, boost::test_tools::per_element());
   BOOST_TEST(folded("", 5) == Pieces{""}, boost::test_tools::per_element());

@@ -1,4 +1,5 @@
-// Every built-in rule: what it makes of readings, how two values differ, that merging equals adding, and that the table is whole.
+// Every built-in rule: what it makes of readings, how two values differ, that merging equals
+// adding, and that the table is whole.
 
 #define BOOST_TEST_MODULE rules
 #include <boost/test/unit_test.hpp>
@@ -44,9 +45,10 @@ Said said(std::size_t threads, Fill fill) {
   const Snapshot* sides[] = {&snapshot};
   const auto report = Report::make(sides, {.metrics = {"m"}}, {&book, {}});
   BOOST_REQUIRE(report);
-  const auto metric = static_cast<std::size_t>(
-      std::find_if(report->metrics().begin(), report->metrics().end(), [](const auto& m) { return m.name == "m"; }) -
-      report->metrics().begin());
+  const auto metric =
+      static_cast<std::size_t>(std::find_if(report->metrics().begin(), report->metrics().end(),
+                                            [](const auto& m) { return m.name == "m"; }) -
+                               report->metrics().begin());
   Said out{report->rollup().text({0, 0, metric}), {}};
   report->rollup().append_json(out.json, {0, 0, metric});
   return out;
@@ -71,10 +73,12 @@ Change between(Fill before, Fill after, std::size_t threads) {
   BOOST_FAIL("no such metric");
   return {};
 }
-Change between_u64(std::string_view newtype, std::string_view rule, Cells<std::uint64_t> a, Cells<std::uint64_t> b) {
+Change between_u64(std::string_view newtype, std::string_view rule, Cells<std::uint64_t> a,
+                   Cells<std::uint64_t> b) {
   const MetricDef def = metric("m", newtype, rule);
   using Fill = std::function<void(Snapshot&)>;
-  return between(Fill([&](Snapshot& s) { add_u64(s, def, a); }), Fill([&](Snapshot& s) { add_u64(s, def, b); }), a.size());
+  return between(Fill([&](Snapshot& s) { add_u64(s, def, a); }),
+                 Fill([&](Snapshot& s) { add_u64(s, def, b); }), a.size());
 }
 
 BOOST_AUTO_TEST_CASE(the_table_is_whole) {
@@ -89,7 +93,8 @@ BOOST_AUTO_TEST_CASE(the_table_is_whole) {
   // Each newtype is readable by each of its rules.
   for (const NewtypeInfo& newtype : kNewtypes)
     for (const RuleInfo& info : kRules)
-      BOOST_TEST(is_listed(newtype.rules, info.name) == is_listed(book.find(info.name)->newtypes, newtype.name));
+      BOOST_TEST(is_listed(newtype.rules, info.name) ==
+                 is_listed(book.find(info.name)->newtypes, newtype.name));
 }
 
 BOOST_AUTO_TEST_CASE(sums_saturate_and_print_on_their_ladder) {
@@ -116,7 +121,8 @@ BOOST_AUTO_TEST_CASE(extremes) {
   BOOST_TEST(of_i64("OrdinalI32", "MaxOrdinal", {-5, -7}).json == "-5");
   BOOST_TEST(of_u64("OrdinalU64", "MaxOrdinal", {kMost, 1}).json == "18446744073709551615");
   const auto flag = [](const Cells<bool>& cells) {
-    return said(cells.size(), [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "AnyFlag"), cells); });
+    return said(cells.size(),
+                [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "AnyFlag"), cells); });
   };
   BOOST_TEST(flag({false, true}).json == "true");
   BOOST_TEST(flag({false, {}}).text == "false");
@@ -149,7 +155,8 @@ BOOST_AUTO_TEST_CASE(ranges) {
 }
 
 Said of_text(const Cells<std::string>& cells) {
-  return said(cells.size(), [&](Snapshot& s) { add_text(s, metric("m", "CategoricalString", "Mode"), cells); });
+  return said(cells.size(),
+              [&](Snapshot& s) { add_text(s, metric("m", "CategoricalString", "Mode"), cells); });
 }
 
 BOOST_AUTO_TEST_CASE(modes) {
@@ -158,14 +165,16 @@ BOOST_AUTO_TEST_CASE(modes) {
   BOOST_TEST(of_text({"b", "a"}).json == "{\"value\":\"a\",\"count\":1,\"total\":2}");
   BOOST_TEST(of_text({{}, {}}).text == "-");
   const auto flags = [](const Cells<bool>& cells) {
-    return said(cells.size(), [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "ModeBool"), cells); });
+    return said(cells.size(),
+                [&](Snapshot& s) { add_bool(s, metric("m", "Flag", "ModeBool"), cells); });
   };
   BOOST_TEST(flags({true, false}).text == "false (1/2)");
   BOOST_TEST(flags({true}).json == "{\"value\":true,\"count\":1,\"total\":1}");
 }
 
 Said of_cpus(const Cells<std::uint64_t>& words) {
-  return said(words.size(), [&](Snapshot& s) { add_bits(s, metric("m", "CpuSet", "Affinity"), words); });
+  return said(words.size(),
+              [&](Snapshot& s) { add_bits(s, metric("m", "CpuSet", "Affinity"), words); });
 }
 
 BOOST_AUTO_TEST_CASE(affinity) {
@@ -177,19 +186,25 @@ BOOST_AUTO_TEST_CASE(affinity) {
 }
 
 BOOST_AUTO_TEST_CASE(maps_go_key_by_key) {
-  const auto map = [](std::string_view newtype, std::string_view rule, std::string keys, const Cells<MapValue>& cells) {
+  const auto map = [](std::string_view newtype, std::string_view rule, std::string keys,
+                      const Cells<MapValue>& cells) {
     return said(cells.size(), [&](Snapshot& s) {
       MetricDef def = metric("m", newtype, rule);
       def.map_keys = std::move(keys);
       add_map(s, def, cells);
     });
   };
-  const Cells<MapValue> cells{
-      MapValue{{"anon", 2048}, {"pgfault", 3}}, MapValue{{"anon", 1024}, {"file", 7}, {"pgfault", 4}}, {}};
-  BOOST_TEST(map("CountMap", "MapSum", "", cells).json == "{\"anon\":3072,\"file\":7,\"pgfault\":7}");
-  BOOST_TEST(map("MixedMap", "MapMixed", "gauge bytes: anon fi*", cells).json == "{\"anon\":2048,\"file\":7,\"pgfault\":7}");
-  BOOST_TEST(map("MixedMap", "MapMixed", "gauge bytes: anon fi*", cells).text == "anon 2.000KiB\nfile 7B\npgfault 7");
-  BOOST_TEST(map("CountMap", "MapSum", "", {MapValue{{"k", kMost}}, MapValue{{"k", 1}}}).json == "{\"k\":18446744073709551615}");
+  const Cells<MapValue> cells{MapValue{{"anon", 2048}, {"pgfault", 3}},
+                              MapValue{{"anon", 1024}, {"file", 7}, {"pgfault", 4}},
+                              {}};
+  BOOST_TEST(map("CountMap", "MapSum", "", cells).json ==
+             "{\"anon\":3072,\"file\":7,\"pgfault\":7}");
+  BOOST_TEST(map("MixedMap", "MapMixed", "gauge bytes: anon fi*", cells).json ==
+             "{\"anon\":2048,\"file\":7,\"pgfault\":7}");
+  BOOST_TEST(map("MixedMap", "MapMixed", "gauge bytes: anon fi*", cells).text ==
+             "anon 2.000KiB\nfile 7B\npgfault 7");
+  BOOST_TEST(map("CountMap", "MapSum", "", {MapValue{{"k", kMost}}, MapValue{{"k", 1}}}).json ==
+             "{\"k\":18446744073709551615}");
   BOOST_TEST(map("CountMap", "MapSum", "", {{}, {}}).json == "null");
 }
 
@@ -206,8 +221,9 @@ BOOST_AUTO_TEST_CASE(map_keys_name_gauges_and_units) {
 // What a rule says beside the value.
 std::string extras(const ctprof_rule& rule, const States& states) {
   std::string out;
-  const ctprof_sink sink{sizeof sink, 0, &out,
-                         [](void* to, const char* data, std::size_t size) { static_cast<std::string*>(to)->append(data, size); }};
+  const ctprof_sink sink{sizeof sink, 0, &out, [](void* to, const char* data, std::size_t size) {
+                           static_cast<std::string*>(to)->append(data, size);
+                         }};
   if (rule.extras) rule.extras(states[0], &sink);
   return out;
 }

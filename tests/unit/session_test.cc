@@ -1,4 +1,5 @@
-// One registry for many captures: each asks the host anew, and each plugin is opened and closed once for each.
+// One registry for many captures: each asks the host anew, and each plugin is opened and closed
+// once for each.
 
 #define BOOST_TEST_MODULE session
 #include <boost/test/unit_test.hpp>
@@ -29,10 +30,13 @@ namespace fs = std::filesystem;
 class Tree {
  public:
   Tree() : root_(fs::temp_directory_path() / ("ctprof-session-" + std::to_string(::getpid()))) {
-    fs::copy(fs::path(CTPROF_SOURCE_DIR) / "tests/fixtures/6.18-schedstats-off", root_, fs::copy_options::recursive);
+    fs::copy(fs::path(CTPROF_SOURCE_DIR) / "tests/fixtures/6.18-schedstats-off", root_,
+             fs::copy_options::recursive);
   }
   ~Tree() { fs::remove_all(root_); }
-  void turn(bool on) const { std::ofstream(root_ / "proc/sys/kernel/sched_schedstats") << (on ? "1\n" : "0\n"); }
+  void turn(bool on) const {
+    std::ofstream(root_ / "proc/sys/kernel/sched_schedstats") << (on ? "1\n" : "0\n");
+  }
   std::string path() const { return root_; }
 
  private:
@@ -41,10 +45,14 @@ class Tree {
 
 Registry procfs() {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
-  return Registry(*load_plugins({.own_directory = directory ? directory : ".", .directories = {}, .only = {{"procfs-sched"}}}));
+  return Registry(*load_plugins({.own_directory = directory ? directory : ".",
+                                 .directories = {},
+                                 .only = {{"procfs-sched"}}}));
 }
 
-Gap gap_of_wakeups(const Snapshot& snapshot) { return snapshot.tables[0].find("nr_wakeups")->provenance.gap; }
+Gap gap_of_wakeups(const Snapshot& snapshot) {
+  return snapshot.tables[0].find("nr_wakeups")->provenance.gap;
+}
 
 // What a plugin keeps, and how many there are of it.
 struct Kept {
@@ -62,7 +70,8 @@ struct Asks : Offers<kOne> {
   explicit Asks(const sdk::Host& host) : Offers(host), answer_(host.context<Kept>().answer) {}
   void collect(const sdk::Batch& batch) {
     auto column = batch.column(kOne);
-    for (const sdk::Thread thread : batch.threads()) column.put(thread, static_cast<std::uint64_t>(answer_));
+    for (const sdk::Thread thread : batch.threads())
+      column.put(thread, static_cast<std::uint64_t>(answer_));
   }
   int answer_;
 };
@@ -72,7 +81,8 @@ constexpr std::uint64_t kSeen = 1000;
 // Lists threads 1 to 4 of process 1, and is blind for every second.
 struct SeesEven : sdk::ListSource {
   static constexpr std::int32_t kRank = 9;
-  static constexpr auto kOffers = sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne, kTwo);
+  static constexpr auto kOffers =
+      sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne, kTwo);
   explicit SeesEven(const sdk::Host&) {}
   void list(const sdk::Listing& listing) {
     const auto room = listing.room();
@@ -104,7 +114,8 @@ struct Shirks : Offers<kOne> {
 template <class Context, class Source>
 Plugin keeping(const char* name) {
   static const auto sources = sdk::SourceList<Source>::make("keeper");
-  const ctprof_plugin table = sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
+  const ctprof_plugin table =
+      sdk::make_plugin(name, "1", "", sources, sdk::with_context<Context>());
   Plugin made = read_plugin(table, sizeof table).value();
   made.shipped = true;
   return made;
@@ -117,10 +128,12 @@ BOOST_AUTO_TEST_CASE(a_switch_that_is_turned_between_captures) {
   const Registry registry = procfs();
   for (int i = 0; i < 100; ++i) {
     tree.turn(i % 2 != 0);
-    const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {{"nr_wakeups"}}, .jobs = 1});
+    const auto snapshot = capture(
+        registry, {.rootfs = tree.path(), .pids = {}, .metrics = {{"nr_wakeups"}}, .jobs = 1});
     BOOST_REQUIRE(snapshot);
     // The recording has none of the figures; that they are off is said only while they are.
-    BOOST_REQUIRE_EQUAL(name(gap_of_wakeups(*snapshot)), i % 2 != 0 ? "Unsupported" : "SwitchedOff");
+    BOOST_REQUIRE_EQUAL(name(gap_of_wakeups(*snapshot)),
+                        i % 2 != 0 ? "Unsupported" : "SwitchedOff");
   }
 }
 
@@ -128,7 +141,8 @@ BOOST_AUTO_TEST_CASE(a_plugin_is_open_as_long_as_its_host_is_taken_for_granted) 
   const Registry registry = fake::registry({keeping<Kept, Asks>("keeper")});
   const Tree tree;
   for (int i = 1; i <= 3; ++i) {
-    const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 2});
+    const auto snapshot =
+        capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 2});
     BOOST_REQUIRE(snapshot);
     BOOST_TEST(snapshot->tables[0].find("one")->u64()[0] == 42u);
     BOOST_TEST(Kept::made == i);
@@ -144,16 +158,19 @@ BOOST_AUTO_TEST_CASE(a_plugin_that_cannot_be_opened_says_why) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
-  const Registry registry = fake::registry({plugin<SeesEven>("lister"), plugin<Offers<kOne>>("next")});
+  const Registry registry =
+      fake::registry({plugin<SeesEven>("lister"), plugin<Offers<kOne>>("next")});
   const Tree tree;
-  const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  const auto snapshot =
+      capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(snapshot);
   const Column& one = *snapshot->tables[0].find("one");
   const Column& two = *snapshot->tables[0].find("two");
   BOOST_REQUIRE_EQUAL(one.rows(), 4u);
   for (std::size_t row = 0; row < 4; ++row) {
     BOOST_TEST(one.has_value(row));
-    BOOST_TEST(one.u64()[row] == (row % 2 == 0 ? kSeen : row + 1));  // the next offer fills in the thread's id
+    BOOST_TEST(one.u64()[row] ==
+               (row % 2 == 0 ? kSeen : row + 1));  // the next offer fills in the thread's id
     BOOST_TEST(name(two.gap(row)) == (row % 2 == 0 ? "None" : "Denied"));
   }
   const SourceCost& reserve = snapshot->meta.sources.back();
@@ -164,7 +181,8 @@ BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
 BOOST_AUTO_TEST_CASE(only_who_lists_may_leave_cells_to_others) {
   const Registry registry = fake::registry({plugin<Shirks>("shirker")});
   const Tree tree;
-  const auto snapshot = capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  const auto snapshot =
+      capture(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(snapshot);
   BOOST_TEST(name(snapshot->tables[0].find("one")->gap(0)) == "SourceFailed");
 }
@@ -172,7 +190,8 @@ BOOST_AUTO_TEST_CASE(only_who_lists_may_leave_cells_to_others) {
 BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
   const Registry registry = fake::registry({plugin<Offers<kOne>>("one")});
   const Tree tree;
-  auto session = Session::open(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
+  auto session =
+      Session::open(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(session);
   BOOST_REQUIRE(session->begin());
   BOOST_REQUIRE(session->drain());

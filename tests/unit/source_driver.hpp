@@ -1,4 +1,5 @@
-// Drives one source of a plugin by hand, through the ABI alone: probe, a batch of rows, summary. Cells come back as text.
+// Drives one source of a plugin by hand, through the ABI alone: probe, a batch of rows, summary.
+// Cells come back as text.
 //
 // What is here:   the least that the core does, for tests of what a source says of given rows.
 // What is not:    planning, workers, listing: those are the core's, and tested there.
@@ -28,7 +29,10 @@ struct Ids {
 class TestHost {
  public:
   TestHost(const std::string& root, Ids sample, ctprof_host_flags flags)
-      : proc_(root + "/proc"), proc_fd_(open(proc_)), sys_fd_(open(root + "/sys")), cgroup_fd_(open_cgroup(root)) {
+      : proc_(root + "/proc"),
+        proc_fd_(open(proc_)),
+        sys_fd_(open(root + "/sys")),
+        cgroup_fd_(open_cgroup(root)) {
     if (proc_fd_ < 0) throw std::runtime_error("no directory '" + proc_ + "'");
     abi = {.size = sizeof(ctprof_host),
            .flags = flags,
@@ -52,11 +56,14 @@ class TestHost {
   ctprof_host abi{};
 
  private:
-  static int open(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+  static int open(const std::string& path) {
+    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  }
 
   static int open_cgroup(const std::string& root) {
     for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
-      if (::access((root + place + "/cgroup.controllers").c_str(), F_OK) == 0) return open(root + place);
+      if (::access((root + place + "/cgroup.controllers").c_str(), F_OK) == 0)
+        return open(root + place);
     return -1;
   }
 
@@ -75,7 +82,8 @@ class SourceDriver {
         tallies_(source_.tallies_count) {
     std::array<char, 256> message{};
     abi_ = host.abi;
-    if (plugin.open_plugin && plugin.open_plugin(&host.abi, &abi_.context, message.data(), message.size()) != 0)
+    if (plugin.open_plugin &&
+        plugin.open_plugin(&host.abi, &abi_.context, message.data(), message.size()) != 0)
       throw std::runtime_error(message.data());
   }
   SourceDriver(const SourceDriver&) = delete;
@@ -86,26 +94,34 @@ class SourceDriver {
 
   // Offer -> "Gap: reason", for those that were refused.
   std::map<std::string, std::string> probe() {
-    const ctprof_probe probe{.size = sizeof(ctprof_probe), .reserved = 0, .core = this, .refuse = &refuse, .remedy = &remedy};
+    const ctprof_probe probe{.size = sizeof(ctprof_probe),
+                             .reserved = 0,
+                             .core = this,
+                             .refuse = &refuse,
+                             .remedy = &remedy};
     source_.probe(&abi_, &probe);
     return refused_;
   }
 
-  // Offer -> what would change what was said of it last, as "command: sysctl ..."; after the sentence where it stands and lacks something.
+  // Offer -> what would change what was said of it last, as "command: sysctl ..."; after the
+  // sentence where it stands and lacks something.
   const std::map<std::string, std::string>& remedies() const { return remedies_; }
 
-  // Fills rows for these threads, or processes. Metrics not in `wanted` are not asked for; none in it: all are.
+  // Fills rows for these threads, or processes. Metrics not in `wanted` are not asked for; none in
+  // it: all are.
   void collect(const std::vector<Ids>& ids, const std::vector<std::string>& wanted = {}) {
     std::vector<std::uint64_t> tgids, tids;
     for (const Ids& id : ids) tgids.push_back(id.tgid), tids.push_back(id.tid);
     const std::vector<ctprof_gap> no_gaps(ids.size(), CTPROF_VALUE);
     // tgid, tid, task_dir, stat; a process source reads the first alone.
-    const std::array<ctprof_input, 4> inputs{{{tgids.data(), no_gaps.data()}, {tids.data(), no_gaps.data()}, {}, {}}};
+    const std::array<ctprof_input, 4> inputs{
+        {{tgids.data(), no_gaps.data()}, {tids.data(), no_gaps.data()}, {}, {}}};
     collect(ids.size(), inputs.data(), wanted);
   }
 
   // The same for cgroups.
-  void collect_cgroups(const std::vector<std::string>& paths, const std::vector<std::string>& wanted = {}) {
+  void collect_cgroups(const std::vector<std::string>& paths,
+                       const std::vector<std::string>& wanted = {}) {
     std::vector<ctprof_text> texts;
     for (const std::string& path : paths) texts.push_back({path.data(), path.size()});
     const std::vector<ctprof_gap> no_gaps(paths.size(), CTPROF_VALUE);
@@ -125,7 +141,9 @@ class SourceDriver {
     switch (offers_[offer].metric->storage) {
       case CTPROF_U64: return std::to_string(raw);
       case CTPROF_I64: return std::to_string(static_cast<std::int64_t>(raw));
-      case CTPROF_BOOL: return reinterpret_cast<const std::uint8_t*>(scalars_[offer].data())[row] ? "true" : "false";
+      case CTPROF_BOOL:
+        return reinterpret_cast<const std::uint8_t*>(scalars_[offer].data())[row] ? "true"
+                                                                                  : "false";
       default: return texts_.at({offer, row});
     }
   }
@@ -135,7 +153,8 @@ class SourceDriver {
     std::map<std::string, std::map<std::string, std::size_t>> found;
     for (std::size_t offer = 0; offer < gaps_.size(); ++offer)
       for (const ctprof_gap gap : gaps_[offer])
-        ++found[offers_[offer].metric->name][std::string(ctprof::name(static_cast<ctprof::Gap>(gap)))];
+        ++found[offers_[offer].metric->name]
+               [std::string(ctprof::name(static_cast<ctprof::Gap>(gap)))];
     return found;
   }
 
@@ -161,7 +180,8 @@ class SourceDriver {
   }
 
  private:
-  void collect(std::size_t rows, const ctprof_input* inputs, const std::vector<std::string>& wanted) {
+  void collect(std::size_t rows, const ctprof_input* inputs,
+               const std::vector<std::string>& wanted) {
     rows_ = rows;
     make_cells(wanted);
     std::array<char, 256> message{};
@@ -182,7 +202,8 @@ class SourceDriver {
                        .message_size = message.size()};
     void* worker = nullptr;
     const bool opened = source_.open_worker(&abi_, &worker, message.data(), message.size()) == 0;
-    const bool collected = opened && source_.collect(worker, &batch) == 0 && batch.rows_done == rows_;
+    const bool collected =
+        opened && source_.collect(worker, &batch) == 0 && batch.rows_done == rows_;
     if (opened) source_.close_worker(worker);
     if (!collected) throw std::runtime_error(message.data());
   }
@@ -203,10 +224,13 @@ class SourceDriver {
     texts_.clear();
     for (std::size_t i = 0; i < count; ++i) {
       const ctprof_metric& metric = *offers_[i].metric;
-      const bool asked = wanted.empty() || std::find(wanted.begin(), wanted.end(), metric.name) != wanted.end();
+      const bool asked =
+          wanted.empty() || std::find(wanted.begin(), wanted.end(), metric.name) != wanted.end();
       if (!asked) continue;
       gaps_[i].assign(rows_, CTPROF_UNTOUCHED);
-      cells_[i] = {metric.storage >= CTPROF_STRING ? nullptr : static_cast<void*>(scalars_[i].data()), gaps_[i].data()};
+      cells_[i] = {
+          metric.storage >= CTPROF_STRING ? nullptr : static_cast<void*>(scalars_[i].data()),
+          gaps_[i].data()};
     }
   }
 
@@ -215,33 +239,41 @@ class SourceDriver {
     gaps_.at(offer).at(row) = CTPROF_VALUE;
   }
 
-  static void refuse(void* core, std::uint32_t offer, ctprof_gap gap, const char* reason, std::size_t size) {
+  static void refuse(void* core, std::uint32_t offer, ctprof_gap gap, const char* reason,
+                     std::size_t size) {
     self(core).refused_[self(core).offers_[offer].metric->name] =
         std::string(ctprof::name(static_cast<ctprof::Gap>(gap))) + ": " + std::string(reason, size);
     self(core).remedies_.erase(self(core).offers_[offer].metric->name);
   }
-  static void remedy(void* core, std::uint32_t offer, const char* lack, std::size_t lack_size, ctprof_remedy kind,
-                     const char* what, std::size_t what_size) {
+  static void remedy(void* core, std::uint32_t offer, const char* lack, std::size_t lack_size,
+                     ctprof_remedy kind, const char* what, std::size_t what_size) {
     constexpr std::array kKinds{"nothing", "command", "capabilities", "boot", "kernel"};
     const std::string sentence = lack_size > 0 ? std::string(lack, lack_size) + "; " : "";
     const std::string words = what_size > 0 ? ": " + std::string(what, what_size) : "";
-    self(core).remedies_[self(core).offers_[offer].metric->name] = sentence + kKinds.at(kind) + words;
+    self(core).remedies_[self(core).offers_[offer].metric->name] =
+        sentence + kKinds.at(kind) + words;
   }
-  static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data, std::size_t size) {
+  static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
+                       std::size_t size) {
     self(core).keep(offer, row, std::string(data, size));
   }
-  static void put_bits(void* core, std::uint32_t offer, std::uint32_t row, const std::uint64_t* words, std::size_t count) {
+  static void put_bits(void* core, std::uint32_t offer, std::uint32_t row,
+                       const std::uint64_t* words, std::size_t count) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i) text += (i > 0 ? " " : "") + std::to_string(words[i]);
     self(core).keep(offer, row, text);
   }
-  static void put_map(void* core, std::uint32_t offer, std::uint32_t row, const ctprof_entry* entries, std::size_t count) {
+  static void put_map(void* core, std::uint32_t offer, std::uint32_t row,
+                      const ctprof_entry* entries, std::size_t count) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i)
-      text += std::string(entries[i].key.data, entries[i].key.size) + "=" + std::to_string(entries[i].value) + " ";
+      text += std::string(entries[i].key.data, entries[i].key.size) + "=" +
+              std::to_string(entries[i].value) + " ";
     self(core).keep(offer, row, text);
   }
-  static void tally(void* core, std::uint32_t tally, std::uint64_t count) { self(core).tallies_.at(tally) += count; }
+  static void tally(void* core, std::uint32_t tally, std::uint64_t count) {
+    self(core).tallies_.at(tally) += count;
+  }
 
   static void say_u64(void* core, const char* key, std::uint64_t value) {
     self(core).said_.fields.emplace_back(key, std::to_string(value));
@@ -252,7 +284,9 @@ class SourceDriver {
   static void say_text(void* core, const char* key, const char* data, std::size_t size) {
     self(core).said_.fields.emplace_back(key, data ? std::string(data, size) : "null");
   }
-  static void note(void* core, const char* data, std::size_t size) { self(core).said_.notes.emplace_back(data, size); }
+  static void note(void* core, const char* data, std::size_t size) {
+    self(core).said_.notes.emplace_back(data, size);
+  }
 
   const ctprof_source& source_;
   const ctprof_offer* offers_;

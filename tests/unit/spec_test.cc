@@ -1,4 +1,5 @@
-// What the user may ask for: sort keys, lists of names, axes; and what each mistake is answered with.
+// What the user may ask for: sort keys, lists of names, axes; and what each mistake is answered
+// with.
 
 #define BOOST_TEST_MODULE spec
 #include <boost/test/unit_test.hpp>
@@ -18,7 +19,8 @@ BOOST_AUTO_TEST_CASE(sort_keys) {
   const auto keys = parse_sort(" run_time_ns : ASC , name,pct:asc,delta", ReportKind::Compare);
   BOOST_REQUIRE(keys);
   BOOST_REQUIRE(keys->size() == 4);
-  BOOST_TEST(((*keys)[0].by == SortKey::By::Metric && (*keys)[0].metric == "run_time_ns" && (*keys)[0].ascending));
+  BOOST_TEST(((*keys)[0].by == SortKey::By::Metric && (*keys)[0].metric == "run_time_ns" &&
+              (*keys)[0].ascending));
   BOOST_TEST(((*keys)[1].by == SortKey::By::Name && (*keys)[1].ascending));
   BOOST_TEST(((*keys)[2].by == SortKey::By::Percent && (*keys)[2].ascending));
   BOOST_TEST(((*keys)[3].by == SortKey::By::Delta && !(*keys)[3].ascending));
@@ -28,7 +30,8 @@ BOOST_AUTO_TEST_CASE(sort_mistakes) {
   BOOST_TEST(sort_refusal("a,,b") == "reading --sort-by 'a,,b': an entry is empty");
   BOOST_TEST(sort_refusal("") == "reading --sort-by '': an entry is empty");
   BOOST_TEST(sort_refusal(":asc") == "reading --sort-by ':asc': an entry is empty");
-  BOOST_TEST(sort_refusal("a:up") == "reading --sort-by 'a:up': the direction 'up' is neither asc nor desc");
+  BOOST_TEST(sort_refusal("a:up") ==
+             "reading --sort-by 'a:up': the direction 'up' is neither asc nor desc");
   BOOST_TEST(sort_refusal("a:asc:desc") != "");
   BOOST_TEST(sort_refusal("a,b,a:asc") == "reading --sort-by 'a,b,a:asc': 'a' is there twice");
   BOOST_TEST(sort_refusal("movers,movers") != "");
@@ -41,8 +44,10 @@ BOOST_AUTO_TEST_CASE(names) {
   const auto names = parse_names("a, b ,c", "metrics");
   BOOST_REQUIRE(names);
   BOOST_TEST(*names == (std::vector<std::string>{"a", "b", "c"}), boost::test_tools::per_element());
-  BOOST_TEST(parse_names("a,", "metrics").error().text == "reading --metrics 'a,': an entry is empty");
-  BOOST_TEST(parse_names("a,b,a", "metrics").error().text == "reading --metrics 'a,b,a': 'a' is there twice");
+  BOOST_TEST(parse_names("a,", "metrics").error().text ==
+             "reading --metrics 'a,': an entry is empty");
+  BOOST_TEST(parse_names("a,b,a", "metrics").error().text ==
+             "reading --metrics 'a,b,a': 'a' is there twice");
 }
 
 BOOST_AUTO_TEST_CASE(axes) {
@@ -52,7 +57,8 @@ BOOST_AUTO_TEST_CASE(axes) {
     BOOST_TEST(name(*by) == word);
   }
   BOOST_TEST(parse_group_by("pcom").error().text ==
-             "reading --group-by 'pcom': it is none of pcomm, cgroup, comm, comm-exact, all (did you mean 'pcomm'?)");
+             "reading --group-by 'pcom': it is none of pcomm, cgroup, comm, comm-exact, all (did "
+             "you mean 'pcomm'?)");
 }
 
 BOOST_AUTO_TEST_CASE(the_nearest_name_is_offered) {

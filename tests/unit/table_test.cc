@@ -1,4 +1,5 @@
-// Tables and names on a terminal: alignment, fitting, and that nothing from the system is obeyed by it.
+// Tables and names on a terminal: alignment, fitting, and that nothing from the system is obeyed by
+// it.
 
 #define BOOST_TEST_MODULE table
 #include <boost/test/unit_test.hpp>
@@ -17,7 +18,9 @@ std::string drawn(const TextTable& table, TextLayout layout) {
 }
 
 TextTable sample() {
-  TextTable table({{"group", Align::Left, 5, false}, {"n", Align::Right, 0, true}, {"value", Align::Right, 0, false}});
+  TextTable table({{"group", Align::Left, 5, false},
+                   {"n", Align::Right, 0, true},
+                   {"value", Align::Right, 0, false}});
   table.add({{"kworker/u8:3"}, {"12"}, {"1.234ms", Tint::More}});
   table.add({{"sh"}, {""}, {"7ns", Tint::Less}});
   return table;
@@ -89,7 +92,8 @@ BOOST_AUTO_TEST_CASE(what_is_too_long_loses_its_middle) {
   BOOST_TEST(shortened("abcdefgh", 2) == "a…");
   BOOST_TEST(shortened("abcdefgh", 1) == "…");
   BOOST_TEST(shortened("abcdefgh", 0) == "");
-  for (std::size_t width = 0; width < 9; ++width) BOOST_TEST(display_width(shortened("漢字漢字", width)) <= width);
+  for (std::size_t width = 0; width < 9; ++width)
+    BOOST_TEST(display_width(shortened("漢字漢字", width)) <= width);
 }
 
 }  // namespace

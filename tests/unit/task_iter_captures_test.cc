@@ -1,16 +1,20 @@
-// Captures by task-iter in one process, one after the other and side by side: nothing is left behind, and none sees another's records.
+// Captures by task-iter in one process, one after the other and side by side: nothing is left
+// behind, and none sees another's records.
 //
-// One after the other: 300, or as many as CTPROF_CAPTURES says, one in ten of all threads, the rest of our own. After the first
-// tenth, when there is all that is made once, it is noted what the process holds, and at the end there must be no more of it:
+// One after the other: 300, or as many as CTPROF_CAPTURES says, one in ten of all threads, the rest
+// of our own. After the first tenth, when there is all that is made once, it is noted what the
+// process holds, and at the end there must be no more of it:
 //
-//   open files, by descriptors and mappings: not one more; BPF programs, maps and links: none, for they go with the session;
-//   bytes that malloc has given out: 4 KiB, less than a byte for each of 10,000 captures;
-//   resident memory, when malloc has given back what it can: 2 MiB, for what is left follows the largest capture, and the host's threads are not
-//   ours to count. That is for memory that is not malloc's: a page lost in each capture is seen from 600 captures on. AddressSanitizer keeps
-//   back what was freed; there it is not judged.
+//   open files, by descriptors and mappings: not one more; BPF programs, maps and links: none, for
+//   they go with the session; bytes that malloc has given out: 4 KiB, less than a byte for each of
+//   10,000 captures; resident memory, when malloc has given back what it can: 2 MiB, for what is
+//   left follows the largest capture, and the host's threads are not ours to count. That is for
+//   memory that is not malloc's: a page lost in each capture is seen from 600 captures on.
+//   AddressSanitizer keeps back what was freed; there it is not judged.
 //
-// The figures are in the log (--log_level=message). For malloc's to be exact the program starts itself once more, without the lists of freed
-// pieces that glibc keeps for each thread: pieces in them count as given out, and it takes thousands of captures until they are full.
+// The figures are in the log (--log_level=message). For malloc's to be exact the program starts
+// itself once more, without the lists of freed pieces that glibc keeps for each thread: pieces in
+// them count as given out, and it takes thousands of captures until they are full.
 //
 // Without leave to load BPF programs every case is skipped, by name.
 
@@ -56,11 +60,14 @@ Registry task_iter() {
 }
 
 // Whether task-iter listed, and filled what it lists with.
-bool is_ours(const Snapshot& snapshot) { return snapshot.threads().find(kTid)->provenance.plugin == "task-iter"; }
+bool is_ours(const Snapshot& snapshot) {
+  return snapshot.threads().find(kTid)->provenance.plugin == "task-iter";
+}
 
 std::size_t own_rows(const Snapshot& snapshot) {
   const auto tgids = snapshot.threads().find(kTgid)->u64();
-  return static_cast<std::size_t>(std::count(tgids.begin(), tgids.end(), static_cast<std::uint64_t>(::getpid())));
+  return static_cast<std::size_t>(
+      std::count(tgids.begin(), tgids.end(), static_cast<std::uint64_t>(::getpid())));
 }
 
 std::size_t entries(const char* directory) {
@@ -69,18 +76,21 @@ std::size_t entries(const char* directory) {
 }
 
 // Lines of a file that have one of the words; none of a file that is gone.
-std::size_t lines_with(const std::filesystem::path& path, std::initializer_list<const char*> words) {
+std::size_t lines_with(const std::filesystem::path& path,
+                       std::initializer_list<const char*> words) {
   std::size_t found = 0;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
-    found += std::any_of(words.begin(), words.end(), [&](const char* word) { return line.find(word) != line.npos; });
+    found += std::any_of(words.begin(), words.end(),
+                         [&](const char* word) { return line.find(word) != line.npos; });
   return found;
 }
 
 std::size_t bpf_objects() {
   std::size_t found = lines_with("/proc/self/maps", {"bpf-map"});
   for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd"))
-    found += lines_with("/proc/self/fdinfo" / file.path().filename(), {"prog_id:", "map_id:", "link_id:"});
+    found += lines_with("/proc/self/fdinfo" / file.path().filename(),
+                        {"prog_id:", "map_id:", "link_id:"});
   return found;
 }
 
@@ -99,8 +109,8 @@ struct Held {
 };
 
 std::ostream& operator<<(std::ostream& out, const Held& held) {
-  return out << held.files << " files, " << held.bpf << " BPF objects, " << held.allocated << " bytes allocated, "
-             << held.resident_bytes << " resident";
+  return out << held.files << " files, " << held.bpf << " BPF objects, " << held.allocated
+             << " bytes allocated, " << held.resident_bytes << " resident";
 }
 
 [[gnu::constructor]] void measure_exactly(int, char** argv, char**) {
@@ -117,7 +127,8 @@ int wanted_captures() {
 
 Result<Snapshot> capture_once(bool ourselves) {
   static const Registry registry = task_iter();
-  return ourselves ? capture_pid(registry, static_cast<std::uint64_t>(::getpid())) : capture(registry, {});
+  return ourselves ? capture_pid(registry, static_cast<std::uint64_t>(::getpid()))
+                   : capture(registry, {});
 }
 
 boost::test_tools::assertion_result may_load(boost::unit_test::test_unit_id) {
@@ -147,7 +158,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_behind, *boost::unit_test::precondition(may
   const Held early;
   run(captures);
   const Held late;
-  BOOST_TEST_MESSAGE("after " << captures / 10 << " captures: " << early << "; after " << captures << ": " << late);
+  BOOST_TEST_MESSAGE("after " << captures / 10 << " captures: " << early << "; after " << captures
+                              << ": " << late);
   BOOST_TEST(early.bpf == 0);
   BOOST_TEST(late.files == early.files);
   BOOST_TEST(late.bpf == early.bpf);

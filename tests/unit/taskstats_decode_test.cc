@@ -1,4 +1,5 @@
-// Answers of the kernel as bytes: recorded ones of versions 10 to 17, a constructed one of version 15, and bad ones.
+// Answers of the kernel as bytes: recorded ones of versions 10 to 17, a constructed one of version
+// 15, and bad ones.
 
 #define BOOST_TEST_MODULE taskstats_decode
 #include <boost/test/unit_test.hpp>
@@ -65,7 +66,9 @@ std::uint16_t family_of(const std::vector<std::byte>& message) {
   return family;
 }
 
-Answer parse(const std::vector<std::byte>& message) { return parse_answer(message, family_of(message)); }
+Answer parse(const std::vector<std::byte>& message) {
+  return parse_answer(message, family_of(message));
+}
 
 Layout layout_of(const Answer& answer) { return {version_of(answer.stats), answer.stats.size()}; }
 
@@ -85,12 +88,14 @@ void overwrite(std::vector<std::byte>& message, std::size_t at, T value) {
   std::memcpy(message.data() + at, &value, sizeof value);
 }
 
-constexpr std::size_t kStructAt = 36;  // 16 bytes of netlink, 4 of generic netlink, two attributes around and one before
+constexpr std::size_t kStructAt =
+    36;  // 16 bytes of netlink, 4 of generic netlink, two attributes around and one before
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(recorded_answers) {
-  for (const char* version : {"10", "13", "14", "16", "17"}) BOOST_TEST_CONTEXT("version " << version) {
+  for (const char* version : {"10", "13", "14", "16", "17"})
+    BOOST_TEST_CONTEXT("version " << version) {
       const TaskstatsText text = taskstats_text(version);
       const Answer answer = parse(text.message);
       BOOST_TEST(answer.error == 0);
@@ -101,8 +106,10 @@ BOOST_AUTO_TEST_CASE(recorded_answers) {
 }
 
 BOOST_AUTO_TEST_CASE(recorded_lengths) {
-  const std::map<std::string, std::size_t> lengths{{"10", 352}, {"13", 416}, {"14", 432}, {"16", 560}, {"17", 688}};
-  for (const auto& [version, length] : lengths) BOOST_TEST(parse(taskstats_text(version).message).stats.size() == length);
+  const std::map<std::string, std::size_t> lengths{
+      {"10", 352}, {"13", 416}, {"14", 432}, {"16", 560}, {"17", 688}};
+  for (const auto& [version, length] : lengths)
+    BOOST_TEST(parse(taskstats_text(version).message).stats.size() == length);
 }
 
 // Each field holds a number that no other has.
@@ -134,7 +141,8 @@ BOOST_AUTO_TEST_CASE(version_and_length_both_bound_what_is_there) {
   BOOST_TEST(Layout(10, 352).offset(Field::CompactCount) == Layout::kAbsent);
   BOOST_TEST(Layout(0, 2).offset(Field::CpuCount) == Layout::kAbsent);
   BOOST_TEST(Layout(16, 16).offset(Field::CpuCount) == Layout::kAbsent);
-  BOOST_TEST((since(Field::WpcopyTotal) == 13 && since(Field::IrqCount) == 14 && since(Field::BlkioMax) == 15));
+  BOOST_TEST((since(Field::WpcopyTotal) == 13 && since(Field::IrqCount) == 14 &&
+              since(Field::BlkioMax) == 15));
 }
 
 BOOST_AUTO_TEST_CASE(errors_of_the_kernel) {

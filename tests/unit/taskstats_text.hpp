@@ -1,4 +1,5 @@
-// Taskstats answers of tests/fixtures/taskstats: the netlink message as bytes, and what each field of the struct in it holds.
+// Taskstats answers of tests/fixtures/taskstats: the netlink message as bytes, and what each field
+// of the struct in it holds.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// A table with tabs between its columns and their names in the first line, as plugins/vocabulary keeps them.
+// A table with tabs between its columns and their names in the first line, as plugins/vocabulary
+// keeps them.
 
 #pragma once
 
@@ -27,7 +28,8 @@ inline std::vector<TsvRow> read_tsv(const std::string& path) {
   std::vector<TsvRow> rows;
   while (std::getline(in, line)) {
     const auto cells = tsv_cells(line);
-    if (cells.size() != names.size()) throw std::runtime_error("'" + path + "': odd line '" + line + "'");
+    if (cells.size() != names.size())
+      throw std::runtime_error("'" + path + "': odd line '" + line + "'");
     TsvRow& row = rows.emplace_back();
     for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = cells[i];
   }

@@ -35,15 +35,19 @@ std::map<std::string, const ctprof_metric*> offered_by(const ctprof_plugin& plug
   const auto* sources = static_cast<const ctprof_source*>(plugin.sources.items);
   for (std::uint32_t s = 0; s < plugin.sources.count; ++s) {
     const auto* offers = static_cast<const ctprof_offer*>(sources[s].offers.items);
-    for (std::uint32_t i = 0; i < sources[s].offers.count; ++i) found[offers[i].metric->name] = offers[i].metric;
+    for (std::uint32_t i = 0; i < sources[s].offers.count; ++i)
+      found[offers[i].metric->name] = offers[i].metric;
   }
   return found;
 }
 
 constexpr std::array<const char*, 4> kEntities{"thread", "process", "cgroup", "host"};
-constexpr std::array<const char*, 4> kPlaces{"threads[].", "threads[].", "cgroup_stats[].", "metrics."};
+constexpr std::array<const char*, 4> kPlaces{"threads[].", "threads[].", "cgroup_stats[].",
+                                             "metrics."};
 
-std::string or_default(const char* text, const std::string& otherwise) { return text && *text ? text : otherwise; }
+std::string or_default(const char* text, const std::string& otherwise) {
+  return text && *text ? text : otherwise;
+}
 
 void check_metric(const TsvRow& row, const ctprof_metric& metric) {
   BOOST_TEST_CONTEXT(row.at("name")) {
@@ -60,7 +64,8 @@ void check_metric(const TsvRow& row, const ctprof_metric& metric) {
     BOOST_TEST(word(metric.source) == row.at("source"));
     BOOST_TEST(word(metric.description) == row.at("description"));
     BOOST_TEST(word(metric.caveat) == row.at("caveat"));
-    BOOST_TEST(or_default(metric.file_path, kPlaces[metric.entity] + row.at("name")) == row.at("file_path"));
+    BOOST_TEST(or_default(metric.file_path, kPlaces[metric.entity] + row.at("name")) ==
+               row.at("file_path"));
     BOOST_TEST(word(metric.file_aliases) == row.at("file_aliases"));
     BOOST_TEST(word(metric.file_unit) == row.at("file_unit"));
     BOOST_TEST(or_default(metric.file_absent, "omit") == row.at("file_if_absent"));
@@ -93,8 +98,10 @@ BOOST_AUTO_TEST_CASE(file_layout_declares_every_row) {
     if (!is_ours(row)) continue;
     ++wanted;
     const std::string& name = row.at("name");
-    BOOST_TEST_REQUIRE((row.at("kind") == "derived" ? derived.count(name) : metrics.count(name)) == 1u, name);
-    row.at("kind") == "derived" ? check_derived(row, *derived.at(name)) : check_metric(row, *metrics.at(name));
+    BOOST_TEST_REQUIRE(
+        (row.at("kind") == "derived" ? derived.count(name) : metrics.count(name)) == 1u, name);
+    row.at("kind") == "derived" ? check_derived(row, *derived.at(name))
+                                : check_metric(row, *metrics.at(name));
   }
   BOOST_TEST(metrics.size() + derived.size() == wanted);
   BOOST_TEST(plugin->flags == CTPROF_PLUGIN_LAYOUT);
@@ -109,14 +116,16 @@ void check_offers_its_rows(const std::string& name) {
   std::set<std::string> wanted;
   for (const TsvRow& row : rows())
     if (row.at("plugin") == name) wanted.insert(row.at("name"));
-  for (const auto& metric : wanted) BOOST_TEST(offered.count(metric) + derived.count(metric) == 1u, metric);
+  for (const auto& metric : wanted)
+    BOOST_TEST(offered.count(metric) + derived.count(metric) == 1u, metric);
   BOOST_TEST(offered.size() + derived.size() == wanted.size());
   for (const TsvRow& row : rows())
     if (offered.count(row.at("name"))) check_metric(row, *offered.at(row.at("name")));
 }
 
 BOOST_AUTO_TEST_CASE(plugins_offer_their_rows_and_no_other) {
-  for (const char* name : {"procfs-sched", "cgroup", "psi", "sched_ext"}) BOOST_TEST_CONTEXT(name) check_offers_its_rows(name);
+  for (const char* name : {"procfs-sched", "cgroup", "psi", "sched_ext"})
+    BOOST_TEST_CONTEXT(name) check_offers_its_rows(name);
 }
 
 BOOST_AUTO_TEST_CASE(map_keys_name_every_recorded_key) {
@@ -124,12 +133,14 @@ BOOST_AUTO_TEST_CASE(map_keys_name_every_recorded_key) {
   const auto metrics = by_name<ctprof_metric>(plugin->metrics);
   for (const TsvRow& row : read_tsv(CTPROF_SOURCE_DIR "/plugins/vocabulary/mapkeys.tsv")) {
     const std::string keys = " " + word(metrics.at(row.at("metric"))->map_keys) + ";";
-    const std::string kind = (row.at("family") == "cumulative" ? "counter" : row.at("family")) + " " + row.at("unit") + ":";
+    const std::string kind = (row.at("family") == "cumulative" ? "counter" : row.at("family")) +
+                             " " + row.at("unit") + ":";
     const auto begin = keys.find(" " + kind);
     BOOST_TEST_REQUIRE(begin != keys.npos, row.at("metric") + ": " + kind);
     const std::string part = keys.substr(begin, keys.find(';', begin) - begin) + " ";
     const bool named = part.find(" " + row.at("key") + " ") != part.npos;
-    const bool named_elsewhere = !named && (keys + " ").find(" " + row.at("key") + " ") != keys.npos;
+    const bool named_elsewhere =
+        !named && (keys + " ").find(" " + row.at("key") + " ") != keys.npos;
     BOOST_TEST((named || (part.find(" * ") != part.npos && !named_elsewhere)), row.at("key"));
   }
 }

@@ -14,7 +14,8 @@ void add_command(Advice& advice, Command command) {
   if (const std::string shown = printable(command.text); shown == command.text)
     advice.commands.push_back(std::move(command));
   else
-    advice.notes.push_back("a command is left out, for it has letters that cannot be shown as they are: " + shown);
+    advice.notes.push_back(
+        "a command is left out, for it has letters that cannot be shown as they are: " + shown);
 }
 
 void add_setcap(Advice& advice) {
@@ -32,7 +33,11 @@ void add_setcap(Advice& advice) {
 }  // namespace
 
 Advice advice_on(const Probed& probed, bool live) {
-  Advice advice{.live = live, .diagnoses = diagnose(probed), .gains = gains(probed), .commands = {}, .notes = {}};
+  Advice advice{.live = live,
+                .diagnoses = diagnose(probed),
+                .gains = gains(probed),
+                .commands = {},
+                .notes = {}};
   if (!live) return advice;
   add_setcap(advice);
   for (const Gain& gain : advice.gains)

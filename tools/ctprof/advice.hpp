@@ -3,7 +3,8 @@
 // Of a recorded tree there are no commands: they would be for another host than this.
 //
 // What is here:   which commands there are; the JSON of it all is in advice_json.cc.
-// What is not:    what is lacking (findings.hpp), how capabilities are given (setcap.hpp), the text for people (doctor.cc).
+// What is not:    what is lacking (findings.hpp), how capabilities are given (setcap.hpp), the text
+// for people (doctor.cc).
 
 #pragma once
 

@@ -12,7 +12,8 @@ namespace ctprof::cli {
 namespace {
 
 // By ctprof_remedy.
-constexpr std::array<std::string_view, 5> kKinds{"none", "command", "capabilities", "boot", "kernel"};
+constexpr std::array<std::string_view, 5> kKinds{"none", "command", "capabilities", "boot",
+                                                 "kernel"};
 
 void put_count(JsonOut& out, std::string_view key, std::size_t number) {
   out.key(key);
@@ -70,7 +71,8 @@ void put_diagnosis(JsonOut& out, const Diagnosis& diagnosis) {
   put_count(out, "fills", diagnosis.fills);
   put_count(out, "second", diagnosis.second);
   put_count(out, "refused", diagnosis.refused);
-  put_objects(out, "findings", diagnosis.findings, [&](const Finding& finding) { put_finding(out, finding); });
+  put_objects(out, "findings", diagnosis.findings,
+              [&](const Finding& finding) { put_finding(out, finding); });
 }
 
 void put_gain(JsonOut& out, const Gain& gain) {
@@ -93,9 +95,11 @@ std::string json_of(const Advice& advice, const Registry& registry) {
   out.raw("{\"schema\":1,\"live\":");
   out.boolean(advice.live);
   out.put(',');
-  put_objects(out, "plugins", advice.diagnoses, [&](const Diagnosis& diagnosis) { put_diagnosis(out, diagnosis); });
+  put_objects(out, "plugins", advice.diagnoses,
+              [&](const Diagnosis& diagnosis) { put_diagnosis(out, diagnosis); });
   put_refused(out, registry);
-  put_objects(out, "commands", advice.commands, [&](const Command& command) { put_command(out, command); });
+  put_objects(out, "commands", advice.commands,
+              [&](const Command& command) { put_command(out, command); });
   put_names(out, "notes", advice.notes);
   out.close('}');
   return json_line(out.view());

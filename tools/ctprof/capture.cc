@@ -36,7 +36,8 @@ struct Outcome {
 std::size_t metrics_in(const Snapshot& snapshot) {
   std::size_t metrics = 0;
   for (const Table& table : snapshot.tables)
-    for (const Column& column : table.columns) metrics += column.def().family != "identity" && !column.provenance.plugin.empty();
+    for (const Column& column : table.columns)
+      metrics += column.def().family != "identity" && !column.provenance.plugin.empty();
   return metrics;
 }
 
@@ -44,7 +45,8 @@ std::string gaps_in_words(const CellTally& cells) {
   std::string words;
   for (std::size_t gap = 1; gap < cells.gaps.size(); ++gap)
     if (cells.gaps[gap] > 0)
-      words += (words.empty() ? "" : ", ") + with_separators(cells.gaps[gap]) + " " + std::string(kGapNames[gap]);
+      words += (words.empty() ? "" : ", ") + with_separators(cells.gaps[gap]) + " " +
+               std::string(kGapNames[gap]);
   return words.empty() ? "no gaps" : "gaps: " + words;
 }
 
@@ -57,21 +59,27 @@ std::string skew_in_words(const Meta& meta) {
 
 std::string times_in_words(const Outcome& outcome) {
   const std::uint64_t sync_ns = outcome.written.sync_ns;
-  return milliseconds(outcome.collect_ns + outcome.write_ns) + " (" + milliseconds(outcome.collect_ns) + " reading, " +
-         milliseconds(outcome.write_ns - sync_ns) + " writing" + (sync_ns > 0 ? ", " + milliseconds(sync_ns) + " syncing" : "") +
-         ")" + skew_in_words(outcome.snapshot.meta);
+  return milliseconds(outcome.collect_ns + outcome.write_ns) + " (" +
+         milliseconds(outcome.collect_ns) + " reading, " +
+         milliseconds(outcome.write_ns - sync_ns) + " writing" +
+         (sync_ns > 0 ? ", " + milliseconds(sync_ns) + " syncing" : "") + ")" +
+         skew_in_words(outcome.snapshot.meta);
 }
 
 std::string line(const Outcome& outcome) {
   const Snapshot& snapshot = outcome.snapshot;
-  return count(snapshot.threads().rows, "thread") + " of " + count(snapshot.table(Entity::Process).rows, "process", "processes") +
-         ", " + count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " + times_in_words(outcome) +
-         "; " + printable(outcome.file) + ", " + size_in_words(outcome.written.file_bytes) + "\n";
+  return count(snapshot.threads().rows, "thread") + " of " +
+         count(snapshot.table(Entity::Process).rows, "process", "processes") + ", " +
+         count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " +
+         times_in_words(outcome) + "; " + printable(outcome.file) + ", " +
+         size_in_words(outcome.written.file_bytes) + "\n";
 }
 
 std::string json_of(const Outcome& outcome) {
   JsonOut out;
-  const auto member = [&](std::string_view key, std::uint64_t value) { out.key(key), out.number(value), out.put(','); };
+  const auto member = [&](std::string_view key, std::uint64_t value) {
+    out.key(key), out.number(value), out.put(',');
+  };
   out.put('{');
   member("schema", 2);
   member("threads", outcome.snapshot.threads().rows);
@@ -89,7 +97,8 @@ std::string json_of(const Outcome& outcome) {
   member("write_ns", outcome.write_ns);
   member("sync_ns", outcome.written.sync_ns);
   member("total_ns", outcome.collect_ns + outcome.write_ns);
-  if (outcome.snapshot.meta.thread_skew_ns) member("thread_skew_ns", *outcome.snapshot.meta.thread_skew_ns);
+  if (outcome.snapshot.meta.thread_skew_ns)
+    member("thread_skew_ns", *outcome.snapshot.meta.thread_skew_ns);
   if (outcome.snapshot.meta.skew_ns) member("skew_ns", *outcome.snapshot.meta.skew_ns);
   out.key("file");
   out.text(outcome.file);
@@ -103,26 +112,33 @@ std::string json_of(const Outcome& outcome) {
 // The library that a plugin came from, or its name.
 std::string file_of(const std::string& plugin, const Registry& registry) {
   const auto& plugins = registry.plugins();
-  const auto it = std::find_if(plugins.begin(), plugins.end(), [&](const Plugin& other) { return other.name == plugin; });
+  const auto it = std::find_if(plugins.begin(), plugins.end(),
+                               [&](const Plugin& other) { return other.name == plugin; });
   return it == plugins.end() ? plugin : it->path;
 }
 
 void note_slow(const Options& options, const SlowCall& slow) {
   const std::string where = slow.owner.source.empty() ? "" : slow.owner.source + " ";
-  note(options,
-       slow.owner.file + ": " + where + "has been in " + slow.function + " for " + std::to_string(slow.lasted.count()) + " s");
+  note(options, slow.owner.file + ": " + where + "has been in " + slow.function + " for " +
+                    std::to_string(slow.lasted.count()) + " s");
 }
 
 // A capture; who keeps it waiting is told meanwhile.
-Result<Snapshot> watched_capture(Registry& registry, const Options& options, std::vector<Refusal>& refused) {
+Result<Snapshot> watched_capture(Registry& registry, const Options& options,
+                                 std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
   if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow(options, slow); });
-  return capture(registry, {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname}, &refused);
+  return capture(registry,
+                 {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname},
+                 &refused);
 }
 
 Error cannot_write_here(const Options& options) {
-  if (options.output.empty()) return {"where should the snapshot go? Say -o FILE, for example -o before.ctprof.zst"};
-  return {"a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output elsewhere"};
+  if (options.output.empty())
+    return {"where should the snapshot go? Say -o FILE, for example -o before.ctprof.zst"};
+  return {
+      "a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output "
+      "elsewhere"};
 }
 
 // The user's own rights decide where a file may be.
@@ -143,8 +159,10 @@ Result<Destination> place_for(const std::string& path) {
 int run_capture(const Options& options) {
   const bool to_stdout = names_output(options.output);
   if (!options.arguments.empty())
-    return fail("capture takes no '" + options.arguments.front() + "'; the file is named by -o FILE");
-  if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1)) return fail(cannot_write_here(options));
+    return fail("capture takes no '" + options.arguments.front() +
+                "'; the file is named by -o FILE");
+  if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
+    return fail(cannot_write_here(options));
   const auto place = place_for(to_stdout ? "-" : options.output);
   if (!place) return fail(place.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
@@ -157,7 +175,8 @@ int run_capture(const Options& options) {
   note_unused(options, refused);
   for (const SourceCost& cost : snapshot->meta.sources)
     if (!cost.failed.empty())
-      note(options, file_of(cost.plugin, *registry) + ": source '" + cost.source + "' failed: " + cost.failed);
+      note(options, file_of(cost.plugin, *registry) + ": source '" + cost.source +
+                        "' failed: " + cost.failed);
   for (const Takeover& takeover : snapshot->meta.takeovers)
     note(options, file_of(takeover.plugin, *registry) + ": " + takeover_in_words(takeover));
   for (const std::string& sentence : snapshot->meta.notes) note(options, sentence);
@@ -165,8 +184,8 @@ int run_capture(const Options& options) {
   if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
 
   const std::uint64_t write_start = monotonic_ns();
-  const auto written =
-      write_file(*snapshot, registry->vocabulary(), *place, {.sync = options.sync, .standard_output = output_fd()});
+  const auto written = write_file(*snapshot, registry->vocabulary(), *place,
+                                  {.sync = options.sync, .standard_output = output_fd()});
   if (!written) return fail(written.error());
   const Meta& meta = snapshot->meta;
   const Outcome outcome{*snapshot,

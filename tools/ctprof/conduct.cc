@@ -25,7 +25,8 @@ namespace {
   ::_exit(kFailed);
 }
 
-// Runs when somebody calls exit(). At our own end, and in a process that a plugin forked, there is nothing to say.
+// Runs when somebody calls exit(). At our own end, and in a process that a plugin forked, there is
+// nothing to say.
 void at_exit() {
   if (is_ending() || !is_own_process()) return;
   const CallSlot* slot = current_call();

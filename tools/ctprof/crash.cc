@@ -21,8 +21,12 @@ struct Fault {
   bool comes_again;  // when the instruction that raised it runs once more
 };
 constexpr std::array kFaults{
-    Fault{SIGSEGV, "segmentation fault", true},    Fault{SIGBUS, "bus error", true}, Fault{SIGILL, "illegal instruction", true},
-    Fault{SIGFPE, "arithmetic exception", true},   Fault{SIGABRT, "abort", false},   Fault{SIGTRAP, "trap", false},
+    Fault{SIGSEGV, "segmentation fault", true},
+    Fault{SIGBUS, "bus error", true},
+    Fault{SIGILL, "illegal instruction", true},
+    Fault{SIGFPE, "arithmetic exception", true},
+    Fault{SIGABRT, "abort", false},
+    Fault{SIGTRAP, "trap", false},
     Fault{SIGSYS, "forbidden system call", false},
 };
 
@@ -71,7 +75,9 @@ void say(const Fault& fault, const ucontext_t& context) {
 }
 
 // Somebody else's kill is nobody's fault.
-bool is_sent_by_another(const siginfo_t& info) { return info.si_code <= 0 && info.si_pid != ::getpid(); }
+bool is_sent_by_another(const siginfo_t& info) {
+  return info.si_code <= 0 && info.si_pid != ::getpid();
+}
 
 void on_crash(int signal, siginfo_t* info, void* context) {
   const Fault& fault = fault_of(signal);
@@ -89,7 +95,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 
 bool is_default(int signal) {
   struct sigaction now {};
-  return ::sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+  return ::sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+         now.sa_handler == SIG_DFL;
 }
 
 }  // namespace
@@ -105,7 +112,8 @@ void handle_crashes() {
 
 void use_signal_stack(std::size_t number) {
   stack_t now{};
-  if (number >= kStacks || ::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
+  if (number >= kStacks || ::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0)
+    return;
   stack_t stack{};
   stack.ss_sp = g_stacks[number].data();
   stack.ss_size = kStackSize;

@@ -22,8 +22,9 @@ constexpr std::size_t kFewNames = 8;
 constexpr std::size_t kHanging = 4;
 
 // By ctprof_remedy: what stands before it.
-constexpr std::array<std::string_view, 5> kPhrases{"", "as root: ", "with the capabilities ",
-                                                   "on the kernel's command line: ", "another kernel: "};
+constexpr std::array<std::string_view, 5> kPhrases{
+    "", "as root: ", "with the capabilities ",
+    "on the kernel's command line: ", "another kernel: "};
 
 std::string joined(const std::set<std::string>& words) {
   std::string text;
@@ -33,8 +34,10 @@ std::string joined(const std::set<std::string>& words) {
 
 std::string state_of(const Diagnosis& diagnosis) {
   std::string text = diagnosis.plugin->name + ": fills " + count(diagnosis.fills, "metric");
-  if (diagnosis.second > 0) text += "; another source fills " + std::to_string(diagnosis.second) + " better";
-  if (diagnosis.refused > 0) text += "; " + std::to_string(diagnosis.refused) + " cannot be had from it";
+  if (diagnosis.second > 0)
+    text += "; another source fills " + std::to_string(diagnosis.second) + " better";
+  if (diagnosis.refused > 0)
+    text += "; " + std::to_string(diagnosis.refused) + " cannot be had from it";
   return printable(text) + "\n";
 }
 
@@ -42,14 +45,16 @@ std::string state_of(const Diagnosis& diagnosis) {
 std::string text_of(const Remedy& remedy, std::size_t width) {
   if (remedy.kind == CTPROF_REMEDY_NONE) return {};
   const std::string text = std::string(kPhrases[remedy.kind]) + remedy.what;
-  return remedy.kind == CTPROF_REMEDY_COMMAND ? "    -> " + printable(text) + "\n" : wrapped("-> " + text, 4, width, kHanging);
+  return remedy.kind == CTPROF_REMEDY_COMMAND ? "    -> " + printable(text) + "\n"
+                                              : wrapped("-> " + text, 4, width, kHanging);
 }
 
 std::string text_of(const Finding& finding, std::size_t width) {
   const std::size_t all = finding.metrics.size(), others = all - finding.unfilled;
   std::string head = finding.state + ", " + count(all, "metric");
   if (finding.state != kInPart && others > 0)
-    head += others == all ? " that another source fills" : " (" + std::to_string(others) + " of them another source fills)";
+    head += others == all ? " that another source fills"
+                          : " (" + std::to_string(others) + " of them another source fills)";
   std::string text = wrapped(head + ": " + finding.reason, 2, width, kHanging);
   if (all <= kFewNames) text += wrapped(finding.metrics, 4, width);
   return text + text_of(finding.remedy, width);
@@ -81,13 +86,15 @@ std::string text_of_commands(const Advice& advice) {
   std::string text;
   for (const Command& command : advice.commands) text += text_of(command);
   if (!text.empty()) text = "What root can do, and what it can bring:\n\n" + text;
-  for (const std::string& note : advice.notes) text += (text.empty() ? "" : "  ") + ("# " + printable(note)) + "\n";
+  for (const std::string& note : advice.notes)
+    text += (text.empty() ? "" : "  ") + ("# " + printable(note)) + "\n";
   return text;
 }
 
 std::string last_words(const Advice& advice) {
   if (advice.gains.empty()) return "Nothing is lacking that could be changed.\n";
-  if (!advice.live) return "The tree is a recording: what would change it stands above, and is for its host.\n";
+  if (!advice.live)
+    return "The tree is a recording: what would change it stands above, and is for its host.\n";
   const std::string commands = text_of_commands(advice);
   return commands.empty() ? "No command would bring more; what would stands above.\n" : commands;
 }
@@ -113,7 +120,8 @@ int run_doctor(const Options& options) {
   const Probed probed(*registry, roots->host());
   note_unused(options, probed.thrown());
   const Advice advice = advice_on(probed, roots->live);
-  return print(options.format == Format::Json ? json_of(advice, *registry) : text_of(advice, *registry));
+  return print(options.format == Format::Json ? json_of(advice, *registry)
+                                              : text_of(advice, *registry));
 }
 
 }  // namespace ctprof::cli

@@ -14,11 +14,13 @@ Item& found_or_made(std::vector<Item>& items, IsIt is_it, Make make) {
   return it != items.end() ? *it : items.emplace_back(make());
 }
 
-void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state, const std::string& reason,
-         const Remedy& remedy) {
+void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
+         const std::string& reason, const Remedy& remedy) {
   Finding& finding = found_or_made(
       diagnosis.findings,
-      [&](const Finding& known) { return known.state == state && known.reason == reason && known.remedy == remedy; },
+      [&](const Finding& known) {
+        return known.state == state && known.reason == reason && known.remedy == remedy;
+      },
       [&] {
         return Finding{state, reason, remedy, {}, 0};
       });
@@ -29,10 +31,14 @@ void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
 Diagnosis diagnose(const Plugin& plugin, const Probed& probed) {
   Diagnosis diagnosis{&plugin};
   for (const Verdict& verdict : verdicts_on(plugin, probed)) {
-    ++(verdict.is_refused() ? diagnosis.refused : verdict.fills() ? diagnosis.fills : diagnosis.second);
-    if (verdict.is_refused()) add(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
+    ++(verdict.is_refused() ? diagnosis.refused
+       : verdict.fills()    ? diagnosis.fills
+                            : diagnosis.second);
+    if (verdict.is_refused())
+      add(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
     if (verdict.fills())
-      for (const Lack& lack : verdict.offer->lacks) add(diagnosis, verdict, kInPart, lack.sentence, lack.remedy);
+      for (const Lack& lack : verdict.offer->lacks)
+        add(diagnosis, verdict, kInPart, lack.sentence, lack.remedy);
   }
   return diagnosis;
 }
@@ -40,7 +46,10 @@ Diagnosis diagnose(const Plugin& plugin, const Probed& probed) {
 Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plugin) {
   const bool for_root_alone = remedy.kind == CTPROF_REMEDY_CAPABILITIES && !plugin.shipped;
   Gain& gain = found_or_made(
-      gains, [&](const Gain& known) { return known.remedy == remedy && known.for_root_alone == for_root_alone; },
+      gains,
+      [&](const Gain& known) {
+        return known.remedy == remedy && known.for_root_alone == for_root_alone;
+      },
       [&] {
         return Gain{remedy, for_root_alone};
       });
@@ -48,7 +57,8 @@ Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plug
   return gain;
 }
 
-// Whether this remedy alone cannot do: another source of the metric lacks what no capability gives, and this one will too.
+// Whether this remedy alone cannot do: another source of the metric lacks what no capability gives,
+// and this one will too.
 bool needs_more_than(const Remedy& remedy, const ProbedField& field) {
   return remedy.kind == CTPROF_REMEDY_CAPABILITIES &&
          std::any_of(field.offers.begin(), field.offers.end(), [](const ProbedOffer& offer) {

@@ -1,7 +1,7 @@
 // What plugins lack on this host, each reason once, and what a remedy would bring.
 //
-// A remedy is worth something where its offer would win then: where nothing fills the metric now, where a source of lower rank does, or
-// where the offer has won and lacks something all the same.
+// A remedy is worth something where its offer would win then: where nothing fills the metric now,
+// where a source of lower rank does, or where the offer has won and lacks something all the same.
 //
 // What is here:   counting and gathering.
 // What is not:    judging offers (verdicts.hpp), commands (setcap.hpp), telling (doctor.cc).
@@ -42,15 +42,16 @@ std::vector<Diagnosis> diagnose(const Probed& probed);
 // What one remedy can bring: names of metrics, and whose they would be.
 struct Gain {
   Remedy remedy;
-  bool for_root_alone = false;  // capabilities for plugins that a ctprof with capabilities of its file would not load
+  bool for_root_alone =
+      false;  // capabilities for plugins that a ctprof with capabilities of its file would not load
   std::set<std::string> plugins{};
   std::set<std::string> filled{};  // nothing fills them now
   std::set<std::string> better{};  // a source of lower rank does
   std::set<std::string> fuller{};  // of more rows
 };
 
-// All remedies that are worth something, each once, in the order of plugins. Capabilities may be there twice, for plugins of ctprof's own
-// directory and for others.
+// All remedies that are worth something, each once, in the order of plugins. Capabilities may be
+// there twice, for plugins of ctprof's own directory and for others.
 std::vector<Gain> gains(const Probed& probed);
 
 }  // namespace ctprof::cli

@@ -20,7 +20,8 @@ MetricList list_of(const Registry& registry) {
   MetricList list{identity_metrics(), registry.derived()};
   for (const Field& field : registry.fields()) {
     const bool known =
-        std::any_of(list.metrics.begin(), list.metrics.end(), [&](const MetricDef& def) { return def.name == field.def.name; });
+        std::any_of(list.metrics.begin(), list.metrics.end(),
+                    [&](const MetricDef& def) { return def.name == field.def.name; });
     if (known || field.def.hidden) continue;
     list.metrics.push_back(field.def);
     list.metrics.back().plugin = bringers(field);
@@ -35,7 +36,8 @@ int run_metric_list(const Options& options) {
   if (!registry) return fail(registry.error());
   const MetricList list = list_of(*registry);
   if (options.format == Format::Json) return print(metric_list_json(list));
-  return print(metric_list_text(list, {terminal_width() > 0 ? terminal_width() : 100, use_color(options)}));
+  return print(
+      metric_list_text(list, {terminal_width() > 0 ? terminal_width() : 100, use_color(options)}));
 }
 
 }  // namespace ctprof::cli

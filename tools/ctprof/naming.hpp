@@ -12,7 +12,8 @@
 
 namespace ctprof::cli {
 
-// Ends the program with its sentence, where something was thrown and it is known which files that was about.
+// Ends the program with its sentence, where something was thrown and it is known which files that
+// was about.
 class Trouble : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -22,7 +23,8 @@ class Trouble : public std::runtime_error {
 template <class Work>
 auto naming(std::span<const std::string> files, const std::string& deed, Work work) {
   std::string about = deed;
-  for (const std::string& file : files) about += (&file == files.data() ? " '" : " and '") + file + "'";
+  for (const std::string& file : files)
+    about += (&file == files.data() ? " '" : " and '") + file + "'";
   try {
     return work();
   } catch (const PluginThrew&) {

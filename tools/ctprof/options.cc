@@ -26,46 +26,57 @@ struct OptionInfo {
   const char* help;
 };
 constexpr std::array kOptions{
-    OptionInfo{"output,o", "FILE", "capture", "where the snapshot goes: a new file is yours alone (0600); - is standard output"},
+    OptionInfo{"output,o", "FILE", "capture",
+               "where the snapshot goes: a new file is yours alone (0600); - is standard output"},
     OptionInfo{"pid,p", "PID,...", "capture", "only these processes"},
     OptionInfo{"jobs,j", "N", "capture", "workers; default: what the host can spare"},
     OptionInfo{"no-sync", nullptr, "capture", "do not wait until the file is on the disk"},
     OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
     OptionInfo{"metrics", "NAME,...", "capture,show,compare", "only these metrics"},
-    OptionInfo{"sections", "NAME,...", "show,compare", "only these sections; metric-list names them"},
+    OptionInfo{"sections", "NAME,...", "show,compare",
+               "only these sections; metric-list names them"},
     OptionInfo{"group-by", "KEY", "show,compare",
                "pcomm (process name, the default), cgroup, comm (thread name), comm-exact or all"},
-    OptionInfo{"no-thread-normalize", nullptr, "show,compare", "keep names of processes and threads as they are"},
+    OptionInfo{"no-thread-normalize", nullptr, "show,compare",
+               "keep names of processes and threads as they are"},
     OptionInfo{"no-cg-normalize", nullptr, "show,compare", "keep cgroup paths as they are"},
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare",
                "take cgroups that it matches as one; ** crosses slashes; may be repeated"},
-    OptionInfo{
-        "where", "EXPR", "show,compare",
-        "only threads that it holds for: pcomm =~ \"^nginx\" && nice < 0, cgroup under \"/a.slice\"; or groups, by threads, "
-        "group and what they came to: threads >= 8 && cpu_efficiency < 0.5; && joins both; may be repeated"},
+    OptionInfo{"where", "EXPR", "show,compare",
+               "only threads that it holds for: pcomm =~ \"^nginx\" && nice < 0, cgroup under "
+               "\"/a.slice\"; or groups, by threads, "
+               "group and what they came to: threads >= 8 && cpu_efficiency < 0.5; && joins both; "
+               "may be repeated"},
     OptionInfo{"derive", "NAME=EXPR", "show,compare",
                "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; may be repeated"},
-    OptionInfo{
-        "fail-on", "EXPR", "compare",
-        "exit with status 1 and name the rows where it holds: run_time_ns.pct > 10 && group =~ \"web\"; METRIC.pct, .delta, "
-        ".baseline, .candidate, group, threads; may be repeated"},
-    OptionInfo{"sort-by", "KEY,...", "show,compare", "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
+    OptionInfo{"fail-on", "EXPR", "compare",
+               "exit with status 1 and name the rows where it holds: run_time_ns.pct > 10 && group "
+               "=~ \"web\"; METRIC.pct, .delta, "
+               ".baseline, .candidate, group, threads; may be repeated"},
+    OptionInfo{"sort-by", "KEY,...", "show,compare",
+               "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
     OptionInfo{"limit", "N", "show,compare", "rows per section, 500 in text unless said; 0: all"},
-    OptionInfo{"display-format", "FORMAT", "compare", "columns: arrow (default), full, delta-only, no-pct or pct-only"},
+    OptionInfo{"display-format", "FORMAT", "compare",
+               "columns: arrow (default), full, delta-only, no-pct or pct-only"},
     OptionInfo{"columns", "NAME,...", "show,compare",
-               "exactly these columns: group, threads, metric, tags, uptime, readings; of show value, of compare baseline, "
+               "exactly these columns: group, threads, metric, tags, uptime, readings; of show "
+               "value, of compare baseline, "
                "candidate, arrow, delta, %, rate, of-which"},
-    OptionInfo{"wrap", nullptr, "show,compare", "on a terminal, break long cells into lines rather than shorten them"},
-    OptionInfo{"format", "text|json|csv", kEvery, "for people or for programs; csv of show and compare alone"},
+    OptionInfo{"wrap", nullptr, "show,compare",
+               "on a terminal, break long cells into lines rather than shorten them"},
+    OptionInfo{"format", "text|json|csv", kEvery,
+               "for people or for programs; csv of show and compare alone"},
     OptionInfo{"json-schema", nullptr, "capture,show,compare,metric-list,plugins,doctor,help",
                "print the schema of what --format json prints, and do nothing else"},
-    OptionInfo{"color", "auto|always|never", kEvery, "colours on a terminal; NO_COLOR is respected"},
+    OptionInfo{"color", "auto|always|never", kEvery,
+               "colours on a terminal; NO_COLOR is respected"},
     OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins,doctor,help",
                "exactly these plugins, or only what they filled"},
     OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins,doctor,help",
                "look for plugins here too; may be repeated"},
-    OptionInfo{"rootfs", "DIR", "capture,plugins,doctor", "take /proc, /sys and cgroup from under this directory"},
+    OptionInfo{"rootfs", "DIR", "capture,plugins,doctor",
+               "take /proc, /sys and cgroup from under this directory"},
     OptionInfo{"quiet,q", nullptr, kEvery, "only errors"},
     OptionInfo{"version,V", nullptr, "", "the version, as the verb of that name prints it"},
     OptionInfo{"help,h", nullptr, kEvery, "this text"},
@@ -81,7 +92,9 @@ po::options_description describe(std::string_view verb) {
   for (const OptionInfo& option : kOptions) {
     if (!verb.empty() && !is_listed(option.verbs, verb)) continue;
     if (option.value)
-      description.add_options()(option.name, po::value<std::vector<std::string>>()->value_name(option.value), option.help);
+      description.add_options()(option.name,
+                                po::value<std::vector<std::string>>()->value_name(option.value),
+                                option.help);
     else
       description.add_options()(option.name, option.help);
   }
@@ -89,14 +102,16 @@ po::options_description describe(std::string_view verb) {
 }
 
 // "a,b,c" of all occurrences of an option; an empty entry is an error.
-Result<std::vector<std::string>> list_of(std::string_view option, const std::vector<std::string>& values) {
+Result<std::vector<std::string>> list_of(std::string_view option,
+                                         const std::vector<std::string>& values) {
   std::vector<std::string> items;
   for (std::string_view rest : values) {
     bool more = true;
     while (more) {
       more = rest.find(',') != rest.npos;
       const std::string_view item = sdk::trimmed(sdk::take(rest, ','));
-      if (item.empty()) return Error{"--" + std::string(option) + ": an empty entry between commas"};
+      if (item.empty())
+        return Error{"--" + std::string(option) + ": an empty entry between commas"};
       items.emplace_back(item);
     }
   }
@@ -126,7 +141,9 @@ class Reader {
 
  private:
   bool has(const char* name) const { return given_.count(name) > 0; }
-  const std::vector<std::string>& all(const char* name) const { return given_[name].as<std::vector<std::string>>(); }
+  const std::vector<std::string>& all(const char* name) const {
+    return given_[name].as<std::vector<std::string>>();
+  }
   const std::string& last(const char* name) const { return all(name).back(); }
 
   void fail(Error error) {
@@ -162,7 +179,8 @@ class Reader {
     if (has("derive")) options_.derive = all("derive");
     if (has("fail-on")) options_.fail_on = all("fail-on");
     if (has("plugin-path")) options_.plugin_path = all("plugin-path");
-    // An empty entry stands for nothing: an unset variable in somebody's script is not the current directory.
+    // An empty entry stands for nothing: an unset variable in somebody's script is not the current
+    // directory.
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))
       for (std::string_view rest = path; !rest.empty();)
         if (const auto directory = sdk::take(rest, ':'); !directory.empty())
@@ -208,7 +226,8 @@ class Reader {
     if (it != words.end())
       out = static_cast<Enum>(it - words.begin());
     else
-      fail({"--" + std::string(name) + ": '" + last(name) + "' is not a choice" + nearest_hint(last(name), words)});
+      fail({"--" + std::string(name) + ": '" + last(name) + "' is not a choice" +
+            nearest_hint(last(name), words)});
   }
 
   void read_choices() {
@@ -236,7 +255,8 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
         !is_listed(option.verbs, options.verb))
       return Error{"'" + options.verb + "' does not take --" + name};
   }
-  if (options.format == Format::Csv && is_listed(kEvery, options.verb) && !is_listed("show,compare", options.verb))
+  if (options.format == Format::Csv && is_listed(kEvery, options.verb) &&
+      !is_listed("show,compare", options.verb))
     return Error{"'" + options.verb + "' has no csv; --format json serves programs"};
   return {};
 }
@@ -251,7 +271,9 @@ Result<Options> parse_options(int argc, const char* const* argv) {
   po::variables_map given;
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(), given);
+    po::store(
+        po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(),
+        given);
   } catch (const po::unknown_option& exception) {
     return unknown_option(exception.get_option_name());
   } catch (const po::error& exception) {

@@ -1,6 +1,7 @@
 // What was asked for on the command line.
 //
-// One table holds every option with the verbs that take it; an option means the same under every verb, and stands before or after it.
+// One table holds every option with the verbs that take it; an option means the same under every
+// verb, and stands before or after it.
 //
 // What is here:   the words, taken apart and checked for form.
 // What is not:    what they mean for a verb (capture.cc, show.cc ...).

@@ -13,7 +13,8 @@ namespace {
 // High, so that it is in nobody's way.
 constexpr int kOutput = 100;
 
-constexpr std::array<std::string_view, 4> kNamesOfOutput{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+constexpr std::array<std::string_view, 4> kNamesOfOutput{"-", "/dev/stdout", "/dev/fd/1",
+                                                         "/proc/self/fd/1"};
 
 int g_output = -1;
 
@@ -32,7 +33,8 @@ void fill_gaps() {
 
 void keep_output() {
   g_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kOutput);
-  if (g_output < 0 && is_open(STDOUT_FILENO)) g_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (g_output < 0 && is_open(STDOUT_FILENO))
+    g_output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   fill_gaps();
   if (is_open(STDERR_FILENO)) ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }

@@ -10,7 +10,8 @@
 namespace ctprof::cli {
 namespace {
 
-// So many words of the stack are looked at; what runs at the end of a program is not far from there.
+// So many words of the stack are looked at; what runs at the end of a program is not far from
+// there.
 constexpr std::size_t kMostWords = 8192;
 
 pid_t g_process = 0;
@@ -61,12 +62,15 @@ void remember_own_process(const void* stack_begin) {
 bool is_own_process() { return ::getpid() == g_process; }
 bool is_main_thread() { return ::gettid() == g_process; }
 
-const CallOwner* owner_of_instruction(const ucontext_t& context) { return owner_of_code(registers_of(context).program_counter); }
+const CallOwner* owner_of_instruction(const ucontext_t& context) {
+  return owner_of_code(registers_of(context).program_counter);
+}
 
 const CallOwner* owner_of_context(const ucontext_t& context) {
   const Registers registers = registers_of(context);
   const CallOwner* owner = owner_of_code(registers.program_counter);
-  const bool knows_stack = is_main_thread() && registers.stack != 0 && registers.stack < g_stack_begin;
+  const bool knows_stack =
+      is_main_thread() && registers.stack != 0 && registers.stack < g_stack_begin;
   return owner || !knows_stack ? owner : owner_on_stack(registers.stack);
 }
 

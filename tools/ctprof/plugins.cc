@@ -19,14 +19,18 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> not_filled;
   std::vector<std::string> filled;
   for (const Verdict& verdict : verdicts)
-    (verdict.fills() ? filled : not_filled[{verdict.state, verdict.reason}]).push_back(verdict.field->def.name);
-  std::string text =
-      printable(plugin.name + " " + plugin.version + " (ABI " + std::to_string(plugin.abi) + ")  " + plugin.path) + "\n";
+    (verdict.fills() ? filled : not_filled[{verdict.state, verdict.reason}])
+        .push_back(verdict.field->def.name);
+  std::string text = printable(plugin.name + " " + plugin.version + " (ABI " +
+                               std::to_string(plugin.abi) + ")  " + plugin.path) +
+                     "\n";
   if (!plugin.description.empty()) text += "  " + printable(plugin.description) + "\n";
-  text += "  fills " + std::to_string(filled.size()) + " of " + count(verdicts.size(), "metric") + "\n";
+  text +=
+      "  fills " + std::to_string(filled.size()) + " of " + count(verdicts.size(), "metric") + "\n";
   if (!filled.empty()) text += wrapped(filled, 4, width);
   for (const auto& [why, metrics] : not_filled)
-    text += "  " + printable(why.first + (why.second.empty() ? "" : ": " + why.second)) + "\n" + wrapped(metrics, 4, width);
+    text += "  " + printable(why.first + (why.second.empty() ? "" : ": " + why.second)) + "\n" +
+            wrapped(metrics, 4, width);
   return text + "\n";
 }
 

@@ -24,7 +24,8 @@ Result<void> set(Sets sets) { return call(SYS_capset, "laying down", sets); }
 
 }  // namespace
 
-// What is neither permitted nor inheritable any more, the kernel takes out of the ambient set by itself.
+// What is neither permitted nor inheritable any more, the kernel takes out of the ambient set by
+// itself.
 Result<void> drop_privileges() {
   if (!runs_privileged()) return {};
   return set({});

@@ -86,7 +86,8 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
 
 Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
   if (options.columns) return parse_columns(*options.columns, kind);
-  return options.display_format.empty() ? default_columns(kind) : parse_display_format(options.display_format);
+  return options.display_format.empty() ? default_columns(kind)
+                                        : parse_display_format(options.display_format);
 }
 
 // What CSV has no place for.
@@ -94,20 +95,25 @@ void note_leftovers(const Report& report, std::size_t left_out, const Options& o
   if (left_out > 0) note(options, left_out_in_words(left_out));
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
   for (const Snapshot* side : report.sides())
-    for (const Takeover& takeover : side->meta.takeovers) note(options, takeover_in_words(takeover));
-  for (const CgroupRename& rename : report.grouping().renames) note(options, rename_in_words(rename));
+    for (const Takeover& takeover : side->meta.takeovers)
+      note(options, takeover_in_words(takeover));
+  for (const CgroupRename& rename : report.grouping().renames)
+    note(options, rename_in_words(rename));
   for (const Section& section : report.sections())
     if (section.cut)
-      note(options, "section '" + printable(section.name) + "': " + counted(section.cut, "more row") + " beyond --limit");
+      note(options, "section '" + printable(section.name) +
+                        "': " + counted(section.cut, "more row") + " beyond --limit");
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     if (const std::size_t cut = report.only(side).cut)
-      note(options, "only in the " + std::string(side == 0 ? "baseline" : "candidate") + ": " + counted(cut, "more group") +
-                        " beyond --limit");
+      note(options, "only in the " + std::string(side == 0 ? "baseline" : "candidate") + ": " +
+                        counted(cut, "more group") + " beyond --limit");
 }
 
-int print_report(const Report& report, std::span<const std::string> files, const ColumnChoice& columns, const Options& options) {
+int print_report(const Report& report, std::span<const std::string> files,
+                 const ColumnChoice& columns, const Options& options) {
   if (options.format == Format::Text)
-    return print(report_text(report, files, columns, {terminal_width(), use_color(options), options.wrap}));
+    return print(
+        report_text(report, files, columns, {terminal_width(), use_color(options), options.wrap}));
   int status = kFine;
   const Sink sink = [&](std::string_view piece) {
     if (status == kFine) status = print(piece);

@@ -12,9 +12,11 @@
 namespace ctprof::cli {
 namespace {
 
-Result<std::vector<Snapshot>> load_all(std::span<const std::string> files, const Vocabulary& vocabulary) {
+Result<std::vector<Snapshot>> load_all(std::span<const std::string> files,
+                                       const Vocabulary& vocabulary) {
   std::vector<std::future<Result<Snapshot>>> loading;
-  for (const std::string& file : files) loading.push_back(in_background([&] { return load_file(file, vocabulary); }));
+  for (const std::string& file : files)
+    loading.push_back(in_background([&] { return load_file(file, vocabulary); }));
   for (auto& one : loading) one.wait();
   std::vector<Snapshot> snapshots;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -33,11 +35,14 @@ bool needs_rule_of_plugin(const Snapshot& snapshot) {
   });
 }
 
-bool needs_plugins(const Snapshot& snapshot) { return snapshot.foreign || needs_rule_of_plugin(snapshot); }
+bool needs_plugins(const Snapshot& snapshot) {
+  return snapshot.foreign || needs_rule_of_plugin(snapshot);
+}
 
 std::vector<DerivedDef> derived_of_layouts(const Registry& layouts) {
   std::vector<DerivedDef> derived;
-  for (const Plugin& plugin : layouts.plugins()) derived.insert(derived.end(), plugin.derived.begin(), plugin.derived.end());
+  for (const Plugin& plugin : layouts.plugins())
+    derived.insert(derived.end(), plugin.derived.begin(), plugin.derived.end());
   return derived;
 }
 

@@ -1,7 +1,8 @@
 // The files of a report, and what has to be known beside them.
 //
-// A file of ours says by itself what is in it, so plugins are loaded only where one is needed: all of them for a file that has no registry
-// of its own, or for a rule that is not built in. The layout is always loaded: it types the columns of files that say nothing of theirs.
+// A file of ours says by itself what is in it, so plugins are loaded only where one is needed: all
+// of them for a file that has no registry of its own, or for a rule that is not built in. The
+// layout is always loaded: it types the columns of files that say nothing of theirs.
 //
 // What is here:   loading both.
 // What is not:    what is reported (report.cc).
@@ -23,7 +24,8 @@ namespace ctprof::cli {
 
 class ReportFiles {
  public:
-  // The error is that of a file, or of the plugins where they are needed. Refused plugins are noted only then.
+  // The error is that of a file, or of the plugins where they are needed. Refused plugins are noted
+  // only then.
   static Result<ReportFiles> load(std::span<const std::string> files, const Options& options);
 
   const std::vector<Snapshot>& snapshots() const { return snapshots_; }

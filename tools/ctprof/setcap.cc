@@ -62,7 +62,8 @@ constexpr std::array<std::string_view, 41> kCapabilities{"chown",
                                                          "perfmon",
                                                          "bpf",
                                                          "checkpoint_restore"};
-static_assert(kCapabilities[CAP_NET_ADMIN] == "net_admin" && kCapabilities[CAP_SYS_PTRACE] == "sys_ptrace" &&
+static_assert(kCapabilities[CAP_NET_ADMIN] == "net_admin" &&
+              kCapabilities[CAP_SYS_PTRACE] == "sys_ptrace" &&
               kCapabilities[CAP_SYSLOG] == "syslog" && kCapabilities[CAP_BPF] == "bpf");
 
 using Mask = std::uint64_t;
@@ -101,9 +102,12 @@ Mask bounding_set() {
 // What the file gives already. Numbers on disk have their little end first.
 Mask permitted_by_file(const std::string& path) {
   std::array<unsigned char, sizeof(vfs_ns_cap_data)> data{};
-  if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) < ssize_t{XATTR_CAPS_SZ_2}) return 0;
+  if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) <
+      ssize_t{XATTR_CAPS_SZ_2})
+    return 0;
   const auto word = [&](std::size_t at) {
-    return Mask{data[at]} | Mask{data[at + 1]} << 8 | Mask{data[at + 2]} << 16 | Mask{data[at + 3]} << 24;
+    return Mask{data[at]} | Mask{data[at + 1]} << 8 | Mask{data[at + 2]} << 16 |
+           Mask{data[at + 3]} << 24;
   };
   constexpr std::size_t kPermittedLow = 4, kPermittedHigh = 12;  // vfs_cap_data::data[0], [1]
   return word(kPermittedLow) | word(kPermittedHigh) << 32;
@@ -115,8 +119,8 @@ std::string executable() {
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
   std::string name(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   struct stat ours, named;
-  const bool same = ::stat("/proc/self/exe", &ours) == 0 && ::stat(name.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
-                    ours.st_ino == named.st_ino;
+  const bool same = ::stat("/proc/self/exe", &ours) == 0 && ::stat(name.c_str(), &named) == 0 &&
+                    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
   return same ? name : std::string();
 }
 
@@ -133,23 +137,31 @@ bool is_in_first_user_namespace() {
 // Why capabilities of the file would come to nothing; empty where they would not.
 std::string obstacle(const std::string& path) {
   if (!is_in_first_user_namespace())
-    return "ctprof runs in a user namespace of its own, where capabilities are not the host's: start it outside";
+    return "ctprof runs in a user namespace of its own, where capabilities are not the host's: "
+           "start it outside";
   if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-    return "this process may get no new privileges (no_new_privs), so capabilities of its file would come to nothing";
-  if (path.empty()) return "the file that ctprof was started from is not there any more: nothing can be given to it";
+    return "this process may get no new privileges (no_new_privs), so capabilities of its file "
+           "would come to nothing";
+  if (path.empty())
+    return "the file that ctprof was started from is not there any more: nothing can be given to "
+           "it";
   if (printable(path) != path)
-    return "the path of this executable has letters that cannot be shown as they are, so no command for it can be told: " + path;
-  if (is_nosuid(path)) return "capabilities of " + path + " would come to nothing: its filesystem is mounted nosuid";
+    return "the path of this executable has letters that cannot be shown as they are, so no "
+           "command for it can be told: " +
+           path;
+  if (is_nosuid(path))
+    return "capabilities of " + path + " would come to nothing: its filesystem is mounted nosuid";
   if (const std::string why = closed_to_privileged(own_plugin_directory()); !why.empty())
-    return "a ctprof with capabilities of its own loads only what root alone can change, but " + why +
-           ": install it as root, in directories of root's, and ask that one";
+    return "a ctprof with capabilities of its own loads only what root alone can change, but " +
+           why + ": install it as root, in directories of root's, and ask that one";
   return {};
 }
 
 }  // namespace
 
 std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,=:@%";
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,=:@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
@@ -165,16 +177,22 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
   Setcap setcap;
   const Mask reachable = bounding_set();
   if (const Mask beyond = all & ~reachable; beyond != 0)
-    setcap.notes.push_back(names_of(beyond) + ": not to be had in here (not in the bounding set, as in a container): " +
-                           "start the container with them");
+    setcap.notes.push_back(
+        names_of(beyond) +
+        ": not to be had in here (not in the bounding set, as in a container): " +
+        "start the container with them");
   if ((all & reachable) == 0) return setcap;
-  setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) + "+ep " + quoted(path);
+  setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) +
+                   "+ep " + quoted(path);
   setcap.notes.emplace_back(
-      "whoever may start that file learns then of other users' processes: that they are there, their I/O and delays, how much "
+      "whoever may start that file learns then of other users' processes: that they are there, "
+      "their I/O and delays, how much "
       "memory and heap "
-      "they have; no contents of memory or files: see to who may (README.md, \"A ctprof with capabilities\")");
+      "they have; no contents of memory or files: see to who may (README.md, \"A ctprof with "
+      "capabilities\")");
   setcap.notes.emplace_back(
-      "with them it refuses --rootfs, and loads no plugins of --plugin-path and CTPROF_PLUGIN_PATH: for those, use one without");
+      "with them it refuses --rootfs, and loads no plugins of --plugin-path and "
+      "CTPROF_PLUGIN_PATH: for those, use one without");
   return setcap;
 }
 

@@ -1,7 +1,8 @@
 // The command that gives this executable capabilities, or why none would.
 //
-// setcap sets a file's capabilities anew, so those that the file has are named again. A capability that is beyond this process's bounding
-// set would keep the file from being executed at all, and is left out.
+// setcap sets a file's capabilities anew, so those that the file has are named again. A capability
+// that is beyond this process's bounding set would keep the file from being executed at all, and is
+// left out.
 //
 // What is here:   the executable, its place, and what it has.
 // What is not:    who needs which capability: plugins say that.

@@ -33,7 +33,8 @@ class SignalLine {
   }
   // A name from outside: what is not plain ASCII is shown as "\xff".
   SignalLine& name(std::string_view text) {
-    for (const char letter : text) is_plain(letter) ? put(letter) : escape(static_cast<unsigned char>(letter));
+    for (const char letter : text)
+      is_plain(letter) ? put(letter) : escape(static_cast<unsigned char>(letter));
     return *this;
   }
 
@@ -61,6 +62,7 @@ class SignalLine {
 };
 
 // What to do about a plugin that does not let ctprof work.
-inline constexpr std::string_view kDoWithout = "; take that file away, or name the plugins to use with --plugins";
+inline constexpr std::string_view kDoWithout =
+    "; take that file away, or name the plugins to use with --plugins";
 
 }  // namespace ctprof::cli

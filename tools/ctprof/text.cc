@@ -29,7 +29,9 @@ std::string count(std::uint64_t number, std::string_view noun, std::string_view 
   return with_separators(number) + " " + (number == 1 ? std::string(noun) : many);
 }
 
-std::string milliseconds(std::uint64_t nanoseconds) { return one_decimal(static_cast<double>(nanoseconds) / 1e6, "ms"); }
+std::string milliseconds(std::uint64_t nanoseconds) {
+  return one_decimal(static_cast<double>(nanoseconds) / 1e6, "ms");
+}
 
 std::string size_in_words(std::uint64_t bytes) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
@@ -50,7 +52,8 @@ std::string json_line(std::string_view json) {
 std::uint64_t monotonic_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 }  // namespace ctprof::cli

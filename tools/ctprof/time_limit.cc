@@ -37,7 +37,8 @@ std::atomic<std::uint64_t> g_due{0};
 std::uint64_t monotonic() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000 * kNsPerMs + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000 * kNsPerMs +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 void set_timer(std::uint64_t ns) {
@@ -102,7 +103,8 @@ void make_time_limit() {
   sigevent event{};
   event.sigev_notify = SIGEV_SIGNAL;
   event.sigev_signo = limit_signal();
-  g_has_timer = ::sigaction(limit_signal(), &action, nullptr) == 0 && ::timer_create(CLOCK_MONOTONIC, &event, &g_timer) == 0;
+  g_has_timer = ::sigaction(limit_signal(), &action, nullptr) == 0 &&
+                ::timer_create(CLOCK_MONOTONIC, &event, &g_timer) == 0;
   unblock(limit_signal());
 }
 

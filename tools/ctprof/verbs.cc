@@ -17,15 +17,19 @@ namespace ctprof::cli {
 namespace {
 
 constexpr std::array kVerbs{
-    Verb{"capture", "-o FILE", "take a snapshot of every thread of this host", "ctprof capture -o before.ctprof.zst",
-         &run_capture, true},
-    Verb{"show", "FILE", "show one snapshot, group by group", "ctprof show before.ctprof.zst", &run_show},
+    Verb{"capture", "-o FILE", "take a snapshot of every thread of this host",
+         "ctprof capture -o before.ctprof.zst", &run_capture, true},
+    Verb{"show", "FILE", "show one snapshot, group by group", "ctprof show before.ctprof.zst",
+         &run_show},
     Verb{"compare", "BEFORE AFTER", "show what moved between two snapshots",
          "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare},
-    Verb{"metric-list", "", "list every metric, with what is known of it", "ctprof metric-list", &run_metric_list},
-    Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why", "ctprof plugins", &run_plugins,
-         true},
-    Verb{"doctor", "", "show what this host keeps from each plugin, and the command or setting that would change it",
+    Verb{"metric-list", "", "list every metric, with what is known of it", "ctprof metric-list",
+         &run_metric_list},
+    Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why",
+         "ctprof plugins", &run_plugins, true},
+    Verb{"doctor", "",
+         "show what this host keeps from each plugin, and the command or setting that would change "
+         "it",
          "ctprof doctor", &run_doctor, true},
     Verb{"version", "", "print the version", "ctprof version", &run_version},
 };
@@ -46,7 +50,9 @@ std::vector<std::string> plugin_directories(const Options& options) {
 // What was asked for, and is not looked at.
 void note_ignored(const Options& options) {
   if (runs_privileged() && !options.plugin_path.empty())
-    note(options, "--plugin-path is not heeded: this ctprof has capabilities from its file, and loads its own plugins alone");
+    note(options,
+         "--plugin-path is not heeded: this ctprof has capabilities from its file, and loads its "
+         "own plugins alone");
   for (const std::string& directory : options.plugin_path_of_environment)
     if (const auto open = PluginDirectory::open(directory, Trust::Anybody); !open)
       note(options, "CTPROF_PLUGIN_PATH: looking for plugins in " + open.error().text);
@@ -59,7 +65,8 @@ std::span<const Verb> verbs() { return kVerbs; }
 int run_version(const Options& options) {
   const std::string version(kVersion);
   if (options.format == Format::Json)
-    return print("{\"schema\":1,\"version\":\"" + version + "\",\"abi\":" + std::to_string(CTPROF_ABI) + "}\n");
+    return print("{\"schema\":1,\"version\":\"" + version +
+                 "\",\"abi\":" + std::to_string(CTPROF_ABI) + "}\n");
   return print("ctprof " + version + " (plugin ABI " + std::to_string(CTPROF_ABI) + ")\n");
 }
 
@@ -78,31 +85,37 @@ void note(const Options& options, std::string_view sentence) {
 
 int print(std::string_view text) {
   const int failed = write_all(output_fd(), text);
-  return failed == 0 || failed == EPIPE ? kFine : fail(errno_error("writing to", "standard output", failed));
+  return failed == 0 || failed == EPIPE
+             ? kFine
+             : fail(errno_error("writing to", "standard output", failed));
 }
 
 Result<Registry> load_registry(const Options& options, Load which) {
-  auto loaded = load_plugins(
-      {own_plugin_directory(), plugin_directories(options), options.plugins, which == Load::Layouts, which == Load::Capture});
+  auto loaded = load_plugins({own_plugin_directory(), plugin_directories(options), options.plugins,
+                              which == Load::Layouts, which == Load::Capture});
   if (!loaded) return loaded.error();
   Registry registry(std::move(*loaded));
   if (which == Load::Layouts) return registry;
   note_ignored(options);
-  for (const Refusal& refusal : registry.refused()) note(options, "refused: " + refusal.what + ": " + refusal.reason);
+  for (const Refusal& refusal : registry.refused())
+    note(options, "refused: " + refusal.what + ": " + refusal.reason);
   return registry;
 }
 
 Result<Registry> load_metrics(const Options& options, Load which) {
   auto registry = load_registry(options, which);
-  if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(), [](const Plugin& p) { return !p.layout; }))
+  if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(),
+                               [](const Plugin& p) { return !p.layout; }))
     return registry;
   const auto& refused = registry->refused();
-  const std::string why = refused.empty() ? "" : "; " + refused.front().what + ": " + refused.front().reason;
+  const std::string why =
+      refused.empty() ? "" : "; " + refused.front().what + ": " + refused.front().reason;
   return Error{"no plugin could be loaded, and without plugins there are no metrics" + why};
 }
 
 void note_unused(const Options& options, const std::vector<Refusal>& unused) {
-  for (const Refusal& refusal : unused) note(options, "not used: " + refusal.what + ": " + refusal.reason);
+  for (const Refusal& refusal : unused)
+    note(options, "not used: " + refusal.what + ": " + refusal.reason);
 }
 
 bool use_color(const Options& options) {

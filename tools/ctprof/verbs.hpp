@@ -1,4 +1,5 @@
-// The verbs of the command line, and what they share. Only here is anything printed, and only here does the program end.
+// The verbs of the command line, and what they share. Only here is anything printed, and only here
+// does the program end.
 //
 // Exit status: 0 fine, 1 findings that were asked for, 2 usage error or unreadable input.
 
@@ -58,7 +59,8 @@ void note_unused(const Options& options, const std::vector<Refusal>& unused);
 enum class Load { All, Capture, Layouts };
 // Loads what the options name. Refused plugins are noted, unless layouts alone are asked for.
 Result<Registry> load_registry(const Options& options, Load which = Load::All);
-// The same for a verb that is nothing without metrics: it is an error where no plugin could be loaded.
+// The same for a verb that is nothing without metrics: it is an error where no plugin could be
+// loaded.
 Result<Registry> load_metrics(const Options& options, Load which = Load::All);
 
 // Whether text on standard output may be coloured.

@@ -10,10 +10,12 @@ namespace {
 constexpr std::size_t kWidthWithoutTerminal = 100;
 
 Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
-  if (offer.verdict != Gap::None) return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
+  if (offer.verdict != Gap::None)
+    return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
   const ProbedOffer* chosen = field.chosen();
   if (chosen == &offer) return {&field, &offer, "fills", {}};
-  return {&field, &offer, "second to " + chosen->plugin->name, "that offer has rank " + std::to_string(chosen->rank)};
+  return {&field, &offer, "second to " + chosen->plugin->name,
+          "that offer has rank " + std::to_string(chosen->rank)};
 }
 
 }  // namespace
@@ -26,19 +28,22 @@ std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
   return verdicts;
 }
 
-std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width, std::size_t hanging) {
+std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
+                    std::size_t hanging) {
   std::string text, line(indent, ' ');
   bool begun = false;
   for (const std::string& word : words) {
     const std::string shown = printable(word);
-    if (begun && line.size() + 1 + shown.size() > width) text += line + "\n", line.assign(indent + hanging, ' '), begun = false;
+    if (begun && line.size() + 1 + shown.size() > width)
+      text += line + "\n", line.assign(indent + hanging, ' '), begun = false;
     line += (begun ? " " : "") + shown;
     begun = true;
   }
   return text + line + "\n";
 }
 
-std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width, std::size_t hanging) {
+std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
+                    std::size_t hanging) {
   std::vector<std::string> words;
   while (!sentence.empty()) words.emplace_back(sdk::take(sentence, ' '));
   return wrapped(words, indent, width, hanging);
@@ -69,7 +74,8 @@ void put_refused(JsonOut& out, const Registry& registry) {
 
 std::string text_of_refused(const Registry& registry) {
   std::string text;
-  for (const Refusal& refusal : registry.refused()) text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
+  for (const Refusal& refusal : registry.refused())
+    text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
   return text;
 }
 

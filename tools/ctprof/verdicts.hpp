@@ -1,7 +1,8 @@
 // What became of each plugin's offers on this host, for the verbs that tell it.
 //
 // What is here:   judging an offer, and how lists of metrics and refused plugins are put.
-// What is not:    asking the plugins (core/registry), telling everything (plugins.cc), telling what would help (doctor.cc).
+// What is not:    asking the plugins (core/registry), telling everything (plugins.cc), telling what
+// would help (doctor.cc).
 
 #pragma once
 
@@ -29,9 +30,11 @@ struct Verdict {
 std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed);
 
 // Words joined and wrapped, each line indented, those behind the first `hanging` more.
-std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width, std::size_t hanging = 0);
+std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
+                    std::size_t hanging = 0);
 // The same of a sentence.
-std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width, std::size_t hanging);
+std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
+                    std::size_t hanging);
 // Of the terminal, or what stands for it where there is none.
 std::size_t text_width();
 

@@ -7,7 +7,8 @@
 namespace ctprof::jemalloc {
 namespace {
 
-// jemalloc's variable has more than twice this in every version; most programs' own thread-local data has less.
+// jemalloc's variable has more than twice this in every version; most programs' own thread-local
+// data has less.
 constexpr std::uint64_t kSmallestTls = 256;
 constexpr std::int64_t kLargestTls = 1LL << 30;
 
@@ -26,7 +27,10 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
 class Suspect {
  public:
   explicit Suspect(const ElfFile& file)
-      : file_(file), program_(file.is_program()), dynamic_(dynamic_symbols(file)), cache_(empty_cache_of(file)) {
+      : file_(file),
+        program_(file.is_program()),
+        dynamic_(dynamic_symbols(file)),
+        cache_(empty_cache_of(file)) {
     if (!program_) slots_ = tls_slots(file);
   }
 
@@ -38,8 +42,10 @@ class Suspect {
       certain = certain || symbols_.mallctl || symbols_.tsd_offset;
       if (certain) layout = by_code(symbols_);
     }
-    if (!certain) return layout && has_constant(file_, kMessagePrefix) ? found(*layout) : FileVerdict{};
-    if (!program_ && slots_.slots.empty() && slots_.by_module) return {.attach = Attach::DynamicTls};
+    if (!certain)
+      return layout && has_constant(file_, kMessagePrefix) ? found(*layout) : FileVerdict{};
+    if (!program_ && slots_.slots.empty() && slots_.by_module)
+      return {.attach = Attach::DynamicTls};
     if (!layout) layout = by_debug_files(ask);
     if (!layout) layout = by_version();
     return layout ? found(*layout) : FileVerdict{.attach = Attach::DwarfParseFailure};
@@ -52,7 +58,9 @@ class Suspect {
     return {Attach::Found, layout, first->p_vaddr, first->p_offset};
   }
 
-  std::optional<std::uint64_t> tsd_symbol() const { return dynamic_.tsd_offset ? dynamic_.tsd_offset : symbols_.tsd_offset; }
+  std::optional<std::uint64_t> tsd_symbol() const {
+    return dynamic_.tsd_offset ? dynamic_.tsd_offset : symbols_.tsd_offset;
+  }
 
   std::optional<Layout> by_code(const Symbols& symbols) const {
     for (const MallocAndFree& pair : symbols.pairs)
@@ -63,26 +71,32 @@ class Suspect {
   std::optional<Layout> by_code_of(const MallocAndFree& pair) const {
     const auto malloc = code(pair.malloc);
     const auto free = code(pair.free);
-    const auto places = counters_in(file_.machine(), {pair.malloc.address, malloc}, {pair.free.address, free});
+    const auto places =
+        counters_in(file_.machine(), {pair.malloc.address, malloc}, {pair.free.address, free});
     if (!places) return std::nullopt;
     const auto start = start_of(places->allocated.slot);
-    if (!start || !fit(difference(places->allocated.offset, *start), difference(places->deallocated.offset, *start)))
+    if (!start || !fit(difference(places->allocated.offset, *start),
+                       difference(places->deallocated.offset, *start)))
       return std::nullopt;
     const std::uint64_t slot = places->allocated.slot;
-    return Layout{slot == 0 ? std::nullopt : std::optional(slot), {places->allocated.offset, places->deallocated.offset}};
+    return Layout{slot == 0 ? std::nullopt : std::optional(slot),
+                  {places->allocated.offset, places->deallocated.offset}};
   }
 
   std::vector<std::uint8_t> code(const Function& function) const {
     const auto offset = file_.offset_of(function.address);
     const std::uint64_t size = function.size == 0 ? kFunctionOfUnknownSize : function.size;
-    return offset ? file_.table<std::uint8_t>(*offset, size, kLongestFunction) : std::vector<std::uint8_t>{};
+    return offset ? file_.table<std::uint8_t>(*offset, size, kLongestFunction)
+                  : std::vector<std::uint8_t>{};
   }
 
-  // Where the thread-local segment starts, counted from what a slot says, or from the thread pointer.
+  // Where the thread-local segment starts, counted from what a slot says, or from the thread
+  // pointer.
   std::optional<std::int64_t> start_of(std::uint64_t slot) const {
     if (slot == 0) return program_ ? start_of_program() : std::nullopt;
     for (const TlsSlot& known : slots_.slots)
-      if (known.address == slot && known.offset >= 0 && known.offset < kLargestTls) return -known.offset;
+      if (known.address == slot && known.offset >= 0 && known.offset < kLargestTls)
+        return -known.offset;
     return std::nullopt;
   }
 
@@ -95,22 +109,26 @@ class Suspect {
   // Whether two counters may be at these places of the segment.
   bool fit(std::int64_t allocated, std::int64_t deallocated) const {
     const auto end = static_cast<std::int64_t>(file_.tls()->p_memsz) - 8;
-    return allocated >= 0 && allocated < deallocated && deallocated <= end && allocated % 8 == 0 && deallocated % 8 == 0;
+    return allocated >= 0 && allocated < deallocated && deallocated <= end && allocated % 8 == 0 &&
+           deallocated % 8 == 0;
   }
 
   std::optional<Layout> by_debug_files(const AskDebugFiles& ask) const {
     const auto facts = ask ? ask(file_) : std::nullopt;
     if (!facts) return std::nullopt;
     const auto variable = facts->tsd_offset ? facts->tsd_offset : variable_named_or_alone();
-    return variable ? at_variable(static_cast<std::int64_t>(*variable), facts->fields) : std::nullopt;
+    return variable ? at_variable(static_cast<std::int64_t>(*variable), facts->fields)
+                    : std::nullopt;
   }
 
   std::optional<Layout> by_version() const {
     const KnownVersion* version = version_of(file_);
     if (version == nullptr) return std::nullopt;
-    if (cache_ && version->cache >= 0) return at_variable(*cache_ - version->cache, version->fields);
+    if (cache_ && version->cache >= 0)
+      return at_variable(*cache_ - version->cache, version->fields);
     const auto variable = variable_named_or_alone();
-    return variable ? at_variable(static_cast<std::int64_t>(*variable), version->fields) : std::nullopt;
+    return variable ? at_variable(static_cast<std::int64_t>(*variable), version->fields)
+                    : std::nullopt;
   }
 
   // jemalloc's variable: by its symbol, or as the one that all slots are about.
@@ -124,9 +142,10 @@ class Suspect {
   }
 
   std::optional<Layout> at_variable(std::int64_t variable, const TsdFields& fields) const {
-    const bool plausible = variable >= 0 && variable < kLargestTls && fields.allocated >= 0 && fields.deallocated >= 0 &&
-                           fields.deallocated < kLargestTls;
-    if (!plausible || !fit(variable + fields.allocated, variable + fields.deallocated)) return std::nullopt;
+    const bool plausible = variable >= 0 && variable < kLargestTls && fields.allocated >= 0 &&
+                           fields.deallocated >= 0 && fields.deallocated < kLargestTls;
+    if (!plausible || !fit(variable + fields.allocated, variable + fields.deallocated))
+      return std::nullopt;
     if (!program_ && slots_.slots.empty()) return std::nullopt;
     const std::uint64_t slot = program_ ? 0 : slots_.slots.front().address;
     const auto start = start_of(slot);
@@ -149,7 +168,9 @@ FileVerdict judge(const ElfFile& file, const AskDebugFiles& ask) {
   if (file.kind() == ElfKind::None) return {};
   if (file.kind() == ElfKind::OtherClass) return {.attach = Attach::ArchMismatch};
   const Elf64_Phdr* tls = file.tls();
-  if (tls == nullptr || tls->p_memsz < kSmallestTls || tls->p_memsz > static_cast<std::uint64_t>(kLargestTls)) return {};
+  if (tls == nullptr || tls->p_memsz < kSmallestTls ||
+      tls->p_memsz > static_cast<std::uint64_t>(kLargestTls))
+    return {};
   return Suspect(file).verdict(ask);
 }
 

@@ -1,14 +1,17 @@
 // What one file tells: whether it carries jemalloc, and where a thread's counters are.
 //
-// It is jemalloc when it defines mallctl under any prefix, has the variable tsd_tls, has the empty cache in its thread-local image, or, being
-// a program that exports malloc and free alone, when their code and its constants are jemalloc's. A file without a thread-local segment of
-// some size, which is nearly every file, is dismissed by its program headers.
+// It is jemalloc when it defines mallctl under any prefix, has the variable tsd_tls, has the empty
+// cache in its thread-local image, or, being a program that exports malloc and free alone, when
+// their code and its constants are jemalloc's. A file without a thread-local segment of some size,
+// which is nearly every file, is dismissed by its program headers.
 //
-// Sources of the place, in this order: the code of malloc and free, which costs two small reads and is how the program itself finds the
-// counters; debug information, as sure but slow and seldom there; the table of known versions, which trusts a text.
+// Sources of the place, in this order: the code of malloc and free, which costs two small reads and
+// is how the program itself finds the counters; debug information, as sure but slow and seldom
+// there; the table of known versions, which trusts a text.
 //
 // What is here:   the decision.
-// What is not:    which files a process has, what a file's slot holds in it (finder.hpp); the sources themselves.
+// What is not:    which files a process has, what a file's slot holds in it (finder.hpp); the
+// sources themselves.
 
 #pragma once
 
@@ -22,18 +25,20 @@
 
 namespace ctprof::jemalloc {
 
-// The counters' distance from the thread pointer; a library's begins with a number that the loader wrote into a slot.
+// The counters' distance from the thread pointer; a library's begins with a number that the loader
+// wrote into a slot.
 struct Layout {
   std::optional<std::uint64_t> slot;  // its address in the file's own count
   Counters counters{};
 };
 
 struct FileVerdict {
-  Attach attach = Attach::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
-  Layout layout{};                      // of Found
-  std::uint64_t load_address = 0;       // of the file's first loaded segment, in the file's own count
-  std::uint64_t load_offset = 0;        // of that segment in the file
-  int error = 0;                        // of TooCostly
+  Attach attach =
+      Attach::NotJemalloc;  // or Found, ArchMismatch, DwarfParseFailure, DynamicTls, TooCostly
+  Layout layout{};          // of Found
+  std::uint64_t load_address = 0;  // of the file's first loaded segment, in the file's own count
+  std::uint64_t load_offset = 0;   // of that segment in the file
+  int error = 0;                   // of TooCostly
 };
 
 // What debug information tells, wherever it lies.

@@ -10,7 +10,9 @@ constexpr std::chrono::nanoseconds kMost = std::chrono::seconds(6);
 }  // namespace
 
 FileBudget::FileBudget(const Allowance& allowance)
-    : bytes_left_(allowance.bytes), end_(start_ + allowance.time), is_full_(allowance.bytes >= kAllowanceOfFile.bytes) {}
+    : bytes_left_(allowance.bytes),
+      end_(start_ + allowance.time),
+      is_full_(allowance.bytes >= kAllowanceOfFile.bytes) {}
 
 bool FileBudget::charge(std::uint64_t bytes) {
   if (spent_ || bytes > bytes_left_ || Clock::now() > end_) {

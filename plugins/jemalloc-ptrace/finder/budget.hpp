@@ -1,9 +1,11 @@
-// What reading a foreign file may cost, in bytes and in time: of one file with all that is read for it, and of all files of a capture.
+// What reading a foreign file may cost, in bytes and in time: of one file with all that is read for
+// it, and of all files of a capture.
 //
-// A file can claim any size, be sparse, or lie on a slow disk; a user can have thousands of them. When its budget is spent, reading fails
-// like that of a file cut short, and the file's verdict is Attach::TooCostly. A capture first gives each file all that one may cost; once many
-// were dear, only what an ordinary file costs; and in the end only enough to dismiss a file by its headers, so that dear files
-// cannot hide the others.
+// A file can claim any size, be sparse, or lie on a slow disk; a user can have thousands of them.
+// When its budget is spent, reading fails like that of a file cut short, and the file's verdict is
+// Attach::TooCostly. A capture first gives each file all that one may cost; once many were dear,
+// only what an ordinary file costs; and in the end only enough to dismiss a file by its headers, so
+// that dear files cannot hide the others.
 
 #pragma once
 
@@ -26,11 +28,13 @@ class FileBudget {
  public:
   explicit FileBudget(const Allowance& allowance = kAllowanceOfFile);
 
-  // Takes `bytes` off the budget before they are read or made. False from the first time on that there were not enough, or the time was over.
+  // Takes `bytes` off the budget before they are read or made. False from the first time on that
+  // there were not enough, or the time was over.
   bool charge(std::uint64_t bytes);
   bool spent() const { return spent_; }
 
-  // Spent or not, the budget was all that a file may ever cost: another capture would fare no better.
+  // Spent or not, the budget was all that a file may ever cost: another capture would fare no
+  // better.
   bool is_full() const { return is_full_; }
   std::chrono::nanoseconds elapsed() const { return Clock::now() - start_; }
 

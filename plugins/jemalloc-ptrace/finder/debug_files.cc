@@ -32,7 +32,8 @@ std::string build_id_in(std::string_view notes) {
     const std::size_t name = padded(head.n_namesz);
     if (name > notes.size() || head.n_descsz > notes.size() - name) break;
     const bool gnu = notes.substr(0, std::min<std::size_t>(head.n_namesz, 3)) == "GNU";
-    if (gnu && head.n_type == NT_GNU_BUILD_ID) return std::string(notes.substr(name, head.n_descsz));
+    if (gnu && head.n_type == NT_GNU_BUILD_ID)
+      return std::string(notes.substr(name, head.n_descsz));
     notes.remove_prefix(std::min(notes.size(), name + padded(head.n_descsz)));
   }
   return {};
@@ -41,7 +42,8 @@ std::string build_id_in(std::string_view notes) {
 std::string build_id_of(const ElfFile& file) {
   for (const NamedSection& section : file.named_sections()) {
     if (section.header.sh_type != SHT_NOTE) continue;
-    const auto notes = file.table<char>(section.header.sh_offset, section.header.sh_size, kMaxNotes);
+    const auto notes =
+        file.table<char>(section.header.sh_offset, section.header.sh_size, kMaxNotes);
     if (auto id = build_id_in({notes.data(), notes.size()}); !id.empty()) return id;
   }
   return {};
@@ -89,11 +91,13 @@ std::string hex(std::string_view bytes) {
 
 std::vector<Candidate> candidates(const std::string& path, const DebugHints& hints) {
   // A package carries no build id: its name is all that ties it to the file.
-  std::vector<Candidate> found{
-      {path + ".dwp", Proof::None}, {path + ".debuginfo", Proof::BuildId}, {path + ".debug", Proof::BuildId}};
+  std::vector<Candidate> found{{path + ".dwp", Proof::None},
+                               {path + ".debuginfo", Proof::BuildId},
+                               {path + ".debug", Proof::BuildId}};
   if (const std::string id = hex(hints.build_id); id.size() > 2)
-    found.push_back(
-        {std::string(kDebugDirectory) + "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2) + ".debug", Proof::BuildId});
+    found.push_back({std::string(kDebugDirectory) + "/.build-id/" + id.substr(0, 2) + '/' +
+                         id.substr(2) + ".debug",
+                     Proof::BuildId});
   if (hints.link.empty()) return found;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
   for (const std::string& place : {directory, directory + ".debug/", kDebugDirectory + directory})
@@ -112,7 +116,8 @@ bool belongs(const ElfFile& file, const DebugHints& hints, Proof proof, std::uin
 
 std::optional<DebugFacts> facts_in(const ElfFile& file) {
   const auto fields = tsd_fields_in(file);
-  return fields ? std::optional(DebugFacts{*fields, static_symbols(file).tsd_offset}) : std::nullopt;
+  return fields ? std::optional(DebugFacts{*fields, static_symbols(file).tsd_offset})
+                : std::nullopt;
 }
 
 // What all questions of one file have in common.
@@ -126,7 +131,8 @@ std::optional<DebugFacts> ask(int root, const Candidate& candidate, const Asking
   const OpenedFile opened = open_under(root, candidate.path.c_str(), asking.watch);
   if (!opened.fd) return std::nullopt;
   const ElfFile file(opened.fd.get(), asking.budget);
-  if (file.kind() != ElfKind::Elf64 || !belongs(file, asking.hints, candidate.proof, file.size())) return std::nullopt;
+  if (file.kind() != ElfKind::Elf64 || !belongs(file, asking.hints, candidate.proof, file.size()))
+    return std::nullopt;
   return facts_in(file);
 }
 
@@ -140,7 +146,8 @@ DebugHints debug_hints(const ElfFile& file) {
   return hints;
 }
 
-std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path, const std::vector<int>& roots, Watch* watch) {
+std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path,
+                                      const std::vector<int>& roots, Watch* watch) {
   if (auto facts = facts_in(file)) return facts;
   const Asking asking{debug_hints(file), file.budget(), watch};
   for (const Candidate& candidate : candidates(path, asking.hints))

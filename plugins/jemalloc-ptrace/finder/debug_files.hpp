@@ -1,7 +1,9 @@
-// Where the debug information of a file may lie: in itself, in a package or file beside it, or in the places that distributions use.
+// Where the debug information of a file may lie: in itself, in a package or file beside it, or in
+// the places that distributions use.
 //
-// Each place is looked up under the root of the process first and then under ours, by path and never out of that root. A file found by its name
-// counts when it belongs to the other: the same build id, or the checksum that a debug link gives.
+// Each place is looked up under the root of the process first and then under ours, by path and
+// never out of that root. A file found by its name counts when it belongs to the other: the same
+// build id, or the checksum that a debug link gives.
 
 #pragma once
 
@@ -23,8 +25,9 @@ struct DebugHints {
 };
 DebugHints debug_hints(const ElfFile& file);
 
-// Asks the file itself, then all places under each of `roots` (open directories), `path` being the file's own under the first.
-std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path, const std::vector<int>& roots,
-                                      Watch* watch = nullptr);
+// Asks the file itself, then all places under each of `roots` (open directories), `path` being the
+// file's own under the first.
+std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path,
+                                      const std::vector<int>& roots, Watch* watch = nullptr);
 
 }  // namespace ctprof::jemalloc

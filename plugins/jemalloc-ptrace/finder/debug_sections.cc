@@ -17,10 +17,13 @@ std::uint64_t unpacked_size(const ElfFile& file, const NamedSection& section) {
   if (section.name.starts_with(".zdebug")) return size_of_old(file, section.header);
   if ((section.header.sh_flags & SHF_COMPRESSED) == 0) return section.header.sh_size;
   Elf64_Chdr compressed{};
-  return file.read(section.header.sh_offset, &compressed, sizeof compressed) ? compressed.ch_size : kUnbelievable;
+  return file.read(section.header.sh_offset, &compressed, sizeof compressed) ? compressed.ch_size
+                                                                             : kUnbelievable;
 }
 
-std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) { return a > kUnbelievable - b ? kUnbelievable : a + b; }
+std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
+  return a > kUnbelievable - b ? kUnbelievable : a + b;
+}
 
 }  // namespace
 
@@ -30,7 +33,8 @@ DebugSections debug_sections(const ElfFile& file) {
     const bool debug = section.name.starts_with(".debug") || section.name.starts_with(".zdebug");
     if (!debug && (section.header.sh_flags & SHF_COMPRESSED) == 0) continue;
     found.bytes = capped_sum(found.bytes, unpacked_size(file, section));
-    found.info = found.info || section.name.starts_with(".debug_info") || section.name.starts_with(".zdebug_info");
+    found.info = found.info || section.name.starts_with(".debug_info") ||
+                 section.name.starts_with(".zdebug_info");
     found.packed = found.packed || section.name == ".debug_cu_index";
   }
   return found;

@@ -14,7 +14,8 @@ constexpr std::uint64_t kMaxSection = 64ULL << 20;
 constexpr const char* kIndex = ".debug_cu_index";
 constexpr const char* kTexts = ".debug_str.dwo";
 
-// The index's numbers of the sections that describe types; others stand for line tables, locations and macros.
+// The index's numbers of the sections that describe types; others stand for line tables, locations
+// and macros.
 const char* section_name(std::uint32_t number) {
   switch (number) {
     case 1: return ".debug_info.dwo";
@@ -85,7 +86,8 @@ class ElfImage {
 
 }  // namespace
 
-// The index: its version, columns, units and slots; a hash table and the rows that it leads to, which we do not need; the rows.
+// The index: its version, columns, units and slots; a hash table and the rows that it leads to,
+// which we do not need; the rows.
 DwpUnits::DwpUnits(const ElfFile& file) : machine_(file.machine()) {
   for (const NamedSection& section : file.named_sections()) {
     if (section.name.ends_with(".dwo")) sections_[section.name] = content(file, section.header);
@@ -101,7 +103,8 @@ DwpUnits::DwpUnits(const ElfFile& file) : machine_(file.machine()) {
 // Zero beyond the end.
 std::uint32_t DwpUnits::number(std::uint64_t at) const {
   std::uint32_t value = 0;
-  if (at <= index_.size() && index_.size() - at >= sizeof value) std::memcpy(&value, index_.data() + at, sizeof value);
+  if (at <= index_.size() && index_.size() - at >= sizeof value)
+    std::memcpy(&value, index_.data() + at, sizeof value);
   return value;
 }
 

@@ -1,7 +1,8 @@
 // A DWARF package (.dwp) taken apart: each of its units as a small ELF file of its own, in memory.
 //
-// In a package the units' tables lie one behind another, and an index tells each unit's share (DWARF 5, section 7.3.5; GNU's version 2 before
-// it). The libdw of our time reads a package as if the first share were everybody's, so that it is handed the shares instead.
+// In a package the units' tables lie one behind another, and an index tells each unit's share
+// (DWARF 5, section 7.3.5; GNU's version 2 before it). The libdw of our time reads a package as if
+// the first share were everybody's, so that it is handed the shares instead.
 
 #pragma once
 
@@ -33,7 +34,8 @@ class DwpUnits {
   std::string index_;
   std::uint32_t columns_ = 0;
   std::uint32_t units_ = 0;
-  std::uint64_t rows_ = 0;  // where the index's rows begin: one of section numbers, then the units' offsets, then their sizes
+  std::uint64_t rows_ = 0;  // where the index's rows begin: one of section numbers, then the units'
+                            // offsets, then their sizes
 };
 
 }  // namespace ctprof::jemalloc

@@ -19,7 +19,8 @@ constexpr std::size_t kLongestName = 64;
 constexpr std::uint64_t kMaxDynamic = 1024;
 
 const Elf64_Phdr* segment_of(const std::vector<Elf64_Phdr>& segments, std::uint32_t type) {
-  const auto found = std::find_if(segments.begin(), segments.end(), [=](const Elf64_Phdr& s) { return s.p_type == type; });
+  const auto found = std::find_if(segments.begin(), segments.end(),
+                                  [=](const Elf64_Phdr& s) { return s.p_type == type; });
   return found == segments.end() ? nullptr : &*found;
 }
 
@@ -27,24 +28,30 @@ const Elf64_Phdr* segment_of(const std::vector<Elf64_Phdr>& segments, std::uint3
 
 ElfFile::ElfFile(int fd, std::shared_ptr<FileBudget> budget) : fd_(fd), budget_(std::move(budget)) {
   struct stat status {};
-  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+    size_ = static_cast<std::uint64_t>(status.st_size);
   read_header();
-  if (kind_ != ElfKind::Elf64 || header_.e_phentsize != sizeof(Elf64_Phdr)) return;  // a package has no segments
+  if (kind_ != ElfKind::Elf64 || header_.e_phentsize != sizeof(Elf64_Phdr))
+    return;  // a package has no segments
   segments_ = table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, kMaxSegments);
   if (const auto* dynamic = segment_of(segments_, PT_DYNAMIC))
-    dynamic_ = table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMaxDynamic);
+    dynamic_ =
+        table<Elf64_Dyn>(dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn), kMaxDynamic);
 }
 
 void ElfFile::read_header() {
-  if (!read(0, &header_, sizeof header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return;
-  const bool ours = header_.e_ident[EI_CLASS] == ELFCLASS64 && header_.e_ident[EI_DATA] == ELFDATA2LSB;
+  if (!read(0, &header_, sizeof header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0)
+    return;
+  const bool ours =
+      header_.e_ident[EI_CLASS] == ELFCLASS64 && header_.e_ident[EI_DATA] == ELFDATA2LSB;
   kind_ = ours ? ElfKind::Elf64 : ElfKind::OtherClass;
 }
 
 const Elf64_Phdr* ElfFile::tls() const { return segment_of(segments_, PT_TLS); }
 const Elf64_Phdr* ElfFile::first_load() const { return segment_of(segments_, PT_LOAD); }
 
-// A position-independent program says so in DT_FLAGS_1; linkers that were made before that flag leave it the debugger's entry.
+// A position-independent program says so in DT_FLAGS_1; linkers that were made before that flag
+// leave it the debugger's entry.
 bool ElfFile::is_program() const {
   const bool flagged = (dynamic(DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
   return header_.e_type == ET_EXEC || flagged || dynamic(DT_DEBUG).has_value();
@@ -66,12 +73,14 @@ std::vector<Elf64_Shdr> ElfFile::sections() const {
 std::vector<NamedSection> ElfFile::named_sections() const {
   const auto headers = sections();
   if (header_.e_shstrndx >= headers.size()) return {};
-  const auto names = table<char>(headers[header_.e_shstrndx].sh_offset, headers[header_.e_shstrndx].sh_size, kMaxSectionNames);
+  const auto names = table<char>(headers[header_.e_shstrndx].sh_offset,
+                                 headers[header_.e_shstrndx].sh_size, kMaxSectionNames);
   if (!budget_->charge(headers.size() * sizeof(NamedSection))) return {};
   const std::string_view text(names.data(), names.size());
   std::vector<NamedSection> named;
   for (const Elf64_Shdr& header : headers) {
-    const std::string_view name = text.substr(std::min<std::size_t>(header.sh_name, text.size()), kLongestName);
+    const std::string_view name =
+        text.substr(std::min<std::size_t>(header.sh_name, text.size()), kLongestName);
     named.push_back({std::string(name.substr(0, name.find('\0'))), header});
   }
   return named;
@@ -79,13 +88,15 @@ std::vector<NamedSection> ElfFile::named_sections() const {
 
 std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {
   for (const Elf64_Phdr& segment : segments_)
-    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+        address - segment.p_vaddr < segment.p_filesz)
       return segment.p_offset + (address - segment.p_vaddr);
   return std::nullopt;
 }
 
 bool ElfFile::read(std::uint64_t offset, void* to, std::size_t size) const {
-  return offset <= size_ && size <= size_ - offset && budget_->charge(size) && read_charged(offset, to, size);
+  return offset <= size_ && size <= size_ - offset && budget_->charge(size) &&
+         read_charged(offset, to, size);
 }
 
 bool ElfFile::read_charged(std::uint64_t offset, void* to, std::size_t size) const {

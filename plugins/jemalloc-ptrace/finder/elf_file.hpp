@@ -1,7 +1,8 @@
 // An ELF file that nobody vouches for, read piece by piece.
 //
-// Everything is read with pread(2): a file that is cut short while we look makes a read fail, where a mapping of it would raise SIGBUS.
-// Sizes that the file claims bound nothing but our patience: each table has a limit of its own, and all reading is charged to a budget.
+// Everything is read with pread(2): a file that is cut short while we look makes a read fail, where
+// a mapping of it would raise SIGBUS. Sizes that the file claims bound nothing but our patience:
+// each table has a limit of its own, and all reading is charged to a budget.
 //
 // What is here:   header, program headers, dynamic section, bytes by file offset or by address.
 // What is not:    symbols and relocations (elf_symbols.hpp, tls_slots.hpp).
@@ -34,7 +35,8 @@ class ElfFile {
   // Does not own `fd`, which outlives it. Files that are read for one verdict share a budget.
   explicit ElfFile(int fd, std::shared_ptr<FileBudget> budget = std::make_shared<FileBudget>());
 
-  // None: not ELF, or broken at its head; OtherClass: 32-bit or big-endian, and nothing else of it is known.
+  // None: not ELF, or broken at its head; OtherClass: 32-bit or big-endian, and nothing else of it
+  // is known.
   ElfKind kind() const { return kind_; }
   std::uint16_t machine() const { return header_.e_machine; }
   int fd() const { return fd_; }

@@ -15,7 +15,8 @@ constexpr std::uint64_t kMaxNames = 256ULL << 20;
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kMaxPairs = 64;
 
-// Symbols are looked at in pieces: memory for all at once would come from the kernel anew for each file.
+// Symbols are looked at in pieces: memory for all at once would come from the kernel anew for each
+// file.
 constexpr std::uint64_t kPiece = 1024;
 
 struct Table {
@@ -32,8 +33,12 @@ struct Table {
 };
 
 bool defined(const Elf64_Sym& symbol) { return symbol.st_shndx != SHN_UNDEF; }
-bool is_function(const Elf64_Sym& symbol) { return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC; }
-bool is_thread_local(const Elf64_Sym& symbol) { return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_TLS; }
+bool is_function(const Elf64_Sym& symbol) {
+  return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+}
+bool is_thread_local(const Elf64_Sym& symbol) {
+  return defined(symbol) && ELF64_ST_TYPE(symbol.st_info) == STT_TLS;
+}
 
 // Most names fall by their last letter.
 bool ends_in(std::string_view name, std::string_view end) {
@@ -53,13 +58,16 @@ class Gathered {
 
   Symbols result() {
     for (auto& [prefix, pair] : pairs_)
-      if (pair.malloc.address != 0 && pair.free.address != 0) result_.pairs.push_back({prefix, pair.malloc, pair.free});
-    std::stable_partition(result_.pairs.begin(), result_.pairs.end(), [](const MallocAndFree& p) { return !p.prefix.empty(); });
+      if (pair.malloc.address != 0 && pair.free.address != 0)
+        result_.pairs.push_back({prefix, pair.malloc, pair.free});
+    std::stable_partition(result_.pairs.begin(), result_.pairs.end(),
+                          [](const MallocAndFree& p) { return !p.prefix.empty(); });
     return std::move(result_);
   }
 
  private:
-  void add_function(const Elf64_Sym& symbol, std::string_view name, std::string_view end, Function MallocAndFree::*which) {
+  void add_function(const Elf64_Sym& symbol, std::string_view name, std::string_view end,
+                    Function MallocAndFree::*which) {
     if (!ends_in(name, end)) return;
     name.remove_suffix(end.size());
     const bool full = pairs_.size() >= kMaxPairs && !name.empty();
@@ -76,7 +84,8 @@ Symbols gather(const ElfFile& file, const Table& table) {
   Gathered gathered;
   for (std::uint64_t done = 0; done < table.count;) {
     const std::uint64_t wanted = std::min(kPiece, table.count - done);
-    const auto piece = file.table<Elf64_Sym>(table.symbols_at + done * sizeof(Elf64_Sym), wanted, wanted);
+    const auto piece =
+        file.table<Elf64_Sym>(table.symbols_at + done * sizeof(Elf64_Sym), wanted, wanted);
     for (const Elf64_Sym& symbol : piece)
       if (is_function(symbol) || is_thread_local(symbol)) gathered.add(symbol, table.name(symbol));
     if (piece.size() < wanted) break;
@@ -87,8 +96,9 @@ Symbols gather(const ElfFile& file, const Table& table) {
 
 }  // namespace
 
-// Nothing in the dynamic section tells how many symbols there are. All linkers put the names behind the symbols; what stands between the two
-// is read as symbols too: behind the real ones, of which the first of a name counts.
+// Nothing in the dynamic section tells how many symbols there are. All linkers put the names behind
+// the symbols; what stands between the two is read as symbols too: behind the real ones, of which
+// the first of a name counts.
 Symbols dynamic_symbols(const ElfFile& file) {
   const auto symbols = file.dynamic(DT_SYMTAB);
   const auto names = file.dynamic(DT_STRTAB);
@@ -107,7 +117,8 @@ Symbols static_symbols(const ElfFile& file) {
     if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
     const Elf64_Shdr& names = sections[section.sh_link];
     const std::uint64_t count = std::min(section.sh_size / sizeof(Elf64_Sym), kMaxSymbols);
-    return gather(file, {section.sh_offset, count, file.table<char>(names.sh_offset, names.sh_size, kMaxNames)});
+    return gather(file, {section.sh_offset, count,
+                         file.table<char>(names.sh_offset, names.sh_size, kMaxNames)});
   }
   return {};
 }

@@ -1,6 +1,8 @@
-// What the symbols of a file tell about jemalloc: that it is there, where its functions are, where its thread-local variable is.
+// What the symbols of a file tell about jemalloc: that it is there, where its functions are, where
+// its thread-local variable is.
 //
-// The public functions may have a prefix (malloc, je_malloc, _rjem_malloc), and the variable has another (je_tsd_tls, _rjem_je_tsd_tls).
+// The public functions may have a prefix (malloc, je_malloc, _rjem_malloc), and the variable has
+// another (je_tsd_tls, _rjem_je_tsd_tls).
 
 #pragma once
 
@@ -26,8 +28,8 @@ struct MallocAndFree {
 };
 
 struct Symbols {
-  bool mallctl = false;                     // jemalloc's own entry point, with any prefix, is defined
-  std::vector<MallocAndFree> pairs;         // without prefix last
+  bool mallctl = false;              // jemalloc's own entry point, with any prefix, is defined
+  std::vector<MallocAndFree> pairs;  // without prefix last
   std::optional<std::uint64_t> tsd_offset;  // of `tsd_tls` in the thread-local segment
 };
 

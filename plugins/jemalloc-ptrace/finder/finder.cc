@@ -25,7 +25,8 @@ constexpr std::uint16_t kMachine = EM_AARCH64;
 constexpr std::uint16_t kMachine = EM_NONE;
 #endif
 
-// A library's thread-local segment stands this close to the thread pointer: before it (x86_64), or after it.
+// A library's thread-local segment stands this close to the thread pointer: before it (x86_64), or
+// after it.
 constexpr std::int64_t kFarthest = 1 << 30;
 
 Found without(Attach attach, int error = 0) { return {attach, {}, error}; }
@@ -56,15 +57,18 @@ class Verdicts {
   std::map<FileId, std::shared_ptr<Entry>> entries_;
 };
 
-// What debug information says is asked for under the root of the process that had the file first, then under ours.
-FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid, const std::string& path, CaptureBudget& capture,
-                       Watch* watch) {
+// What debug information says is asked for under the root of the process that had the file first,
+// then under ours.
+FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
+                       const std::string& path, CaptureBudget& capture, Watch* watch) {
   const ElfFile file(opened.fd.get(), std::make_shared<FileBudget>(capture.next()));
   FileVerdict verdict = judge(file, [&](const ElfFile& suspect) {
     const sdk::Fd theirs = root_of(proc, tgid);
     const sdk::Fd ours(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     auto facts = debug_facts(suspect, path, {theirs.get(), ours.get()}, watch);
-    if (watch) watch->allows({.deed = Deed::File, .device = opened.id.device});  // what is read next is the file itself
+    if (watch)
+      watch->allows({.deed = Deed::File,
+                     .device = opened.id.device});  // what is read next is the file itself
     return facts;
   });
   capture.spend(*file.budget());
@@ -75,9 +79,11 @@ FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid, c
   return verdict;
 }
 
-// Memory that is no file, whatever its name: it cannot be opened by its path, and no loader put it there.
+// Memory that is no file, whatever its name: it cannot be opened by its path, and no loader put it
+// there.
 bool is_bare_memory(const MappedFile& file) {
-  return file.path.starts_with("/memfd:") || file.path.starts_with("/SYSV") || file.path.starts_with("/dev/");
+  return file.path.starts_with("/memfd:") || file.path.starts_with("/SYSV") ||
+         file.path.starts_with("/dev/");
 }
 
 // Where the loader put the file's address 0. Unsigned: it may be below.
@@ -94,16 +100,19 @@ Found read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) 
   return without(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
 }
 
-Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict, Watch* watch) {
+Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict,
+                 Watch* watch) {
   const Counters& counters = verdict.layout.counters;
   if (!verdict.layout.slot) return {Attach::Found, counters, 0};
   std::int64_t start = 0;
   const std::uint64_t slot = bias(file, verdict) + *verdict.layout.slot;
-  if (watch && !watch->allows({.deed = Deed::Memory, .address = slot})) return without(Attach::NotAnswering);
+  if (watch && !watch->allows({.deed = Deed::Memory, .address = slot}))
+    return without(Attach::NotAnswering);
   Found found = read_slot(tgid, slot, start);
   if (found.attach != Attach::Found) return found;
   // The loader has not been here yet, or it is no distance: then it will not do as one.
-  const bool plausible = kMachine == EM_X86_64 ? start < 0 && start > -kFarthest : start > 0 && start < kFarthest;
+  const bool plausible =
+      kMachine == EM_X86_64 ? start < 0 && start > -kFarthest : start > 0 && start < kFarthest;
   if (!plausible) return without(Attach::Unreadable, EAGAIN);
   found.counters = {start + counters.allocated, start + counters.deallocated};
   return found;
@@ -113,18 +122,23 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
 sdk::Fd open_map_files(int proc, const std::string& process) {
   constexpr nlink_t kMany = 256;
   struct stat tasks {};
-  if (::fstatat(proc, (process + "/task").c_str(), &tasks, 0) != 0 || tasks.st_nlink < kMany) return sdk::Fd();
-  return sdk::Fd(::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (::fstatat(proc, (process + "/task").c_str(), &tasks, 0) != 0 || tasks.st_nlink < kMany)
+    return sdk::Fd();
+  return sdk::Fd(
+      ::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 // Found stands for success.
 Found read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
   const std::string process = std::to_string(tgid);
   const sdk::Fd maps(::openat(proc, (process + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
-  const int failed = maps ? read_code_files(maps.get(), open_map_files(proc, process), files) : errno;
+  const int failed =
+      maps ? read_code_files(maps.get(), open_map_files(proc, process), files) : errno;
   if (maps && failed == ESRCH) return without(Attach::ReadlinkFailure, ENOENT);
   if (failed == 0) return without(Attach::Found);
-  return without(gap_of_errno(failed) == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure, failed);
+  return without(
+      gap_of_errno(failed) == Gap::ThreadGone ? Attach::PidMissing : Attach::MapsReadFailure,
+      failed);
 }
 
 }  // namespace
@@ -140,7 +154,8 @@ struct Finder::Impl {
 };
 
 // The name in maps is enough for a file that was seen before: then it is not even opened.
-std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const MappedFile& file, int& error) {
+std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const MappedFile& file,
+                                                int& error) {
   auto entry = verdicts.known(file.file);
   OpenedFile opened;
   if (!entry) {
@@ -159,10 +174,12 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
 Found Finder::Impl::find(std::uint64_t tgid) {
   std::vector<MappedFile> files;
   if (watch && !watch->allows({.deed = Deed::Mappings})) return without(Attach::NotAnswering);
-  if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found) return read;
+  if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found)
+    return read;
   // What bears the name is looked at first: then the others need not be.
-  std::stable_partition(files.begin(), files.end(),
-                        [](const MappedFile& file) { return file.path.find("jemalloc") != file.path.npos; });
+  std::stable_partition(files.begin(), files.end(), [](const MappedFile& file) {
+    return file.path.find("jemalloc") != file.path.npos;
+  });
   Found result = without(Attach::NotJemalloc);
   for (const MappedFile& file : files) {
     if (is_bare_memory(file)) continue;
@@ -172,8 +189,10 @@ Found Finder::Impl::find(std::uint64_t tgid) {
       result = without(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error);
       continue;
     }
-    if (entry->verdict.attach == Attach::Found) return in_process(tgid, file, entry->verdict, watch);
-    if (entry->verdict.attach != Attach::NotJemalloc) result = without(entry->verdict.attach, entry->verdict.error);
+    if (entry->verdict.attach == Attach::Found)
+      return in_process(tgid, file, entry->verdict, watch);
+    if (entry->verdict.attach != Attach::NotJemalloc)
+      result = without(entry->verdict.attach, entry->verdict.error);
   }
   return result;
 }

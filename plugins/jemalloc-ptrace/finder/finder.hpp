@@ -1,12 +1,15 @@
 // Where a process keeps jemalloc's two counters of each thread.
 //
-// jemalloc counts the bytes that a thread allocated and deallocated in thread-local storage. Without a debugger's help the place is
-// found in three steps: which file of the process is jemalloc (mappings.hpp, allocator_file.hpp), where the linker put its thread-local
-// storage (allocator_file.hpp), and where the counters are in it (tsd_code.hpp, tsd_dwarf.hpp, known_versions.hpp). The answer holds
-// for all threads of the process: both counters stand at a fixed distance from the thread pointer.
+// jemalloc counts the bytes that a thread allocated and deallocated in thread-local storage.
+// Without a debugger's help the place is found in three steps: which file of the process is
+// jemalloc (mappings.hpp, allocator_file.hpp), where the linker put its thread-local storage
+// (allocator_file.hpp), and where the counters are in it (tsd_code.hpp, tsd_dwarf.hpp,
+// known_versions.hpp). The answer holds for all threads of the process: both counters stand at a
+// fixed distance from the thread pointer.
 //
-// What a file told is kept by device and inode, so that a file which many processes share is looked at once. Nothing is assumed of
-// foreign files: every read is bounds-checked, and a hostile file makes at most its own process fail.
+// What a file told is kept by device and inode, so that a file which many processes share is looked
+// at once. Nothing is assumed of foreign files: every read is bounds-checked, and a hostile file
+// makes at most its own process fail.
 //
 // What is here:   the question and its answers.
 // What is not:    thread pointers, reading the counters, telling the user.
@@ -35,10 +38,12 @@ enum class Attach : std::uint8_t {
   MapsReadFailure,    // its list of mappings could not be read
   ArchMismatch,       // another machine's code, or a 32-bit program
   DwarfParseFailure,  // it is jemalloc, and no source told where the counters are
-  DynamicTls,         // jemalloc is reached by module number, as what dlopen loads: each thread's counters may be anywhere
-  Unreadable,         // a file or the memory of the process could not be read
-  TooCostly,          // a file costs more to read than it may: EFBIG; or all of them more than a capture may: EBUSY
-  NotAnswering,       // a file, or the memory of the process, did not come within the time for it
+  DynamicTls,  // jemalloc is reached by module number, as what dlopen loads: each thread's counters
+               // may be anywhere
+  Unreadable,  // a file or the memory of the process could not be read
+  TooCostly,   // a file costs more to read than it may: EFBIG; or all of them more than a capture
+               // may: EBUSY
+  NotAnswering,  // a file, or the memory of the process, did not come within the time for it
 };
 
 struct Found {
@@ -52,7 +57,8 @@ const char* tag(Attach attach);
 
 class Finder {
  public:
-  // `watch`, which outlives it, is told what may hang; what it does not allow is NotAnswering. Used by one thread then.
+  // `watch`, which outlives it, is told what may hang; what it does not allow is NotAnswering. Used
+  // by one thread then.
   explicit Finder(const sdk::Host& host, Watch* watch = nullptr);
   ~Finder();
   Finder(const Finder&) = delete;

@@ -40,7 +40,8 @@ constexpr std::uint64_t kThisOrNext = 0x10;
 constexpr std::uint64_t kOfFile = 0x20;
 
 Mapping mapping_of(const Query& answer) {
-  return {answer.start, answer.end, answer.offset, {makedev(answer.major, answer.minor), answer.inode}};
+  return {
+      answer.start, answer.end, answer.offset, {makedev(answer.major, answer.minor), answer.inode}};
 }
 
 Query question(std::uint64_t flags, std::uint64_t address) {
@@ -109,7 +110,8 @@ int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files
     const dirent* entry = ::readdir(names.get());
     if (!entry && errno != 0) return ENOTTY;
     if (!entry) break;
-    if (entry->d_name[0] != '.' && !asking.ask(kOfFile, start_of(entry->d_name)) && errno != ENOENT) return ENOTTY;
+    if (entry->d_name[0] != '.' && !asking.ask(kOfFile, start_of(entry->d_name)) && errno != ENOENT)
+      return ENOTTY;
   }
   files = asking.take();
   return files.empty() ? ENOTTY : 0;

@@ -34,7 +34,8 @@ bool number_in(std::string_view text, int base, std::uint64_t& value) {
 }
 
 bool parse_range(std::string_view text, Mapping& mapping) {
-  return number_in(sdk::take(text, '-'), 16, mapping.start) && number_in(text, 16, mapping.end) && mapping.start < mapping.end;
+  return number_in(sdk::take(text, '-'), 16, mapping.start) && number_in(text, 16, mapping.end) &&
+         mapping.start < mapping.end;
 }
 
 bool parse_file(std::string_view device, std::string_view inode, FileId& file) {
@@ -55,7 +56,8 @@ std::optional<Line> parse_line(std::string_view text) {
   line.code = rights.size() == 4 && rights[2] == 'x';
   const auto path = text.find_first_not_of(' ');
   if (path != text.npos) line.path = text.substr(path);
-  const bool whole = parse_range(range, line.mapping) && number_in(offset, 16, line.mapping.offset) &&
+  const bool whole = parse_range(range, line.mapping) &&
+                     number_in(offset, 16, line.mapping.offset) &&
                      parse_file(device, inode, line.mapping.file);
   return whole ? std::optional(line) : std::nullopt;
 }
@@ -70,7 +72,8 @@ std::string unescaped(std::string_view path) {
 // Without leading zeroes, which maps has and map_files does not.
 std::string range_of(const Mapping& mapping) {
   std::array<char, 2 * 16 + 2> text;
-  const int size = std::snprintf(text.data(), text.size(), "%llx-%llx", static_cast<unsigned long long>(mapping.start),
+  const int size = std::snprintf(text.data(), text.size(), "%llx-%llx",
+                                 static_cast<unsigned long long>(mapping.start),
                                  static_cast<unsigned long long>(mapping.end));
   return {text.data(), static_cast<std::size_t>(size)};
 }
@@ -80,7 +83,9 @@ std::string range_of(const Mapping& mapping) {
 void CodeFiles::add(const Mapping& mapping, bool code, std::string_view path) {
   if (mapping.file != lowest_.file) lowest_ = mapping;
   if (!code || files_.size() >= kMostFiles) return;
-  if (std::any_of(files_.begin(), files_.end(), [&](const MappedFile& known) { return known.file == mapping.file; })) return;
+  if (std::any_of(files_.begin(), files_.end(),
+                  [&](const MappedFile& known) { return known.file == mapping.file; }))
+    return;
   const bool deleted = path.ends_with(kDeleted);
   if (deleted) path.remove_suffix(kDeleted.size());
   files_.push_back({mapping.file, std::string(path), deleted, range_of(mapping), lowest_});
@@ -90,12 +95,14 @@ std::vector<MappedFile> code_files(std::string_view maps) {
   CodeFiles files;
   while (!maps.empty()) {
     const auto line = parse_line(sdk::take(maps, '\n'));
-    if (line && line->mapping.file.inode != 0) files.add(line->mapping, line->code, line->code ? unescaped(line->path) : "");
+    if (line && line->mapping.file.inode != 0)
+      files.add(line->mapping, line->code, line->code ? unescaped(line->path) : "");
   }
   return files.take();
 }
 
-// The kernel hands the text out a page at a time, in pieces that end with a line, which sdk::TextFile takes for the end.
+// The kernel hands the text out a page at a time, in pieces that end with a line, which
+// sdk::TextFile takes for the end.
 int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files) {
   if (map_files && query_code_files(maps, std::move(map_files), files) == 0) return 0;
   if (const int error = query_code_files(maps, files); error != ENOTTY) return error;

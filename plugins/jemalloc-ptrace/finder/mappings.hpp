@@ -1,11 +1,13 @@
 // The files of which a process has code in memory.
 //
-// Linux 6.11 answers questions about single mappings, and passes over those that are no file: a process of ten thousand threads has twenty
-// thousand, and a few dozen of files. Before that, /proc/<pid>/maps has a line for each:
+// Linux 6.11 answers questions about single mappings, and passes over those that are no file: a
+// process of ten thousand threads has twenty thousand, and a few dozen of files. Before that,
+// /proc/<pid>/maps has a line for each:
 //
 //     7f5c3a200000-7f5c3a228000 r-xp 00028000 fd:01 1835034                    /usr/lib/libc.so.6
 //
-// A path may hold blanks; the kernel writes a newline in it as \012, and " (deleted)" after the name of a file that has none any more.
+// A path may hold blanks; the kernel writes a newline in it as \012, and " (deleted)" after the
+// name of a file that has none any more.
 
 #pragma once
 
@@ -56,8 +58,9 @@ class CodeFiles {
 // What the text says. A line that cannot be understood is passed over.
 std::vector<MappedFile> code_files(std::string_view maps);
 
-// What the kernel says of the process that the open file `maps` belongs to: 0, or an errno; ESRCH when it has no memory.
-// `map_files`: that directory, open, of a process of many mappings; none of others.
+// What the kernel says of the process that the open file `maps` belongs to: 0, or an errno; ESRCH
+// when it has no memory. `map_files`: that directory, open, of a process of many mappings; none of
+// others.
 int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
 
 }  // namespace ctprof::jemalloc

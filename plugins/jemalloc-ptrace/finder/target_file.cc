@@ -22,7 +22,8 @@ OpenedFile opened(const sdk::Fd& named, Watch* watch) {
   if (!named) return failed();
   struct statx status {};
   constexpr unsigned kWanted = STATX_TYPE | STATX_INO;
-  if (::statx(named.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &status) != 0) return failed();
+  if (::statx(named.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &status) != 0)
+    return failed();
   if (!S_ISREG(status.stx_mode)) return failed(ENOENT);
   const FileId id{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
   if (!allowed(watch, {.deed = Deed::File, .device = id.device})) return failed(EBUSY);
@@ -32,18 +33,23 @@ OpenedFile opened(const sdk::Fd& named, Watch* watch) {
   return {std::move(fd), id, 0};
 }
 
-sdk::Fd name(int directory, const std::string& path) { return sdk::Fd(::openat(directory, path.c_str(), O_PATH | O_CLOEXEC)); }
+sdk::Fd name(int directory, const std::string& path) {
+  return sdk::Fd(::openat(directory, path.c_str(), O_PATH | O_CLOEXEC));
+}
 
-// Whether the opened file is that of the mapping. File systems without a device of their own show one device to stat and another in maps.
+// Whether the opened file is that of the mapping. File systems without a device of their own show
+// one device to stat and another in maps.
 bool same(const OpenedFile& opened, const FileId& mapped) {
   const bool anonymous = major(mapped.device) == kAnonymousMajor;
-  return opened.fd && opened.id.inode == mapped.inode && (opened.id.device == mapped.device || anonymous);
+  return opened.fd && opened.id.inode == mapped.inode &&
+         (opened.id.device == mapped.device || anonymous);
 }
 
 }  // namespace
 
 sdk::Fd root_of(int proc, std::uint64_t tgid) {
-  return sdk::Fd(::openat(proc, (std::to_string(tgid) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return sdk::Fd(
+      ::openat(proc, (std::to_string(tgid) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 OpenedFile open_under(int root, const char* path, Watch* watch) {
@@ -51,16 +57,19 @@ OpenedFile open_under(int root, const char* path, Watch* watch) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return opened(sdk::Fd(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how))), watch);
+  return opened(sdk::Fd(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how))),
+                watch);
 }
 
 OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file, Watch* watch) {
   if (!allowed(watch, {.deed = Deed::File, .device = file.file.device})) return failed(EBUSY);
   const std::string process = std::to_string(tgid);
   if (!allowed(watch, {.deed = Deed::Mappings})) return failed(EBUSY);
-  if (auto mapped = opened(name(proc, process + "/map_files/" + file.range), watch); mapped.fd || mapped.error == EBUSY)
+  if (auto mapped = opened(name(proc, process + "/map_files/" + file.range), watch);
+      mapped.fd || mapped.error == EBUSY)
     return mapped;
-  if (auto program = opened(name(proc, process + "/exe"), watch); same(program, file.file)) return program;
+  if (auto program = opened(name(proc, process + "/exe"), watch); same(program, file.file))
+    return program;
   const auto root = root_of(proc, tgid);
   if (!root) return failed();
   auto named = open_under(root.get(), file.path.c_str(), watch);

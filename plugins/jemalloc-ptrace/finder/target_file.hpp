@@ -1,11 +1,12 @@
 // Opening a file that a process has mapped: the very file, in the process's own namespace.
 //
-// /proc/<pid>/map_files leads to it whatever became of its name, but wants a capability; /proc/<pid>/exe and /proc/<pid>/root with the path
-// do for the rest, and what is found there counts only when it is the file of the mapping. Nothing but regular files is ever opened: opening
+// /proc/<pid>/map_files leads to it whatever became of its name, but wants a capability;
+// /proc/<pid>/exe and /proc/<pid>/root with the path do for the rest, and what is found there
+// counts only when it is the file of the mapping. Nothing but regular files is ever opened: opening
 // a device or a pipe may do something.
 //
-// What a file is, is asked without its server; opening it and walking paths may hang, and a watch is told before. What that does not
-// allow fails with EBUSY.
+// What a file is, is asked without its server; opening it and walking paths may hang, and a watch
+// is told before. What that does not allow fails with EBUSY.
 
 #pragma once
 
@@ -23,9 +24,11 @@ struct OpenedFile {
   int error = 0;  // errno, when there is no fd
 };
 
-OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file, Watch* watch = nullptr);
+OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file,
+                       Watch* watch = nullptr);
 
-// Opens a regular file by path under the open directory `root`, from which no symbolic link leads out.
+// Opens a regular file by path under the open directory `root`, from which no symbolic link leads
+// out.
 OpenedFile open_under(int root, const char* path, Watch* watch = nullptr);
 // The root directory of a process.
 sdk::Fd root_of(int proc, std::uint64_t tgid);

@@ -27,23 +27,28 @@ std::optional<std::int64_t> variable_at(const ElfFile& file, const Elf64_Rela& r
   const auto symbols = file.dynamic(DT_SYMTAB);
   const auto at = symbols ? file.offset_of(*symbols + index * sizeof(Elf64_Sym)) : std::nullopt;
   Elf64_Sym symbol{};
-  if (!at || !file.read(*at, &symbol, sizeof symbol) || symbol.st_shndx == SHN_UNDEF) return std::nullopt;
-  return static_cast<std::int64_t>(symbol.st_value + static_cast<std::uint64_t>(relocation.r_addend));
+  if (!at || !file.read(*at, &symbol, sizeof symbol) || symbol.st_shndx == SHN_UNDEF)
+    return std::nullopt;
+  return static_cast<std::int64_t>(symbol.st_value +
+                                   static_cast<std::uint64_t>(relocation.r_addend));
 }
 
 void add(const ElfFile& file, const Elf64_Rela& relocation, const Kinds& kinds, TlsSlots& found) {
   const std::uint32_t kind = ELF64_R_TYPE(relocation.r_info);
   if (kind == kinds.module || kind == kinds.descriptor) found.by_module = true;
   if (kind != kinds.distance || found.slots.size() >= kMaxSlots) return;
-  if (const auto offset = variable_at(file, relocation)) found.slots.push_back({relocation.r_offset, *offset});
+  if (const auto offset = variable_at(file, relocation))
+    found.slots.push_back({relocation.r_offset, *offset});
 }
 
-void add_all(const ElfFile& file, std::int64_t table, std::int64_t size, const Kinds& kinds, TlsSlots& found) {
+void add_all(const ElfFile& file, std::int64_t table, std::int64_t size, const Kinds& kinds,
+             TlsSlots& found) {
   const auto address = file.dynamic(table);
   const auto bytes = file.dynamic(size);
   const auto offset = address && bytes ? file.offset_of(*address) : std::nullopt;
   if (!offset) return;
-  for (const auto& relocation : file.table<Elf64_Rela>(*offset, *bytes / sizeof(Elf64_Rela), kMaxRelocations))
+  for (const auto& relocation :
+       file.table<Elf64_Rela>(*offset, *bytes / sizeof(Elf64_Rela), kMaxRelocations))
     add(file, relocation, kinds, found);
 }
 
@@ -62,12 +67,17 @@ TlsSlots tls_slots(const ElfFile& file) {
   return found;
 }
 
-// x86_64 has the segment end at the thread pointer, aarch64 has it begin behind two words there; both keep the segment's alignment.
+// x86_64 has the segment end at the thread pointer, aarch64 has it begin behind two words there;
+// both keep the segment's alignment.
 std::optional<std::int64_t> program_tls_start(std::uint16_t machine, const Elf64_Phdr& tls) {
   constexpr std::uint64_t kTwoWords = 16;
   switch (machine) {
-    case EM_X86_64: return static_cast<std::int64_t>(0 - tls.p_memsz - misalignment(0 - tls.p_vaddr - tls.p_memsz, tls.p_align));
-    case EM_AARCH64: return static_cast<std::int64_t>(kTwoWords + misalignment(tls.p_vaddr - kTwoWords, tls.p_align));
+    case EM_X86_64:
+      return static_cast<std::int64_t>(0 - tls.p_memsz -
+                                       misalignment(0 - tls.p_vaddr - tls.p_memsz, tls.p_align));
+    case EM_AARCH64:
+      return static_cast<std::int64_t>(kTwoWords +
+                                       misalignment(tls.p_vaddr - kTwoWords, tls.p_align));
     default: return std::nullopt;
   }
 }

@@ -1,8 +1,9 @@
 // Where the thread-local segment of a file comes to stand.
 //
-// Of a program the linker knows it: next to the thread pointer. Of a library the loader decides, and writes the distance into slots that
-// relocations name: one slot is enough to know where the whole segment is. A library that asks for its variables by module number instead
-// (it may come and go by dlopen) has no such slot.
+// Of a program the linker knows it: next to the thread pointer. Of a library the loader decides,
+// and writes the distance into slots that relocations name: one slot is enough to know where the
+// whole segment is. A library that asks for its variables by module number instead (it may come and
+// go by dlopen) has no such slot.
 
 #pragma once
 
@@ -26,7 +27,8 @@ struct TlsSlots {
 
 TlsSlots tls_slots(const ElfFile& file);
 
-// From the thread pointer to the first byte of a program's thread-local segment; nothing for a machine that we do not know.
+// From the thread pointer to the first byte of a program's thread-local segment; nothing for a
+// machine that we do not know.
 std::optional<std::int64_t> program_tls_start(std::uint16_t machine, const Elf64_Phdr& tls);
 
 }  // namespace ctprof::jemalloc

@@ -8,7 +8,8 @@ namespace {
 // Next to each other (5.0 to 5.2), or with the event's threshold between (since 5.3).
 bool match(const Place& allocated, const Place& deallocated) {
   if (allocated.slot != deallocated.slot) return false;
-  const auto distance = static_cast<std::uint64_t>(deallocated.offset) - static_cast<std::uint64_t>(allocated.offset);
+  const auto distance =
+      static_cast<std::uint64_t>(deallocated.offset) - static_cast<std::uint64_t>(allocated.offset);
   return distance == 8 || distance == 16;
 }
 
@@ -22,7 +23,8 @@ std::vector<Place> places_added_to(std::uint16_t machine, const Code& code) {
   }
 }
 
-std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc, const Code& free) {
+std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc,
+                                         const Code& free) {
   const auto by_malloc = places_added_to(machine, malloc);
   const auto by_free = places_added_to(machine, free);
   std::optional<CounterPlaces> found;

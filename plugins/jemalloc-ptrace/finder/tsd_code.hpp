@@ -1,10 +1,12 @@
 // Where the counters are, read out of the machine code of malloc and free.
 //
-// On their fast path, malloc adds the size to the thread's counter of allocated bytes and free to that of deallocated ones. Both functions are
-// followed from their first instruction in the order of the text, with what is known of each register: the thread pointer, a distance
-// from it, a counter that was loaded, its sum. A place at a fixed distance from the thread pointer that is loaded, gets something
-// added that is no constant, and is stored again, is a counter. jemalloc has others (the 5.2 line counts bytes until it samples), so that the
-// two functions are matched: in all its versions since 5.0 the counter of free stands 8 or 16 bytes behind that of malloc.
+// On their fast path, malloc adds the size to the thread's counter of allocated bytes and free to
+// that of deallocated ones. Both functions are followed from their first instruction in the order
+// of the text, with what is known of each register: the thread pointer, a distance from it, a
+// counter that was loaded, its sum. A place at a fixed distance from the thread pointer that is
+// loaded, gets something added that is no constant, and is stored again, is a counter. jemalloc has
+// others (the 5.2 line counts bytes until it samples), so that the two functions are matched: in
+// all its versions since 5.0 the counter of free stands 8 or 16 bytes behind that of malloc.
 //
 // Pure functions on bytes; whatever the bytes are, they end.
 
@@ -17,7 +19,8 @@
 
 namespace ctprof::jemalloc {
 
-// A place in thread-local storage: `offset` bytes from the thread pointer, or from where the number in a slot of the file leads from there.
+// A place in thread-local storage: `offset` bytes from the thread pointer, or from where the number
+// in a slot of the file leads from there.
 struct Place {
   std::uint64_t slot = 0;  // its address in the file's own count, 0 for none
   std::int64_t offset = 0;
@@ -40,6 +43,7 @@ struct CounterPlaces {
 };
 
 // Nothing when no pair fits, or more than one does.
-std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc, const Code& free);
+std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc,
+                                         const Code& free);
 
 }  // namespace ctprof::jemalloc

@@ -1,6 +1,6 @@
 // The counters in aarch64 code; tsd_code.hpp tells what is looked for.
 //
-//     adrp x7, page; ldr x7, [x7, #slot]    the distance of the variable, from a slot that the loader filled
+//     adrp x7, page; ldr x7, [x7, #slot]    the variable's distance, from a filled slot
 //     mrs  x6, tpidr_el0; add x12, x6, x7   its address
 //     ldr  x5, [x12, #888]; add x13, x2, x5; str x13, [x12, #888]
 //
@@ -14,13 +14,16 @@
 namespace ctprof::jemalloc {
 namespace {
 
-constexpr unsigned kZeroRegister = 31;  // as a source of additions it reads zero, as a base it is the stack
+constexpr unsigned kZeroRegister =
+    31;  // as a source of additions it reads zero, as a base it is the stack
 constexpr unsigned kCallClobbers = 19;  // x0 to x18
 
 struct Word {
   std::uint32_t bits;
 
-  std::uint32_t field(unsigned low, unsigned size) const { return (bits >> low) & ((1u << size) - 1); }
+  std::uint32_t field(unsigned low, unsigned size) const {
+    return (bits >> low) & ((1u << size) - 1);
+  }
   bool like(std::uint32_t mask, std::uint32_t value) const { return (bits & mask) == value; }
   unsigned d() const { return field(0, 5); }
   unsigned n() const { return field(5, 5); }
@@ -59,12 +62,15 @@ class Reader {
 
   void page(Word w, std::uint64_t address) {
     const std::int64_t pages = signed_field(w.field(5, 19) << 2 | w.field(29, 2), 21);
-    registers_.set(w.d(), constant(wrapped_sum(static_cast<std::int64_t>(address & ~0xfffULL), pages * 4096)));
+    registers_.set(
+        w.d(), constant(wrapped_sum(static_cast<std::int64_t>(address & ~0xfffULL), pages * 4096)));
   }
 
   void add_number(Word w) {
-    const std::int64_t number = static_cast<std::int64_t>(w.field(10, 12)) << (w.field(22, 1) != 0 ? 12 : 0);
-    registers_.set(w.d(), w.n() == kZeroRegister ? Value{} : sum(registers_[w.n()], constant(number)));
+    const std::int64_t number = static_cast<std::int64_t>(w.field(10, 12))
+                                << (w.field(22, 1) != 0 ? 12 : 0);
+    registers_.set(w.d(),
+                   w.n() == kZeroRegister ? Value{} : sum(registers_[w.n()], constant(number)));
   }
 
   void add_register(Word w) {
@@ -75,7 +81,8 @@ class Reader {
   }
 
   static std::int64_t chunk(Word w) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(w.field(5, 16)) << (16 * w.field(21, 2)));
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(w.field(5, 16))
+                                     << (16 * w.field(21, 2)));
   }
 
   void keep(Word w) {
@@ -109,7 +116,8 @@ class Reader {
     registers_.forget(w.d());
     const bool pair = w.like(0x3A000000, 0x28000000);
     if (pair) registers_.forget(w.field(10, 5));
-    const bool moves = pair ? w.field(23, 1) != 0 : w.like(0x3B200000, 0x38000000) && w.field(10, 1) != 0;
+    const bool moves =
+        pair ? w.field(23, 1) != 0 : w.like(0x3B200000, 0x38000000) && w.field(10, 1) != 0;
     if (moves) registers_.forget(w.n());
   }
 

@@ -15,8 +15,10 @@ namespace ctprof::jemalloc {
 namespace {
 
 constexpr const char* kStruct = "tsd_s";
-constexpr const char* kAllocated = "cant_access_tsd_items_directly_use_a_getter_or_setter_thread_allocated";
-constexpr const char* kDeallocated = "cant_access_tsd_items_directly_use_a_getter_or_setter_thread_deallocated";
+constexpr const char* kAllocated =
+    "cant_access_tsd_items_directly_use_a_getter_or_setter_thread_allocated";
+constexpr const char* kDeallocated =
+    "cant_access_tsd_items_directly_use_a_getter_or_setter_thread_deallocated";
 
 constexpr std::uint64_t kMaxDebugBytes = 256ULL << 20;
 constexpr auto kPatience = std::chrono::seconds(1);
@@ -43,7 +45,9 @@ const char* name_of(Dwarf_Die& die) {
 // The next entry of the same level; a hostile one may claim to be before this.
 bool next(Dwarf_Die& die) {
   Dwarf_Die following;
-  if (dwarf_siblingof(&die, &following) != 0 || dwarf_dieoffset(&following) <= dwarf_dieoffset(&die)) return false;
+  if (dwarf_siblingof(&die, &following) != 0 ||
+      dwarf_dieoffset(&following) <= dwarf_dieoffset(&die))
+    return false;
   die = following;
   return true;
 }
@@ -85,7 +89,8 @@ std::optional<TsdFields> fields_in_unit(Dwarf_Die& unit, Clock& clock) {
   Dwarf_Die die;
   if (dwarf_child(&unit, &die) != 0) return std::nullopt;
   do {
-    if (dwarf_tag(&die) != DW_TAG_structure_type || std::strcmp(name_of(die), kStruct) != 0) continue;
+    if (dwarf_tag(&die) != DW_TAG_structure_type || std::strcmp(name_of(die), kStruct) != 0)
+      continue;
     if (const auto fields = fields_of(die)) return fields;
   } while (!clock.over() && next(die));
   return std::nullopt;
@@ -112,7 +117,8 @@ std::optional<TsdFields> tsd_fields_of(Elf* elf) {
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
   // Without a place for the split unit's entry libdw does not go looking for its file.
-  while (!clock.over() && dwarf_get_units(dwarf.get(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
+  while (!clock.over() &&
+         dwarf_get_units(dwarf.get(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
     if (const auto fields = fields_in_unit(die, clock)) return fields;
   return std::nullopt;
 }
@@ -120,7 +126,8 @@ std::optional<TsdFields> tsd_fields_of(Elf* elf) {
 std::optional<TsdFields> tsd_fields_in(const ElfFile& file) {
   const DebugSections sections = debug_sections(file);
   if (!sections.info || elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
-  if (sections.bytes > kMaxDebugBytes || !file.budget()->charge(sections.bytes)) return std::nullopt;
+  if (sections.bytes > kMaxDebugBytes || !file.budget()->charge(sections.bytes))
+    return std::nullopt;
   if (sections.packed) return in_packed_units(file);
   const ElfHandle elf(elf_begin(file.fd(), ELF_C_READ, nullptr));
   return elf ? tsd_fields_of(elf.get()) : std::nullopt;

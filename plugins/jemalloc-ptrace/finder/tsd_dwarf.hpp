@@ -1,7 +1,9 @@
-// Where the counters are in jemalloc's thread-local variable, as debug information describes it: two members of `struct tsd_s`.
+// Where the counters are in jemalloc's thread-local variable, as debug information describes it:
+// two members of `struct tsd_s`.
 //
-// Reading DWARF is libdw's job. What is kept from it: files whose sections claim to be larger than we have patience for, files that other
-// files point to (libdw would open them by name, in our namespace), and entries that go round in circles.
+// Reading DWARF is libdw's job. What is kept from it: files whose sections claim to be larger than
+// we have patience for, files that other files point to (libdw would open them by name, in our
+// namespace), and entries that go round in circles.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// What is known of a register, and how it flows; shared by the readers of both machines' code (tsd_code.hpp).
+// What is known of a register, and how it flows; shared by the readers of both machines' code
+// (tsd_code.hpp).
 
 #pragma once
 
@@ -40,10 +41,12 @@ inline std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
 inline Value sum(const Value& a, const Value& b) {
   using Kind = Value::Kind;
   if (b.is(Kind::Address) && !a.is(Kind::Address)) return sum(b, a);
-  if (a.is(Kind::Constant) && b.is(Kind::Constant)) return constant(wrapped_sum(a.place.offset, b.place.offset));
+  if (a.is(Kind::Constant) && b.is(Kind::Constant))
+    return constant(wrapped_sum(a.place.offset, b.place.offset));
   if (a.is(Kind::Address) && b.is(Kind::Constant))
     return {Kind::Address, {a.place.slot, wrapped_sum(a.place.offset, b.place.offset)}};
-  if (a.is(Kind::Address) && b.is(Kind::Slot) && a.place.slot == 0) return {Kind::Address, {b.place.slot, a.place.offset}};
+  if (a.is(Kind::Address) && b.is(Kind::Slot) && a.place.slot == 0)
+    return {Kind::Address, {b.place.slot, a.place.offset}};
   if (a.is(Kind::Loaded) && !b.is(Kind::Constant)) return {Kind::Sum, a.place};
   if (b.is(Kind::Loaded) && !a.is(Kind::Constant)) return {Kind::Sum, b.place};
   return {};
@@ -57,7 +60,9 @@ class Registers {
   void forget(unsigned number) { set(number, {}); }
 
   void added_to(const Place& place) {
-    if (added_.size() < kMostPlaces && std::find(added_.begin(), added_.end(), place) == added_.end()) added_.push_back(place);
+    if (added_.size() < kMostPlaces &&
+        std::find(added_.begin(), added_.end(), place) == added_.end())
+      added_.push_back(place);
   }
   void stored(unsigned number, const Place& place) {
     const Value& value = (*this)[number];

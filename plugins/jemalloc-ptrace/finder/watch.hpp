@@ -1,4 +1,5 @@
-// Being told what the finder is about to do that may never end, so that whoever waits for it knows what it hangs on.
+// Being told what the finder is about to do that may never end, so that whoever waits for it knows
+// what it hangs on.
 
 #pragma once
 

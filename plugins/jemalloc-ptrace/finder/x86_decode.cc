@@ -7,8 +7,9 @@ namespace {
 
 using Map = X86Instruction::Map;
 
-// What follows each opcode, by its number: m ModRM, b an 8-bit number, w 16, z 32 (16 after 66), v 64 with REX.W else as z, a an address
-// of 64 bits, e 16 and 8; capitals: ModRM and that number; g ModRM and a number when reg is 0 or 1 (TEST); . nothing; x not known.
+// What follows each opcode, by its number: m ModRM, b an 8-bit number, w 16, z 32 (16 after 66), v
+// 64 with REX.W else as z, a an address of 64 bits, e 16 and 8; capitals: ModRM and that number; g
+// ModRM and a number when reg is 0 or 1 (TEST); . nothing; x not known.
 constexpr std::string_view kOne =
     "mmmmbzxx"
     "mmmmbzxx"
@@ -89,7 +90,9 @@ char shape_of(Map map, std::uint8_t opcode) {
   return 'x';
 }
 
-bool has_modrm(char shape) { return shape == 'm' || shape == 'g' || (shape >= 'A' && shape <= 'Z'); }
+bool has_modrm(char shape) {
+  return shape == 'm' || shape == 'g' || (shape >= 'A' && shape <= 'Z');
+}
 
 struct Rex {
   unsigned r = 0;
@@ -141,8 +144,8 @@ class Decoder {
   bool prefix(std::uint8_t value) {
     if (value == 0x64) out_.fs = true;
     if (value == 0x66) out_.narrow = true;
-    return value == 0x64 || value == 0x65 || value == 0x66 || value == 0xF2 || value == 0xF3 || value == 0x2E || value == 0x3E ||
-           value == 0x26 || value == 0x36 || value == 0xF0;
+    return value == 0x64 || value == 0x65 || value == 0x66 || value == 0xF2 || value == 0xF3 ||
+           value == 0x2E || value == 0x3E || value == 0x26 || value == 0x36 || value == 0xF0;
   }
 
   void prefixes() {
@@ -240,6 +243,8 @@ class Decoder {
 
 }  // namespace
 
-std::optional<X86Instruction> decode_x86_64(std::span<const std::uint8_t> bytes) { return Decoder(bytes).run(); }
+std::optional<X86Instruction> decode_x86_64(std::span<const std::uint8_t> bytes) {
+  return Decoder(bytes).run();
+}
 
 }  // namespace ctprof::jemalloc

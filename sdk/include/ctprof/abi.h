@@ -1,29 +1,34 @@
-/* ctprof/abi.h: the binary boundary between ctprof and its plugins, version 1. What is handed over stands in ctprof/abi/, by subject.
+/* ctprof/abi.h: the binary boundary between ctprof and its plugins, version 1. What is handed over
+ * stands in ctprof/abi/, by subject.
  *
- * Plain C11, so that a plugin can be written in any language that speaks the C calling convention. Whoever writes C++ is
- * better served by ctprof/plugin.hpp, which is a header-only layer on top of this file.
+ * Plain C11, so that a plugin can be written in any language that speaks the C calling convention.
+ * Whoever writes C++ is better served by ctprof/plugin.hpp, which is a header-only layer on top of
+ * this file.
  *
  * A plugin is a shared object that exports one symbol, the constant
  *
- *     const struct ctprof_plugin ctprof_plugin = { CTPROF_ABI, sizeof(struct ctprof_plugin), "name", ... };
+ *     const struct ctprof_plugin ctprof_plugin = { CTPROF_ABI, sizeof(struct ctprof_plugin),
+ * "name", ... };
  *
  * and nothing else. The core reads its first field before it calls anything.
  *
  * How it may change, for ever:
- *   - every struct carries its size, every array the size of one item; new fields go to the end, and a field beyond the
- *     size that the other side states is zero;
+ *   - every struct carries its size, every array the size of one item; new fields go to the end,
+ * and a field beyond the size that the other side states is zero;
  *   - numbers once given keep their meaning (some of them reach the file);
  *   - any other change raises CTPROF_ABI.
  *
  * Rules of the road:
- *   - nothing that is handed over outlives the call, on either side, but the constant table itself and what it points to;
+ *   - nothing that is handed over outlives the call, on either side, but the constant table itself
+ * and what it points to;
  *   - no exception, no C++ type, and no memory to be freed by the other side crosses;
  *   - strings in tables are UTF-8, end with a NUL, and an absent one is NULL or "";
- *   - the functions of one worker are never called at once from two threads; two workers may run side by side;
- *   - constructors, `open_plugin` and `probe` return within 5 s, and nothing calls exit(); a plugin that does not keep to it is named, and ctprof
- *     ends;
- *   - standard output is ctprof's: what a plugin prints goes to standard error; what it changes of the working directory, the locale
- *     and the file mode mask is put back.
+ *   - the functions of one worker are never called at once from two threads; two workers may run
+ * side by side;
+ *   - constructors, `open_plugin` and `probe` return within 5 s, and nothing calls exit(); a plugin
+ * that does not keep to it is named, and ctprof ends;
+ *   - standard output is ctprof's: what a plugin prints goes to standard error; what it changes of
+ * the working directory, the locale and the file mode mask is put back.
  */
 #ifndef CTPROF_ABI_H
 #define CTPROF_ABI_H
@@ -43,8 +48,10 @@ extern "C" {
 
 typedef uint32_t ctprof_plugin_flags;
 enum {
-  CTPROF_PLUGIN_LAYOUT = 1, /* only declares: it shapes files, is loaded whatever was asked for, and is never shown */
-  CTPROF_PLUGIN_ALWAYS = 2  /* takes part in every capture, whatever was asked for; of ctprof's own plugins alone */
+  CTPROF_PLUGIN_LAYOUT =
+      1, /* only declares: it shapes files, is loaded whatever was asked for, and is never shown */
+  CTPROF_PLUGIN_ALWAYS =
+      2 /* takes part in every capture, whatever was asked for; of ctprof's own plugins alone */
 };
 
 struct ctprof_plugin {
@@ -59,11 +66,15 @@ struct ctprof_plugin {
   struct ctprof_array metrics; /* of struct ctprof_metric: declared without an offer */
   struct ctprof_array derived; /* of struct ctprof_derived */
   struct ctprof_array rules;   /* of struct ctprof_rule */
-  struct ctprof_array objects; /* of const char *: top-level keys of the file that are null when no source fills them */
-  /* Since windows. What the plugin keeps for as long as a host's state is taken for granted: made before any `probe`, shared by all sources of the
-   * plugin, which meet it as `context` in what they are handed. Returns 0, or fails with a sentence: then its offers are refused. Both NULL:
-   * it keeps nothing. No plugin keeps anything elsewhere: two captures may run side by side, each with a context of its own. */
-  int32_t (*open_plugin)(const struct ctprof_host* host, void** context, char* message, size_t message_size) CTPROF_TAIL;
+  struct ctprof_array objects; /* of const char *: top-level keys of the file that are null when no
+                                  source fills them */
+  /* Since windows. What the plugin keeps for as long as a host's state is taken for granted: made
+   * before any `probe`, shared by all sources of the plugin, which meet it as `context` in what
+   * they are handed. Returns 0, or fails with a sentence: then its offers are refused. Both NULL:
+   * it keeps nothing. No plugin keeps anything elsewhere: two captures may run side by side, each
+   * with a context of its own. */
+  int32_t (*open_plugin)(const struct ctprof_host* host, void** context, char* message,
+                         size_t message_size) CTPROF_TAIL;
   void (*close_plugin)(void* context) CTPROF_TAIL;
 };
 

@@ -3,11 +3,12 @@
 //   auto wait_max = batch.column(kWaitMax);
 //   for (sdk::Thread thread : batch.threads()) wait_max.put(thread, read_wait_max(thread));
 //
-// `put` takes a value, a Gap, or a Reading, which is one or the other; a column that nobody wants swallows all of them, and is false
-// when asked, so that a costly read can be left out.
+// `put` takes a value, a Gap, or a Reading, which is one or the other; a column that nobody wants
+// swallows all of them, and is false when asked, so that a costly read can be left out.
 //
 // What is here:   Reading, Column, Batch.
-// What is not:    when collect is called, and what becomes of a row that nobody filled: source.hpp and abi.h.
+// What is not:    when collect is called, and what becomes of a row that nobody filled: source.hpp
+// and abi.h.
 
 #pragma once
 
@@ -82,7 +83,10 @@ class Column {
   using Value = typename CellOf<S>::type;
 
   Column(const ctprof_batch& batch, std::uint32_t offer)
-      : batch_(&batch), values_(batch.cells[offer].values), gaps_(batch.cells[offer].gaps), offer_(offer) {}
+      : batch_(&batch),
+        values_(batch.cells[offer].values),
+        gaps_(batch.cells[offer].gaps),
+        offer_(offer) {}
 
   // Whether anybody wants it.
   explicit operator bool() const { return gaps_ != nullptr; }
@@ -95,7 +99,9 @@ class Column {
   void put(std::uint32_t row, Gap gap) {
     if (gaps_) gaps_[row] = static_cast<ctprof_gap>(gap);
   }
-  void put(std::uint32_t row, const Reading<Value>& reading) { reading ? put(row, reading.value) : put(row, reading.gap); }
+  void put(std::uint32_t row, const Reading<Value>& reading) {
+    reading ? put(row, reading.value) : put(row, reading.gap);
+  }
   template <class ValueOrGap>
   void put(const Thread& thread, const ValueOrGap& value) {
     put(thread.row, value);
@@ -127,7 +133,8 @@ class Column {
 template <class T>
 class Input {
  public:
-  explicit Input(const ctprof_input& input) : values_(static_cast<const T*>(input.values)), gaps_(input.gaps) {}
+  explicit Input(const ctprof_input& input)
+      : values_(static_cast<const T*>(input.values)), gaps_(input.gaps) {}
 
   // Whether anybody fills it on this host.
   explicit operator bool() const { return values_ != nullptr; }
@@ -143,7 +150,8 @@ class Input {
   const ctprof_gap* gaps_;
 };
 
-// Some rows, at most CTPROF_MAX_ROWS. The threads' addresses come first among the inputs (see ThreadSource in source.hpp).
+// Some rows, at most CTPROF_MAX_ROWS. The threads' addresses come first among the inputs (see
+// ThreadSource in source.hpp).
 class Batch {
  public:
   Batch(ctprof_batch& batch, const ctprof_array& offers, const ctprof_array& reads)
@@ -151,13 +159,15 @@ class Batch {
 
   std::uint32_t rows() const { return abi_->rows; }
 
-  // The column of a metric that the source offers. Throws std::logic_error for one that it does not.
+  // The column of a metric that the source offers. Throws std::logic_error for one that it does
+  // not.
   template <class N, class R, Entity E>
   Column<Metric<N, R, E>::kStorage> column(const Metric<N, R, E>& metric) const {
     return Column<Metric<N, R, E>::kStorage>(*abi_, index_of(metric.abi.name));
   }
 
-  // A column that the source reads, by name, without the question mark. Throws std::logic_error for one that it does not read.
+  // A column that the source reads, by name, without the question mark. Throws std::logic_error for
+  // one that it does not read.
   template <class T>
   Input<T> input(std::string_view name) const {
     return Input<T>(abi_->inputs[read_of(name)]);
@@ -185,7 +195,9 @@ class Batch {
       bool operator!=(const Iterator& other) const { return row_ != other.row_; }
 
      private:
-      std::uint64_t u64(int input) const { return static_cast<const std::uint64_t*>(batch_->inputs[input].values)[row_]; }
+      std::uint64_t u64(int input) const {
+        return static_cast<const std::uint64_t*>(batch_->inputs[input].values)[row_];
+      }
       const ctprof_batch* batch_;
       std::uint32_t row_;
     };
@@ -200,7 +212,9 @@ class Batch {
   Threads threads() const { return Threads(abi_); }
 
   // Adds to one of the source's tallies, by position.
-  void tally(std::uint32_t which, std::uint64_t count = 1) const { abi_->tally(abi_->core, which, count); }
+  void tally(std::uint32_t which, std::uint64_t count = 1) const {
+    abi_->tally(abi_->core, which, count);
+  }
 
   // A target was held up for so long.
   void stopped(std::uint64_t nanoseconds) const {
@@ -212,7 +226,8 @@ class Batch {
     const auto* offers = static_cast<const ctprof_offer*>(offers_->items);
     for (std::uint32_t i = 0; i < offers_->count; ++i)
       if (offers[i].metric->name == name) return i;
-    throw std::logic_error("asked for the column of '" + std::string(name) + "', which it does not offer");
+    throw std::logic_error("asked for the column of '" + std::string(name) +
+                           "', which it does not offer");
   }
 
   std::uint32_t read_of(std::string_view name) const {
@@ -222,7 +237,8 @@ class Batch {
       if (read.ends_with('?')) read.remove_suffix(1);
       if (read == name) return i;
     }
-    throw std::logic_error("asked to read '" + std::string(name) + "', which is not among its reads");
+    throw std::logic_error("asked to read '" + std::string(name) +
+                           "', which is not among its reads");
   }
 
   ctprof_batch* abi_;

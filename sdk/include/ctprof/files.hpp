@@ -1,9 +1,11 @@
 // Reading small kernel files, and numbers out of them.
 //
-// Reading and parsing are two things: TextFile::read gives the text or the gap, the functions below it take text apart.
+// Reading and parsing are two things: TextFile::read gives the text or the gap, the functions below
+// it take text apart.
 //
 // What is here:   what most sources of /proc and /sys need.
-// What is not:    formats of single files; a reader is named after what it reads, and lives in its plugin.
+// What is not:    formats of single files; a reader is named after what it reads, and lives in its
+// plugin.
 
 #pragma once
 
@@ -51,26 +53,31 @@ class Fd {
   int fd_;
 };
 
-// Reads whole files into one buffer that it keeps; a text lives until the next read. One per worker.
+// Reads whole files into one buffer that it keeps; a text lives until the next read. One per
+// worker.
 class TextFile {
  public:
-  // Reads `path` under the directory `dir` to its end; the errno is in last_errno() when there is a gap.
+  // Reads `path` under the directory `dir` to its end; the errno is in last_errno() when there is a
+  // gap.
   Reading<std::string_view> read(int dir, const char* path) {
     const Fd file(::openat(dir, path, O_RDONLY | O_CLOEXEC));
     return file ? read_all(file.get(), Made::InOnePiece) : failed();
   }
 
-  // The same of a file that the kernel makes record by record, such as mountinfo or cgroup.procs: a short read is not its end.
+  // The same of a file that the kernel makes record by record, such as mountinfo or cgroup.procs: a
+  // short read is not its end.
   Reading<std::string_view> read_records(int dir, const char* path) {
     const Fd file(::openat(dir, path, O_RDONLY | O_CLOEXEC));
     return file ? read_all(file.get(), Made::ByRecords) : failed();
   }
 
-  // Reads a file of a thread, under /proc/<tgid>/task/<tid>/ and nowhere else: outside task/ some figures are the whole process's.
+  // Reads a file of a thread, under /proc/<tgid>/task/<tid>/ and nowhere else: outside task/ some
+  // figures are the whole process's.
   Reading<std::string_view> read(const Host& host, const Thread& thread, const char* file) {
     if (thread.dir >= 0) return read(thread.dir, file);
     char path[96];
-    std::snprintf(path, sizeof path, "%llu/task/%llu/%s", static_cast<unsigned long long>(thread.tgid),
+    std::snprintf(path, sizeof path, "%llu/task/%llu/%s",
+                  static_cast<unsigned long long>(thread.tgid),
                   static_cast<unsigned long long>(thread.tid), file);
     return read(host.proc(), path);
   }
@@ -89,7 +96,8 @@ class TextFile {
       if (got < 0) return failed();
       size += static_cast<std::size_t>(got);
       // A short read that ends a line is the end of every file that the kernel makes in one piece.
-      const bool complete = made == Made::InOnePiece && size > 0 && size < buffer_.size() && buffer_[size - 1] == '\n';
+      const bool complete = made == Made::InOnePiece && size > 0 && size < buffer_.size() &&
+                            buffer_[size - 1] == '\n';
       if (got == 0 || complete) return std::string_view(buffer_.data(), size);
     }
   }
@@ -109,7 +117,8 @@ template <class T>
 Reading<T> number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? Reading<T>(value) : Reading<T>(Gap::Malformed);
+  return error == std::errc{} && end == text.data() + text.size() ? Reading<T>(value)
+                                                                  : Reading<T>(Gap::Malformed);
 }
 
 // Takes the part of `text` before the first `mark` off it, and the mark with it.
@@ -123,7 +132,8 @@ inline std::string_view take(std::string_view& text, char mark) {
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const auto first = text.find_first_not_of(kSpace);
-  return first == text.npos ? std::string_view{} : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+  return first == text.npos ? std::string_view{}
+                            : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 // What stands after the colon of the line whose key is `key`; Unsupported when no line has it.

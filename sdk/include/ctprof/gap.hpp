@@ -1,7 +1,8 @@
 // Gaps: why a cell holds no value.
 //
-// A cell is a value or exactly one gap. Zero means zero; "cannot here" (Unsupported), "may not" (Denied), "was gone"
-// (ThreadGone) and "unreadable" (Malformed) stay four words from the system call to the report.
+// A cell is a value or exactly one gap. Zero means zero; "cannot here" (Unsupported), "may not"
+// (Denied), "was gone" (ThreadGone) and "unreadable" (Malformed) stay four words from the system
+// call to the report.
 //
 // What is here:   the words, their names, and which errno means which.
 // What is not:    the numbers, which are the ABI's (abi.h) and reach the file.
@@ -37,18 +38,20 @@ enum class Gap : ctprof_gap {
 
 // Names by number; the table of all gaps.
 inline constexpr std::array<std::string_view, 15> kGapNames{
-    "None",      "Untouched", "NotApplicable", "ThreadGone", "Denied", "Unsupported", "SwitchedOff",  "PredatesSwitch",
-    "Malformed", "Busy",      "SourceFailed",  "NotInFile",  "Unseen", "NoBase",      "WentBackwards"};
+    "None",         "Untouched",   "NotApplicable",  "ThreadGone", "Denied",
+    "Unsupported",  "SwitchedOff", "PredatesSwitch", "Malformed",  "Busy",
+    "SourceFailed", "NotInFile",   "Unseen",         "NoBase",     "WentBackwards"};
 
 constexpr std::string_view name(Gap gap) { return kGapNames[static_cast<std::size_t>(gap)]; }
 
-// Whether `number` is a gap that a source may write: neither beyond the table nor one of the core's own.
+// Whether `number` is a gap that a source may write: neither beyond the table nor one of the core's
+// own.
 constexpr bool may_be_written(ctprof_gap number) {
   return (number < CTPROF_NOT_IN_FILE && number != CTPROF_UNTOUCHED) || number == CTPROF_UNSEEN;
 }
 
-// What the errno of a failed read of a thread's file means during a capture. Probing has settled what the kernel lacks, so
-// a file that is missing now went away with its thread.
+// What the errno of a failed read of a thread's file means during a capture. Probing has settled
+// what the kernel lacks, so a file that is missing now went away with its thread.
 constexpr Gap gap_of_errno(int error) {
   switch (error) {
     case ENOENT:

@@ -1,6 +1,7 @@
 // What a source writes to that lists the threads, and fills columns of theirs on the way.
 //
-//   static constexpr auto kOffers = sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kMyOwn);
+//   static constexpr auto kOffers = sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime,
+//   kMyOwn);
 //
 //   void list(const sdk::Listing& listing) {
 //     while (const auto room = listing.room()) {
@@ -10,8 +11,8 @@
 //     }
 //   }
 //
-// Of all listers the one of the best rank is asked. If `list` throws, its rows are discarded, and the capture is made without its
-// source: by another lister, or by walking /proc.
+// Of all listers the one of the best rank is asked. If `list` throws, its rows are discarded, and
+// the capture is made without its source: by another lister, or by walking /proc.
 //
 // What is here:   the columns that say who a thread is, and Listing.
 // What is not:    the base class of such sources, ListSource (source.hpp).

@@ -5,7 +5,8 @@
 //       .source = "/proc/<tgid>/task/<tid>/sched:wait_max",
 //       .description = "Longest single wait for a CPU."}};
 //
-// A pair without meaning does not compile, and the compiler prints why in a sentence (newtypes.hpp).
+// A pair without meaning does not compile, and the compiler prints why in a sentence
+// (newtypes.hpp).
 //
 // What is here:   Metric, and a type for every newtype and built-in rule.
 // What is not:    filling cells (batch.hpp), offering metrics (source.hpp).
@@ -32,7 +33,9 @@ enum class Entity : ctprof_entity {
 template <std::size_t N>
 struct Name {
   char text[N];
-  constexpr Name(const char (&literal)[N]) { std::copy_n(literal, N, text); }  // NOLINT: implicit on purpose
+  constexpr Name(const char (&literal)[N]) {
+    std::copy_n(literal, N, text);
+  }  // NOLINT: implicit on purpose
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
@@ -48,12 +51,14 @@ struct Newtype {
 template <Name N>
 struct Rule {
   static constexpr const RuleInfo* kInfo = find_rule(N.view());
-  static_assert(kInfo != nullptr, "kRules has no rule of this name; a rule of your own is a PluginRule");
+  static_assert(kInfo != nullptr,
+                "kRules has no rule of this name; a rule of your own is a PluginRule");
   static constexpr Name kName = N;
   static constexpr Pairing with(const NewtypeInfo& newtype) { return pairing(newtype, *kInfo); }
 };
 
-// A rule that the plugin itself brings: its name, and the newtypes that its ctprof_rule lists, with commas between.
+// A rule that the plugin itself brings: its name, and the newtypes that its ctprof_rule lists, with
+// commas between.
 template <Name N, Name Newtypes>
 struct PluginRule {
   static constexpr Name kName = N;
@@ -62,8 +67,8 @@ struct PluginRule {
   }
 };
 
-// All that a declaration may say; everything but the name and the description has a default. The fields are those of
-// ctprof_metric in abi.h, and explained there.
+// All that a declaration may say; everything but the name and the description has a default. The
+// fields are those of ctprof_metric in abi.h, and explained there.
 struct About {
   const char* name;
   const char* unit = nullptr;

@@ -1,8 +1,9 @@
-// The two tables of meaning: newtypes (what a reading is) and rules (how a group's readings become one).
+// The two tables of meaning: newtypes (what a reading is) and rules (how a group's readings become
+// one).
 //
-// A newtype names the rules that are legal for it; any other pairing is one of a few mistakes, each with a sentence. The
-// compiler says it to whoever declares a metric in C++ (metric.hpp), and the core says the same to a plugin whose table was
-// made by other means.
+// A newtype names the rules that are legal for it; any other pairing is one of a few mistakes, each
+// with a sentence. The compiler says it to whoever declares a metric in C++ (metric.hpp), and the
+// core says the same to a plugin whose table was made by other means.
 //
 // What is here:   the tables, the check, the sentences. To add a newtype or a rule, add a line.
 // What is not:    how a rule computes (core), and rules that plugins bring (abi.h, ctprof_rule).
@@ -103,10 +104,13 @@ inline constexpr std::array kRules{
 // Finds `name` in one of the two tables; null when it is not there.
 template <class Table>
 constexpr auto find_named(const Table& table, std::string_view name) -> decltype(table.data()) {
-  auto it = std::find_if(table.begin(), table.end(), [&](const auto& item) { return item.name == name; });
+  auto it =
+      std::find_if(table.begin(), table.end(), [&](const auto& item) { return item.name == name; });
   return it == table.end() ? nullptr : &*it;
 }
-constexpr const NewtypeInfo* find_newtype(std::string_view name) { return find_named(kNewtypes, name); }
+constexpr const NewtypeInfo* find_newtype(std::string_view name) {
+  return find_named(kNewtypes, name);
+}
 constexpr const RuleInfo* find_rule(std::string_view name) { return find_named(kRules, name); }
 
 // Whether `word` stands in `list`, whose words have commas between.
@@ -123,8 +127,10 @@ constexpr bool is_listed(std::string_view list, std::string_view word) {
 enum class Pairing { Fits, PeakSummed, UnitsDiffer, DeadReduced, CategoryCounted, WithoutMeaning };
 
 constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
-  const bool counts = rule.reduction == Reduction::Sum || rule.reduction == Reduction::Max || rule.reduction == Reduction::Min;
-  const bool category = newtype.storage == CTPROF_STRING || newtype.storage == CTPROF_BOOL || newtype.storage == CTPROF_BITSET;
+  const bool counts = rule.reduction == Reduction::Sum || rule.reduction == Reduction::Max ||
+                      rule.reduction == Reduction::Min;
+  const bool category = newtype.storage == CTPROF_STRING || newtype.storage == CTPROF_BOOL ||
+                        newtype.storage == CTPROF_BITSET;
   if (is_listed(newtype.rules, rule.name)) return Pairing::Fits;
   if (newtype.name == "DeadCounter") return Pairing::DeadReduced;
   if (newtype.family == "peak" && rule.reduction == Reduction::Sum) return Pairing::PeakSummed;
@@ -134,13 +140,18 @@ constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
 }
 
 // One sentence a mistake; macros, because static_assert takes nothing but a literal.
-#define CTPROF_SAYS_PEAK_SUMMED "a peak does not add up: the sum of several threads' longest moments is no moment of anyone's"
-#define CTPROF_SAYS_UNITS_DIFFER \
-  "newtype and rule are about different units: readings in one unit cannot be reduced by a rule for another"
-#define CTPROF_SAYS_DEAD_REDUCED "a dead counter never moves: its only rule is Dead, which lists it and reduces nothing"
-#define CTPROF_SAYS_CATEGORY_COUNTED "a category is a name, not a quantity: it has no sum, largest, smallest or range"
-#define CTPROF_SAYS_WITHOUT_MEANING \
-  "this newtype has no meaning under this rule: take one of the rules that its line in kNewtypes names"
+#define CTPROF_SAYS_PEAK_SUMMED \
+  "a peak does not add up: the sum of several threads' longest moments is no moment of anyone's"
+#define CTPROF_SAYS_UNITS_DIFFER                                                                  \
+  "newtype and rule are about different units: readings in one unit cannot be reduced by a rule " \
+  "for another"
+#define CTPROF_SAYS_DEAD_REDUCED \
+  "a dead counter never moves: its only rule is Dead, which lists it and reduces nothing"
+#define CTPROF_SAYS_CATEGORY_COUNTED \
+  "a category is a name, not a quantity: it has no sum, largest, smallest or range"
+#define CTPROF_SAYS_WITHOUT_MEANING                                                                \
+  "this newtype has no meaning under this rule: take one of the rules that its line in kNewtypes " \
+  "names"
 
 constexpr std::string_view sentence(Pairing pairing) {
   switch (pairing) {

@@ -1,6 +1,7 @@
 // Remedies: what would change what a host lacks, for `ctprof doctor`.
 //
-// Four kinds, so that programs can act on them. Only what is known to help is a remedy; where nothing does, there is none.
+// Four kinds, so that programs can act on them. Only what is known to help is a remedy; where
+// nothing does, there is none.
 //
 // What is here:   the kinds, each made by a function of its name.
 // What is not:    handing them over (Probe, host.hpp); the numbers, which are the ABI's (abi.h).
@@ -22,8 +23,11 @@ struct Remedy {
 // A command for root's shell, to be pasted as it is: "sysctl -w kernel.sched_schedstats=1".
 constexpr Remedy by_command(std::string_view command) { return {CTPROF_REMEDY_COMMAND, command}; }
 
-// Capabilities that ctprof lacks, with commas between: "cap_bpf,cap_perfmon". Whom to give them, and how, ctprof knows.
-constexpr Remedy by_capabilities(std::string_view names) { return {CTPROF_REMEDY_CAPABILITIES, names}; }
+// Capabilities that ctprof lacks, with commas between: "cap_bpf,cap_perfmon". Whom to give them,
+// and how, ctprof knows.
+constexpr Remedy by_capabilities(std::string_view names) {
+  return {CTPROF_REMEDY_CAPABILITIES, names};
+}
 
 // Words on the kernel's command line: "psi=1", "without nodelayacct".
 constexpr Remedy by_boot(std::string_view words) { return {CTPROF_REMEDY_BOOT, words}; }

@@ -1,7 +1,8 @@
 // Roles: what the accounting of a window takes a metric for.
 //
-// The core knows no metric by name. To say how much of the host's busy time the threads explain, it looks for the metrics that claim
-// these roles. One metric of each entity may have a role; only ctprof's own plugins may claim one.
+// The core knows no metric by name. To say how much of the host's busy time the threads explain, it
+// looks for the metrics that claim these roles. One metric of each entity may have a role; only
+// ctprof's own plugins may claim one.
 
 #pragma once
 
@@ -25,6 +26,8 @@ inline constexpr std::array<std::string_view, 11> kRoles{
     "host-steal",    // ... taken by the hypervisor
 };
 
-constexpr bool is_role(std::string_view word) { return std::find(kRoles.begin(), kRoles.end(), word) != kRoles.end(); }
+constexpr bool is_role(std::string_view word) {
+  return std::find(kRoles.begin(), kRoles.end(), word) != kRoles.end();
+}
 
 }  // namespace ctprof

@@ -1,7 +1,8 @@
 // Want of file descriptors: an own reason why cells fail, which the user can mend.
 //
-// TextFile notes it by itself; whoever opens files in another way calls note_shortage with the errno. What a plugin noted, its sources
-// tell the core at the end of a batch, and the capture tells it once.
+// TextFile notes it by itself; whoever opens files in another way calls note_shortage with the
+// errno. What a plugin noted, its sources tell the core at the end of a batch, and the capture
+// tells it once.
 //
 // Threads: any.
 
@@ -14,7 +15,8 @@ namespace ctprof::sdk {
 
 constexpr bool is_shortage(int error) { return error == EMFILE || error == ENFILE; }
 
-// The last such errno that nobody has told of yet; 0: none. One for each plugin, and one for the core.
+// The last such errno that nobody has told of yet; 0: none. One for each plugin, and one for the
+// core.
 inline std::atomic<int> noted_shortage{0};
 
 inline void note_shortage(int error) {
@@ -25,9 +27,11 @@ inline void note_shortage(int error) {
 inline const char* take_shortage() {
   if (noted_shortage.load(std::memory_order_relaxed) == 0) return nullptr;
   return noted_shortage.exchange(0) == EMFILE
-             ? "file descriptors ran out (Too many open files): what needed one is SourceFailed; raise the limit (ulimit -n) and "
+             ? "file descriptors ran out (Too many open files): what needed one is SourceFailed; "
+               "raise the limit (ulimit -n) and "
                "capture again"
-             : "the host ran out of file descriptors (Too many open files in system): what needed one is SourceFailed; raise "
+             : "the host ran out of file descriptors (Too many open files in system): what needed "
+               "one is SourceFailed; raise "
                "fs.file-max, or close files elsewhere, and capture again";
 }
 

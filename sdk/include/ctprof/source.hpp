@@ -6,15 +6,16 @@
 //    public:
 //     static constexpr auto kOffers = sdk::offers(kWchan);
 //     static void probe(const sdk::Host& host, const sdk::Probe& probe) { ... }   // optional
-//     explicit Wchan(const sdk::Host& host);                                      // one object per worker
-//     void collect(const sdk::Batch& batch);
+//     explicit Wchan(const sdk::Host& host);                                      // one object per
+//     worker void collect(const sdk::Batch& batch);
 //   };
 //
-// Objects are made and used by one worker each; `collect` may throw, and what it left untouched becomes SourceFailed with the
-// exception's words.
+// Objects are made and used by one worker each; `collect` may throw, and what it left untouched
+// becomes SourceFailed with the exception's words.
 //
 // What is here:   the stages' bases, offers(), SourceTable.
-// What is not:    what a lister writes to (listing.hpp), cells (batch.hpp), the exported constant (plugin.hpp).
+// What is not:    what a lister writes to (listing.hpp), cells (batch.hpp), the exported constant
+// (plugin.hpp).
 
 #pragma once
 
@@ -58,15 +59,21 @@ class Summary {
   // A dot in `key` opens an inner object.
   void put(const char* key, std::uint64_t value) const { abi_->put_u64(abi_->core, key, value); }
   void put(const char* key, bool value) const { abi_->put_bool(abi_->core, key, value ? 1 : 0); }
-  void put(const char* key, std::string_view text) const { abi_->put_text(abi_->core, key, text.data(), text.size()); }
+  void put(const char* key, std::string_view text) const {
+    abi_->put_text(abi_->core, key, text.data(), text.size());
+  }
   void put_null(const char* key) const { abi_->put_text(abi_->core, key, nullptr, 0); }
-  void note(std::string_view sentence) const { abi_->note(abi_->core, sentence.data(), sentence.size()); }
+  void note(std::string_view sentence) const {
+    abi_->note(abi_->core, sentence.data(), sentence.size());
+  }
 
   // The plugin's context (Host::context in host.hpp).
   template <class Context>
   Context& context() const {
-    constexpr std::size_t kSizeWithContext = offsetof(ctprof_summary, context) + sizeof(ctprof_summary::context);
-    if (abi_->size < kSizeWithContext || !abi_->context) throw std::runtime_error("this ctprof opens no plugins");
+    constexpr std::size_t kSizeWithContext =
+        offsetof(ctprof_summary, context) + sizeof(ctprof_summary::context);
+    if (abi_->size < kSizeWithContext || !abi_->context)
+      throw std::runtime_error("this ctprof opens no plugins");
     return *static_cast<Context*>(abi_->context);
   }
 
@@ -103,7 +110,8 @@ struct CgroupSource : AnySource {
   static constexpr std::array kStageReads{"cgroup.path"};
 };
 
-// Lists the threads, and fills what it offers on the way: `void list(const Listing&)` instead of collect.
+// Lists the threads, and fills what it offers on the way: `void list(const Listing&)` instead of
+// collect.
 struct ListSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_LIST;
   static constexpr std::array<const char*, 0> kStageReads{};
@@ -146,8 +154,10 @@ class SourceTable {
     return table;
   }();
 
-  static constexpr ctprof_array kOfferArray{kOfferTable.data(), kOfferTable.size(), sizeof(ctprof_offer)};
-  static constexpr ctprof_array kReadArray{kReadTable.data(), kReadTable.size() - 1, sizeof(const char*)};
+  static constexpr ctprof_array kOfferArray{kOfferTable.data(), kOfferTable.size(),
+                                            sizeof(ctprof_offer)};
+  static constexpr ctprof_array kReadArray{kReadTable.data(), kReadTable.size() - 1,
+                                           sizeof(const char*)};
 
   static void probe(const ctprof_host* host, const ctprof_probe* probe) noexcept {
     char message[256];
@@ -156,7 +166,8 @@ class SourceTable {
       answer.refuse_all(Gap::SourceFailed, message);
   }
 
-  static std::int32_t open_worker(const ctprof_host* host, void** worker, char* message, std::size_t size) noexcept {
+  static std::int32_t open_worker(const ctprof_host* host, void** worker, char* message,
+                                  std::size_t size) noexcept {
     return contained(message, size, [&] { *worker = new S(Host(*host)); });
   }
 
@@ -164,13 +175,15 @@ class SourceTable {
     return contained(batch->message, batch->message_size, [&] {
       static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray, kReadArray));
       batch->rows_done = batch->rows;
-      if (const char* shortage = take_shortage()) std::snprintf(batch->message, batch->message_size, "%s", shortage);
+      if (const char* shortage = take_shortage())
+        std::snprintf(batch->message, batch->message_size, "%s", shortage);
     });
   }
 
   static std::int32_t list(void* worker, ctprof_listing* listing) noexcept {
-    return contained(listing->message, listing->message_size,
-                     [&] { static_cast<S*>(worker)->list(Listing(*listing, kOfferArray, kReadArray)); });
+    return contained(listing->message, listing->message_size, [&] {
+      static_cast<S*>(worker)->list(Listing(*listing, kOfferArray, kReadArray));
+    });
   }
 
   static void close_worker(void* worker) noexcept { delete static_cast<S*>(worker); }

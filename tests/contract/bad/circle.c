@@ -1,7 +1,8 @@
 /* Two sources, each of which reads what the other fills. */
 #include "ctprof/abi.h"
 
-static int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+static int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message,
+                            size_t message_size) {
   (void)host, (void)worker, (void)message, (void)message_size;
   return 0;
 }

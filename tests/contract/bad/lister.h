@@ -1,11 +1,12 @@
-/* A source of the list stage whose LIST is told apart by the files that include this: it offers what a lister must, at a rank above
- * the core's own, and a figure besides. */
+/* A source of the list stage whose LIST is told apart by the files that include this: it offers
+ * what a lister must, at a rank above the core's own, and a figure besides. */
 #include <stddef.h>
 #include <string.h>
 
 #include "ctprof/abi.h"
 
-static inline int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+static inline int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message,
+                                   size_t message_size) {
   (void)host, (void)worker, (void)message, (void)message_size;
   return 0;
 }

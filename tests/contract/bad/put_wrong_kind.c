@@ -4,7 +4,8 @@
 
 static int32_t collect(void* worker, struct ctprof_batch* batch) {
   (void)worker;
-  for (uint32_t row = 0; row < batch->rows; ++row) batch->put_text(batch->core, 0, row, "astray", 6);
+  for (uint32_t row = 0; row < batch->rows; ++row)
+    batch->put_text(batch->core, 0, row, "astray", 6);
   batch->rows_done = batch->rows;
   return 0;
 }

@@ -1,5 +1,6 @@
-// Does in one place what no plugin should: RUDE="PLACE:DEED" in the environment says which, "collect:segv" for example. Without it, and in
-// all other places, it is sound: its one metric, rude_value, is each thread's id under a rule of its own.
+// Does in one place what no plugin should: RUDE="PLACE:DEED" in the environment says which,
+// "collect:segv" for example. Without it, and in all other places, it is sound: its one metric,
+// rude_value, is each thread's id under a rule of its own.
 //
 // Plain C tables, so that what is thrown in here leaves through the C boundary.
 
@@ -43,7 +44,8 @@ __attribute__((noinline)) int overflow(const volatile char* outer) {
 
 void bus_error() {
   const int file = memfd_create("rude", 0);
-  *static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) = 1;
+  *static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) =
+      1;
 }
 
 void crash(const std::string& deed) {
@@ -67,7 +69,8 @@ void end(const std::string& deed) {
 
 void change(const std::string& deed) {
   [[maybe_unused]] ssize_t written = 0;
-  if (deed == "print") printf("printed by a plugin"), written = write(1, "written by a plugin\n", 20);
+  if (deed == "print")
+    printf("printed by a plugin"), written = write(1, "written by a plugin\n", 20);
   if (deed == "flush") printf("printed by a plugin\n"), fflush(stdout);
   if (deed == "chdir") nothing = chdir("..");
   if (deed == "umask") umask(0777);
@@ -117,7 +120,8 @@ int32_t collect(void*, ctprof_batch* batch) {
   if (!__atomic_exchange_n(&done, true, __ATOMIC_SEQ_CST)) be_rude("collect");
   const auto* tids = static_cast<const uint64_t*>(batch->inputs[0].values);
   auto* values = static_cast<uint64_t*>(batch->cells[0].values);
-  for (uint32_t row = 0; values && row < batch->rows; ++row) values[row] = tids[row], batch->cells[0].gaps[row] = CTPROF_VALUE;
+  for (uint32_t row = 0; values && row < batch->rows; ++row)
+    values[row] = tids[row], batch->cells[0].gaps[row] = CTPROF_VALUE;
   batch->rows_done = batch->rows;
   return 0;
 }
@@ -130,9 +134,12 @@ void add(void* states, const ctprof_rows* rows) {
   if (getpid() != gettid()) be_rude("add_elsewhere");
   for (uint64_t i = 0; i < rows->count; ++i)
     if (rows->groups[i] != UINT32_MAX)
-      static_cast<uint64_t*>(states)[rows->groups[i]] += static_cast<const uint64_t*>(rows->values)[i];
+      static_cast<uint64_t*>(states)[rows->groups[i]] +=
+          static_cast<const uint64_t*>(rows->values)[i];
 }
-void merge(void* into, const void* from) { *static_cast<uint64_t*>(into) += *static_cast<const uint64_t*>(from); }
+void merge(void* into, const void* from) {
+  *static_cast<uint64_t*>(into) += *static_cast<const uint64_t*>(from);
+}
 ctprof_number number(const void* state) {
   be_rude("number");
   return {CTPROF_NUMBER_U64, 0, {*static_cast<const uint64_t*>(state)}};

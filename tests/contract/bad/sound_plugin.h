@@ -1,7 +1,9 @@
-/* A sound plugin of one source, one metric, NAME_value, which is each thread's id, and a derived one, NAME_derived.
+/* A sound plugin of one source, one metric, NAME_value, which is each thread's id, and a derived
+ * one, NAME_derived.
  *
- * The files beside this one define some of the words below before they include it, and so spoil one thing each; sound.c spoils none,
- * and shows that nothing else is wrong. NAME comes from the build: the file's name without its ending. */
+ * The files beside this one define some of the words below before they include it, and so spoil one
+ * thing each; sound.c spoils none, and shows that nothing else is wrong. NAME comes from the build:
+ * the file's name without its ending. */
 #include "ctprof/abi.h"
 
 #ifndef ABI
@@ -65,7 +67,8 @@
 #define COLLECT collect_tids
 #endif
 
-static inline int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+static inline int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message,
+                                   size_t message_size) {
   (void)host, (void)worker, (void)message, (void)message_size;
   return 0;
 }

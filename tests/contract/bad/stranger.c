@@ -1,5 +1,6 @@
-/* Somebody else's plugin, which takes what it can get as soon as it is loaded: it reads the file `secret` of the current directory and
- * writes it to the file `loot`, which is there even where there was nothing to read. */
+/* Somebody else's plugin, which takes what it can get as soon as it is loaded: it reads the file
+ * `secret` of the current directory and writes it to the file `loot`, which is there even where
+ * there was nothing to read. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <unistd.h>

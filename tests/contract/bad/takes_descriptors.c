@@ -4,7 +4,8 @@
 
 #include "ctprof/abi.h"
 
-static int32_t open_worker(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+static int32_t open_worker(const struct ctprof_host* host, void** worker, char* message,
+                           size_t message_size) {
   (void)host, (void)worker, (void)message, (void)message_size;
   while (open("/dev/null", O_RDONLY) >= 0) continue;
   return 0;

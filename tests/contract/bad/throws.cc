@@ -8,7 +8,8 @@ namespace {
 
 namespace sdk = ctprof::sdk;
 
-constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kValue{{.name = "throws_value", .description = "The thread's id."}};
+constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kValue{
+    {.name = "throws_value", .description = "The thread's id."}};
 
 class Throws : public sdk::ThreadSource {
  public:

@@ -6,7 +6,8 @@ namespace {
 
 namespace sdk = ctprof::sdk;
 
-constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kValue{{.name = "throws_at_birth_value", .description = "Nothing."}};
+constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kValue{
+    {.name = "throws_at_birth_value", .description = "Nothing."}};
 
 class Throws : public sdk::ThreadSource {
  public:

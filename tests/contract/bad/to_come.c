@@ -1,7 +1,9 @@
-/* A plugin of a ctprof to come: beside a source that any can run it has one of a stage, and a metric of a storage, that this one does not serve. */
+/* A plugin of a ctprof to come: beside a source that any can run it has one of a stage, and a
+ * metric of a storage, that this one does not serve. */
 #include "ctprof/abi.h"
 
-static int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message, size_t message_size) {
+static int32_t open_nothing(const struct ctprof_host* host, void** worker, char* message,
+                            size_t message_size) {
   (void)host, (void)worker, (void)message, (void)message_size;
   return 0;
 }

@@ -1,5 +1,6 @@
-/* described: a program that has jemalloc's names and none of its code, so that only debug information tells where the counters are. It prints
- * where they are, counted from the thread pointer, and sleeps. With LIBRARY it is the part that holds the variable, with MAIN the other.
+/* described: a program that has jemalloc's names and none of its code, so that only debug
+ * information tells where the counters are. It prints where they are, counted from the thread
+ * pointer, and sleeps. With LIBRARY it is the part that holds the variable, with MAIN the other.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -18,8 +19,12 @@ _Thread_local struct tsd_s je_tsd_tls;
 int mallctl(long* allocated, long* deallocated) {
   before[0] = je_tsd_tls.other[0];
   const intptr_t pointer = (intptr_t)__builtin_thread_pointer();
-  *allocated = (intptr_t)&je_tsd_tls.cant_access_tsd_items_directly_use_a_getter_or_setter_thread_allocated - pointer;
-  *deallocated = (intptr_t)&je_tsd_tls.cant_access_tsd_items_directly_use_a_getter_or_setter_thread_deallocated - pointer;
+  *allocated =
+      (intptr_t)&je_tsd_tls.cant_access_tsd_items_directly_use_a_getter_or_setter_thread_allocated -
+      pointer;
+  *deallocated = (intptr_t)&je_tsd_tls
+                     .cant_access_tsd_items_directly_use_a_getter_or_setter_thread_deallocated -
+                 pointer;
   return 0;
 }
 #endif

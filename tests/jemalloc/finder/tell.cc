@@ -1,4 +1,5 @@
-// tell PID...: what the finder says of each process: its tag, both distances, the errno. For the tests beside it.
+// tell PID...: what the finder says of each process: its tag, both distances, the errno. For the
+// tests beside it.
 
 #include <fcntl.h>
 

@@ -1,6 +1,8 @@
-/* where: jemalloc itself tells where this thread's two counters are, counted from the thread pointer; then the program sleeps.
+/* where: jemalloc itself tells where this thread's two counters are, counted from the thread
+ * pointer; then the program sleeps.
  *
- * MALLCTL is its entry point's name in this build; with PRELOADED it is looked for when the program runs, OPENED names a library to open.
+ * MALLCTL is its entry point's name in this build; with PRELOADED it is looked for when the program
+ * runs, OPENED names a library to open.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
-/* The load balancer: threads that it may not move, and threads that it would rather leave where they are. suite.sh makes every thread's
- * cache count as warm, for the balancer then refuses first and moves by force after it failed a few times. */
+/* The load balancer: threads that it may not move, and threads that it would rather leave where
+ * they are. suite.sh makes every thread's cache count as warm, for the balancer then refuses first
+ * and moves by force after it failed a few times. */
 #include <semaphore.h>
 
 #include "drives.h"
@@ -37,4 +38,5 @@ static void work(void) {
   for (int i = 0; i < kHelpers; ++i) check(sem_wait(&done) == 0, "sem_wait");
 }
 
-const struct Family kBalance[] = {{"vm-held", "vm/rest", prepare_held, work}, {"vm-hot", "vm/rest", prepare_hot, work}, {0}};
+const struct Family kBalance[] = {
+    {"vm-held", "vm/rest", prepare_held, work}, {"vm-hot", "vm/rest", prepare_hot, work}, {0}};

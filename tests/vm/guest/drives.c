@@ -1,9 +1,9 @@
-/* drives: makes threads wait, move and work in every way that the kernel counts, one after the other, so that a capture before and one
- * after show which counter each of them moved.
+/* drives: makes threads wait, move and work in every way that the kernel counts, one after the
+ * other, so that a capture before and one after show which counter each of them moved.
  *
- * Says "ready" when all its processes stand still. At the first line of input each does its work in turn, says so on standard error, and
- * falls asleep for good; then "done". Ends when its input ends. Made for a guest that is its alone: needs root, two CPUs, and the cgroups
- * of suite.sh.
+ * Says "ready" when all its processes stand still. At the first line of input each does its work in
+ * turn, says so on standard error, and falls asleep for good; then "done". Ends when its input
+ * ends. Made for a guest that is its alone: needs root, two CPUs, and the cgroups of suite.sh.
  */
 #define _GNU_SOURCE
 #include "drives.h"
@@ -24,7 +24,8 @@
 
 enum { kMostFamilies = 64, kFilledAtOnce = 64, kStepsPerLook = 20000 };
 
-static const struct Family* const kAll[] = {kWakeups, kBalance, kWaits, kPolicies, kGroups, kMemory};
+static const struct Family* const kAll[] = {kWakeups,  kBalance, kWaits,
+                                            kPolicies, kGroups,  kMemory};
 
 void fail(const char* what) {
   fprintf(stderr, "drives: %s: %s\n", what, strerror(errno));
@@ -88,7 +89,8 @@ void start_thread(const char* name, void (*body)(void)) {
 }
 
 char* anonymous(size_t pages) {
-  char* const memory = mmap(NULL, pages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char* const memory = mmap(NULL, pages * kPage, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   check(memory != MAP_FAILED, "mmap");
   madvise(memory, pages * kPage, MADV_NOHUGEPAGE);
   return memory;
@@ -103,7 +105,8 @@ void fill_file(const char* path, size_t pages) {
   memset(block, 'x', sizeof block);
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   check(file >= 0, path);
-  for (size_t done = 0; done < pages; done += kFilledAtOnce) check(write(file, block, sizeof block) == sizeof block, path);
+  for (size_t done = 0; done < pages; done += kFilledAtOnce)
+    check(write(file, block, sizeof block) == sizeof block, path);
   check(fsync(file) == 0, path);
   check(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0, path);
   close(file);
@@ -115,7 +118,9 @@ void forget_cached_files(void) {
   close(file);
 }
 
-/* ---- one process a family -------------------------------------------------------------------------------------------------------- */
+/* ---- one process a family
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 struct Child {
   const struct Family* family;
@@ -184,7 +189,8 @@ int main(void) {
   static struct Child children[kMostFamilies];
   int count = 0;
   for (size_t i = 0; i < sizeof kAll / sizeof kAll[0]; ++i)
-    for (const struct Family* family = kAll[i]; family->name; ++family) children[count++] = give_birth(family);
+    for (const struct Family* family = kAll[i]; family->name; ++family)
+      children[count++] = give_birth(family);
   tell("ready");
   if (!hear(STDIN_FILENO)) return 0;
   for (int i = 0; i < count; ++i) let_work(&children[i]);

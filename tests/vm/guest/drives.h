@@ -1,11 +1,13 @@
-/* drives: what its families of work share. One story a file: wakeups.c, balance.c, waits.c, memory.c, policies.c, groups.c. */
+/* drives: what its families of work share. One story a file: wakeups.c, balance.c, waits.c,
+ * memory.c, policies.c, groups.c. */
 #ifndef TESTS_VM_GUEST_DRIVES_H_
 #define TESTS_VM_GUEST_DRIVES_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* One process. Its main thread has the family's name; other threads, if any, are made by prepare() and stay. */
+/* One process. Its main thread has the family's name; other threads, if any, are made by prepare()
+ * and stay. */
 struct Family {
   const char* name;
   const char* cgroup;    /* below /sys/fs/cgroup, where workload.sh has made it; "" is the root */

@@ -1,4 +1,5 @@
-/* Limits of cgroups, as suite.sh has set them: a quota of CPU time, one that may be saved up, and a number of processes. */
+/* Limits of cgroups, as suite.sh has set them: a quota of CPU time, one that may be saved up, and a
+ * number of processes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Memory that is not enough: reclaim at a limit, pages out to swap and back, a working set that does not fit, copies on write, and free
- * memory in pieces too small for what is asked. */
+/* Memory that is not enough: reclaim at a limit, pages out to swap and back, a working set that
+ * does not fit, copies on write, and free memory in pieces too small for what is asked. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -38,8 +38,9 @@ static void swap_out_and_in(void) {
   for (char byte = 1; byte <= 2; ++byte) touch(memory, kSwapped, byte);
 }
 
-/* Two halves of a file, of which the cgroup holds one and a half. Each is read twice, which makes it the working set; then the other pushes
- * it out, and waiting for such a page to come back is thrashing. How soon the kernel takes them for one differs. */
+/* Two halves of a file, of which the cgroup holds one and a half. Each is read twice, which makes
+ * it the working set; then the other pushes it out, and waiting for such a page to come back is
+ * thrashing. How soon the kernel takes them for one differs. */
 static void prepare_thrash(void) { fill_file("/disk/set", 2 * kHalf); }
 
 static long value_in(const char* path, const char* key) {
@@ -81,7 +82,8 @@ static void copy_on_write(void) {
   waitpid(child, NULL, 0);
 }
 
-/* All free memory in single pages with used ones between them; then pages of 2 MiB are asked for, which the kernel must make by moving. */
+/* All free memory in single pages with used ones between them; then pages of 2 MiB are asked for,
+ * which the kernel must make by moving. */
 static void compact(void) {
   forget_cached_files();
   const size_t pages = (size_t)(value_in("/proc/meminfo", "MemFree:") - kSpareKib) * 1024 / kPage;

@@ -1,4 +1,5 @@
-/* A thread of every policy, and of what can be set beside it. Each computes a little, so that its class has something to count. */
+/* A thread of every policy, and of what can be set beside it. Each computes a little, so that its
+ * class has something to count. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -31,14 +32,19 @@ static void round_robin(void) { be((struct attributes){.policy = SCHED_RR, .prio
 static void batch(void) { be((struct attributes){.policy = SCHED_BATCH, .nice = 5}); }
 static void idle(void) { be((struct attributes){.policy = SCHED_IDLE}); }
 static void deadline(void) {
-  be((struct attributes){.policy = kPolicyDeadline, .runtime = 10000000, .deadline = 50000000, .period = 100000000});
+  be((struct attributes){
+      .policy = kPolicyDeadline, .runtime = 10000000, .deadline = 50000000, .period = 100000000});
 }
 static void nice_one(void) { be((struct attributes){.nice = -7}); }
-static void sliced(void) { be((struct attributes){.runtime = 7000000}); } /* taken as a slice from Linux 6.12 on */
+static void sliced(void) {
+  be((struct attributes){.runtime = 7000000});
+} /* taken as a slice from Linux 6.12 on */
 static void pinned(void) { pin(0, 2); }
 
 /* A kernel without sched_ext knows no such policy; the thread stays as it is. */
-static void ext(void) { check(set((struct attributes){.policy = kPolicyExt}) == 0 || errno == EINVAL, "SCHED_EXT"); }
+static void ext(void) {
+  check(set((struct attributes){.policy = kPolicyExt}) == 0 || errno == EINVAL, "SCHED_EXT");
+}
 
 static void compute(void) {
   for (int i = 0; i < kTimes; ++i) {

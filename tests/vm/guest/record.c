@@ -2,9 +2,10 @@
  *
  *   record all|threads DIRECTORY PID...
  *
- * Below DIRECTORY, files stand under the path that they have: of each thread of the PIDs what a capture reads in /proc, sched_ext and two
- * switches; with `all` every cgroup and pressure too. taskstats/<tid> holds the struct that the kernel sent, as it came. What cannot be read is left out.
- * It knows nothing of formats: bytes are copied.
+ * Below DIRECTORY, files stand under the path that they have: of each thread of the PIDs what a
+ * capture reads in /proc, sched_ext and two switches; with `all` every cgroup and pressure too.
+ * taskstats/<tid> holds the struct that the kernel sent, as it came. What cannot be read is left
+ * out. It knows nothing of formats: bytes are copied.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -64,9 +65,13 @@ static int copy_found(const char* path, const struct stat* status, int kind, str
   return 0;
 }
 
-static void copy_all_below(const char* directory) { nftw(directory, copy_found, kMostOpen, FTW_PHYS); }
+static void copy_all_below(const char* directory) {
+  nftw(directory, copy_found, kMostOpen, FTW_PHYS);
+}
 
-/* ---- taskstats ------------------------------------------------------------------------------------------------------------------- */
+/* ---- taskstats
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 struct Request {
   struct nlmsghdr header;
@@ -78,7 +83,8 @@ struct Request {
 static int netlink;
 
 /* One attribute out, all attributes back; their size, or 0. */
-static size_t ask(int family, int command, int type, const void* value, size_t size, char* answer, size_t room) {
+static size_t ask(int family, int command, int type, const void* value, size_t size, char* answer,
+                  size_t room) {
   struct Request request = {.generic = {.cmd = (unsigned char)command, .version = 1}};
   request.attribute = (struct nlattr){(unsigned short)(NLA_HDRLEN + size), (unsigned short)type};
   memcpy(request.value, value, size);
@@ -88,7 +94,9 @@ static size_t ask(int family, int command, int type, const void* value, size_t s
   if (send(netlink, &request, whole, 0) < 0) fail("netlink");
   const ssize_t got = recv(netlink, message, sizeof message, 0);
   const size_t before = NLMSG_HDRLEN + GENL_HDRLEN;
-  if (got <= (ssize_t)before || ((struct nlmsghdr*)message)->nlmsg_type == NLMSG_ERROR || (size_t)got - before > room) return 0;
+  if (got <= (ssize_t)before || ((struct nlmsghdr*)message)->nlmsg_type == NLMSG_ERROR ||
+      (size_t)got - before > room)
+    return 0;
   memcpy(answer, message + before, (size_t)got - before);
   return (size_t)got - before;
 }
@@ -108,8 +116,8 @@ static const char* find(const char* bytes, size_t size, int type, size_t* length
 static int family_of_taskstats(void) {
   char answer[4096];
   size_t length = 0;
-  const size_t size = ask(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME,
-                          sizeof TASKSTATS_GENL_NAME, answer, sizeof answer);
+  const size_t size = ask(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+                          TASKSTATS_GENL_NAME, sizeof TASKSTATS_GENL_NAME, answer, sizeof answer);
   const char* const found = find(answer, size, CTRL_ATTR_FAMILY_ID, &length);
   unsigned short id = 0;
   if (found) memcpy(&id, found, sizeof id);
@@ -119,7 +127,8 @@ static int family_of_taskstats(void) {
 static void take_taskstats(int family, unsigned tid) {
   char answer[4096], name[64];
   size_t length = 0;
-  const size_t size = ask(family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_PID, &tid, sizeof tid, answer, sizeof answer);
+  const size_t size = ask(family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_PID, &tid, sizeof tid,
+                          answer, sizeof answer);
   const char* const both = find(answer, size, TASKSTATS_TYPE_AGGR_PID, &length);
   const char* const stats = both ? find(both, length, TASKSTATS_TYPE_STATS, &length) : NULL;
   snprintf(name, sizeof name, "/taskstats/%u", tid);
@@ -129,13 +138,17 @@ static void take_taskstats(int family, unsigned tid) {
 static int open_taskstats(void) {
   const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
   netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-  if (netlink < 0 || bind(netlink, (const struct sockaddr*)&kernel, sizeof kernel) != 0) fail("netlink");
+  if (netlink < 0 || bind(netlink, (const struct sockaddr*)&kernel, sizeof kernel) != 0)
+    fail("netlink");
   return family_of_taskstats();
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
 
-static const char* const kThreadFiles[] = {"stat", "status", "schedstat", "io", "sched", "comm", "cgroup"};
+static const char* const kThreadFiles[] = {"stat",  "status", "schedstat", "io",
+                                           "sched", "comm",   "cgroup"};
 static const char* const kProcessFiles[] = {"comm", "stat", "status", "cgroup", "smaps_rollup"};
 
 static void take(const char* pid, const char* below, const char* const* files, size_t count) {

@@ -1,5 +1,5 @@
-/* The smallest sched_ext schedulers, by SCX_VARIANT: without a callback that says otherwise, a scheduler keeps
- * one queue for all CPUs, which is enough.
+/* The smallest sched_ext schedulers, by SCX_VARIANT: without a callback that says otherwise, a
+ * scheduler keeps one queue for all CPUs, which is enough.
  *
  * Built on the host for one kernel, from that kernel's BTF (schedulers.py).
  */

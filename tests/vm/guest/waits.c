@@ -10,7 +10,14 @@
 
 #include "drives.h"
 
-enum { kSyncs = 40, kReads = 100, kFilePages = 512, kSpinMs = 400, kSystemMs = 150, kSleepMs = 300 };
+enum {
+  kSyncs = 40,
+  kReads = 100,
+  kFilePages = 512,
+  kSpinMs = 400,
+  kSystemMs = 150,
+  kSleepMs = 300
+};
 
 static void sleep_long(void) { sleep_ms(kSleepMs); }
 
@@ -19,7 +26,8 @@ static void sync_often(void) {
   memset(page, 'x', sizeof page);
   const int file = open("/disk/synced", O_WRONLY | O_CREAT | O_TRUNC, 0600);
   check(file >= 0, "/disk/synced");
-  for (int i = 0; i < kSyncs; ++i) check(pwrite(file, page, sizeof page, (off_t)i * kPage) == kPage && fsync(file) == 0, "fsync");
+  for (int i = 0; i < kSyncs; ++i)
+    check(pwrite(file, page, sizeof page, (off_t)i * kPage) == kPage && fsync(file) == 0, "fsync");
   close(file);
 }
 
@@ -30,7 +38,8 @@ static void read_past_the_cache(void) {
   check(posix_memalign(&block, kPage, kPage) == 0, "posix_memalign");
   const int file = open("/disk/direct", O_RDONLY | O_DIRECT);
   check(file >= 0, "/disk/direct");
-  for (int i = 0; i < kReads; ++i) check(pread(file, block, kPage, (off_t)i * kPage) == kPage, "pread");
+  for (int i = 0; i < kReads; ++i)
+    check(pread(file, block, kPage, (off_t)i * kPage) == kPage, "pread");
   close(file);
   free(block);
 }
@@ -42,7 +51,8 @@ static void fault_pages_in(void) {
   const int file = open("/disk/mapped", O_RDONLY);
   check(file >= 0, "/disk/mapped");
   char* const memory = mmap(NULL, (size_t)kFilePages * kPage, PROT_READ, MAP_SHARED, file, 0);
-  check(memory != MAP_FAILED && madvise(memory, (size_t)kFilePages * kPage, MADV_RANDOM) == 0, "mmap");
+  check(memory != MAP_FAILED && madvise(memory, (size_t)kFilePages * kPage, MADV_RANDOM) == 0,
+        "mmap");
   for (int i = 0; i < kFilePages; i += 8) (void)((volatile char*)memory)[(size_t)i * kPage];
 }
 

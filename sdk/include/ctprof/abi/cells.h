@@ -1,4 +1,5 @@
-/* ctprof/abi/cells.h: what a cell can hold, and why it may hold nothing. Part of ctprof/abi.h, which says how all of it may change; include that. */
+/* ctprof/abi/cells.h: what a cell can hold, and why it may hold nothing. Part of ctprof/abi.h,
+ * which says how all of it may change; include that. */
 #ifndef CTPROF_ABI_CELLS_H
 #define CTPROF_ABI_CELLS_H
 
@@ -9,8 +10,9 @@
 extern "C" {
 #endif
 
-/* Stands behind a field that came after version 1 was first used: in C++ it is zero where an initializer does not name it, so that what compiled
- * before compiles still, with every warning on. */
+/* Stands behind a field that came after version 1 was first used: in C++ it is zero where an
+ * initializer does not name it, so that what compiled before compiles still, with every warning on.
+ */
 #ifdef __cplusplus
 #define CTPROF_TAIL \
   {}
@@ -39,7 +41,8 @@ enum {
   CTPROF_STACKS = 8  /* a weighted set of call stacks */
 };
 
-/* Why a cell holds no value. One byte per cell; 0 says that it holds one. These numbers reach the file. */
+/* Why a cell holds no value. One byte per cell; 0 says that it holds one. These numbers reach the
+ * file. */
 typedef uint8_t ctprof_gap;
 enum {
   CTPROF_VALUE = 0,
@@ -54,9 +57,12 @@ enum {
   CTPROF_BUSY = 9,            /* traced by someone else, stopped, or not answering */
   CTPROF_SOURCE_FAILED = 10,  /* the source gave up; it says why in a sentence */
   CTPROF_NOT_IN_FILE = 11,    /* the file does not hold it; not for plugins */
-  CTPROF_UNSEEN = 12,  /* beyond the sight of the source that lists: the next offer fills it; never in a finished snapshot */
-  CTPROF_NO_BASE = 13, /* a counter whose value at the opening of the window is not known; not for plugins */
-  CTPROF_WENT_BACKWARDS = 14 /* a counter that was smaller at the end of the window than at its opening; not for plugins */
+  CTPROF_UNSEEN = 12, /* beyond the sight of the source that lists: the next offer fills it; never
+                         in a finished snapshot */
+  CTPROF_NO_BASE =
+      13, /* a counter whose value at the opening of the window is not known; not for plugins */
+  CTPROF_WENT_BACKWARDS = 14 /* a counter that was smaller at the end of the window than at its
+                                opening; not for plugins */
 };
 
 struct ctprof_text {

@@ -1,4 +1,5 @@
-/* ctprof/abi/host.h: the host that a source is asked about, and its answers. Part of ctprof/abi.h, which says how all of it may change; include that. */
+/* ctprof/abi/host.h: the host that a source is asked about, and its answers. Part of ctprof/abi.h,
+ * which says how all of it may change; include that. */
 #ifndef CTPROF_ABI_HOST_H
 #define CTPROF_ABI_HOST_H
 
@@ -10,11 +11,13 @@ extern "C" {
 
 typedef uint32_t ctprof_host_flags;
 enum {
-  CTPROF_HOST_LIVE = 1,    /* the tree is the running kernel's, not a recording: netlink, BPF and the like make sense */
+  CTPROF_HOST_LIVE = 1, /* the tree is the running kernel's, not a recording: netlink, BPF and the
+                           like make sense */
   CTPROF_HOST_OWN_TIDS = 2 /* its thread ids are those that our own system calls understand */
 };
 
-/* What a source is told about the host. The struct is gone after the call; its directories and strings stay until the plugin is closed. */
+/* What a source is told about the host. The struct is gone after the call; its directories and
+ * strings stay until the plugin is closed. */
 struct ctprof_host {
   uint32_t size;
   ctprof_host_flags flags;
@@ -24,10 +27,12 @@ struct ctprof_host {
   uint32_t user_hz;
   const char* proc; /* the same as paths, for messages */
   const char* sys;
-  const char* cgroup;   /* where the cgroup v2 hierarchy is mounted, under the root asked for; "" where it is not */
+  const char* cgroup;   /* where the cgroup v2 hierarchy is mounted, under the root asked for; ""
+                           where it is not */
   uint64_t sample_tgid; /* a thread that exists, to try things on; our own on a live host */
   uint64_t sample_tid;
-  void* context CTPROF_TAIL; /* what open_plugin made; NULL for a plugin without it, and in open_plugin itself */
+  void* context CTPROF_TAIL; /* what open_plugin made; NULL for a plugin without it, and in
+                                open_plugin itself */
 };
 
 /* One source's word that it can fill one metric. */
@@ -40,11 +45,13 @@ struct ctprof_offer {
 /* What would change what this host lacks, and how `what` is to be read. */
 typedef uint32_t ctprof_remedy;
 enum {
-  CTPROF_REMEDY_NONE = 0,         /* nothing would */
-  CTPROF_REMEDY_COMMAND = 1,      /* a command for root's shell, to be pasted as it is: "sysctl -w kernel.sched_schedstats=1" */
-  CTPROF_REMEDY_CAPABILITIES = 2, /* capabilities that ctprof lacks, with commas between: "cap_bpf,cap_perfmon" */
-  CTPROF_REMEDY_BOOT = 3,         /* words on the kernel's command line: "psi=1", "without nodelayacct" */
-  CTPROF_REMEDY_KERNEL = 4        /* another kernel: "CONFIG_SCHEDSTATS=y", "Linux 6.12 or newer" */
+  CTPROF_REMEDY_NONE = 0,    /* nothing would */
+  CTPROF_REMEDY_COMMAND = 1, /* a command for root's shell, to be pasted as it is: "sysctl -w
+                                kernel.sched_schedstats=1" */
+  CTPROF_REMEDY_CAPABILITIES =
+      2, /* capabilities that ctprof lacks, with commas between: "cap_bpf,cap_perfmon" */
+  CTPROF_REMEDY_BOOT = 3,  /* words on the kernel's command line: "psi=1", "without nodelayacct" */
+  CTPROF_REMEDY_KERNEL = 4 /* another kernel: "CONFIG_SCHEDSTATS=y", "Linux 6.12 or newer" */
 };
 
 /* What `probe` answers to: an offer that is not refused stands. */
@@ -52,12 +59,14 @@ struct ctprof_probe {
   uint32_t size;
   uint32_t reserved;
   void* core;
-  void (*refuse)(void* core, uint32_t offer, ctprof_gap gap, const char* reason, size_t reason_size);
-  /* For people who want more than there is. Of an offer that was refused, `lack` empty: what would change that. Of one that stands, as
-   * often as needed: a sentence on what stays a gap all the same, and what would change that. A core that is older than this
-   * function has a smaller `size`. */
-  void (*remedy)(void* core, uint32_t offer, const char* lack, size_t lack_size, ctprof_remedy kind, const char* what,
-                 size_t what_size);
+  void (*refuse)(void* core, uint32_t offer, ctprof_gap gap, const char* reason,
+                 size_t reason_size);
+  /* For people who want more than there is. Of an offer that was refused, `lack` empty: what would
+   * change that. Of one that stands, as often as needed: a sentence on what stays a gap all the
+   * same, and what would change that. A core that is older than this function has a smaller `size`.
+   */
+  void (*remedy)(void* core, uint32_t offer, const char* lack, size_t lack_size, ctprof_remedy kind,
+                 const char* what, size_t what_size);
 };
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* ctprof/abi/record.h: windows, and what records while one is open. Part of ctprof/abi.h, which says how all of it may change; include that. */
+/* ctprof/abi/record.h: windows, and what records while one is open. Part of ctprof/abi.h, which
+ * says how all of it may change; include that. */
 #ifndef CTPROF_ABI_RECORD_H
 #define CTPROF_ABI_RECORD_H
 
@@ -12,8 +13,8 @@ extern "C" {
  *
  *     open_worker -> start -> drain, drain ... -> stop -> drain ... -> close_worker
  *
- * One worker does all of it. A second `start`, and a second `stop`, are errors of their own (CTPROF_ALREADY) that change nothing;
- * close_worker stops what still runs. */
+ * One worker does all of it. A second `start`, and a second `stop`, are errors of their own
+ * (CTPROF_ALREADY) that change nothing; close_worker stops what still runs. */
 enum { CTPROF_DONE = 0, CTPROF_FAILED = 1, CTPROF_ALREADY = 2 };
 
 /* What a window is about. Whatever is 0 or NULL is not restricted, or left to the source. */
@@ -34,9 +35,10 @@ struct ctprof_window {
 /* The user part of a record's stack. */
 typedef uint32_t ctprof_user_stack;
 enum {
-  CTPROF_USER_NONE = 0,      /* there is none: a kernel thread, or it could not be had (a flag says so) */
+  CTPROF_USER_NONE =
+      0, /* there is none: a kernel thread, or it could not be had (a flag says so) */
   CTPROF_USER_ADDRESSES = 1, /* `user` are addresses, leaf first */
-  CTPROF_USER_COPY = 2       /* registers, and `stack` is a copy of memory from the stack pointer on */
+  CTPROF_USER_COPY = 2 /* registers, and `stack` is a copy of memory from the stack pointer on */
 };
 
 typedef uint32_t ctprof_record_flags;
@@ -78,8 +80,9 @@ struct ctprof_records {
   size_t message_size;
   void* context; /* the plugin's */
   /* Filled by the source: how many since the last drain. */
-  uint64_t lost;   /* taken and lost, by a full buffer for example */
-  uint64_t unseen; /* that should have been taken, and were not: throttled, a CPU that was offline */
+  uint64_t lost; /* taken and lost, by a full buffer for example */
+  uint64_t
+      unseen; /* that should have been taken, and were not: throttled, a CPU that was offline */
 };
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* ctprof/abi/rule.h: rules: how the readings of a group become one value. Part of ctprof/abi.h, which says how all of it may change; include that. */
+/* ctprof/abi/rule.h: rules: how the readings of a group become one value. Part of ctprof/abi.h,
+ * which says how all of it may change; include that. */
 #ifndef CTPROF_ABI_RULE_H
 #define CTPROF_ABI_RULE_H
 
@@ -22,7 +23,8 @@ struct ctprof_rows {
   uint64_t first_row;     /* number of the first row in its table */
   const uint32_t* groups; /* index of the group's state; UINT32_MAX: the row counts nowhere */
   const ctprof_gap* gaps; /* NULL: every row has a value */
-  const void* values;     /* uint64_t, int64_t, double or uint8_t; for the other storages uint32_t ids, equal for equal content */
+  const void* values; /* uint64_t, int64_t, double or uint8_t; for the other storages uint32_t ids,
+                         equal for equal content */
   const void* core;
   /* What an id stands for; valid as long as the snapshot. */
   struct ctprof_text (*text)(const void* core, uint32_t id);
@@ -45,7 +47,12 @@ struct ctprof_number {
     double f64;
   };
 };
-enum { CTPROF_NUMBER_NONE = 0, CTPROF_NUMBER_U64 = 1, CTPROF_NUMBER_I64 = 2, CTPROF_NUMBER_F64 = 3 };
+enum {
+  CTPROF_NUMBER_NONE = 0,
+  CTPROF_NUMBER_U64 = 1,
+  CTPROF_NUMBER_I64 = 2,
+  CTPROF_NUMBER_F64 = 3
+};
 
 /* Takes text as often as it is called. */
 struct ctprof_sink {
@@ -60,14 +67,16 @@ struct ctprof_parts {
   uint32_t size;
   uint32_t reserved;
   void* core;
-  void (*put)(void* core, struct ctprof_text key, struct ctprof_number value, struct ctprof_text unit);
+  void (*put)(void* core, struct ctprof_text key, struct ctprof_number value,
+              struct ctprof_text unit);
 };
 
 /* What kind of value a rule makes of many. */
 typedef uint32_t ctprof_reduction;
 enum {
   CTPROF_REDUCES_OTHERWISE = 0,
-  CTPROF_REDUCES_BY_SUM = 1, /* parts of it are told: "of which" by threads that came and went, and the thread with most of it */
+  CTPROF_REDUCES_BY_SUM = 1, /* parts of it are told: "of which" by threads that came and went, and
+                                the thread with most of it */
   CTPROF_REDUCES_BY_MAX = 2,
   CTPROF_REDUCES_BY_MIN = 3,
   CTPROF_REDUCES_TO_RANGE = 4,
@@ -76,7 +85,8 @@ enum {
   CTPROF_REDUCES_BY_KEY = 7
 };
 
-/* How readings become one value. Adding and merging must be associative and free of order. States are zeroed before `init`. */
+/* How readings become one value. Adding and merging must be associative and free of order. States
+ * are zeroed before `init`. */
 struct ctprof_rule {
   uint32_t size;
   uint32_t state_size;
@@ -87,16 +97,21 @@ struct ctprof_rule {
   void (*init)(void* state);                                 /* NULL: zeroes are fine */
   void (*add)(void* states, const struct ctprof_rows* rows); /* states[group], state_size apart */
   void (*merge)(void* into, const void* from);
-  void (*finish)(void* state);                       /* once, after the last add or merge; may be NULL */
-  void (*destroy)(void* state);                      /* may be NULL */
+  void (*finish)(void* state);  /* once, after the last add or merge; may be NULL */
+  void (*destroy)(void* state); /* may be NULL */
   struct ctprof_number (*number)(const void* state); /* NULL: it has none */
-  /* NULL: the difference of the two numbers. Otherwise the number if there is one, or else text such as "differs". */
-  struct ctprof_number (*delta)(const void* baseline, const void* candidate, const struct ctprof_sink* text);
-  void (*text)(const void* state, const char* unit, const struct ctprof_sink* text); /* NULL: the number in its unit */
-  void (*json)(const void* state, const struct ctprof_sink* json);                   /* NULL: the number */
-  /* Named values beside the main one, as members of a JSON object without its braces; may be NULL. */
+  /* NULL: the difference of the two numbers. Otherwise the number if there is one, or else text
+   * such as "differs". */
+  struct ctprof_number (*delta)(const void* baseline, const void* candidate,
+                                const struct ctprof_sink* text);
+  void (*text)(const void* state, const char* unit,
+               const struct ctprof_sink* text); /* NULL: the number in its unit */
+  void (*json)(const void* state, const struct ctprof_sink* json); /* NULL: the number */
+  /* Named values beside the main one, as members of a JSON object without its braces; may be NULL.
+   */
   void (*extras)(const void* state, const struct ctprof_sink* json);
-  /* The parts of a value that is several numbers, such as a map: each is shown, and subtracted, by itself. May be NULL. */
+  /* The parts of a value that is several numbers, such as a map: each is shown, and subtracted, by
+   * itself. May be NULL. */
   void (*parts)(const void* state, const struct ctprof_parts* parts);
   /* Since windows. */
   ctprof_reduction reduction CTPROF_TAIL;
