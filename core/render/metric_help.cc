@@ -5,7 +5,6 @@
 
 #include "core/base/json_text.hpp"
 #include "core/expression/expression.hpp"
-#include "core/registry/identity.hpp"
 #include "core/registry/tags.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
@@ -16,23 +15,6 @@ namespace {
 
 // The name of a fact, and blanks up to where facts begin.
 constexpr std::size_t kFactsAt = 13;
-
-const MetricDef* find_metric(const Registry& registry, std::string_view name) {
-  const auto& identity = identity_metrics();
-  const auto it = std::find_if(identity.begin(), identity.end(),
-                               [&](const MetricDef& def) { return def.name == name; });
-  if (it != identity.end()) return &*it;
-  if (const Field* field = registry.find(name); field && !field->def.hidden) return &field->def;
-  const MetricDef* declared = registry.vocabulary().find(name);
-  return declared && !declared->hidden ? declared : nullptr;
-}
-
-const DerivedDef* find_derived(const Registry& registry, std::string_view name) {
-  const auto& all = registry.derived();
-  const auto it =
-      std::find_if(all.begin(), all.end(), [&](const DerivedDef& def) { return def.name == name; });
-  return it == all.end() ? nullptr : &*it;
-}
 
 // All that there is to say; empty where it is unknown or has no meaning.
 struct Facts {
@@ -60,26 +42,18 @@ std::vector<std::string> split(std::string_view list) {
 }
 
 // Derived metrics whose formula reads this one.
-std::vector<std::string> readers_of(const Registry& registry, std::string_view name) {
+std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_view name) {
   std::vector<std::string> readers;
-  for (const DerivedDef& def : registry.derived()) {
+  for (const DerivedDef& def : catalog.derived()) {
     const auto inputs = inputs_of(def.expression);
     if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) readers.push_back(def.name);
   }
   return readers;
 }
 
-// Who can fill it, the best first.
-std::vector<std::string> fillers(const Registry& registry, const MetricDef& def) {
-  std::vector<std::string> names;
-  if (const Field* field = registry.find(def.name))
-    for (const Offer& offer : field->offers) names.push_back(offer.plugin->name);
-  return names;
-}
-
 // What stored and derived metrics have in common.
 template <class Def>
-Facts common_facts(const Def& def, const Registry& registry) {
+Facts common_facts(const Def& def, const MetricCatalog& catalog) {
   Facts facts;
   facts.name = def.name;
   facts.description = def.description;
@@ -91,13 +65,13 @@ Facts common_facts(const Def& def, const Registry& registry) {
   facts.tags = tags_of(def);
   facts.config_gates = split(def.config_gates);
   facts.caveat = def.caveat;
-  facts.goes_into = readers_of(registry, def.name);
+  facts.goes_into = readers_of(catalog, def.name);
   return facts;
 }
 
-Facts facts_of(const MetricDef& def, const Registry& registry) {
-  Facts facts = common_facts(def, registry);
-  const ctprof_rule* rule = registry.rules().find(def.rule);
+Facts facts_of(const MetricDef& def, const MetricCatalog& catalog) {
+  Facts facts = common_facts(def, catalog);
+  const ctprof_rule* rule = catalog.rules().find(def.rule);
   facts.newtype = def.newtype;
   facts.rule = def.rule;
   facts.rule_description = rule && rule->description ? rule->description : "";
@@ -105,12 +79,12 @@ Facts facts_of(const MetricDef& def, const Registry& registry) {
   facts.kernel_writer = def.kernel_writer;
   facts.since = def.since;
   facts.file_path = def.file_path == "none" ? "" : def.file_path;
-  facts.plugins = fillers(registry, def);
+  facts.plugins = catalog.fillers(def.name);
   return facts;
 }
 
-Facts facts_of(const DerivedDef& def, const Registry& registry) {
-  Facts facts = common_facts(def, registry);
+Facts facts_of(const DerivedDef& def, const MetricCatalog& catalog) {
+  Facts facts = common_facts(def, catalog);
   facts.formula = def.expression;
   facts.plugins = {def.plugin};
   facts.is_derived = true;
@@ -232,33 +206,23 @@ std::string json_of(const Facts& facts) {
   return members.text();
 }
 
-std::optional<Facts> find_facts(const Registry& registry, std::string_view name) {
-  if (const DerivedDef* derived = find_derived(registry, name)) return facts_of(*derived, registry);
-  const MetricDef* def = find_metric(registry, name);
-  return def ? std::optional(facts_of(*def, registry)) : std::nullopt;
+std::optional<Facts> find_facts(const MetricCatalog& catalog, std::string_view name) {
+  if (const DerivedDef* derived = catalog.find_derived(name)) return facts_of(*derived, catalog);
+  const MetricDef* def = catalog.find(name);
+  return def ? std::optional(facts_of(*def, catalog)) : std::nullopt;
 }
 
 }  // namespace
 
-std::string metric_help(const Registry& registry, std::string_view name, const TextLayout& layout) {
-  const auto facts = find_facts(registry, name);
+std::string metric_help(const MetricCatalog& catalog, std::string_view name,
+                        const TextLayout& layout) {
+  const auto facts = find_facts(catalog, name);
   return facts ? page_of(*facts, layout) : "";
 }
 
-std::string metric_help_json(const Registry& registry, std::string_view name) {
-  const auto facts = find_facts(registry, name);
+std::string metric_help_json(const MetricCatalog& catalog, std::string_view name) {
+  const auto facts = find_facts(catalog, name);
   return facts ? json_of(*facts) : "";
-}
-
-std::vector<std::string> known_metrics(const Registry& registry) {
-  std::vector<std::string> names;
-  for (const MetricDef& def : identity_metrics()) names.push_back(def.name);
-  for (const Field& field : registry.fields())
-    if (!field.def.hidden) names.push_back(field.def.name);
-  for (const MetricDef& def : registry.vocabulary().metrics)
-    if (!def.hidden) names.push_back(def.name);
-  for (const DerivedDef& def : registry.derived()) names.push_back(def.name);
-  return names;
 }
 
 }  // namespace ctprof

@@ -3,20 +3,21 @@
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "core/registry/registry.hpp"
+#include "core/render/metric_catalog.hpp"
 #include "core/render/text_table.hpp"
 
 namespace ctprof {
 
-// Empty where nobody here knows a metric of that name.
-std::string metric_help(const Registry& registry, std::string_view name, const TextLayout& layout);
+// Empty where the catalog has no metric of that name.
+std::string metric_help(const MetricCatalog& catalog, std::string_view name,
+                        const TextLayout& layout);
 
 // The same as one JSON object; null stands for what is not known or has no meaning.
-std::string metric_help_json(const Registry& registry, std::string_view name);
+std::string metric_help_json(const MetricCatalog& catalog, std::string_view name);
 
 // Every name that metric_help knows.
-std::vector<std::string> known_metrics(const Registry& registry);
+std::vector<std::string> known_metrics(const MetricCatalog& catalog);
 
 }  // namespace ctprof

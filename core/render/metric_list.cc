@@ -48,10 +48,10 @@ Entry entry_of(const DerivedDef& def) {
           {}};
 }
 
-std::vector<Entry> entries_of(const MetricList& list) {
+std::vector<Entry> entries_of(const MetricCatalog& catalog) {
   std::vector<Entry> entries;
-  for (const MetricDef& def : list.metrics) entries.push_back(entry_of(def));
-  for (const DerivedDef& def : list.derived) entries.push_back(entry_of(def));
+  for (const MetricDef& def : catalog.metrics()) entries.push_back(entry_of(def));
+  for (const DerivedDef& def : catalog.derived()) entries.push_back(entry_of(def));
   return entries;
 }
 
@@ -91,8 +91,8 @@ void append_section(std::string& out, const std::vector<Entry>& entries, const s
 
 }  // namespace
 
-std::string metric_list_text(const MetricList& list, const TextLayout& layout) {
-  const auto entries = entries_of(list);
+std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& layout) {
+  const auto entries = entries_of(catalog);
   std::vector<std::string> sections;
   for (const Entry& entry : entries)
     if (std::find(sections.begin(), sections.end(), entry.section) == sections.end())
@@ -105,10 +105,10 @@ std::string metric_list_text(const MetricList& list, const TextLayout& layout) {
   return out;
 }
 
-std::string metric_list_json(const MetricList& list) {
+std::string metric_list_json(const MetricCatalog& catalog) {
   std::string out = "{\"schema\":" + std::to_string(kReportSchema) + ",\"metrics\":[";
   bool first = true;
-  for (const Entry& entry : entries_of(list)) {
+  for (const Entry& entry : entries_of(catalog)) {
     out += first ? "{\"name\":" : ",{\"name\":";
     first = false;
     append_json(out, std::string_view(entry.name));

@@ -53,7 +53,7 @@ void note_denied(const sdk::Summary& summary, std::uint64_t denied, const std::s
   if (denied == 0) return;
   const char* remedy =
       has_capabilities({CAP_SYS_PTRACE})
-          ? "; the capability for it is there, so they are guarded in another way"
+          ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
           : "; other users' processes need the capability CAP_SYS_PTRACE, one's own too where "
             "kernel.yama.ptrace_scope is not 0";
   summary.note(plugin + ": looking for jemalloc was denied " + std::to_string(denied) +

@@ -43,7 +43,8 @@ void note_denied(const sdk::Summary& summary, std::uint64_t denied) {
   if (denied == 0) return;
   const char* remedy =
       has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH})
-          ? "; the capabilities for it are there, so these processes are guarded in another way"
+          ? " despite CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (a security module or the kernel's "
+            "policy)"
           : "; io and smaps_rollup of other users' processes need the capabilities CAP_SYS_PTRACE "
             "and CAP_DAC_READ_SEARCH";
   summary.note("procfs-sched: " + std::to_string(denied) +

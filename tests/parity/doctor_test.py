@@ -91,7 +91,7 @@ class Told(unittest.TestCase):
         offers = {plugin["name"]: plugin["offers"] for plugin in json.loads(harness.run("plugins", "--format", "json").stdout)["plugins"]}
         for plugin in ask(harness.CTPROF)["plugins"]:
             states = [offer["state"] for offer in offers[plugin["name"]]]
-            second = sum(state.startswith("second to ") for state in states)
+            second = states.count("also available")
             self.assertEqual(plugin["fills"], states.count("fills"))
             self.assertEqual(plugin["second"], second)
             self.assertEqual(plugin["refused"], len(states) - second - states.count("fills"))

@@ -33,21 +33,26 @@ struct Outcome {
   std::uint64_t write_ns;  // syncing included
 };
 
-std::size_t metrics_in(const Snapshot& snapshot) {
-  std::size_t metrics = 0;
+struct MetricCount {
+  std::size_t filled = 0;
+  std::size_t all = 0;  // that were asked for
+};
+
+MetricCount metrics_in(const Snapshot& snapshot) {
+  MetricCount count;
   for (const Table& table : snapshot.tables)
-    for (const Column& column : table.columns)
-      metrics += column.def().family != "identity" && !column.provenance.plugin.empty();
-  return metrics;
+    for (const Column& column : table.columns) {
+      if (column.def().family == "identity") continue;
+      ++count.all;
+      count.filled += !column.provenance.plugin.empty();
+    }
+  return count;
 }
 
-std::string gaps_in_words(const CellTally& cells) {
-  std::string words;
-  for (std::size_t gap = 1; gap < cells.gaps.size(); ++gap)
-    if (cells.gaps[gap] > 0)
-      words += (words.empty() ? "" : ", ") + with_separators(cells.gaps[gap]) + " " +
-               std::string(kGapNames[gap]);
-  return words.empty() ? "no gaps" : "gaps: " + words;
+std::string metrics_in_words(const MetricCount& metrics) {
+  if (metrics.filled == metrics.all) return count(metrics.all, "metric");
+  return std::to_string(metrics.all - metrics.filled) + " of " + count(metrics.all, "metric") +
+         " are not available here (ctprof doctor)";
 }
 
 // Later sources, of heaps say, take their time: how far apart the threads were read is told beside.
@@ -70,9 +75,8 @@ std::string line(const Outcome& outcome) {
   const Snapshot& snapshot = outcome.snapshot;
   return count(snapshot.threads().rows, "thread") + " of " +
          count(snapshot.table(Entity::Process).rows, "process", "processes") + ", " +
-         count(metrics_in(snapshot), "metric") + "; " + gaps_in_words(outcome.cells) + "; " +
-         times_in_words(outcome) + "; " + printable(outcome.file) + ", " +
-         size_in_words(outcome.written.file_bytes) + "\n";
+         metrics_in_words(metrics_in(snapshot)) + "; " + times_in_words(outcome) + "; " +
+         printable(outcome.file) + ", " + size_in_words(outcome.written.file_bytes) + "\n";
 }
 
 std::string json_of(const Outcome& outcome) {
@@ -85,7 +89,7 @@ std::string json_of(const Outcome& outcome) {
   member("threads", outcome.snapshot.threads().rows);
   member("threads_absent", outcome.snapshot.meta.rows_absent);
   member("processes", outcome.snapshot.table(Entity::Process).rows);
-  member("metrics", metrics_in(outcome.snapshot));
+  member("metrics", metrics_in(outcome.snapshot).filled);
   member("values", outcome.cells.values);
   out.key("gaps");
   out.put('{');
@@ -134,8 +138,7 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options,
 }
 
 Error cannot_write_here(const Options& options) {
-  if (options.output.empty())
-    return {"where should the snapshot go? Say -o FILE, for example -o before.ctprof.zst"};
+  if (options.output.empty()) return {"missing -o FILE, for example -o before.ctprof.zst"};
   return {
       "a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output "
       "elsewhere"};
@@ -158,9 +161,6 @@ Result<Destination> place_for(const std::string& path) {
 
 int run_capture(const Options& options) {
   const bool to_stdout = names_output(options.output);
-  if (!options.arguments.empty())
-    return fail("capture takes no '" + options.arguments.front() +
-                "'; the file is named by -o FILE");
   if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
     return fail(cannot_write_here(options));
   const auto place = place_for(to_stdout ? "-" : options.output);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/process_state.hpp"
 #include "core/render/metric_help.hpp"
+#include "tools/ctprof/catalog_source.hpp"
 #include "tools/ctprof/conduct.hpp"
 #include "tools/ctprof/naming.hpp"
 #include "tools/ctprof/options.hpp"
@@ -24,54 +26,71 @@ namespace ctprof::cli {
 namespace {
 
 constexpr std::string_view kTextAlone =
-    "help on verbs is text alone; on a metric it is JSON too: ctprof help METRIC --format json";
+    "help on a command is text only; for JSON name a metric: ctprof help METRIC --format json";
 
 std::string overview() {
   std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
   for (const Verb& verb : verbs()) text += "  " + std::string(verb.example) + "\n";
-  text += "\nUsage: ctprof VERB [OPTION...] [FILE...]\n\n";
+  text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
   for (const Verb& verb : verbs()) {
     std::string name = "  " + std::string(verb.name);
     name.resize(16, ' ');
     text += name + std::string(verb.summary) + "\n";
   }
   return text +
-         "\n`ctprof VERB --help` shows a verb's options, `ctprof help METRIC` all that is known of "
-         "a metric.\n";
+         "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` all that is "
+         "known of a metric.\n";
+}
+
+std::string usage_of(const Verb& verb) {
+  const std::string usage = "ctprof " + std::string(verb.name) + " [OPTION...]";
+  return verb.arguments.empty() ? usage : usage + " " + std::string(verb.arguments);
 }
 
 std::string help_of(const Verb& verb) {
-  std::string usage = "ctprof " + std::string(verb.name) + " [OPTION...]";
-  if (!verb.arguments.empty()) usage += " " + std::string(verb.arguments);
   return "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) +
-         ".\n\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage + "\n\n" +
+         ".\n\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
          options_help(std::string(verb.name));
 }
 
 int unknown_verb(const std::string& given) {
   std::vector<std::string> names;
   for (const Verb& verb : verbs()) names.emplace_back(verb.name);
-  return fail("there is no verb '" + given + "'" + nearest_hint(given, names) +
-              "; `ctprof --help` lists them");
+  return fail("unknown command '" + given + "'" + nearest_hint(given, names) +
+              "; see `ctprof --help`");
+}
+
+Error surplus(const std::string& argument, const std::string& usage) {
+  return {"surplus argument '" + argument + "'; usage: " + usage};
 }
 
 // What is neither a verb nor a metric is answered with the nearest of both.
 int help_on_metric(const std::string& name, const Options& options) {
-  const auto registry = load_metrics(options);
-  if (!registry) return fail(registry.error());
+  if (options.arguments.size() > 2)
+    return fail(surplus(options.arguments[2], "ctprof help METRIC [FILE]"));
+  const auto source = CatalogSource::open(options, std::span(options.arguments).subspan(1));
+  if (!source) return fail(source.error());
+  const MetricCatalog catalog = source->catalog();
   const TextLayout layout{terminal_width() > 0 ? terminal_width() : 100, use_color(options)};
   const bool json = options.format == Format::Json;
   const std::string page =
-      json ? metric_help_json(*registry, name) : metric_help(*registry, name, layout);
+      json ? metric_help_json(catalog, name) : metric_help(catalog, name, layout);
   if (!page.empty()) return print(page);
-  auto names = known_metrics(*registry);
+  auto names = catalog.names();
   for (const Verb& verb : verbs()) names.emplace_back(verb.name);
-  return fail("there is no verb or metric '" + name + "'" + nearest_hint(name, names) +
-              "; `ctprof --help` lists verbs, `ctprof metric-list` metrics");
+  return fail("unknown command or metric '" + name + "'" + nearest_hint(name, names) +
+              "; see `ctprof --help` and `ctprof metric-list`");
 }
 
 int help_in_all(const Options& options) {
   return options.format == Format::Json ? fail(kTextAlone) : print(overview());
+}
+
+// The arguments that a command has no use for, told with what it does take.
+Result<void> check_arguments(const Verb& verb, const Options& options) {
+  const std::size_t most = options.verb == "help" ? 1 : verb.most_arguments;
+  if (options.arguments.size() <= most) return {};
+  return surplus(options.arguments[most], usage_of(verb));
 }
 
 bool reads_kernel(const Options& options) {
@@ -85,7 +104,7 @@ int run(const Options& options) {
     return fail(dropped.error());
   if (options.verb.empty() && options.help) return print(overview());
   if (options.verb.empty() && options.version) return run_version(options);
-  if (options.verb.empty()) return fail("which verb? `ctprof --help` lists them");
+  if (options.verb.empty()) return fail("missing command; see `ctprof --help`");
   const bool asks_help = options.verb == "help";
   if (asks_help && options.json_schema) return print_schema("help");
   if (asks_help && options.arguments.empty()) return help_in_all(options);
@@ -93,6 +112,7 @@ int run(const Options& options) {
   const auto verb = std::find_if(verbs().begin(), verbs().end(),
                                  [&](const Verb& known) { return known.name == name; });
   if (verb == verbs().end()) return asks_help ? help_on_metric(name, options) : unknown_verb(name);
+  if (auto fits = check_arguments(*verb, options); !fits) return fail(fits.error());
   if (asks_help && options.format == Format::Json) return fail(kTextAlone);
   if (options.json_schema && !options.help) return print_schema(name);
   return asks_help || options.help ? print(help_of(*verb)) : verb->run(options);

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/program_options.hpp>
 #include <cstdlib>
+#include <span>
 #include <sstream>
 #include <string_view>
 
@@ -41,16 +42,16 @@ constexpr std::array kOptions{
                "keep names of processes and threads as they are"},
     OptionInfo{"no-cg-normalize", nullptr, "show,compare", "keep cgroup paths as they are"},
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare",
-               "take cgroups that it matches as one; ** crosses slashes; may be repeated"},
+               "merge cgroups matching GLOB; ** crosses slashes; may be repeated"},
     OptionInfo{"where", "EXPR", "show,compare",
-               "only threads that it holds for: pcomm =~ \"^nginx\" && nice < 0, cgroup under "
-               "\"/a.slice\"; or groups, by threads, "
-               "group and what they came to: threads >= 8 && cpu_efficiency < 0.5; && joins both; "
-               "may be repeated"},
+               "keep threads (or groups) for which EXPR is true: pcomm =~ \"^nginx\" && nice < 0, "
+               "cgroup under \"/a.slice\"; of groups: threads >= 8 && cpu_efficiency < 0.5; may be "
+               "repeated"},
     OptionInfo{"derive", "NAME=EXPR", "show,compare",
                "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; may be repeated"},
     OptionInfo{"fail-on", "EXPR", "compare",
-               "exit with status 1 and name the rows where it holds: run_time_ns.pct > 10 && group "
+               "exit with status 1 and name the rows for which EXPR is true: run_time_ns.pct > 10 "
+               "&& group "
                "=~ \"web\"; METRIC.pct, .delta, "
                ".baseline, .candidate, group, threads; may be repeated"},
     OptionInfo{"sort-by", "KEY,...", "show,compare",
@@ -116,6 +117,12 @@ Result<std::vector<std::string>> list_of(std::string_view option,
     }
   }
   return items;
+}
+
+std::string in_words(std::span<const std::string> choices) {
+  std::string text;
+  for (const std::string& choice : choices) text += (text.empty() ? "" : ", ") + choice;
+  return text;
 }
 
 Result<std::uint64_t> number_of(std::string_view option, std::string_view text) {
@@ -226,8 +233,8 @@ class Reader {
     if (it != words.end())
       out = static_cast<Enum>(it - words.begin());
     else
-      fail({"--" + std::string(name) + ": '" + last(name) + "' is not a choice" +
-            nearest_hint(last(name), words)});
+      fail({"invalid --" + std::string(name) + " '" + last(name) + "' (choose " + in_words(words) +
+            ")"});
   }
 
   void read_choices() {

@@ -18,20 +18,20 @@ namespace {
 
 constexpr std::array kVerbs{
     Verb{"capture", "-o FILE", "take a snapshot of every thread of this host",
-         "ctprof capture -o before.ctprof.zst", &run_capture, true},
+         "ctprof capture -o before.ctprof.zst", &run_capture, 0, true},
     Verb{"show", "FILE", "show one snapshot, group by group", "ctprof show before.ctprof.zst",
-         &run_show},
+         &run_show, 1},
     Verb{"compare", "BEFORE AFTER", "show what moved between two snapshots",
-         "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare},
-    Verb{"metric-list", "", "list every metric, with what is known of it", "ctprof metric-list",
-         &run_metric_list},
+         "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare, 2},
+    Verb{"metric-list", "[FILE]", "list every metric, of the plugins or of one file",
+         "ctprof metric-list", &run_metric_list, 1},
     Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why",
-         "ctprof plugins", &run_plugins, true},
+         "ctprof plugins", &run_plugins, 0, true},
     Verb{"doctor", "",
          "show what this host keeps from each plugin, and the command or setting that would change "
          "it",
-         "ctprof doctor", &run_doctor, true},
-    Verb{"version", "", "print the version", "ctprof version", &run_version},
+         "ctprof doctor", &run_doctor, 0, true},
+    Verb{"version", "", "print the version", "ctprof version", &run_version, 0},
 };
 
 bool environment_has(const char* name) {

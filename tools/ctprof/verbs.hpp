@@ -26,6 +26,7 @@ struct Verb {
   std::string_view summary;
   std::string_view example;
   int (*run)(const Options&);
+  std::size_t most_arguments;
   bool reads_kernel = false;  // keeps capabilities of ctprof's file; the others lay them down first
 };
 std::span<const Verb> verbs();

@@ -14,8 +14,7 @@ Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
     return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
   const ProbedOffer* chosen = field.chosen();
   if (chosen == &offer) return {&field, &offer, "fills", {}};
-  return {&field, &offer, "second to " + chosen->plugin->name,
-          "that offer has rank " + std::to_string(chosen->rank)};
+  return {&field, &offer, "also available", chosen->plugin->name + " is preferred"};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace ctprof::cli {
 struct Verdict {
   const ProbedField* field;
   const ProbedOffer* offer;
-  std::string state;  // "fills", "second to <plugin>", or a gap's name
+  std::string state;  // "fills", "also available", or a gap's name
   std::string reason;
 
   bool fills() const { return field->chosen() == offer; }
