@@ -8,13 +8,20 @@
 #include <memory>
 
 #include "core/registry/identity.hpp"
+#include "ctprof/thread_name.hpp"
 
 namespace ctprof {
 namespace {
 
-// Fields of stat between the state and the start time (field 22), counted from the closing
-// parenthesis.
-constexpr int kFieldsBeforeStart = 20;
+// Fields of stat after the closing parenthesis: a blank, the state (field 3), ... flags (field 9),
+// ... start time (field 22).
+constexpr int kFieldsBeforeFlags = 7;
+constexpr int kFieldsBetweenFlagsAndStart = 12;
+constexpr std::uint64_t kWorkqueueWorker = 0x20;  // PF_WQ_WORKER of include/linux/sched.h
+
+void skip_fields(std::string_view& text, int fields) {
+  for (int field = 0; field < fields; ++field) sdk::take(text, ' ');
+}
 
 void put_gap(Column& column, std::size_t row, Gap gap) {
   column.gaps()[row] = static_cast<ctprof_gap>(gap);
@@ -47,10 +54,14 @@ std::optional<StatIdentity> parse_stat_identity(std::string_view text) {
   const auto open = text.find('('), close = text.rfind(')');
   if (open == text.npos || close == text.npos || close < open) return std::nullopt;
   std::string_view rest = text.substr(close + 1);
-  for (int field = 0; field < kFieldsBeforeStart; ++field) sdk::take(rest, ' ');
+  skip_fields(rest, kFieldsBeforeFlags);
+  const auto flags = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
+  skip_fields(rest, kFieldsBetweenFlagsAndStart);
   const auto start = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
   if (!start) return std::nullopt;
-  return StatIdentity{sdk::trimmed(text.substr(open + 1, close - open - 1)), start.value};
+  const std::string_view name = text.substr(open + 1, close - open - 1);
+  const bool is_worker = flags && (flags.value & kWorkqueueWorker) != 0;
+  return StatIdentity{is_worker ? sdk::worker_name(name) : name, start.value};
 }
 
 std::optional<std::string_view> parse_cgroup_path(std::string_view text) {

@@ -12,6 +12,7 @@
 #include "core/capture/walk.hpp"
 #include "core/capture/workers.hpp"
 #include "core/registry/identity.hpp"
+#include "ctprof/thread_name.hpp"
 
 namespace ctprof {
 namespace {
@@ -219,7 +220,7 @@ void ThreadPass::name_processes() {
       id = comm.ids()[leader];
     else if (const auto text =
                  file.read(roots.proc_fd.get(), (std::to_string(tgid[first]) + "/comm").c_str()))
-      id = snapshot.pools->texts.intern(sdk::trimmed(text.value));
+      id = snapshot.pools->texts.intern(sdk::name_in_comm(text.value));
     else
       gap = text.gap;
     for (std::size_t row = first; row < last; ++row) {

@@ -55,15 +55,15 @@ const std::vector<MetricDef>& identity_metrics() {
       key(kTgid, E::Thread, "IdU32", "/proc/<tgid> (directory name)", "threads[].tgid", "0",
           "Id of the process the thread belongs to, equal to the tid of its leader.",
           "The leader can be a zombie while other threads of the process still run."),
-      key(kPcomm, E::Thread, "IdText", "/proc/<tgid>/comm (trimmed)", "threads[].pcomm", "\"\"",
+      key(kPcomm, E::Thread, "IdText", "/proc/<tgid>/comm", "threads[].pcomm", "\"\"",
           "Process name: the current name of the process's leader thread.",
           "Raw bytes: may hold newlines, parentheses or invalid UTF-8; at most 15 bytes for user "
           "threads; changes on exec or "
           "prctl."),
-      key(kComm, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/comm (trimmed)", "threads[].comm",
-          "\"\"", "Name of this thread.",
-          "Raw bytes, freely chosen by the thread; kernel workers show a longer name that changes "
-          "with the work item."),
+      key(kComm, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/comm", "threads[].comm", "\"\"",
+          "Name of this thread.",
+          "Raw bytes, freely chosen by the thread; a workqueue worker stands without what it works "
+          "on just now."),
       key(kCgroup, E::Thread, "IdText", "/proc/<tgid>/task/<tid>/cgroup:0::", "threads[].cgroup",
           "\"\"", "Path of the thread's cgroup in the unified (v2) hierarchy.",
           "As seen from the capturing process's cgroup namespace: can start with /.. , can end in "
@@ -80,7 +80,7 @@ const std::vector<MetricDef>& identity_metrics() {
       key(kProcessTgid, E::Process, "IdU32", "/proc/<tgid> (directory name)", "none", "omit",
           "Id of the process, key of the process table.",
           "In the file it is the tgid of the leader's row."),
-      key(kProcessPcomm, E::Process, "IdText", "/proc/<tgid>/comm (trimmed)", "none", "omit",
+      key(kProcessPcomm, E::Process, "IdText", "/proc/<tgid>/comm", "none", "omit",
           "Name of the process, as on its threads' rows.",
           "In the file it is the pcomm of the leader's row."),
       key(kCgroupPath, E::Cgroup, "IdText",

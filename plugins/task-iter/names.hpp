@@ -1,8 +1,5 @@
-// Names as /proc prints them. task_struct has 15 bytes; for its own threads the kernel knows more:
-// the whole name, and of a worker what it works on.
-//
-// What is here:   asking /proc for the names of kernel threads that are longer, once for each of
-// them unless it is a worker. What is not:    names of user threads: the record has them whole.
+// Names of threads. task_struct has 15 bytes, which is all of a user thread's name; of a kernel
+// thread's the kernel may know more, and /proc is asked for it, once for each such thread.
 
 #pragma once
 
@@ -21,7 +18,7 @@ class Names {
  public:
   explicit Names(const sdk::Host& host) : host_(host) {}
 
-  // Without blanks at its ends. It lives until the next call, or as long as the record.
+  // It lives until the next call, or as long as the record.
   std::string_view of(const record& task);
 
  private:

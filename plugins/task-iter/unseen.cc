@@ -38,7 +38,7 @@ std::vector<std::uint64_t> numbers_in(int proc, const char* path) {
 bool parse_unseen(std::string_view stat, UnseenThread& thread) {
   const auto open = stat.find('('), close = stat.rfind(')');
   if (open == stat.npos || close == stat.npos || close < open) return false;
-  thread.name = sdk::trimmed(stat.substr(open + 1, close - open - 1));
+  thread.name = stat.substr(open + 1, close - open - 1);
   std::string_view rest = stat.substr(close + 1);
   for (int field = 0; field < kFieldsBeforeStart; ++field) sdk::take(rest, ' ');
   const auto start = sdk::number<std::uint64_t>(sdk::take(rest, ' '));

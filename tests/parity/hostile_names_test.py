@@ -34,7 +34,7 @@ NOT_PLAIN = {chr(point) for point in CONTROLS + HIDDEN} - {"\n"}
 # What may stand in a thread's name: any bytes but NUL, fifteen of them. A '/' may not stand in a cgroup's.
 BYTES = [b"\x1b[31mred\x1b[0m", b"\x1b]0;title\x07", b"two\nlines", b"cr\rover", b"tab\there", b"bs\x08\x08\x7f", b"c1\xc2\x9b31m", b"nel\xc2\x85x",
          "rl\u202eo".encode(), "iso\u2066x\u2069".encode(), "lrm\u200e\u200f".encode(), "alm\u061cx".encode(), "zw\u200bj\u200d".encode(),
-         "ls\u2028ps\u2029".encode(), "bom\ufeff".encode(), b"bad\xff\xfe", b"cut\xe2\x82", b"sur\xed\xa0\x80", b"over\xc0\x80", b'q",\'\\', b"=1+1", b"{N}"]
+         "ls\u2028ps\u2029".encode(), "bom\ufeff".encode(), b"bad\xff\xfe", b"cut\xe2\x82", b"sur\xed\xa0\x80", b"over\xc0\x80", b'q",\'\\', b"=1+1", b"{N}", b" lead", b"trail ", b"\r\r\r", b"\t"]
 # As arguments and names of files, several at once: whatever repeats one repeats it whole.
 WORDS = [b" ".join(BYTES[at::3]).decode(errors="surrogateescape") for at in range(3)]
 

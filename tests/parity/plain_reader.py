@@ -11,10 +11,12 @@ What is not:    reading what a capture wrote (file_json.py), comparing (compare_
 """
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 
 PF_KTHREAD = 0x00200000
+PF_WQ_WORKER = 0x00000020
 
 POLICIES = {
     0: b"SCHED_OTHER", 1: b"SCHED_FIFO", 2: b"SCHED_RR", 3: b"SCHED_BATCH", 5: b"SCHED_IDLE", 6: b"SCHED_DEADLINE",
@@ -230,8 +232,13 @@ def affinity(tree, tid, status):
     return status if isinstance(status, Missing) else cpu_list(key_values(status)["Cpus_allowed_list"])
 
 
-def name_of(text):
-    return text if isinstance(text, Missing) else text.strip()
+def name_of(text, stat):
+    """The name in a comm file; of a workqueue's worker without what it works on."""
+    if isinstance(text, Missing):
+        return text
+    name = text.removesuffix(b"\n")
+    is_worker = not isinstance(stat, Missing) and int(parse_stat(stat)[9]) & PF_WQ_WORKER != 0
+    return re.sub(rb"^(kworker/[^:]*:[^-+]*)[-+].*", rb"\1", name, flags=re.DOTALL) if is_worker else name
 
 
 def cgroup_of(text):
@@ -248,7 +255,7 @@ def read_thread(tree, tgid, tid):
     stat, status, schedstat, io, sched, comm, cgroup = (
         tree.read(f"{base}/{name}") for name in ("stat", "status", "schedstat", "io", "sched", "comm", "cgroup"))
     leader = tree.read(f"{tgid}/task/{tgid}/comm")
-    found = {"tgid": tgid, "tid": tid, "comm": name_of(comm), "pcomm": name_of(leader), "cgroup": cgroup_of(cgroup)}
+    found = {"tgid": tgid, "tid": tid, "comm": name_of(comm, stat), "pcomm": name_of(leader, stat), "cgroup": cgroup_of(cgroup)}
     found |= stat_metrics(stat) | status_metrics(status, tgid == tid) | schedstat_metrics(schedstat) | io_metrics(io)
     found |= sched_metrics(tree, sched)
     found["cpu_affinity"] = affinity(tree, tid, status)

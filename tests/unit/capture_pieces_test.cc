@@ -27,6 +27,23 @@ BOOST_AUTO_TEST_CASE(stat_with_a_hostile_name) {
   BOOST_TEST(identity->start_time == 352u);
 }
 
+BOOST_AUTO_TEST_CASE(names_keep_their_blanks) {
+  const auto named = [](const std::string& name, const std::string& flags) {
+    const std::string text =
+        "7 (" + name + ") S 1 0 0 0 -1 " + flags + " 0 0 0 0 0 0 0 0 20 0 1 0 352 0\n";
+    const auto identity = parse_stat_identity(text);
+    return identity ? std::string(identity->comm) : "none";
+  };
+  for (const std::string name : {" a", "a ", "\r\r\r", "\t", "\t\t", " ", "x\ny\n", ""})
+    BOOST_TEST(named(name, "4194368") == name);
+  // PF_WQ_WORKER is among the flags of the kernel's own workers alone.
+  for (const std::string name : {"kworker/0:1-events", "kworker/0:1+events", "kworker/0:1"})
+    BOOST_TEST(named(name, "69239136") == "kworker/0:1");
+  BOOST_TEST(named("kworker/u8:0-events_unbound", "69239136") == "kworker/u8:0");
+  BOOST_TEST(named("kworker/R-nfsiod", "69239136") == "kworker/R-nfsiod");
+  BOOST_TEST(named("kworker/0:1-mine", "4194368") == "kworker/0:1-mine");
+}
+
 BOOST_AUTO_TEST_CASE(stat_that_is_none) {
   BOOST_TEST(!parse_stat_identity(""));
   BOOST_TEST(!parse_stat_identity("12 no parentheses S 1"));
