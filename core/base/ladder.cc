@@ -68,11 +68,18 @@ std::string with_step(double magnitude, const Step& step, int decimals) {
   return fixed(magnitude / step.size, decimals) + std::string(step.text);
 }
 
+// What is there, and is less than the last place shows, is not zero.
+std::string fixed_or_less(double value, int decimals, std::string_view last_place) {
+  const std::string text = fixed(value, decimals);
+  const bool is_zero = text.find_first_not_of("0.") == text.npos;
+  return is_zero && value > 0 ? "<" + std::string(last_place) : text;
+}
+
 // A magnitude, with the exact integer that it stands for where it is one.
 std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::string_view unit,
                            int base_decimals) {
-  if (is_percent(unit)) return fixed(magnitude, 2) + "%";
-  if (unit == "ratio") return fixed(magnitude, kScaledDecimals);
+  if (is_percent(unit)) return fixed_or_less(magnitude, 2, "0.01") + "%";
+  if (unit == "ratio") return fixed_or_less(magnitude, kScaledDecimals, "0.001");
   const auto steps = steps_of(unit);
   const std::size_t at = step_for(magnitude, steps, base_decimals);
   if (at > 0) return with_step(magnitude, steps[at], kScaledDecimals);

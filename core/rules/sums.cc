@@ -1,8 +1,9 @@
 // Sums: what happened to the group is what happened to its threads, added up. A sum stops at 2^64-1
-// rather than start again.
+// rather than start again, and says so: a full sum is a lower bound, "≥18446744073.710s".
 
 #include <limits>
 
+#include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
 #include "core/rules/readings.hpp"
@@ -38,6 +39,16 @@ ctprof_number number(const void* state) {
   return sum.readings ? number_of(sum.total) : no_number();
 }
 
+bool is_full(const Sum& sum) {
+  return sum.readings && sum.total == std::numeric_limits<std::uint64_t>::max();
+}
+
+const Sum& sum_in(const void* state) { return *static_cast<const Sum*>(state); }
+
+void text(const void* state, const char* unit, const ctprof_sink* out) {
+  put(*out, (is_full(sum_in(state)) ? "≥" : "") + scaled(number(state), unit));
+}
+
 constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description) {
   return {.size = sizeof(ctprof_rule),
           .state_size = sizeof(Sum),
@@ -52,7 +63,7 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .destroy = nullptr,
           .number = number,
           .delta = nullptr,
-          .text = nullptr,
+          .text = text,
           .json = nullptr,
           .extras = nullptr,
           .parts = nullptr};

@@ -12,7 +12,7 @@ ITER = "task-iter"
 GROWING = {"cumulative", "peak"}
 # Figures of a process, which move although the thread sleeps.
 OF_PROCESS = {"nr_threads", "hiwater_rss_bytes", "hiwater_vm_bytes", "pcomm"}
-# The kernel scales them with what it told before, and may shift a tick from one to the other.
+# The kernel scales them with what it told before, and may shift two ticks from one to the other (help utime_clock_ticks says so).
 SCALED = {"utime_clock_ticks", "stime_clock_ticks"}
 # What task_struct has for longer than a file shows it.
 MORE = {"fair_slice_ns"}
@@ -82,6 +82,6 @@ class Agreement:
                 continue
             if is_unknown(name, before[name], ours[name]) or self.families[name] not in GROWING or name.endswith("_min_ns"):
                 continue
-            slack = 1 if name in SCALED else 0
+            slack = 2 if name in SCALED else 0
             if isinstance(ours[name], Gap) or not before[name] - slack <= ours[name] <= after[name] + slack:
                 yield f"{key} {before['comm']!r}: {name} is {ours[name]!r}, before {before[name]!r}, after {after[name]!r}"

@@ -70,7 +70,7 @@ def mirrored_cells(cells):
     """metric, arrow, delta of a line of text, exchanged."""
     metric, value, delta = cells
     before, after = (side.strip() for side in value.split(" → "))
-    return [metric, f"{after} → {before}", delta.translate(str.maketrans("+-", "-+")) if re.match(r"[+-]\d", delta) else delta]
+    return [metric, f"{after} → {before}", delta.translate(str.maketrans("+-", "-+")) if re.match(r"[+-]<?\d", delta) else delta]
 
 
 def random_document(dice):

@@ -67,6 +67,11 @@ BOOST_AUTO_TEST_CASE(the_step_is_taken_after_rounding) {
 
 BOOST_AUTO_TEST_CASE(real_numbers_print_by_their_unit) {
   BOOST_TEST(real(0.5, "ratio") == "0.500");
+  BOOST_TEST(real(0.0005, "ratio") == "0.001");
+  BOOST_TEST(real(0.0004, "ratio") == "<0.001");
+  BOOST_TEST(real(-0.0004, "ratio") == "-<0.001");
+  BOOST_TEST(real(0.0, "ratio") == "0.000");
+  BOOST_TEST(real(0.004, "percent") == "<0.01%");
   BOOST_TEST(real(12.34, "percent") == "12.34%");
   BOOST_TEST(real(12.34, "centipercent") == "12.34%");
   BOOST_TEST(real(2.5, "ns") == "2.50ns");

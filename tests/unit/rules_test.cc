@@ -104,6 +104,8 @@ BOOST_AUTO_TEST_CASE(sums_saturate_and_print_on_their_ladder) {
   BOOST_TEST(of_u64("ClockTicks", "SumTicks", {20, 2}).text == "22ticks");
   BOOST_TEST(of_u64("GaugeCount", "SumGaugeCount", {20, 2}).json == "22");
   BOOST_TEST(of_u64("MonotonicCount", "SumCount", {kMost, 1}).json == "18446744073709551615");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost, 1}).text == "≥18446744073.710s");
+  BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost - 1}).text == "18446744073.710s");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_read_is_no_value_and_zero_is_zero) {
