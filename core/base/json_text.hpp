@@ -1,18 +1,24 @@
-// Strings in JSON: always valid UTF-8, whatever bytes the system gave, and nothing in it that moves
-// a terminal or hides on one, for whoever lets JSON run over it.
+// JSON appended to a string, for reports, which build theirs so: everything as JsonWriter writes it
+// for people.
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "core/base/json_writer.hpp"
+#include "core/base/number.hpp"
+
 namespace ctprof {
 
-// Quoted and escaped. A byte that is not part of valid UTF-8 becomes U+FFFD.
 void append_json(std::string& out, std::string_view text);
+void append_json(std::string& out, const ctprof_number& number);
+void append_json(std::string& out, const Difference& difference);
+void append_json(std::string& out, double value);
+void append_json(std::string& out, std::uint64_t value);
 
-// The same of JSON that is made: its strings are escaped further. REQUIRES: valid JSON without
-// blanks outside strings.
+// JSON that somebody else made. REQUIRES: valid JSON without blanks outside strings.
 void append_made_json(std::string& out, std::string_view json);
 
 }  // namespace ctprof

@@ -1,6 +1,5 @@
 #include "core/base/number.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -26,12 +25,6 @@ Difference integer(Wide value) {
 Difference real(double value) {
   if (!std::isfinite(value)) return {};
   return {Difference::Kind::Real, value < 0, 0, value};
-}
-
-template <class T>
-void append_digits(std::string& out, T value) {
-  char digits[32];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 }  // namespace
@@ -65,24 +58,22 @@ ctprof_number as_number(const Difference& difference) {
   return number_of(difference.negative ? -magnitude : magnitude);
 }
 
-void append_json(std::string& out, const ctprof_number& number) {
-  if (number.kind == CTPROF_NUMBER_U64) return append_digits(out, number.u64);
-  if (number.kind == CTPROF_NUMBER_I64) return append_digits(out, number.i64);
-  append_json(out, as_double(number));
+void write_json(const ctprof_number& number, JsonWriter& out) {
+  if (number.kind == CTPROF_NUMBER_U64) return out.number(number.u64);
+  if (number.kind == CTPROF_NUMBER_I64) return out.number(number.i64);
+  write_json(as_double(number), out);
 }
 
-void append_json(std::string& out, const Difference& difference) {
+void write_json(const Difference& difference, JsonWriter& out) {
   if (difference.kind != Difference::Kind::Integer)
-    return difference.known() ? append_json(out, difference.real) : void(out += "null");
-  if (difference.negative) out += '-';
-  append_digits(out, difference.magnitude);
+    return difference.known() ? write_json(difference.real, out) : out.raw("null");
+  if (difference.negative) out.put('-');
+  out.number(difference.magnitude);
 }
 
-void append_json(std::string& out, double value) {
-  if (!std::isfinite(value)) return void(out += "null");
-  append_digits(out, value == 0 ? 0.0 : value);  // no "-0"
+void write_json(double value, JsonWriter& out) {
+  if (!std::isfinite(value)) return out.raw("null");
+  out.number(value == 0 ? 0.0 : value);  // no "-0"
 }
-
-void append_json(std::string& out, std::uint64_t value) { append_digits(out, value); }
 
 }  // namespace ctprof

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "core/base/json_writer.hpp"
 #include "ctprof/abi.h"
 
 namespace ctprof {
@@ -59,9 +59,8 @@ ctprof_number as_number(const Difference& difference);
 
 // In JSON: integers in full, doubles in their shortest exact form, null for none and for what JSON
 // has no number for.
-void append_json(std::string& out, const ctprof_number& number);
-void append_json(std::string& out, const Difference& difference);
-void append_json(std::string& out, double value);
-void append_json(std::string& out, std::uint64_t value);
+void write_json(const ctprof_number& number, JsonWriter& out);
+void write_json(const Difference& difference, JsonWriter& out);
+void write_json(double value, JsonWriter& out);
 
 }  // namespace ctprof

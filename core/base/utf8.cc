@@ -62,4 +62,23 @@ std::size_t bad_part(std::string_view text) {
   return wanted == 4 && text.size() > 2 && is_continuation(text[2]) ? 3 : 2;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    if (!point.valid) return false;
+    text.remove_prefix(point.bytes);
+  }
+  return true;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    out += point.valid ? text.substr(0, point.bytes) : kReplacement;
+    text.remove_prefix(point.valid ? point.bytes : bad_part(text));
+  }
+  return out;
+}
+
 }  // namespace ctprof

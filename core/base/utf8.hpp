@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace ctprof {
@@ -24,5 +25,14 @@ bool is_showable(char32_t point);
 // How many bytes one U+FFFD stands for, where the text begins with no code point: those that begin
 // one and then stop short of it, and at least one. REQUIRES: text is not empty.
 std::size_t bad_part(std::string_view text);
+
+// What is shown where bytes are no UTF-8: U+FFFD.
+inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+// Whether every byte belongs to a valid code point.
+bool is_utf8(std::string_view text);
+
+// The text with U+FFFD for each longest part that is not valid.
+std::string valid_utf8(std::string_view text);
 
 }  // namespace ctprof

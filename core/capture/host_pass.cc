@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/clock.hpp"
+#include "core/base/workers.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
 #include "core/capture/other_tables.hpp"
@@ -13,7 +15,6 @@
 #include "core/capture/takeovers.hpp"
 #include "core/capture/thread_pass.hpp"
 #include "core/capture/unseen.hpp"
-#include "core/capture/workers.hpp"
 
 namespace ctprof {
 namespace {
@@ -51,13 +52,13 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
   snapshot_.meta = begin_meta(roots_, options_.hostname);
   open_sources();
-  ThreadPass threads{roots_,  snapshot_, options_.pids, workers_, snapshot_.meta.start.monotonic_ns,
+  ThreadPass threads{roots_,  snapshot_, options_.pids, workers_, snapshot_.meta.start.boottime_ns,
                      sources_};
   const auto failed_lister = threads.run();
   if (!failed_lister) return failed_lister.error();
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
   std::vector<SourceCost> reserve =
-      fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.monotonic_ns);
+      fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
   add_process_rows(snapshot_);
   add_cgroup_rows(snapshot_);
   add_host_row(snapshot_);
@@ -73,7 +74,7 @@ void HostPass::open_sources() {
   for (const PlannedSource& planned : plan_.sources)
     sources_.emplace_back(planned, snapshot_.table(kEntityOfStage[planned.source->table.stage]),
                           *snapshot_.pools, probed_.host_for(*planned.plugin), workers_,
-                          snapshot_.meta.start.monotonic_ns);
+                          snapshot_.meta.start.boottime_ns);
 }
 
 void HostPass::run_stage(ctprof_stage stage) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/thread_name.hpp"
 
@@ -146,7 +147,7 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   const auto stat = directory ? file_.read(directory.get(), "stat")
                               : sdk::Reading<std::string_view>(gap_of_errno(error));
   if (stat.gap == Gap::ThreadGone) return false;
-  read_at_[row] = now_ns() - clock_start_;
+  read_at_[row] = boottime_ns() - clock_start_;
   put(columns_.tid, row, thread.tid);
   put(columns_.tgid, row, thread.tgid);
   put_gap(columns_.comm, row, stat.gap);

@@ -1,13 +1,11 @@
 #include "core/capture/meta.hpp"
 
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <string>
 
+#include "core/base/clock.hpp"
 #include "core/base/version.hpp"
-#include "core/capture/source_run.hpp"
 #include "core/file/file.hpp"
 #include "ctprof/files.hpp"
 
@@ -29,26 +27,9 @@ std::string effective_capabilities() {
   return std::string(value ? value.value : std::string_view{});
 }
 
-std::uint64_t ns(const timeval& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_usec) * 1'000;
-}
-
 }  // namespace
 
-Moment now() {
-  timespec wall{};
-  ::clock_gettime(CLOCK_REALTIME, &wall);
-  return {static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000 +
-              static_cast<std::uint64_t>(wall.tv_nsec),
-          now_ns()};
-}
-
-std::uint64_t cpu_time_ns() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
+Moment now() { return {realtime_ns(), boottime_ns()}; }
 
 Meta begin_meta(const Roots& roots, bool with_hostname) {
   Meta meta;

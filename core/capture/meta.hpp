@@ -9,8 +9,6 @@ namespace ctprof {
 
 // Both clocks, now.
 Moment now();
-// CPU time that this process has used, in ns.
-std::uint64_t cpu_time_ns();
 // All but the end, the cost and the sources.
 Meta begin_meta(const Roots& roots, bool with_hostname);
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/capture/cell_sink.hpp"
 #include "core/registry/identity.hpp"
 
@@ -31,13 +32,6 @@ void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
 }
 
 }  // namespace
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 struct SourceRun::Worker {
   Worker(SourceRun& run, Pools& pools)
@@ -163,7 +157,7 @@ ctprof_batch SourceRun::batch(Worker& worker) {
 void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t rows,
                         const HiddenColumns& hidden) {
   Worker& worker = workers_[index];
-  const std::uint64_t begin = now_ns();
+  const std::uint64_t begin = boottime_ns();
   if (worker.first_ns == 0) worker.first_ns = begin;
   std::string failure;
   if (!open(worker)) {
@@ -193,7 +187,7 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
   }
   if (worker.failed.empty()) worker.failed = failure;
   settle(worker, first_row, rows, !failure.empty());
-  worker.last_ns = now_ns();
+  worker.last_ns = boottime_ns();
   worker.busy_ns += worker.last_ns - begin;
 }
 
@@ -245,13 +239,13 @@ void SourceRun::commit(void* core, std::uint32_t rows) {
   }
   run.settle(worker, run.table_.rows, rows, false);
   run.table_.rows += rows;
-  worker.read_at->resize(run.table_.rows, now_ns() - run.clock_start_);
+  worker.read_at->resize(run.table_.rows, boottime_ns() - run.clock_start_);
   worker.sink.aim(run.table_.rows, 0);
 }
 
 bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at) {
   Worker& worker = workers_.front();
-  worker.first_ns = now_ns();
+  worker.first_ns = boottime_ns();
   worker.read_at = &read_at;
   if (open(worker)) {
     ctprof_listing listing{.size = sizeof(ctprof_listing),
@@ -279,7 +273,7 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
           return gap != CTPROF_VALUE;
         }))
       worker.failed = "it listed a thread without a " + std::string(key);
-  worker.last_ns = now_ns();
+  worker.last_ns = boottime_ns();
   worker.busy_ns = worker.last_ns - worker.first_ns;
   return worker.failed.empty();
 }

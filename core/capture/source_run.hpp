@@ -86,7 +86,4 @@ class SourceRun {
   std::set<std::string> remarks_;
 };
 
-// CLOCK_BOOTTIME in ns.
-std::uint64_t now_ns();
-
 }  // namespace ctprof

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/file/json_out.hpp"
+#include "core/base/json_writer.hpp"
 #include "ctprof/shortage.hpp"
 
 namespace ctprof {
@@ -19,13 +19,13 @@ class SummaryObject {
   explicit SummaryObject(Meta& meta) : meta_(meta) { out_.put('{'); }
 
   static void put_u64(void* core, const char* key, std::uint64_t value) {
-    if (JsonOut* out = self(core).at(key)) out->number(value), out->put(',');
+    if (JsonWriter* out = self(core).at(key)) out->number(value), out->put(',');
   }
   static void put_bool(void* core, const char* key, std::uint32_t value) {
-    if (JsonOut* out = self(core).at(key)) out->boolean(value != 0), out->put(',');
+    if (JsonWriter* out = self(core).at(key)) out->boolean(value != 0), out->put(',');
   }
   static void put_text(void* core, const char* key, const char* data, std::size_t size) {
-    JsonOut* out = self(core).at(key);
+    JsonWriter* out = self(core).at(key);
     if (!out) return;
     data ? out->text({data, size}) : out->raw("null");
     out->put(',');
@@ -45,7 +45,7 @@ class SummaryObject {
 
   // Opens the inner object that the key needs and writes the key's last part; null when there is
   // none, and with it no value.
-  JsonOut* at(std::string_view key) {
+  JsonWriter* at(std::string_view key) {
     const auto dot = key.find('.');
     enter(dot == key.npos ? "" : key.substr(0, dot));
     const std::string_view last = dot == key.npos ? key : key.substr(dot + 1);
@@ -64,7 +64,7 @@ class SummaryObject {
   }
 
   Meta& meta_;
-  JsonOut out_;
+  JsonWriter out_;
   std::string inner_;
 };
 

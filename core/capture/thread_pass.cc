@@ -7,10 +7,11 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/base/clock.hpp"
+#include "core/base/workers.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/walk.hpp"
-#include "core/capture/workers.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/thread_name.hpp"
 
@@ -105,7 +106,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
         .emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at,
                       clock_start)
         .keep_open(directories);
-  const std::uint64_t start = now_ns() - clock_start;
+  const std::uint64_t start = boottime_ns() - clock_start;
   std::vector<std::uint32_t> alive(pieces(listed.size(), kRun));
   const auto tids = share(workers, alive.size(), [&](unsigned worker, std::size_t run) {
     const std::size_t first = run * kRun;
@@ -117,7 +118,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
     reader.release();
   });
   if (roots.own_tids) snapshot.meta.own_threads = tids;
-  const std::uint64_t end = now_ns() - clock_start;
+  const std::uint64_t end = boottime_ns() - clock_start;
   compact(alive);
   if (snapshot.threads().rows > 0) read = {start, end};
 }
@@ -144,7 +145,7 @@ void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
 
 bool ThreadPass::list_by(SourceRun& lister) {
   Table& table = snapshot.threads();
-  const std::uint64_t start = now_ns() - clock_start;
+  const std::uint64_t start = boottime_ns() - clock_start;
   const std::size_t expected = pids.empty() ? threads_of_host(roots) : 0;
   for (Column& column : table.columns) column.reserve(expected + CTPROF_MAX_ROWS);
   if (!lister.list(pids, snapshot.read_at)) return false;
@@ -187,7 +188,7 @@ void ThreadPass::collect_listed() {
         run_sources(worker, first, rows, {});
       });
   if (roots.own_tids) snapshot.meta.own_threads = tids;
-  if (read && (reads_cgroups || has_thread_stage())) read->last = now_ns() - clock_start;
+  if (read && (reads_cgroups || has_thread_stage())) read->last = boottime_ns() - clock_start;
 }
 
 bool ThreadPass::has_thread_stage() const {

@@ -22,8 +22,8 @@ double mean_read_at(const Snapshot& snapshot, std::span<const std::uint32_t> row
 
 // How much later the candidate's capture began, in ns; the clock is one that nobody sets.
 double later_by(const Snapshot& baseline, const Snapshot& candidate) {
-  return difference(number_of(baseline.meta.start.monotonic_ns),
-                    number_of(candidate.meta.start.monotonic_ns))
+  return difference(number_of(baseline.meta.start.boottime_ns),
+                    number_of(candidate.meta.start.boottime_ns))
       .real;
 }
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/background.hpp"
+#include "core/base/json_text.hpp"
 #include "core/base/ladder.hpp"
+#include "core/base/workers.hpp"
 
 namespace ctprof {
 namespace {
@@ -70,11 +71,8 @@ void hand_part(void* visit, ctprof_text key, ctprof_number number, ctprof_text u
 Rollup::Rollup(std::span<const Snapshot* const> sides, const Grouping& grouping,
                const MetricPlan& plan)
     : grouping_(&grouping), plan_(&plan), sides_(sides.size()) {
-  std::vector<std::future<void>> others;
-  for (std::size_t side = 1; side < sides.size(); ++side)
-    others.push_back(in_background([this, sides, side] { aggregate(*sides[side], side); }));
-  aggregate(*sides[0], 0);
-  for (auto& other : others) other.get();
+  share(static_cast<unsigned>(sides.size()), sides.size(),
+        [&](unsigned, std::size_t side) { aggregate(*sides[side], side); });
 }
 
 void Rollup::aggregate(const Snapshot& snapshot, std::size_t side) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/nearest.hpp"
+#include "core/base/split.hpp"
 
 namespace ctprof {
 namespace {
@@ -33,16 +34,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> pieces;
-  while (true) {
-    const auto end = text.find(at);
-    pieces.push_back(trimmed(text.substr(0, end)));
-    if (end == text.npos) return pieces;
-    text.remove_prefix(end + 1);
-  }
 }
 
 std::string lower(std::string_view word) {
@@ -107,8 +98,8 @@ Result<GroupBy> parse_group_by(std::string_view word) {
 
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {
   std::vector<SortKey> keys;
-  for (const std::string_view entry : split(text, ',')) {
-    auto key = parse_key(entry, text, kind);
+  for (const std::string_view entry : split(text)) {
+    auto key = parse_key(trimmed(entry), text, kind);
     if (!key) return key.error();
     if (std::any_of(keys.begin(), keys.end(),
                     [&](const SortKey& other) { return same_key(other, *key); }))
@@ -129,7 +120,8 @@ std::vector<std::string> sort_words(ReportKind kind) {
 
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option) {
   std::vector<std::string> names;
-  for (const std::string_view entry : split(text, ',')) {
+  for (const std::string_view untrimmed : split(text)) {
+    const std::string_view entry = trimmed(untrimmed);
     if (entry.empty()) return refusal(option, text, "an entry is empty");
     if (std::find(names.begin(), names.end(), entry) != names.end())
       return refusal(option, text, "'" + std::string(entry) + "' is there twice");

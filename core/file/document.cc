@@ -160,7 +160,7 @@ void Document::place_nulls() {
   }
 }
 
-Result<void> Document::write(TextSink& sink) {
+Result<void> Document::write(Sink& sink) {
   out_.put('{');
   write_head();
   write_objects();
@@ -226,7 +226,7 @@ void Document::write_objects() {
   }
 }
 
-Result<void> Document::write_threads(TextSink& sink) {
+Result<void> Document::write_threads(Sink& sink) {
   RowWriter rows(layout_.tree(Root::Thread), contents(Root::Thread), *snapshot_->pools);
   out_.raw("\"threads\":[");
   for (std::size_t row = 0; row < snapshot_->threads().rows; ++row) {
@@ -239,7 +239,7 @@ Result<void> Document::write_threads(TextSink& sink) {
   return {};
 }
 
-Result<void> Document::write_cgroups(TextSink& sink) {
+Result<void> Document::write_cgroups(Sink& sink) {
   const Table& cgroups = snapshot_->table(Entity::Cgroup);
   const Column* paths = cgroups.find(kCgroupPath);
   RowWriter rows(layout_.tree(Root::Cgroup), contents(Root::Cgroup), *snapshot_->pools);
@@ -256,7 +256,7 @@ Result<void> Document::write_cgroups(TextSink& sink) {
 }
 
 // Keeps the last byte: a comma there may yet be taken back.
-Result<void> Document::flush(TextSink& sink) {
+Result<void> Document::flush(Sink& sink) {
   if (out_.view().back() != ',') {
     auto done = sink.write(out_.view());
     out_.clear();

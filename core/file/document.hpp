@@ -20,8 +20,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
-#include "core/file/json_out.hpp"
 #include "core/file/layout.hpp"
 #include "core/file/registry_part.hpp"
 #include "core/file/row_writer.hpp"
@@ -38,7 +38,7 @@ class Document {
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 
-  Result<void> write(TextSink& sink);
+  Result<void> write(Sink& sink);
 
  private:
   struct Placed {
@@ -63,9 +63,9 @@ class Document {
   void write_gap_lists();
   void write_raw_lists();
   void write_objects();
-  Result<void> write_threads(TextSink& sink);
-  Result<void> write_cgroups(TextSink& sink);
-  Result<void> flush(TextSink& sink);
+  Result<void> write_threads(Sink& sink);
+  Result<void> write_cgroups(Sink& sink);
+  Result<void> flush(Sink& sink);
 
   const Snapshot* snapshot_;
   const Vocabulary* vocabulary_;
@@ -77,7 +77,7 @@ class Document {
   std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // of threads, by row
   std::vector<std::uint32_t>
       process_rows_;  // per thread row: the process that it stands for, or kNoRow
-  JsonOut out_;
+  JsonWriter out_;
 };
 
 }  // namespace ctprof

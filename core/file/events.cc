@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json/parse.hpp>
 
+#include "core/base/utf8.hpp"
 #include "core/file/field_io.hpp"
 #include "core/file/file.hpp"
 
@@ -36,7 +37,7 @@ std::string Events::where() const {
   const std::size_t row_frame = table_ == Root::Host ? 1 : 2;
   const auto append = [&](std::string_view key) {
     if (!path.empty()) path += '.';
-    path += rendering(key);
+    path += valid_utf8(key);
   };
   for (std::size_t i = row_frame; i < depth_; ++i) append(frames_[i].node->key);
   if (state_ == State::Raw && keep_ != Keep::RowKey) append(raw_name_);
@@ -94,7 +95,7 @@ bool Events::find_member(std::string_view name) {
 // Leaves Members when the key is one of the file's own. False: it cannot be here.
 bool Events::top_level_key(std::string_view name) {
   if (!top_level_.emplace(name).second)
-    return refuse("has the key '" + rendering(name) + "' twice");
+    return refuse("has the key '" + valid_utf8(name) + "' twice");
   draft_->budget.kept += 2 * name.size();
   draft_->budget.things += kThingsPerKey;
   if (draft_->budget.is_exceeded()) return refuse(RowFiller::kTooMuch);

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/file/fields.hpp"
-#include "core/file/json_out.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
@@ -29,7 +29,7 @@ concept HasFields = requires(T& object) {
 
 class FieldWriter {
  public:
-  explicit FieldWriter(JsonOut& out) : out_(&out) {}
+  explicit FieldWriter(JsonWriter& out) : out_(&out) {}
 
   // The object's members, without braces.
   template <HasFields T>
@@ -98,7 +98,7 @@ class FieldWriter {
     out_->close(']');
   }
 
-  JsonOut* out_;
+  JsonWriter* out_;
 };
 
 class FieldReader {

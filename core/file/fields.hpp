@@ -20,7 +20,7 @@ concept Of = std::same_as<std::remove_const_t<T>, X>;
 template <Of<Moment> T, class Visitor>
 void each_field(T& moment, Visitor&& visit) {
   visit("wall_unix_ns", moment.wall_unix_ns);
-  visit("monotonic_ns", moment.monotonic_ns);
+  visit("monotonic_ns", moment.boottime_ns);
 }
 
 template <Of<SourceCost> T, class Visitor>

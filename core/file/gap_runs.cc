@@ -111,7 +111,7 @@ Result<void> apply_pattern(const json::value& pattern, const std::string& where,
 
 }  // namespace
 
-void write_gaps(std::span<const Column* const> columns, JsonOut& out) {
+void write_gaps(std::span<const Column* const> columns, JsonWriter& out) {
   out.put('[');
   for (const Pattern& pattern : patterns_of(columns)) {
     out.raw("{\"columns\":[");

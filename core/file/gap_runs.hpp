@@ -14,15 +14,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "core/file/budget.hpp"
-#include "core/file/json_out.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
 // Appends one table's list; "[]" when nothing is missing.
-void write_gaps(std::span<const Column* const> columns, JsonOut& out);
+void write_gaps(std::span<const Column* const> columns, JsonWriter& out);
 
 // Sets the gaps of a loaded table, whose cells are values where the rows had any. A cell that
 // `gaps` calls a value but whose row shows none keeps its gap. What it takes is spent of `work`;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/split.hpp"
 #include "core/file/limits.hpp"
 
 namespace ctprof {
@@ -20,16 +21,6 @@ constexpr std::string_view table_of(Root root) {
 bool is_fine(const std::vector<std::string>& keys) {
   return !keys.empty() && keys.size() <= limits::kPathKeys &&
          std::none_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); });
-}
-
-std::vector<std::string_view> words(std::string_view list) {
-  std::vector<std::string_view> found;
-  while (!list.empty()) {
-    const auto comma = list.find(',');
-    found.push_back(list.substr(0, comma));
-    list = comma == list.npos ? std::string_view{} : list.substr(comma + 1);
-  }
-  return found;
 }
 
 // Whether a new leaf can stand at `keys`: nothing is there, and no leaf is on the way.
@@ -76,7 +67,7 @@ std::vector<Place> aliases_of(const MetricDef& def) {
   std::vector<Place> places;
   Place place = place_of(def);
   if (place.root == Root::None) return places;
-  for (const std::string_view spelling : words(def.file_aliases)) {
+  for (const std::string_view spelling : split(def.file_aliases)) {
     place.keys.back() = spelling;
     if (is_fine(place.keys)) places.push_back(place);
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/file/json_out.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/file/limits.hpp"
 
 namespace ctprof {
@@ -52,7 +52,7 @@ class RawCollector {
   // The value. REQUIRES: complete, and kept.
   std::string take() {
     std::string json(out_.view().substr(0, out_.size() - 1));
-    if (json.size() > kWorthKeeping) out_ = {};
+    if (json.size() > kWorthKeeping) out_ = JsonWriter();
     return json;
   }
 
@@ -65,7 +65,7 @@ class RawCollector {
     return depth_ == 0;
   }
 
-  JsonOut out_;
+  JsonWriter out_;
   std::size_t depth_ = 0;
   bool keep_ = false;
   bool is_too_large_ = false;

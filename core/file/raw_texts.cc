@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/utf8.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<RawText> raw_texts(const Column& column, std::span<const Id> invalid
   return found;
 }
 
-void write_hex(std::string_view bytes, JsonOut& out) {
+void write_hex(std::string_view bytes, JsonWriter& out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out.put('"');
   for (const char c : bytes) {
@@ -61,7 +63,7 @@ std::optional<std::string> read_hex(std::string_view hex) {
   return bytes;
 }
 
-void write_text(const RawText& raw, const TextPool& texts, JsonOut& out) {
+void write_text(const RawText& raw, const TextPool& texts, JsonWriter& out) {
   out.raw("{\"hex\":");
   write_hex(texts[raw.id], out);
   out.raw(",\"rows\":[");
@@ -118,7 +120,7 @@ std::vector<Id> invalid_texts(const TextPool& texts) {
 }
 
 void write_raw(std::span<const Column* const> columns, std::span<const Id> invalid,
-               const TextPool& texts, JsonOut& out) {
+               const TextPool& texts, JsonWriter& out) {
   out.put('{');
   for (const Column* column : columns) {
     if (invalid.empty() || column->def().storage != Storage::String) continue;

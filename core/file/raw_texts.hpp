@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "core/file/budget.hpp"
-#include "core/file/json_out.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -25,7 +25,7 @@ std::vector<Id> invalid_texts(const TextPool& texts);
 
 // Appends one table's object; "{}" when none of its texts is among `invalid`.
 void write_raw(std::span<const Column* const> columns, std::span<const Id> invalid,
-               const TextPool& texts, JsonOut& out);
+               const TextPool& texts, JsonWriter& out);
 
 // Puts the exact bytes into a loaded table. What it takes is spent of `work`; where that has no
 // more, it ends with an error.

@@ -96,7 +96,7 @@ void each_field(T& metric, Visitor&& visit) {
   each_field(metric.provenance, visit);
 }
 
-void write_registry(const RegistryPart& registry, JsonOut& out) {
+void write_registry(const RegistryPart& registry, JsonWriter& out) {
   FieldWriter writer(out);
   const auto list = [&](const char* key, const auto& items) {
     out.key(key);

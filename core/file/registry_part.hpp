@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
-#include "core/file/json_out.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/column.hpp"
 
@@ -33,7 +33,7 @@ struct RegistryPart {
   std::vector<std::string> placeholders;
 };
 
-void write_registry(const RegistryPart& registry, JsonOut& out);
+void write_registry(const RegistryPart& registry, JsonWriter& out);
 
 // A metric of a newtype that this version does not know is left out: its key is then kept as an
 // unknown one.

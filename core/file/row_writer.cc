@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kMostSetsKept = 1024;
 
 std::string quoted_key(std::string_view key) {
-  JsonOut out;
+  JsonWriter out;
   out.key(key);
   return std::string(out.view());
 }
@@ -74,18 +74,18 @@ void RowWriter::add_literal(const std::string& text) {
   steps_.back().text += text;
 }
 
-void RowWriter::write(std::size_t row, JsonOut& out) {
+void RowWriter::write(std::size_t row, JsonWriter& out) {
   out.put('{');
   write_members(row, out);
   out.close('}');
   out.put(',');
 }
 
-void RowWriter::write_members(std::size_t row, JsonOut& out) {
+void RowWriter::write_members(std::size_t row, JsonWriter& out) {
   for (Step& step : steps_) run(step, row, out);
 }
 
-void RowWriter::run(Step& step, std::size_t row, JsonOut& out) {
+void RowWriter::run(Step& step, std::size_t row, JsonWriter& out) {
   switch (step.kind) {
     case Kind::Literal: return out.raw(step.text);
     case Kind::Open: open_.push_back(out.size()); return step.key.write(out);
@@ -100,7 +100,7 @@ void RowWriter::run(Step& step, std::size_t row, JsonOut& out) {
 }
 
 // Ends the innermost object, or takes it back if it is empty.
-void RowWriter::close(JsonOut& out) {
+void RowWriter::close(JsonWriter& out) {
   const std::size_t began = open_.back();
   open_.pop_back();
   if (out.view().back() == '{') return out.rewind(began);
@@ -108,7 +108,7 @@ void RowWriter::close(JsonOut& out) {
   out.put(',');
 }
 
-void RowWriter::write_cell(const Step& step, std::size_t row, JsonOut& out) {
+void RowWriter::write_cell(const Step& step, std::size_t row, JsonWriter& out) {
   bool has_value = false;
   if (step.is_plain) {
     has_value = step.gaps[row] == CTPROF_VALUE;
@@ -122,7 +122,7 @@ void RowWriter::write_cell(const Step& step, std::size_t row, JsonOut& out) {
   out.put(',');
 }
 
-void RowWriter::write_value(const Step& step, std::size_t row, JsonOut& out) {
+void RowWriter::write_value(const Step& step, std::size_t row, JsonWriter& out) {
   const auto id = [&] { return static_cast<const Id*>(step.values)[row]; };
   switch (step.kind) {
     case Kind::U64: return out.number(static_cast<const std::uint64_t*>(step.values)[row]);
@@ -138,7 +138,7 @@ void RowWriter::write_value(const Step& step, std::size_t row, JsonOut& out) {
   }
 }
 
-void RowWriter::write_bits(Id id, JsonOut& out) {
+void RowWriter::write_bits(Id id, JsonWriter& out) {
   if (const auto known = bits_.find(id); known != bits_.end()) return out.raw(known->second);
   const std::size_t began = out.size();
   const std::span<const std::uint64_t> words = pools_->words[id];
@@ -152,7 +152,7 @@ void RowWriter::write_bits(Id id, JsonOut& out) {
   if (bits_.size() < kMostSetsKept) bits_.emplace(id, out.view().substr(began));
 }
 
-void RowWriter::write_array(Id id, JsonOut& out) const {
+void RowWriter::write_array(Id id, JsonWriter& out) const {
   out.put('[');
   for (const std::uint64_t value : pools_->words[id]) {
     out.number(value);
@@ -161,7 +161,7 @@ void RowWriter::write_array(Id id, JsonOut& out) const {
   out.close(']');
 }
 
-void RowWriter::write_map(Id id, JsonOut& out) const {
+void RowWriter::write_map(Id id, JsonWriter& out) const {
   out.put('{');
   for (const ctprof_entry& entry : pools_->maps[id]) {
     out.key({entry.key.data, entry.key.size});
@@ -171,7 +171,7 @@ void RowWriter::write_map(Id id, JsonOut& out) const {
   out.close('}');
 }
 
-void RowWriter::write_kept(Step& step, std::size_t row, JsonOut& out) const {
+void RowWriter::write_kept(Step& step, std::size_t row, JsonWriter& out) const {
   const auto& pieces = *step.content->kept;
   while (step.next < pieces.size() && pieces[step.next].first < row) ++step.next;
   if (step.next == pieces.size() || pieces[step.next].first != row) return;

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/file/cell.hpp"
-#include "core/file/json_out.hpp"
 #include "core/file/layout.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -44,9 +44,9 @@ class RowWriter {
   RowWriter(const KeyNode& tree, std::span<const LeafContent> contents, const Pools& pools);
 
   // Appends the object of one row and a comma. REQUIRES: rows come in ascending order.
-  void write(std::size_t row, JsonOut& out);
+  void write(std::size_t row, JsonWriter& out);
   // Only the members, each with a comma.
-  void write_members(std::size_t row, JsonOut& out);
+  void write_members(std::size_t row, JsonWriter& out);
 
  private:
   enum class Kind : std::uint8_t {
@@ -85,14 +85,14 @@ class RowWriter {
   void add_column(Step& step);
   void add_literal(const std::string& text);
 
-  void run(Step& step, std::size_t row, JsonOut& out);
-  void write_cell(const Step& step, std::size_t row, JsonOut& out);
-  void write_value(const Step& step, std::size_t row, JsonOut& out);
-  void write_bits(Id id, JsonOut& out);
-  void write_array(Id id, JsonOut& out) const;
-  void write_map(Id id, JsonOut& out) const;
-  void write_kept(Step& step, std::size_t row, JsonOut& out) const;
-  void close(JsonOut& out);
+  void run(Step& step, std::size_t row, JsonWriter& out);
+  void write_cell(const Step& step, std::size_t row, JsonWriter& out);
+  void write_value(const Step& step, std::size_t row, JsonWriter& out);
+  void write_bits(Id id, JsonWriter& out);
+  void write_array(Id id, JsonWriter& out) const;
+  void write_map(Id id, JsonWriter& out) const;
+  void write_kept(Step& step, std::size_t row, JsonWriter& out) const;
+  void close(JsonWriter& out);
 
   std::vector<Step> steps_;
   std::vector<std::size_t> open_;  // where the key of each open object began

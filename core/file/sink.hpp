@@ -1,5 +1,4 @@
-// Where a file's text goes: into memory, or compressed into a file that takes its name only when it
-// is whole.
+// Where a file's text goes: compressed into a file that takes its name only when it is whole.
 //
 // What is here:   the way from text to disk.
 // What is not:    the text (document.hpp).
@@ -14,30 +13,13 @@
 #include <string_view>
 
 #include "core/base/result.hpp"
+#include "core/base/sink.hpp"
 #include "core/file/destination.hpp"
 #include "core/file/doomed_file.hpp"
 
 struct ZSTD_CCtx_s;
 
 namespace ctprof {
-
-class TextSink {
- public:
-  virtual ~TextSink() = default;
-  virtual Result<void> write(std::string_view text) = 0;
-};
-
-class StringSink final : public TextSink {
- public:
-  Result<void> write(std::string_view text) override {
-    text_ += text;
-    return {};
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 // A file under construction. A regular file is written without a name (O_TMPFILE) and gets its own
 // by `commit`; on a file system that cannot do that, under a temporary name in the same directory.
@@ -83,7 +65,7 @@ class OutFile {
 };
 
 // Compresses into an OutFile, with a checksum at the end.
-class ZstdSink final : public TextSink {
+class ZstdSink final : public Sink {
  public:
   ZstdSink(OutFile& file, int level);
   Result<void> write(std::string_view text) override;

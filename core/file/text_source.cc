@@ -90,6 +90,7 @@ Result<std::string_view> UnfoldedText::next() {
     reading_ = true;
     return std::string_view(slices_[taken_ % kSlices]);
   }
+  if (thrown_) std::rethrow_exception(thrown_);
   if (!failure_.text.empty()) return failure_;
   return std::string_view{};
 }
@@ -98,8 +99,8 @@ void UnfoldedText::run() {
   Result<void> done;
   try {
     done = unfold();
-  } catch (const std::bad_alloc&) {
-    done = Error{"out of memory"};
+  } catch (...) {
+    thrown_ = std::current_exception();
   }
   const std::lock_guard lock(mutex_);
   if (!done) failure_ = done.error();

@@ -10,6 +10,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -91,8 +92,9 @@ class UnfoldedText final : public TextSource {
   bool reading_ = false;    // whether the parser holds the slice after those
   bool ended_ = false;
   bool abandoned_ = false;
-  Error failure_;       // once ended
-  std::thread thread_;  // none: whoever asks unfolds
+  Error failure_;              // once ended
+  std::exception_ptr thrown_;  // likewise
+  std::thread thread_;         // none: whoever asks unfolds
 };
 
 }  // namespace ctprof

@@ -75,12 +75,19 @@ class AllBlocked {
 CallWatch::CallWatch(std::function<void(const SlowCall&)> say) : say_(std::move(say)) {
   const AllBlocked blocked;
   try {
-    thread_ = std::thread([this] { watch(); });
+    thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
   }
 }
 
-CallWatch::~CallWatch() {
+CallWatch::~CallWatch() { stop(); }
+
+void CallWatch::end() {
+  stop();
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
+
+void CallWatch::stop() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(ending_);
@@ -88,6 +95,14 @@ CallWatch::~CallWatch() {
   }
   ended_.notify_one();
   thread_.join();
+}
+
+void CallWatch::run() {
+  try {
+    watch();
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
 }
 
 void CallWatch::watch() {

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -29,20 +30,25 @@ struct SlowCall {
 
 class CallWatch {
  public:
-  // `say` is called on the watching thread, and must not throw.
+  // `say` is called on the watching thread; where it throws, nothing is watched any more.
   explicit CallWatch(std::function<void(const SlowCall&)> say);
   ~CallWatch();
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
+  // Ends the watch, and throws what `say` threw.
+  void end();
 
  private:
+  void run();
   void watch();
+  void stop();
 
   std::function<void(const SlowCall&)> say_;
   std::mutex ending_;
   std::condition_variable ended_;
   bool ends_ = false;
-  std::thread thread_;
+  std::exception_ptr thrown_;  // once the thread has ended
+  std::thread thread_;         // its own: it looks while all workers are inside plugins
 };
 
 }  // namespace ctprof

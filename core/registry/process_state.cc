@@ -6,12 +6,6 @@
 namespace ctprof {
 namespace {
 
-// glibc has one C locale for all; nothing is allocated, and nothing is to be freed.
-locale_t c_locale() {
-  static const locale_t locale = ::newlocale(LC_ALL_MASK, "C", locale_t{});
-  return locale;
-}
-
 mode_t current_mask() {
   const mode_t mask = ::umask(077);
   ::umask(mask);
@@ -30,9 +24,6 @@ std::string current_locale() {
 }
 
 }  // namespace
-
-CLocale::CLocale() : before_(::uselocale(c_locale())) {}
-CLocale::~CLocale() { ::uselocale(before_); }
 
 KeptProcessState::KeptProcessState()
     : directory_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),

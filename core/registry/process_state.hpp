@@ -18,19 +18,9 @@
 #include <locale>
 #include <string>
 
+#include "core/base/c_locale.hpp"
+
 namespace ctprof {
-
-// The calling thread's locale is C as long as this lives, whatever the process's is set to.
-class CLocale {
- public:
-  CLocale();
-  ~CLocale();
-  CLocale(const CLocale&) = delete;
-  CLocale& operator=(const CLocale&) = delete;
-
- private:
-  locale_t before_;
-};
 
 class KeptProcessState {
  public:

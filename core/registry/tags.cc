@@ -1,7 +1,8 @@
 #include "core/registry/tags.hpp"
 
-#include <algorithm>
 #include <string_view>
+
+#include "core/base/split.hpp"
 
 namespace ctprof {
 namespace {
@@ -11,12 +12,9 @@ std::vector<std::string> tags(const std::string& sched_class, bool dead, std::st
   std::vector<std::string> tags;
   if (!sched_class.empty()) tags.push_back(sched_class);
   if (dead) tags.emplace_back("dead");
-  while (!gates.empty()) {
-    const auto comma = std::min(gates.find(','), gates.size());
-    std::string_view gate = gates.substr(0, comma);
+  for (std::string_view gate : split(gates)) {
     if (gate.starts_with(kConfig)) gate.remove_prefix(kConfig.size());
     if (!gate.empty()) tags.emplace_back(gate);
-    gates.remove_prefix(std::min(comma + 1, gates.size()));
   }
   return tags;
 }

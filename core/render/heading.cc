@@ -23,7 +23,7 @@ std::string who(std::size_t side, std::size_t sides) {
 
 // How far apart two captures of one boot began, by the clock that no one sets.
 std::string apart(const Meta& a, const Meta& b) {
-  const std::uint64_t x = a.start.monotonic_ns, y = b.start.monotonic_ns;
+  const std::uint64_t x = a.start.boottime_ns, y = b.start.boottime_ns;
   return scaled(number_of(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
          (y < x ? ", the candidate first" : "");
 }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/json_text.hpp"
+#include "core/base/json_writer.hpp"
+#include "core/base/split.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/tags.hpp"
 #include "core/render/leftovers.hpp"
@@ -31,16 +32,6 @@ std::string with_commas(const std::vector<std::string>& words) {
   return text;
 }
 
-std::vector<std::string> split(std::string_view list) {
-  std::vector<std::string> words;
-  while (!list.empty()) {
-    const auto end = list.find(',');
-    words.emplace_back(list.substr(0, end));
-    list.remove_prefix(end == list.npos ? list.size() : end + 1);
-  }
-  return words;
-}
-
 // Derived metrics whose formula reads this one.
 std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_view name) {
   std::vector<std::string> readers;
@@ -63,7 +54,10 @@ Facts common_facts(const Def& def, const MetricCatalog& catalog) {
   facts.family = def.family;
   facts.section = def.section;
   facts.tags = tags_of(def);
-  facts.config_gates = split(def.config_gates);
+  if (!def.config_gates.empty()) {
+    const auto gates = split(def.config_gates);
+    facts.config_gates.assign(gates.begin(), gates.end());
+  }
   facts.caveat = def.caveat;
   facts.goes_into = readers_of(catalog, def.name);
   return facts;
@@ -157,28 +151,33 @@ std::string page_of(const Facts& facts, const TextLayout& layout) {
 // One object; null stands for what is empty.
 class Members {
  public:
+  Members() {
+    out_.put('{');
+    out_.member("schema", kReportSchema);
+  }
   void add(std::string_view key, const std::string& text) {
-    add_key(key);
-    text.empty() ? void(out_ += "null") : append_json(out_, std::string_view(text));
+    out_.key(key);
+    text.empty() ? out_.raw("null") : out_.text(text);
+    out_.put(',');
   }
   void add(std::string_view key, const std::vector<std::string>& words) {
-    add_key(key);
-    out_ += '[';
+    out_.key(key);
+    out_.put('[');
     for (const std::string& word : words) {
-      if (&word != &words.front()) out_ += ',';
-      append_json(out_, std::string_view(word));
+      out_.text(word);
+      out_.put(',');
     }
-    out_ += ']';
+    out_.close(']');
+    out_.put(',');
   }
-  std::string text() const { return out_ + "}\n"; }
+  std::string text() {
+    out_.close('}');
+    out_.put('\n');
+    return std::string(out_.view());
+  }
 
  private:
-  void add_key(std::string_view key) {
-    out_ += ',';
-    append_json(out_, key);
-    out_ += ':';
-  }
-  std::string out_ = "{\"schema\":" + std::to_string(kReportSchema);
+  JsonWriter out_{Escape::Unshowable};
 };
 
 std::string json_of(const Facts& facts) {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/json_text.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/compare/section.hpp"
 #include "core/registry/tags.hpp"
 #include "core/render/leftovers.hpp"
@@ -89,6 +89,31 @@ void append_section(std::string& out, const std::vector<Entry>& entries, const s
   }
 }
 
+void write_entry(const Entry& entry, JsonWriter& out) {
+  out.put('{');
+  out.member("name", entry.name);
+  out.member("entity", entry.entity);
+  out.member("newtype", entry.newtype);
+  out.member("rule", entry.rule);
+  out.member("unit", entry.unit);
+  out.member("family", entry.family);
+  out.member("section", entry.section);
+  out.key("tags");
+  out.put('[');
+  for (const std::string& tag : entry.tags) {
+    out.text(tag);
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+  out.member("plugin", entry.plugin);
+  out.member("description", entry.description);
+  out.member("caveat", entry.caveat);
+  if (!entry.expression.empty()) out.member("expression", entry.expression);
+  out.close('}');
+  out.put(',');
+}
+
 }  // namespace
 
 std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& layout) {
@@ -106,35 +131,15 @@ std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& lay
 }
 
 std::string metric_list_json(const MetricCatalog& catalog) {
-  std::string out = "{\"schema\":" + std::to_string(kReportSchema) + ",\"metrics\":[";
-  bool first = true;
-  for (const Entry& entry : entries_of(catalog)) {
-    out += first ? "{\"name\":" : ",{\"name\":";
-    first = false;
-    append_json(out, std::string_view(entry.name));
-    const auto member = [&](std::string_view key, std::string_view text) {
-      out += ",\"" + std::string(key) + "\":";
-      append_json(out, text);
-    };
-    member("entity", entry.entity);
-    member("newtype", entry.newtype);
-    member("rule", entry.rule);
-    member("unit", entry.unit);
-    member("family", entry.family);
-    member("section", entry.section);
-    out += ",\"tags\":[";
-    for (std::size_t i = 0; i < entry.tags.size(); ++i) {
-      if (i) out += ',';
-      append_json(out, std::string_view(entry.tags[i]));
-    }
-    out += ']';
-    member("plugin", entry.plugin);
-    member("description", entry.description);
-    member("caveat", entry.caveat);
-    if (!entry.expression.empty()) member("expression", entry.expression);
-    out += '}';
-  }
-  return out + "]}\n";
+  JsonWriter out(Escape::Unshowable);
+  out.put('{');
+  out.member("schema", kReportSchema);
+  out.key("metrics");
+  out.put('[');
+  for (const Entry& entry : entries_of(catalog)) write_entry(entry, out);
+  out.close(']');
+  out.raw("}\n");
+  return std::string(out.view());
 }
 
 }  // namespace ctprof

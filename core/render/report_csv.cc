@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_text.hpp"
 #include "core/compare/allowance.hpp"
 #include "core/render/printable.hpp"
 
@@ -38,10 +39,10 @@ struct Figures {
 
 class Writer {
  public:
-  Writer(const Report& report, const Sink& sink)
+  Writer(const Report& report, Sink& sink)
       : report_(&report), sink_(&sink), sides_(report.sides().size()), allowance_(report.sides()) {}
 
-  std::size_t write() {
+  Result<std::size_t> write() {
     write_header();
     for (const Section& section : report_->sections())
       for (const RowAt row : section.rows) write_row(row, std::nullopt);
@@ -51,7 +52,8 @@ class Writer {
           write_row({group, metric}, side);
     for (const RowAt row : report_->failed().rows)
       if (!told_.contains({row.group, row.metric})) write_row(row, only_side(row));
-    (*sink_)(out_);
+    hand_on();
+    if (!handed_on_) return handed_on_.error();
     return left_out_;
   }
 
@@ -215,13 +217,18 @@ class Writer {
     allowance_.spend(out_.size() - paid_);
     paid_ = out_.size();
     if (out_.size() < kFlushAt) return;
-    (*sink_)(out_);
-    out_.clear();
+    hand_on();
     paid_ = 0;
+  }
+  // After a failure nothing more.
+  void hand_on() {
+    if (handed_on_) handed_on_ = sink_->write(out_);
+    out_.clear();
   }
 
   const Report* report_;
-  const Sink* sink_;
+  Sink* sink_;
+  Result<void> handed_on_;
   std::size_t sides_;
   bool at_line_begin_ = true;
   std::string out_;
@@ -233,7 +240,7 @@ class Writer {
 
 }  // namespace
 
-std::size_t write_report_csv(const Report& report, const Sink& sink) {
+Result<std::size_t> write_report_csv(const Report& report, Sink& sink) {
   return Writer(report, sink).write();
 }
 

@@ -25,6 +25,6 @@
 namespace ctprof {
 
 // In pieces, as write_report_json. Returns how many rows were left out because of the size.
-std::size_t write_report_csv(const Report& report, const Sink& sink);
+Result<std::size_t> write_report_csv(const Report& report, Sink& sink);
 
 }  // namespace ctprof

@@ -16,14 +16,14 @@ constexpr std::array<std::string_view, 2> kSides{"baseline", "candidate"};
 
 class Writer {
  public:
-  Writer(const Report& report, std::span<const std::string> files, const Sink& sink)
+  Writer(const Report& report, std::span<const std::string> files, Sink& sink)
       : report_(&report),
         files_(files),
         sink_(&sink),
         compares_(report.sides().size() == 2),
         allowance_(report.sides()) {}
 
-  void write() {
+  Result<void> write() {
     open('{');
     key("schema");
     raw(std::to_string(kReportSchema));
@@ -41,7 +41,8 @@ class Writer {
     write_notes();
     close('}');
     out_ += '\n';
-    (*sink_)(out_);
+    hand_on();
+    return handed_on_;
   }
 
  private:
@@ -75,9 +76,13 @@ class Writer {
   void flush() {
     if (out_.size() < kFlushAt) return;
     pay();
-    (*sink_)(out_);
-    out_.clear();
+    hand_on();
     paid_ = 0;
+  }
+  // After a failure nothing more.
+  void hand_on() {
+    if (handed_on_) handed_on_ = sink_->write(out_);
+    out_.clear();
   }
   void pay() {
     allowance_.spend(out_.size() - paid_);
@@ -423,7 +428,8 @@ class Writer {
 
   const Report* report_;
   std::span<const std::string> files_;
-  const Sink* sink_;
+  Sink* sink_;
+  Result<void> handed_on_;
   bool compares_;
   bool first_ = true;
   std::string out_;
@@ -445,8 +451,9 @@ std::string_view unit_told(std::string_view unit) {
   return unit == "centipercent" ? "percent" : unit;
 }
 
-void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink) {
-  Writer(report, files, sink).write();
+Result<void> write_report_json(const Report& report, std::span<const std::string> files,
+                               Sink& sink) {
+  return Writer(report, files, sink).write();
 }
 
 }  // namespace ctprof

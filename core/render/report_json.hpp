@@ -22,18 +22,16 @@
 
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "core/base/sink.hpp"
 #include "core/compare/report.hpp"
 
 namespace ctprof {
 
-inline constexpr int kReportSchema = 1;
-
-using Sink = std::function<void(std::string_view)>;
+inline constexpr unsigned kReportSchema = 1;
 
 // What a report says of rows that it left out because of its size.
 std::string left_out_in_words(std::size_t rows);
@@ -43,6 +41,7 @@ std::string_view unit_told(std::string_view unit);
 
 // `files` names the sides as the user did. What would be out of proportion to the files' text
 // (compare/allowance.hpp) is left out, and a note says how many rows that is.
-void write_report_json(const Report& report, std::span<const std::string> files, const Sink& sink);
+Result<void> write_report_json(const Report& report, std::span<const std::string> files,
+                               Sink& sink);
 
 }  // namespace ctprof

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
@@ -69,9 +70,9 @@ void text(const void* state, const char* unit, const ctprof_sink* out) {
 
 void json(const void* state, const ctprof_sink* out) {
   if (is_unbounded(bound_in(state))) return put(*out, "\"max\"");
-  std::string digits;
-  append_json(digits, number(state));
-  put(*out, digits);
+  JsonWriter digits;
+  write_json(number(state), digits);
+  put(*out, digits.view());
 }
 
 template <Pick pick>

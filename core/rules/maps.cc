@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json_text.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
@@ -119,14 +119,11 @@ void text(const void* state, const char* unit, const ctprof_sink* out) {
 
 void json(const void* state, const ctprof_sink* out) {
   if (!map_in(state).entries) return put(*out, "null");
-  std::string object = "{";
-  for (const Entry& entry : entries_in(state)) {
-    if (object.size() > 1) object += ',';
-    append_json(object, view(entry.key));
-    object += ':';
-    append_json(object, entry.value);
-  }
-  put(*out, object + "}");
+  JsonWriter object(Escape::Unshowable);
+  object.put('{');
+  for (const Entry& entry : entries_in(state)) object.member(view(entry.key), entry.value);
+  object.close('}');
+  put(*out, object.view());
 }
 
 void parts(const void* state, const ctprof_parts* out) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/json_text.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
 #include "core/rules/readings.hpp"
@@ -117,22 +117,30 @@ void text(const void* state, const char*, const ctprof_sink* out) {
     put(*out, " (" + std::to_string(winner.rows) + "/" + std::to_string(winner.total) + ")");
 }
 
-void put_json(const Winner& winner, const std::string& value, const ctprof_sink& out) {
+template <class WriteCategory>
+void put_json(const Winner& winner, WriteCategory write_category, const ctprof_sink& out) {
   if (!winner.total) return put(out, "null");
-  put(out, "{\"value\":" + value + ",\"count\":" + std::to_string(winner.rows) +
-               ",\"total\":" + std::to_string(winner.total) + "}");
+  JsonWriter json(Escape::Unshowable);
+  json.put('{');
+  json.key("value");
+  write_category(json);
+  json.put(',');
+  json.member("count", winner.rows);
+  json.member("total", winner.total);
+  json.close('}');
+  put(out, json.view());
 }
 
 void json(const void* state, const ctprof_sink* out) {
   const Winner winner = winner_of(tally_in(state));
-  std::string quoted;
-  append_json(quoted, winner.category);
-  put_json(winner, quoted, *out);
+  put_json(
+      winner, [&](JsonWriter& json) { json.text(winner.category); }, *out);
 }
 
 void flags_json(const void* state, const ctprof_sink* out) {
   const Winner winner = winner_of(*static_cast<const Flags*>(state));
-  put_json(winner, std::string(winner.category), *out);
+  put_json(
+      winner, [&](JsonWriter& json) { json.raw(winner.category); }, *out);
 }
 
 constexpr ctprof_rule rule(const char* name, const char* newtypes) {

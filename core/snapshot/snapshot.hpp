@@ -38,7 +38,7 @@ struct Table {
 // A point in time on both clocks.
 struct Moment {
   std::uint64_t wall_unix_ns = 0;
-  std::uint64_t monotonic_ns = 0;  // CLOCK_BOOTTIME: comparable within one boot
+  std::uint64_t boottime_ns = 0;  // CLOCK_BOOTTIME: comparable within one boot
 };
 
 // What one source did during a capture.

@@ -17,7 +17,7 @@ Snapshot host_of(bool is_busy) {
   return IdleHost(shape).make();
 }
 
-class CountingSink final : public TextSink {
+class CountingSink final : public Sink {
  public:
   Result<void> write(std::string_view text) override {
     bytes += text.size();

@@ -1,19 +1,15 @@
-// The small pieces of a capture: stat, cgroup files, CPU lists, shared work, rows that follow from
+// The small pieces of a capture: stat, cgroup files, CPU lists, rows that follow from
 // threads.
 
 #define BOOST_TEST_MODULE capture_pieces
 #include <boost/test/unit_test.hpp>
 
-#include <atomic>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "core/base/nearest.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/other_tables.hpp"
-#include "core/capture/workers.hpp"
 #include "core/registry/identity.hpp"
 
 using namespace ctprof;
@@ -57,21 +53,6 @@ BOOST_AUTO_TEST_CASE(cgroup_of_a_hybrid_host) {
   BOOST_TEST(!parse_cgroup_path("2:cpu:/x\n"));
 }
 
-BOOST_AUTO_TEST_CASE(every_piece_is_done_once) {
-  std::vector<std::atomic<int>> done(1000);
-  const auto tids = share(4, done.size(), [&](unsigned, std::size_t piece) { ++done[piece]; });
-  BOOST_TEST(tids.size() == 4u);
-  BOOST_TEST(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
-}
-
-BOOST_AUTO_TEST_CASE(an_exception_of_a_worker_arrives) {
-  const auto work = [](unsigned, std::size_t piece) {
-    if (piece == 7) throw std::runtime_error("seven");
-  };
-  BOOST_CHECK_EXCEPTION(share(3, 100, work), std::runtime_error,
-                        [](const auto& error) { return std::string(error.what()) == "seven"; });
-}
-
 BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
   Snapshot snapshot;
   snapshot.threads().rows = 3;
@@ -85,10 +66,4 @@ BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
   for (const Id id : paths.ids()) found.emplace_back(snapshot.pools->texts[id]);
   BOOST_TEST(found == (std::vector<std::string>{"/", "/a", "/a/b", "/a/b/c"}),
              boost::test_tools::per_element());
-}
-
-BOOST_AUTO_TEST_CASE(nearest_names) {
-  const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
-  BOOST_TEST(nearest_hint("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
-  BOOST_TEST(nearest_hint("something_else", names) == "");
 }

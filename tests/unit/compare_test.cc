@@ -63,11 +63,10 @@ std::string refusal(const Snapshot& a, const Snapshot& b, const Spec& spec) {
 }
 
 json::object as_json(const Report& report) {
-  std::string text;
+  StringSink sink;
   const std::string files[] = {"a.zst", "b.zst"};
-  write_report_json(report, std::span(files).first(report.sides().size()),
-                    [&](std::string_view piece) { text += piece; });
-  return json::parse(text).as_object();
+  BOOST_REQUIRE(write_report_json(report, std::span(files).first(report.sides().size()), sink));
+  return json::parse(sink.text()).as_object();
 }
 
 // "group metric" of each row, in order.

@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(meta_survives) {
   const Snapshot made = OddHost(7).make();
   const Snapshot again = loaded(text_of(made, whole_vocabulary()), whole_vocabulary());
   BOOST_TEST(again.meta.start.wall_unix_ns == made.meta.start.wall_unix_ns);
-  BOOST_TEST(again.meta.end.monotonic_ns == made.meta.end.monotonic_ns);
+  BOOST_TEST(again.meta.end.boottime_ns == made.meta.end.boottime_ns);
   BOOST_TEST((again.meta.hostname == made.meta.hostname));
   BOOST_TEST(again.meta.own_threads == made.meta.own_threads);
   BOOST_TEST(again.meta.sources.size() == 2u);

@@ -31,7 +31,7 @@ Snapshot taken(std::uint64_t second, const std::vector<Thread>& threads,
                const Cells<std::uint64_t>& starts) {
   Snapshot s = snapshot_of(threads);
   s.meta.boot_id = "b";
-  s.meta.start.monotonic_ns = second * kSecond;
+  s.meta.start.boottime_ns = second * kSecond;
   add_u64(s, identity_metric(kStartTime), starts);
   return s;
 }
@@ -71,10 +71,10 @@ json::object compared(const Snapshot& a, const Snapshot& b, const Spec& spec = {
   const Snapshot* sides[] = {&a, &b};
   const auto report = Report::make(sides, spec, {&book, {}});
   BOOST_REQUIRE_MESSAGE(report, report.error().text);
-  std::string text;
+  StringSink sink;
   const std::string files[] = {"a.zst", "b.zst"};
-  write_report_json(*report, files, [&](std::string_view piece) { text += piece; });
-  return json::parse(text).as_object();
+  BOOST_REQUIRE(write_report_json(*report, files, sink));
+  return json::parse(sink.text()).as_object();
 }
 
 json::object row_of(const json::object& report, std::string_view group, std::string_view metric) {

@@ -3,6 +3,11 @@
 #define BOOST_TEST_MODULE registry
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "core/registry/call_watch.hpp"
 #include "core/registry/probed.hpp"
 #include "tests/unit/fake_plugins.hpp"
 
@@ -46,4 +51,13 @@ BOOST_AUTO_TEST_CASE(a_third_party_may_offer_what_is_known) {
   const Registry merged =
       registry({plugin<Offers<kOne>>("ours"), plugin<Offers<kOne, 9>>("theirs", false)});
   BOOST_TEST(merged.find("one")->offers.front().plugin->name == "theirs");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_thrown_while_a_slow_call_is_told_arrives) {
+  constexpr std::chrono::seconds kSlow{3};
+  CallWatch watch([](const SlowCall& slow) { throw std::runtime_error(slow.function); });
+  BOOST_TEST(
+      contained(call_owner("slow.so"), "open", [&] { std::this_thread::sleep_for(kSlow); }) == "");
+  BOOST_CHECK_EXCEPTION(watch.end(), std::runtime_error,
+                        [](const auto& error) { return std::string(error.what()) == "open"; });
 }

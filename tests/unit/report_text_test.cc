@@ -278,9 +278,9 @@ BOOST_AUTO_TEST_CASE(many_differences_of_hosts_are_counted) {
 }
 
 std::string csv_of(const std::vector<const Snapshot*>& sides, const Spec& spec) {
-  std::string text;
-  write_report_csv(report_of(sides, spec), [&](std::string_view piece) { text += piece; });
-  return text;
+  StringSink sink;
+  BOOST_REQUIRE(write_report_csv(report_of(sides, spec), sink));
+  return sink.text();
 }
 
 BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/file/json_out.hpp"
+#include "core/base/json_writer.hpp"
 #include "tools/ctprof/advice.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verdicts.hpp"
@@ -15,14 +15,8 @@ namespace {
 constexpr std::array<std::string_view, 5> kKinds{"none", "command", "capabilities", "boot",
                                                  "kernel"};
 
-void put_count(JsonOut& out, std::string_view key, std::size_t number) {
-  out.key(key);
-  out.number(std::uint64_t{number});
-  out.put(',');
-}
-
 template <class Names>
-void put_names(JsonOut& out, std::string_view key, const Names& names) {
+void put_names(JsonWriter& out, std::string_view key, const Names& names) {
   out.key(key);
   out.put('[');
   for (const std::string& name : names) {
@@ -35,7 +29,7 @@ void put_names(JsonOut& out, std::string_view key, const Names& names) {
 
 // "key":[{...},...], with `put` for what is in each object's braces.
 template <class Items, class Put>
-void put_objects(JsonOut& out, std::string_view key, const Items& items, Put put) {
+void put_objects(JsonWriter& out, std::string_view key, const Items& items, Put put) {
   out.key(key);
   out.put('[');
   for (const auto& item : items) {
@@ -48,34 +42,34 @@ void put_objects(JsonOut& out, std::string_view key, const Items& items, Put put
   out.put(',');
 }
 
-void put_remedy(JsonOut& out, const Remedy& remedy) {
+void put_remedy(JsonWriter& out, const Remedy& remedy) {
   out.key("remedy");
   if (remedy.kind == CTPROF_REMEDY_NONE) return out.raw("null,");
   out.put('{');
-  put_member(out, "kind", kKinds[remedy.kind]);
-  put_member(out, "what", remedy.what);
+  out.member("kind", kKinds[remedy.kind]);
+  out.member("what", remedy.what);
   out.close('}');
   out.put(',');
 }
 
-void put_finding(JsonOut& out, const Finding& finding) {
-  put_member(out, "state", finding.state);
-  put_member(out, "reason", finding.reason);
+void put_finding(JsonWriter& out, const Finding& finding) {
+  out.member("state", finding.state);
+  out.member("reason", finding.reason);
   put_remedy(out, finding.remedy);
-  put_count(out, "unfilled", finding.unfilled);
+  out.member("unfilled", finding.unfilled);
   put_names(out, "metrics", finding.metrics);
 }
 
-void put_diagnosis(JsonOut& out, const Diagnosis& diagnosis) {
-  put_member(out, "name", diagnosis.plugin->name);
-  put_count(out, "fills", diagnosis.fills);
-  put_count(out, "second", diagnosis.second);
-  put_count(out, "refused", diagnosis.refused);
+void put_diagnosis(JsonWriter& out, const Diagnosis& diagnosis) {
+  out.member("name", diagnosis.plugin->name);
+  out.member("fills", diagnosis.fills);
+  out.member("second", diagnosis.second);
+  out.member("refused", diagnosis.refused);
   put_objects(out, "findings", diagnosis.findings,
               [&](const Finding& finding) { put_finding(out, finding); });
 }
 
-void put_gain(JsonOut& out, const Gain& gain) {
+void put_gain(JsonWriter& out, const Gain& gain) {
   put_remedy(out, gain.remedy);
   put_names(out, "plugins", gain.plugins);
   put_names(out, "filled", gain.filled);
@@ -83,15 +77,15 @@ void put_gain(JsonOut& out, const Gain& gain) {
   put_names(out, "better", gain.better);
 }
 
-void put_command(JsonOut& out, const Command& command) {
-  put_member(out, "command", command.text);
+void put_command(JsonWriter& out, const Command& command) {
+  out.member("command", command.text);
   put_objects(out, "gains", command.gains, [&](const Gain& gain) { put_gain(out, gain); });
 }
 
 }  // namespace
 
 std::string json_of(const Advice& advice, const Registry& registry) {
-  JsonOut out;
+  JsonWriter out(Escape::Unshowable);
   out.raw("{\"schema\":1,\"live\":");
   out.boolean(advice.live);
   out.put(',');
@@ -102,7 +96,8 @@ std::string json_of(const Advice& advice, const Registry& registry) {
               [&](const Command& command) { put_command(out, command); });
   put_names(out, "notes", advice.notes);
   out.close('}');
-  return json_line(out.view());
+  out.put('\n');
+  return std::string(out.view());
 }
 
 }  // namespace ctprof::cli

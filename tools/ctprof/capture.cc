@@ -9,9 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "core/base/clock.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"
-#include "core/file/json_out.hpp"
 #include "core/registry/call_watch.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"
@@ -80,37 +81,33 @@ std::string line(const Outcome& outcome) {
 }
 
 std::string json_of(const Outcome& outcome) {
-  JsonOut out;
-  const auto member = [&](std::string_view key, std::uint64_t value) {
-    out.key(key), out.number(value), out.put(',');
-  };
+  JsonWriter out(Escape::Unshowable);
   out.put('{');
-  member("schema", 2);
-  member("threads", outcome.snapshot.threads().rows);
-  member("threads_absent", outcome.snapshot.meta.rows_absent);
-  member("processes", outcome.snapshot.table(Entity::Process).rows);
-  member("metrics", metrics_in(outcome.snapshot).filled);
-  member("values", outcome.cells.values);
+  out.member("schema", 2);
+  out.member("threads", outcome.snapshot.threads().rows);
+  out.member("threads_absent", outcome.snapshot.meta.rows_absent);
+  out.member("processes", outcome.snapshot.table(Entity::Process).rows);
+  out.member("metrics", metrics_in(outcome.snapshot).filled);
+  out.member("values", outcome.cells.values);
   out.key("gaps");
   out.put('{');
   for (std::size_t gap = 1; gap < outcome.cells.gaps.size(); ++gap)
-    if (outcome.cells.gaps[gap] > 0) member(kGapNames[gap], outcome.cells.gaps[gap]);
+    if (outcome.cells.gaps[gap] > 0) out.member(kGapNames[gap], outcome.cells.gaps[gap]);
   out.close('}');
   out.put(',');
-  member("collect_ns", outcome.collect_ns);
-  member("write_ns", outcome.write_ns);
-  member("sync_ns", outcome.written.sync_ns);
-  member("total_ns", outcome.collect_ns + outcome.write_ns);
+  out.member("collect_ns", outcome.collect_ns);
+  out.member("write_ns", outcome.write_ns);
+  out.member("sync_ns", outcome.written.sync_ns);
+  out.member("total_ns", outcome.collect_ns + outcome.write_ns);
   if (outcome.snapshot.meta.thread_skew_ns)
-    member("thread_skew_ns", *outcome.snapshot.meta.thread_skew_ns);
-  if (outcome.snapshot.meta.skew_ns) member("skew_ns", *outcome.snapshot.meta.skew_ns);
-  out.key("file");
-  out.text(outcome.file);
-  out.put(',');
-  member("file_bytes", outcome.written.file_bytes);
-  member("json_bytes", outcome.written.json_bytes);
+    out.member("thread_skew_ns", *outcome.snapshot.meta.thread_skew_ns);
+  if (outcome.snapshot.meta.skew_ns) out.member("skew_ns", *outcome.snapshot.meta.skew_ns);
+  out.member("file", outcome.file);
+  out.member("file_bytes", outcome.written.file_bytes);
+  out.member("json_bytes", outcome.written.json_bytes);
   out.close('}');
-  return json_line(out.view());
+  out.put('\n');
+  return std::string(out.view());
 }
 
 // The library that a plugin came from, or its name.
@@ -132,9 +129,11 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options,
                                  std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
   if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow(options, slow); });
-  return capture(registry,
-                 {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname},
-                 &refused);
+  auto snapshot = capture(
+      registry, {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname},
+      &refused);
+  if (watch) watch->end();
+  return snapshot;
 }
 
 Error cannot_write_here(const Options& options) {
@@ -192,7 +191,7 @@ int run_capture(const Options& options) {
                         tally(*snapshot),
                         *written,
                         to_stdout ? "standard output" : options.output,
-                        meta.end.monotonic_ns - meta.start.monotonic_ns,
+                        meta.end.boottime_ns - meta.start.boottime_ns,
                         monotonic_ns() - write_start};
   if (options.quiet) return kFine;
   const std::string text = options.format == Format::Json ? json_of(outcome) : line(outcome);

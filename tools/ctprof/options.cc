@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/nearest.hpp"
+#include "core/base/split.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -106,16 +107,13 @@ po::options_description describe(std::string_view verb) {
 Result<std::vector<std::string>> list_of(std::string_view option,
                                          const std::vector<std::string>& values) {
   std::vector<std::string> items;
-  for (std::string_view rest : values) {
-    bool more = true;
-    while (more) {
-      more = rest.find(',') != rest.npos;
-      const std::string_view item = sdk::trimmed(sdk::take(rest, ','));
+  for (const std::string& value : values)
+    for (const std::string_view entry : split(value)) {
+      const std::string_view item = sdk::trimmed(entry);
       if (item.empty())
         return Error{"--" + std::string(option) + ": an empty entry between commas"};
       items.emplace_back(item);
     }
-  }
   return items;
 }
 

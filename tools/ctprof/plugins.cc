@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/capture/roots.hpp"
-#include "core/file/json_out.hpp"
 #include "core/render/printable.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -34,27 +34,27 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
   return text + "\n";
 }
 
-void put_offer(JsonOut& out, const Verdict& verdict) {
+void put_offer(JsonWriter& out, const Verdict& verdict) {
   out.put('{');
-  put_member(out, "metric", verdict.field->def.name);
+  out.member("metric", verdict.field->def.name);
   out.key("rank");
   out.number(std::int64_t{verdict.offer->rank});
   out.put(',');
-  put_member(out, "state", verdict.state);
-  put_member(out, "reason", verdict.reason);
+  out.member("state", verdict.state);
+  out.member("reason", verdict.reason);
   out.close('}');
   out.put(',');
 }
 
-void put_plugin(JsonOut& out, const Plugin& plugin, const std::vector<Verdict>& verdicts) {
+void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<Verdict>& verdicts) {
   out.put('{');
-  put_member(out, "name", plugin.name);
-  put_member(out, "path", plugin.path);
-  put_member(out, "version", plugin.version);
+  out.member("name", plugin.name);
+  out.member("path", plugin.path);
+  out.member("version", plugin.version);
   out.key("abi");
   out.number(std::uint64_t{plugin.abi});
   out.put(',');
-  put_member(out, "state", "loaded");
+  out.member("state", "loaded");
   out.key("offers");
   out.put('[');
   for (const Verdict& verdict : verdicts) put_offer(out, verdict);
@@ -64,7 +64,7 @@ void put_plugin(JsonOut& out, const Plugin& plugin, const std::vector<Verdict>& 
 }
 
 std::string json_of(const Probed& probed) {
-  JsonOut out;
+  JsonWriter out(Escape::Unshowable);
   out.raw("{\"schema\":1,\"plugins\":[");
   for (const Plugin& plugin : probed.registry().plugins())
     if (!plugin.layout) put_plugin(out, plugin, verdicts_on(plugin, probed));
@@ -72,7 +72,8 @@ std::string json_of(const Probed& probed) {
   out.put(',');
   put_refused(out, probed.registry());
   out.close('}');
-  return json_line(out.view());
+  out.put('\n');
+  return std::string(out.view());
 }
 
 std::string text_of(const Probed& probed) {

@@ -109,20 +109,29 @@ void note_leftovers(const Report& report, std::size_t left_out, const Options& o
                         counted(cut, "more group") + " beyond --limit");
 }
 
+// Standard output. What goes wrong with it has been told when `write` returns.
+class Printed final : public Sink {
+ public:
+  Result<void> write(std::string_view text) override {
+    status = print(text);
+    if (status != kFine) return error("writing", "standard output", "it takes no more");
+    return {};
+  }
+  int status = kFine;
+};
+
 int print_report(const Report& report, std::span<const std::string> files,
                  const ColumnChoice& columns, const Options& options) {
   if (options.format == Format::Text)
     return print(
         report_text(report, files, columns, {terminal_width(), use_color(options), options.wrap}));
-  int status = kFine;
-  const Sink sink = [&](std::string_view piece) {
-    if (status == kFine) status = print(piece);
-  };
-  if (options.format == Format::Json)
-    write_report_json(report, files, sink);
-  else
-    note_leftovers(report, write_report_csv(report, sink), options);
-  return status;
+  Printed sink;
+  if (options.format == Format::Json) {
+    if (!write_report_json(report, files, sink)) return sink.status;
+  } else if (const auto left_out = write_report_csv(report, sink)) {
+    note_leftovers(report, *left_out, options);
+  }
+  return sink.status;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "tools/ctprof/report_files.hpp"
 
 #include <algorithm>
-#include <future>
+#include <optional>
 #include <utility>
 
-#include "core/base/background.hpp"
+#include "core/base/workers.hpp"
 #include "core/file/file.hpp"
 #include "tools/ctprof/naming.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -14,15 +14,15 @@ namespace {
 
 Result<std::vector<Snapshot>> load_all(std::span<const std::string> files,
                                        const Vocabulary& vocabulary) {
-  std::vector<std::future<Result<Snapshot>>> loading;
-  for (const std::string& file : files)
-    loading.push_back(in_background([&] { return load_file(file, vocabulary); }));
-  for (auto& one : loading) one.wait();
+  std::vector<std::optional<Result<Snapshot>>> loaded(files.size());
+  share(static_cast<unsigned>(files.size()), files.size(), [&](unsigned, std::size_t i) {
+    loaded[i] =
+        naming(files.subspan(i, 1), "reading", [&] { return load_file(files[i], vocabulary); });
+  });
   std::vector<Snapshot> snapshots;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    auto loaded = naming(files.subspan(i, 1), "reading", [&] { return loading[i].get(); });
-    if (!loaded) return loaded.error();
-    snapshots.push_back(std::move(*loaded));
+  for (auto& one : loaded) {
+    if (!*one) return one->error();
+    snapshots.push_back(std::move(**one));
   }
   return snapshots;
 }

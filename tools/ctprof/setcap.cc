@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/split.hpp"
 #include "core/registry/loader.hpp"
 #include "core/render/printable.hpp"
 #include "ctprof/files.hpp"
@@ -72,8 +73,7 @@ constexpr std::uint64_t kFirstUserNamespace = 0xEFFFFFFD;  // the kernel's inclu
 
 Mask mask_of(std::string_view names) {
   Mask mask = 0;
-  while (!names.empty()) {
-    std::string_view name = sdk::take(names, ',');
+  for (std::string_view name : split(names)) {
     if (!name.starts_with("cap_")) continue;
     name.remove_prefix(4);
     const auto at = std::find(kCapabilities.begin(), kCapabilities.end(), name);

@@ -1,11 +1,7 @@
 #include "tools/ctprof/text.hpp"
 
-#include <time.h>
-
 #include <array>
 #include <cstdio>
-
-#include "core/base/json_text.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -41,19 +37,6 @@ std::string size_in_words(std::uint64_t bytes) {
   // The step is taken after rounding: never "1024.0 KiB".
   while (value >= 1023.95 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
   return one_decimal(value, kUnits[unit]);
-}
-
-std::string json_line(std::string_view json) {
-  std::string line;
-  append_made_json(line, json);
-  return line + "\n";
-}
-
-std::uint64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 }  // namespace ctprof::cli

@@ -17,10 +17,4 @@ std::string milliseconds(std::uint64_t nanoseconds);
 // "512 B", "12.3 KiB", "4.5 MiB"
 std::string size_in_words(std::uint64_t bytes);
 
-// CLOCK_MONOTONIC in ns.
-std::uint64_t monotonic_ns();
-
-// JSON as a line to print: what would move a terminal is escaped.
-std::string json_line(std::string_view json);
-
 }  // namespace ctprof::cli

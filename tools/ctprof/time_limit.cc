@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "core/base/clock.hpp"
 #include "tools/ctprof/own_process.hpp"
 #include "tools/ctprof/signal_line.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -34,16 +35,9 @@ std::atomic<int> g_status{0};
 std::atomic<bool> g_looked{false};
 std::atomic<std::uint64_t> g_due{0};
 
-std::uint64_t monotonic() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000 * kNsPerMs +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 void set_timer(std::uint64_t ns) {
   if (!g_has_timer) return;
-  if (ns > 0) g_due = monotonic() + ns;
+  if (ns > 0) g_due = monotonic_ns() + ns;
   itimerspec time{};
   time.it_value.tv_sec = static_cast<time_t>(ns / (1000 * kNsPerMs));
   time.it_value.tv_nsec = static_cast<long>(ns % (1000 * kNsPerMs));
@@ -72,7 +66,7 @@ void look_in(std::uint64_t ns, bool looked) {
 
 void on_time(int, siginfo_t*, void* context) {
   const int number = errno;
-  const std::uint64_t now = monotonic(), due = g_due;
+  const std::uint64_t now = monotonic_ns(), due = g_due;
   const bool is_limited = g_owner.load() || g_ends;
   if (!is_own_process() || !is_limited || now < due) {
     // Of a call that has returned since.

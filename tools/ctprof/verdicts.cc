@@ -50,20 +50,14 @@ std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t w
 
 std::size_t text_width() { return terminal_width() > 0 ? terminal_width() : kWidthWithoutTerminal; }
 
-void put_member(JsonOut& out, std::string_view key, std::string_view text) {
-  out.key(key);
-  out.text(text);
-  out.put(',');
-}
-
-void put_refused(JsonOut& out, const Registry& registry) {
+void put_refused(JsonWriter& out, const Registry& registry) {
   out.key("refused");
   out.put('[');
   for (const Refusal& refusal : registry.refused()) {
     out.put('{');
-    put_member(out, "path", refusal.what);
-    put_member(out, "state", "refused");
-    put_member(out, "reason", refusal.reason);
+    out.member("path", refusal.what);
+    out.member("state", "refused");
+    out.member("reason", refusal.reason);
     out.close('}');
     out.put(',');
   }

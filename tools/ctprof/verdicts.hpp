@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file/json_out.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/registry/probed.hpp"
 
 namespace ctprof::cli {
@@ -38,10 +38,8 @@ std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t w
 // Of the terminal, or what stands for it where there is none.
 std::size_t text_width();
 
-// "key":"text",
-void put_member(JsonOut& out, std::string_view key, std::string_view text);
 // "refused":[...] of a registry.
-void put_refused(JsonOut& out, const Registry& registry);
+void put_refused(JsonWriter& out, const Registry& registry);
 std::string text_of_refused(const Registry& registry);
 
 }  // namespace ctprof::cli

@@ -1,10 +1,16 @@
-// JSON text under construction, in a buffer that its user empties now and then.
+// JSON text under construction, in a buffer that its user empties now and then: the one writer, and
+// the one place where strings are escaped.
 //
-// Members end with a comma, which closing the bracket takes back; so nobody has to know who is
-// first.
+//   JsonWriter out(Escape::Unshowable);
+//   out.put('{');
+//   out.member("file", path);
+//   out.close('}');                                   // {"file":"a.ctprof.zst"}
+//
+// A string is valid UTF-8 whatever bytes the system gave: U+FFFD stands for what is none. Members
+// end with a comma, which closing the bracket takes back; so nobody has to know who is first.
 //
 // What is here:   numbers, strings and brackets, fast.
-// What is not:    what they mean (document.hpp).
+// What is not:    what they mean; escapes in text for people (render/printable.hpp).
 
 #pragma once
 
@@ -18,8 +24,16 @@
 
 namespace ctprof {
 
-class JsonOut {
+// What a string's escapes are for.
+enum class Escape {
+  Json,        // what JSON demands: for files
+  Unshowable,  // and what moves a terminal or hides on one: for output that people may look at
+};
+
+class JsonWriter {
  public:
+  explicit JsonWriter(Escape escape = Escape::Json) : escape_(escape) {}
+
   std::string_view view() const { return {begin_.get(), size()}; }
   std::size_t size() const { return static_cast<std::size_t>(at_ - begin_.get()); }
   bool empty() const { return size() == 0; }
@@ -29,10 +43,14 @@ class JsonOut {
 
   // JSON as it is.
   void raw(std::string_view text) {
+    if (text.empty()) return;
     reserve(text.size());
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
+  // JSON that somebody else made: its strings are escaped further where that is asked for.
+  // REQUIRES: valid JSON without blanks outside strings.
+  void made(std::string_view json);
   // The first `size` bytes of a block: one copy of known length, which most keys fit.
   static constexpr std::size_t kBlock = 32;
   void block(const std::array<char, kBlock>& bytes, std::size_t size) {
@@ -51,11 +69,22 @@ class JsonOut {
   // The shortest form that reads back the same. REQUIRES: finite.
   void number(double value);
   void boolean(bool value) { raw(value ? "true" : "false"); }
-  // Quoted and escaped; a sequence that is not UTF-8 becomes U+FFFD.
+  // Quoted and escaped.
   void text(std::string_view text);
   void key(std::string_view name) {
     text(name);
     put(':');
+  }
+  // A key, its value, and a comma.
+  void member(std::string_view name, std::string_view value) {
+    key(name);
+    text(value);
+    put(',');
+  }
+  void member(std::string_view name, std::uint64_t value) {
+    key(name);
+    number(value);
+    put(',');
   }
   // Ends an object or an array: takes back the comma of its last member.
   void close(char bracket) {
@@ -70,10 +99,13 @@ class JsonOut {
   void grow(std::size_t more);
   void long_number(std::uint64_t value);
   std::string_view rare(std::string_view text);
+  void code_point(std::string_view bytes, char32_t value);
+  void escaped(char32_t point);
 
   std::unique_ptr<char[]> begin_;
   char* at_ = nullptr;
   char* end_ = nullptr;
+  Escape escape_;
 };
 
 // JSON that is written over and over.
@@ -85,21 +117,15 @@ class Phrase {
     std::copy_n(text.begin(), size_, head_.begin());
   }
   bool empty() const { return size_ == 0; }
-  void write(JsonOut& out) const {
+  void write(JsonWriter& out) const {
     out.block(head_, size_);
     if (!rest_.empty()) out.raw(rest_);
   }
 
  private:
-  std::array<char, JsonOut::kBlock> head_{};
+  std::array<char, JsonWriter::kBlock> head_{};
   std::size_t size_ = 0;
   std::string rest_;
 };
-
-// Whether every byte belongs to a valid code point.
-bool is_utf8(std::string_view text);
-
-// The text as a file holds it: valid UTF-8, with U+FFFD for each longest part that is none.
-std::string rendering(std::string_view text);
 
 }  // namespace ctprof

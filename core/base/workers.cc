@@ -1,4 +1,4 @@
-#include "core/capture/workers.hpp"
+#include "core/base/workers.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include "core/registry/process_state.hpp"
+#include "core/base/c_locale.hpp"
 
 namespace ctprof {
 

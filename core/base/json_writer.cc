@@ -1,0 +1,105 @@
+#include "core/base/json_writer.hpp"
+
+#include <charconv>
+
+#include "core/base/utf8.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kMostDigits = 32;  // of any number, a double's shortest form included
+constexpr std::size_t kFirstRoom = 256;
+constexpr char kDelete = 0x7f;
+
+// Whether a string holds `c` as it stands and one byte is all there is to it.
+bool is_plain(char c) {
+  return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\' && c != kDelete;
+}
+
+}  // namespace
+
+void JsonWriter::grow(std::size_t more) {
+  const std::size_t used = size();
+  const std::size_t room = std::max({kFirstRoom, 2 * used, used + more});
+  auto larger = std::make_unique_for_overwrite<char[]>(room);
+  if (used > 0) std::memcpy(larger.get(), begin_.get(), used);
+  begin_ = std::move(larger);
+  at_ = begin_.get() + used;
+  end_ = begin_.get() + room;
+}
+
+void JsonWriter::long_number(std::uint64_t value) {
+  reserve(kMostDigits);
+  at_ = std::to_chars(at_, end_, value).ptr;
+}
+
+void JsonWriter::number(std::int64_t value) {
+  reserve(kMostDigits);
+  at_ = std::to_chars(at_, end_, value).ptr;
+}
+
+void JsonWriter::number(double value) {
+  reserve(kMostDigits);
+  at_ = std::to_chars(at_, end_, value).ptr;
+}
+
+void JsonWriter::text(std::string_view text) {
+  put('"');
+  while (!text.empty()) {
+    const auto plain = static_cast<std::size_t>(
+        std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    raw(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (!text.empty()) text = rare(text);
+  }
+  put('"');
+}
+
+// Writes the character that the text begins with, one that needs thought, and returns the rest.
+std::string_view JsonWriter::rare(std::string_view text) {
+  const auto byte = static_cast<unsigned char>(text[0]);
+  if (byte >= 0x80) {
+    const CodePoint point = first_code_point(text);
+    if (point.valid)
+      code_point(text.substr(0, point.bytes), point.value);
+    else
+      raw(kReplacement);
+    return text.substr(point.valid ? point.bytes : bad_part(text));
+  }
+  switch (byte) {
+    case '"': raw("\\\""); break;
+    case '\\': raw("\\\\"); break;
+    case '\n': raw("\\n"); break;
+    case '\t': raw("\\t"); break;
+    case kDelete: code_point(text.substr(0, 1), byte); break;
+    default: escaped(byte);
+  }
+  return text.substr(1);
+}
+
+// One that JSON has no objection to.
+void JsonWriter::code_point(std::string_view bytes, char32_t value) {
+  escape_ == Escape::Json || is_showable(value) ? raw(bytes) : escaped(value);
+}
+
+// As UTF-16, which JSON's escapes are: beyond the first plane two of them.
+void JsonWriter::escaped(char32_t point) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (point >= 0x10000) {
+    escaped(0xd800 + ((point - 0x10000) >> 10));
+    return escaped(0xdc00 + ((point - 0x10000) & 0x3ff));
+  }
+  raw("\\u");
+  for (int shift = 12; shift >= 0; shift -= 4) put(kDigits[point >> shift & 0xf]);
+}
+
+void JsonWriter::made(std::string_view json) {
+  if (escape_ == Escape::Json) return raw(json);
+  for (; !json.empty();) {
+    const CodePoint point = first_code_point(json);
+    point.valid ? code_point(json.substr(0, point.bytes), point.value) : raw(kReplacement);
+    json.remove_prefix(point.valid ? point.bytes : bad_part(json));
+  }
+}
+
+}  // namespace ctprof
