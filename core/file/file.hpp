@@ -13,7 +13,7 @@
 #include <string>
 
 #include "core/base/result.hpp"
-#include "core/file/destination.hpp"
+#include "core/file/write/destination.hpp"
 #include "core/registry/vocabulary.hpp"
 #include "core/snapshot/snapshot.hpp"
 

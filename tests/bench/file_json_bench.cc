@@ -3,8 +3,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "core/file/document.hpp"
-#include "core/file/load.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {

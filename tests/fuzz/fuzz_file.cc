@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/file/document.hpp"
-#include "core/file/load.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace {

@@ -11,11 +11,11 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/file/document.hpp"
 #include "core/file/file.hpp"
-#include "core/file/limits.hpp"
-#include "core/file/load.hpp"
-#include "core/file/sink.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
+#include "core/file/write/zstd_sink.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {

@@ -9,9 +9,9 @@
 #include <map>
 #include <random>
 
-#include "core/file/cell.hpp"
-#include "core/file/document.hpp"
-#include "core/file/load.hpp"
+#include "core/file/layout/cell.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {

@@ -4,8 +4,8 @@
 #define BOOST_TEST_MODULE file_reference
 #include <boost/test/unit_test.hpp>
 
-#include "core/file/document.hpp"
-#include "core/file/load.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {

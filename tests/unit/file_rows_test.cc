@@ -6,10 +6,10 @@
 
 #include <random>
 
-#include "core/file/document.hpp"
-#include "core/file/draft.hpp"
-#include "core/file/load.hpp"
-#include "core/file/row_reader.hpp"
+#include "core/file/read/draft.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/read/row_reader.hpp"
+#include "core/file/write/document.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {

@@ -14,9 +14,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/file/document.hpp"
 #include "core/file/file.hpp"
-#include "core/file/sink.hpp"
+#include "core/file/write/document.hpp"
+#include "core/file/write/zstd_sink.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "core/file/doomed_file.hpp"
+#include "core/file/write/doomed_file.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "tools/ctprof/own_process.hpp"
 #include "tools/ctprof/signal_line.hpp"

@@ -1,0 +1,46 @@
+#include "core/file/layout/field_io.hpp"
+
+namespace ctprof {
+
+void FieldReader::read(const boost::json::value& json, std::string& text) {
+  if (!json.is_string()) return complain("is not a text");
+  text = std::string_view(json.get_string());
+}
+
+void FieldReader::read(const boost::json::value& json, bool& flag) {
+  if (!json.is_bool()) return complain("is neither true nor false");
+  flag = json.get_bool();
+}
+
+void FieldReader::read(const boost::json::value& json, std::uint64_t& number) {
+  boost::system::error_code failed;
+  number = json.to_number<std::uint64_t>(failed);
+  if (failed) complain("is not a whole number from 0 to 2^64-1");
+}
+
+void FieldReader::read(const boost::json::value& json, Gap& gap) {
+  std::uint64_t number = 0;
+  read(json, number);
+  gap = number < kGapNames.size() ? static_cast<Gap>(number) : Gap::Malformed;
+}
+
+void FieldReader::read(const boost::json::value& json, Entity& entity) {
+  std::string word;
+  read(json, word);
+  if (!parse(word, entity)) complain("is no kind of row that this version knows: '" + word + "'");
+}
+
+void FieldReader::read(const boost::json::value& json, Storage& storage) {
+  std::string word;
+  read(json, word);
+  if (!parse(word, storage))
+    complain("is no kind of storage that this version knows: '" + word + "'");
+}
+
+void FieldReader::read(const boost::json::value& json,
+                       std::map<std::string, std::uint64_t>& numbers) {
+  if (!json.is_object()) return complain("is not an object");
+  for (const auto& [key, value] : json.get_object()) at(key, value, numbers[key]);
+}
+
+}  // namespace ctprof

@@ -1,0 +1,150 @@
+#include "core/file/layout/gap_runs.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/file/layout/cell.hpp"
+#include "ctprof/gap.hpp"
+
+namespace ctprof {
+namespace {
+
+namespace json = boost::json;
+
+using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
+
+Runs runs_of(const Column& column) {
+  const CellCodes codes(column);
+  Runs runs;
+  for (std::size_t row = 0; row < column.rows(); ++row) {
+    const std::uint8_t code = codes[row];
+    if (runs.empty() || runs[runs.size() - 2] != code) runs.insert(runs.end(), {code, 0});
+    ++runs.back();
+  }
+  return runs;
+}
+
+bool is_full(const Runs& runs) {
+  return runs.empty() || (runs.size() == 2 && runs[0] == CTPROF_VALUE);
+}
+
+struct Pattern {
+  Runs runs;
+  std::vector<const Column*> columns;
+};
+
+std::vector<Pattern> patterns_of(std::span<const Column* const> columns) {
+  std::vector<Pattern> patterns;
+  for (const Column* column : columns) {
+    Runs runs = runs_of(*column);
+    if (is_full(runs)) continue;
+    auto known = std::find_if(patterns.begin(), patterns.end(),
+                              [&](const Pattern& pattern) { return pattern.runs == runs; });
+    if (known == patterns.end()) known = patterns.insert(known, {std::move(runs), {}});
+    known->columns.push_back(column);
+  }
+  return patterns;
+}
+
+// One run of codes onto a column's cells.
+void set_run(Column& column, std::size_t from, std::size_t count, std::uint64_t code) {
+  if (code == CTPROF_VALUE) return;
+  if (code == kUnbounded && may_be_unbounded(column.def())) {
+    std::fill_n(column.u64().begin() + static_cast<std::ptrdiff_t>(from), count, kNoBound);
+    code = CTPROF_VALUE;
+  } else if (code >= kGapNames.size()) {
+    code = CTPROF_MALFORMED;
+  }
+  std::memset(column.gaps().data() + from, static_cast<int>(code), count);
+}
+
+// The pairs in `json`, but for runs of no rows; an empty list is wrong, as is any that does not add
+// up to `rows`.
+Runs read_runs(const json::value& json, std::size_t rows) {
+  Runs runs;
+  std::uint64_t left = rows;
+  if (!json.is_array() || json.get_array().size() % 2 != 0) return {};
+  for (const json::value& item : json.get_array()) {
+    boost::system::error_code failed;
+    runs.push_back(item.to_number<std::uint64_t>(failed));
+    if (failed) return {};
+    if (runs.size() % 2 == 1) continue;
+    if (runs.back() > left) return {};
+    left -= runs.back();
+    if (runs.back() == 0) runs.resize(runs.size() - 2);
+  }
+  return left == 0 ? runs : Runs{};
+}
+
+void apply(const Runs& runs, Column& column) {
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < runs.size(); i += 2) {
+    set_run(column, row, runs[i + 1], runs[i]);
+    row += runs[i + 1];
+  }
+}
+
+// Looking a name up means comparing it with others, many of which differ at once.
+std::size_t steps_of_search(const Table& table) { return 1 + table.columns.size() / 16; }
+
+Result<void> apply_pattern(const json::value& pattern, const std::string& where, Table& table,
+                           Work& work) {
+  const json::object* object = pattern.if_object();
+  const json::value* columns = object ? object->if_contains("columns") : nullptr;
+  const json::value* runs = object ? object->if_contains("runs") : nullptr;
+  if (!columns || !columns->is_array() || !runs)
+    return Error{where + " is not an object of columns and runs"};
+  const Runs read = read_runs(*runs, table.rows);
+  if (read.empty() && table.rows > 0)
+    return Error{where + ".runs are not pairs of a code and a count that add up to " +
+                 std::to_string(table.rows) + " rows"};
+  for (const json::value& name : columns->get_array()) {
+    if (!name.is_string()) return Error{where + ".columns holds something other than names"};
+    bool has_work = work.spend(steps_of_search(table));
+    Column* column = table.find(std::string_view(name.get_string()));
+    has_work = has_work && (!column || work.spend(table.rows + read.size()));
+    if (!has_work) return Error{where + ".columns asks for more work than a file of its size may"};
+    if (column) apply(read, *column);
+  }
+  return {};
+}
+
+}  // namespace
+
+void write_gaps(std::span<const Column* const> columns, JsonWriter& out) {
+  out.put('[');
+  for (const Pattern& pattern : patterns_of(columns)) {
+    out.raw("{\"columns\":[");
+    for (const Column* column : pattern.columns) {
+      out.text(column->def().name);
+      out.put(',');
+    }
+    out.close(']');
+    out.raw(",\"runs\":[");
+    for (const std::uint64_t number : pattern.runs) {
+      out.number(number);
+      out.put(',');
+    }
+    out.close(']');
+    out.raw("},");
+  }
+  out.close(']');
+}
+
+Result<void> apply_gaps(const json::value& gaps, std::string_view table_name, Table& table,
+                        Work& work) {
+  const json::object* tables = gaps.if_object();
+  if (!tables) return Error{"gaps is not an object"};
+  const json::value* patterns = tables->if_contains(table_name);
+  if (!patterns) return {};
+  const std::string where = "gaps." + std::string(table_name);
+  if (!patterns->is_array()) return Error{where + " is not an array"};
+  for (std::size_t i = 0; i < patterns->get_array().size(); ++i)
+    if (auto done = apply_pattern(patterns->get_array()[i], where + "[" + std::to_string(i) + "]",
+                                  table, work);
+        !done)
+      return done;
+  return {};
+}
+
+}  // namespace ctprof

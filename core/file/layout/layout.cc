@@ -1,0 +1,141 @@
+#include "core/file/layout/layout.hpp"
+
+#include <algorithm>
+
+#include "core/base/split.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/file/layout/sections.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kThreads = "threads[].";
+constexpr std::string_view kCgroups = "cgroup_stats[].";
+
+constexpr std::string_view table_of(Root root) {
+  return root == Root::Thread ? kThreads : root == Root::Cgroup ? kCgroups : "";
+}
+
+bool is_fine(const std::vector<std::string>& keys) {
+  return !keys.empty() && keys.size() <= limits::kPathKeys &&
+         std::none_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); });
+}
+
+// Whether a new leaf can stand at `keys`: nothing is there, and no leaf is on the way.
+bool is_free(const KeyNode& tree, const std::vector<std::string>& keys) {
+  const KeyNode* node = &tree;
+  for (const std::string& key : keys) {
+    node = node->find(key);
+    if (!node) return true;
+    if (node->is_leaf()) return false;
+  }
+  return false;
+}
+
+void plant(KeyNode& tree, const std::vector<std::string>& keys, std::size_t leaf) {
+  KeyNode* node = &tree;
+  for (const std::string& key : keys) node = &node->child(key);
+  node->leaf = leaf;
+}
+
+}  // namespace
+
+Place parse_place(std::string_view text) {
+  const Root root = text.starts_with(kThreads)   ? Root::Thread
+                    : text.starts_with(kCgroups) ? Root::Cgroup
+                                                 : Root::Host;
+  std::vector<std::string> keys = split_path(text.substr(table_of(root).size()));
+  if (!is_fine(keys) || (root == Root::Host && is_reserved(keys[0]))) return {};
+  return {root, std::move(keys)};
+}
+
+std::string place_text(const Place& place) {
+  std::string path;
+  for (const std::string& key : place.keys) append_to_path(path, key);
+  return std::string(table_of(place.root)) + path;
+}
+
+Place place_of(const MetricDef& def) {
+  if (def.file_path == "none" || def.hidden) return {};
+  Place place = parse_place(def.file_path);
+  return place.root == root_of(def.entity) ? place : Place{};
+}
+
+std::vector<Place> aliases_of(const MetricDef& def) {
+  std::vector<Place> places;
+  Place place = place_of(def);
+  if (place.root == Root::None) return places;
+  for (const std::string_view spelling : split(def.file_aliases)) {
+    place.keys.back() = spelling;
+    if (is_fine(place.keys)) places.push_back(place);
+  }
+  return places;
+}
+
+KeyNode::KeyNode(std::string name, std::size_t number)
+    : key(std::move(name)), leaf(number), spelling(key + "\":") {
+  is_plain = std::all_of(key.begin(), key.end(), [](char c) { return ctprof::is_plain(c); });
+  std::copy_n(spelling.begin(), std::min(spelling.size(), head.size()), head.begin());
+}
+
+KeyNode& KeyNode::child(const std::string& name) {
+  if (KeyNode* known = find(name)) return *known;
+  children.emplace_back(name);
+  if (children.size() > kFew && !index_) {
+    index_ = std::make_unique<Index>();
+    for (std::size_t i = 0; i + 1 < children.size(); ++i) index_->emplace(children[i].key, i);
+  }
+  if (index_) index_->emplace(name, children.size() - 1);
+  return children.back();
+}
+
+KeyNode* KeyNode::find(std::string_view name) {
+  if (index_) {
+    const auto known = index_->find(name);
+    return known == index_->end() ? nullptr : &children[known->second];
+  }
+  const auto it = std::find_if(children.begin(), children.end(),
+                               [&](const KeyNode& child) { return child.key == name; });
+  return it == children.end() ? nullptr : &*it;
+}
+const KeyNode* KeyNode::find(std::string_view name) const {
+  return const_cast<KeyNode*>(this)->find(name);
+}
+
+std::size_t Layout::add(const Place& place) {
+  if (place.root == Root::None || !is_free(tree(place.root), place.keys)) return KeyNode::kNone;
+  const std::size_t leaf = leaves_[static_cast<std::size_t>(place.root)]++;
+  plant(tree(place.root), place.keys, leaf);
+  return leaf;
+}
+
+void Layout::add_alias(const Place& place, std::size_t leaf) {
+  if (is_free(tree(place.root), place.keys)) plant(tree(place.root), place.keys, leaf);
+}
+
+bool is_reserved(std::string_view top_level_key) {
+  return top_level_key == kThreadsKey || top_level_key == kCgroupsKey ||
+         find_file_section(top_level_key);
+}
+
+std::vector<std::string> split_path(std::string_view path) {
+  if (path.empty()) return {};
+  std::vector<std::string> keys(1);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '.')
+      keys.emplace_back();
+    else
+      keys.back() += path[i] == '\\' && i + 1 < path.size() ? path[++i] : path[i];
+  }
+  return keys;
+}
+
+void append_to_path(std::string& path, std::string_view key) {
+  if (!path.empty()) path += '.';
+  for (const char c : key) {
+    if (c == '.' || c == '\\') path += '\\';
+    path += c;
+  }
+}
+
+}  // namespace ctprof

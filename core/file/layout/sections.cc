@@ -1,0 +1,143 @@
+#include "core/file/layout/sections.hpp"
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+
+#include "core/file/file.hpp"
+#include "core/file/layout/field_io.hpp"
+#include "core/file/layout/gap_runs.hpp"
+#include "core/file/layout/raw_texts.hpp"
+#include "core/file/read/draft.hpp"
+
+namespace ctprof {
+namespace {
+
+namespace json = boost::json;
+
+// {"thread": ..., "process": ..., ...}
+template <class WriteTable>
+void write_by_table(JsonWriter& out, WriteTable write_table) {
+  out.put('{');
+  for (std::size_t entity = 0; entity < kEntities; ++entity) {
+    out.key(name(static_cast<Entity>(entity)));
+    write_table(entity);
+    out.put(',');
+  }
+  out.close('}');
+}
+
+// --- ctprof: how, when and where the capture was made ---
+
+void write_meta(const SectionSource& source, JsonWriter& out) {
+  FieldWriter(out).object(source.snapshot.meta);
+}
+
+Result<void> begin_meta(std::string_view text, Draft& draft) {
+  boost::system::error_code failed;
+  FieldReader reader("ctprof");
+  reader.object(json::parse({text.data(), text.size()}, failed), draft.snapshot.meta);
+  if (!reader.complaint().empty()) return Error{reader.complaint()};
+  const std::uint64_t format = draft.snapshot.meta.format;
+  if (format > kFileFormat)
+    return Error{"ctprof is of format " + std::to_string(format) + "; this version reads up to " +
+                 std::to_string(kFileFormat)};
+  draft.has_meta = true;
+  return {};
+}
+
+// --- registry: the columns' definitions ---
+
+void write_definitions(const SectionSource& source, JsonWriter& out) {
+  write_registry(source.registry, out);
+}
+
+Result<void> begin_definitions(std::string_view text, Draft& draft) {
+  auto registry = read_registry(text);
+  if (!registry) return registry.error();
+  draft.registry = std::move(*registry);
+  return {};
+}
+
+// --- gaps: why cells hold no value ---
+
+void write_all_gaps(const SectionSource& source, JsonWriter& out) {
+  write_by_table(out, [&](std::size_t entity) { write_gaps(source.columns[entity], out); });
+}
+
+Result<void> explain_gaps(const json::value& gaps, Entity entity, Draft& draft, Work& work) {
+  return apply_gaps(gaps, name(entity), draft.snapshot.table(entity), work);
+}
+
+// --- read_at: for each thread when it was read, in ns after the start ---
+
+void write_read_at(const SectionSource& source, JsonWriter& out) {
+  out.put('[');
+  for (const std::uint64_t at : source.snapshot.read_at) {
+    out.number(at);
+    out.put(',');
+  }
+  out.close(']');
+}
+
+Result<void> settle_read_at(const json::value& read_at, Draft& draft) {
+  Snapshot& snapshot = draft.snapshot;
+  const bool fits = read_at.is_array() && (read_at.get_array().empty() ||
+                                           read_at.get_array().size() == snapshot.threads().rows);
+  if (!fits) return Error{"read_at is not an array of a time for each thread"};
+  for (const json::value& item : read_at.get_array()) {
+    boost::system::error_code failed;
+    snapshot.read_at.push_back(item.to_number<std::uint64_t>(failed));
+    if (failed) return Error{"read_at holds something other than whole numbers"};
+  }
+  return {};
+}
+
+// --- raw: the bytes of texts that are not UTF-8 ---
+
+void write_all_raw(const SectionSource& source, JsonWriter& out) {
+  const TextPool& texts = source.snapshot.pools->texts;
+  const std::vector<Id> invalid = invalid_texts(texts);
+  write_by_table(
+      out, [&](std::size_t entity) { write_raw(source.columns[entity], invalid, texts, out); });
+}
+
+Result<void> explain_raw(const json::value& raw, Entity entity, Draft& draft, Work& work) {
+  return apply_raw(raw, name(entity), draft.snapshot.table(entity), draft.snapshot.pools->texts,
+                   work);
+}
+
+// --- captured_at_unix_ns: the reference's key, which files of ours have too ---
+
+void write_time(const SectionSource& source, JsonWriter& out) {
+  out.number(source.snapshot.meta.start.wall_unix_ns);
+}
+
+Result<void> settle_time(const json::value& at, Draft& draft) {
+  boost::system::error_code failed;
+  const auto wall = at.to_number<std::uint64_t>(failed);
+  if (failed) return Error{"captured_at_unix_ns is not a whole number"};
+  draft.snapshot.meta.start.wall_unix_ns = wall;
+  return {};
+}
+
+// The keys reach the disk.
+constexpr FileSection kSections[] = {
+    {"ctprof", write_meta, begin_meta, nullptr, nullptr},
+    {kRegistryKey, write_definitions, begin_definitions, nullptr, nullptr},
+    {"gaps", write_all_gaps, nullptr, nullptr, explain_gaps},
+    {"read_at", write_read_at, nullptr, settle_read_at, nullptr},
+    {"raw", write_all_raw, nullptr, nullptr, explain_raw},
+    {"captured_at_unix_ns", write_time, nullptr, settle_time, nullptr},
+};
+
+}  // namespace
+
+std::span<const FileSection> file_sections() { return kSections; }
+
+const FileSection* find_file_section(std::string_view key) {
+  const auto it = std::find_if(std::begin(kSections), std::end(kSections),
+                               [&](const FileSection& section) { return section.key == key; });
+  return it == std::end(kSections) ? nullptr : &*it;
+}
+
+}  // namespace ctprof

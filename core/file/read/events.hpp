@@ -1,0 +1,222 @@
+// The parser's events: where in the document each is, and what it does there.
+//
+// Most events are a key that is the one that came after its predecessor in the row before, and a
+// number for that key's cell; those take the short way. The handler is a template argument of the
+// parser, so nothing is called through a pointer.
+//
+// What is here:   the place in the document.
+// What is not:    driving the parser (read_pass.hpp), cells (row_filler.hpp), values that are kept
+// as text (raw_json.hpp).
+
+#pragma once
+
+#include <algorithm>
+#include <boost/json/error.hpp>
+#include <boost/json/string_view.hpp>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/file/layout/sections.hpp"
+#include "core/file/read/draft.hpp"
+#include "core/file/read/raw_json.hpp"
+#include "core/file/read/read_pass.hpp"
+#include "core/file/read/row_reader.hpp"
+
+namespace ctprof {
+
+class Events {
+ public:
+  using Failed = boost::json::error_code;
+  using Text = boost::json::string_view;
+
+  // The parser's own limits, asked of its handler.
+  static constexpr std::size_t max_array_size = 4 * limits::kThreads;
+  static constexpr std::size_t max_object_size = limits::kCgroups;
+  static constexpr std::size_t max_string_size = limits::kTextBytes;
+  static constexpr std::size_t max_key_size = limits::kKeyBytes;
+
+  Events(const Vocabulary& vocabulary, PassOptions& options, Draft& draft)
+      : vocabulary_(&vocabulary), options_(&options), draft_(&draft) {}
+
+  // What happened in the end, and where, "threads[12].nice".
+  const std::string& why() const { return why_; }
+  std::string where() const;
+  bool has_ended() const { return state_ == State::End; }
+  std::optional<RegistryPart> late_registry;
+
+  // Whether no row is open. A text where a row should be shows when it is read; until then it is a
+  // part.
+  bool is_between_rows() const { return state_ == State::ThreadRows && parts_.empty(); }
+  bool is_among_threads() const {
+    return state_ == State::ThreadRows || (table_ == Root::Thread && state_ != State::Raw);
+  }
+  // Takes rows without the parser's help. Returns how many bytes. REQUIRES: is_between_rows, behind
+  // a comma.
+  std::size_t read_rows(std::string_view text) {
+    return RowReader(draft_->layout.tree(Root::Thread), draft_->filler(Root::Thread)).read(text);
+  }
+
+  bool on_document_begin(Failed&) { return true; }
+  bool on_document_end(Failed&) { return true; }
+  bool on_object_begin(Failed& failed) { return open_object() || fail(failed); }
+  bool on_object_end(std::size_t, Failed& failed) { return close_object() || fail(failed); }
+  bool on_array_begin(Failed& failed) { return open_array() || fail(failed); }
+  bool on_array_end(std::size_t, Failed& failed) { return close_array() || fail(failed); }
+  bool on_key_part(Text part, std::size_t, Failed&) { return add_part(part); }
+  bool on_string_part(Text part, std::size_t, Failed&) { return add_part(part); }
+  bool on_number_part(Text part, Failed&) { return add_part(part); }
+  bool on_comment_part(Text, Failed&) { return true; }
+  bool on_comment(Text, Failed&) { return true; }
+
+  bool on_key(Text last, std::size_t, Failed& failed) {
+    if (parts_.empty()) return key({last.data(), last.size()}) || fail(failed);
+    const bool fine = key(whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_string(Text last, std::size_t, Failed& failed) {
+    const bool fine = text(whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_int64(std::int64_t value, Text last, Failed& failed) {
+    if (state_ == State::Members && node_->is_leaf() && parts_.empty())
+      return said(rows_->put_signed(slot(), value, {last.data(), last.size()})) || fail(failed);
+    const bool fine = number(value, whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_uint64(std::uint64_t value, Text last, Failed& failed) {
+    const bool fine = number(value, whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_double(double, Text last, Failed& failed) {
+    const bool fine = real(whole(last));
+    parts_.clear();
+    return fine || fail(failed);
+  }
+  bool on_bool(bool value, Failed& failed) { return boolean(value) || fail(failed); }
+  bool on_null(Failed& failed) { return null() || fail(failed); }
+
+ private:
+  // What the next event is about.
+  enum class State : std::uint8_t {
+    Start,         // the document itself
+    Members,       // a member of a known object
+    ThreadsValue,  // what follows "threads":
+    ThreadRows,
+    CgroupsValue,  // what follows "cgroup_stats":
+    CgroupKeys,
+    CgroupRow,  // what follows a path
+    Items,      // of an array that is one cell
+    Entries,    // of an object that is one cell
+    Raw,        // a value that is kept as text, or passed over
+    End,
+  };
+  enum class Keep { Nothing, Section, Object, RowKey };
+
+  struct Frame {
+    KeyNode* node;
+    KeyNode** next;  // where the child is noted that comes next if this row is like the one before
+  };
+
+  bool key(std::string_view name) {
+    if (state_ == State::Members) {
+      Frame& frame = frames_[depth_ - 1];
+      KeyNode* const guess = *frame.next;
+      if (guess && guess->is(name)) {
+        node_ = guess;
+        frame.next = &guess->follower;
+        return true;
+      }
+    }
+    return other_key(name);
+  }
+  bool other_key(std::string_view name);
+  bool find_member(std::string_view name);
+  bool top_level_key(std::string_view name);
+  bool begin_raw(Keep keep, std::string_view name);
+  bool end_raw();
+  bool keep_row_key();
+  bool keep_top_level();
+  bool take_section(const FileSection& section, std::string json);
+  bool use_registry();
+  bool prepare();
+
+  bool open_object();
+  bool close_object();
+  bool open_array();
+  bool close_array();
+  bool close_members();
+  bool text(std::string_view text);
+  template <class T>
+  bool number(T value, std::string_view text);
+  bool real(std::string_view text);
+  bool boolean(bool value);
+  bool null();
+
+  bool begin_row(RowFiller& rows, KeyNode& tree);
+  bool end_row();
+  void enter(KeyNode& node) {
+    frames_[depth_++] = {&node, &node.first};
+    node_ = nullptr;
+  }
+  Slot& slot() { return rows_->slot(node_->leaf); }
+  bool is_cell() const { return state_ == State::Members && node_->is_leaf(); }
+  // A value of the kind that the names cannot be here.
+  bool misplaced(const char* what);
+  bool said(bool fine) { return fine || refuse(rows_->why()); }
+  bool refuse(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+  // The same for a sentence that begins with the place, as far as the first space.
+  bool refuse_here(const std::string& sentence) {
+    place_ = sentence.substr(0, sentence.find(' '));
+    return refuse(sentence.substr(std::min(sentence.size(), place_.size() + 1)));
+  }
+  static bool fail(Failed& failed) {
+    failed = boost::json::error::exception;
+    return false;
+  }
+
+  bool add_part(Text part) {
+    parts_.append(part.data(), part.size());
+    return true;
+  }
+  // The text whose last part this is.
+  std::string_view whole(Text last) {
+    if (parts_.empty()) return {last.data(), last.size()};
+    parts_.append(last.data(), last.size());
+    return parts_;
+  }
+
+  const Vocabulary* vocabulary_;
+  PassOptions* options_;
+  Draft* draft_;
+  State state_ = State::Start;
+  KeyNode* node_ = nullptr;    // in Members: what the last key names
+  RowFiller* rows_ = nullptr;  // the table whose row this is
+  Root table_ = Root::Host;
+  std::array<Frame, limits::kPathKeys + 2> frames_{};
+  std::size_t depth_ = 0;
+  std::string parts_;
+  std::string why_;
+  std::string place_;  // of a refusal that knows better than the parser
+
+  RawCollector raw_;
+  Keep keep_ = Keep::Nothing;
+  std::string raw_name_;  // the key whose value is collected
+  std::set<std::string, std::less<>> top_level_;
+  using Lookup = std::unordered_map<std::string_view, std::size_t, SeededHash>;
+  std::unordered_map<const KeyNode*, Lookup> lookups_;  // a key's place among a node's children
+};
+
+}  // namespace ctprof

@@ -1,0 +1,26 @@
+// Loading from memory, for tests and fuzzing; files go through file.hpp.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/registry/vocabulary.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+// A whole file's bytes. `name` stands for it in errors.
+Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
+                            const Vocabulary& vocabulary);
+
+// The text that a file unfolds to. The parser gets it in slices; where none holds a whole row, no
+// row takes the short way.
+Result<Snapshot> load_text(std::string_view json, const std::string& name,
+                           const Vocabulary& vocabulary,
+                           std::size_t slice_bytes = limits::kSliceBytes);
+
+}  // namespace ctprof

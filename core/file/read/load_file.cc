@@ -1,0 +1,145 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <new>
+
+#include "core/file/file.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/read/read_pass.hpp"
+#include "core/file/read/settle.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";  // of a zstd frame
+constexpr std::string_view kSkippable =
+    "\x2a\x4d\x18";  // of one to be skipped, after a byte of choice
+constexpr std::size_t kReadAtOnce = 1024 * 1024;
+
+using MakeSource = std::function<std::unique_ptr<TextSource>()>;
+
+// Reads with what the file says of itself, wherever in the file it says so.
+Result<Snapshot> read(const MakeSource& make_source, const Vocabulary& vocabulary) {
+  const auto pass = [&](PassOptions options, Draft& draft) {
+    const auto source = make_source();
+    return read_pass(*source, vocabulary, std::move(options), draft);
+  };
+  auto draft = std::make_unique<Draft>();
+  PassEnd end = pass({}, *draft);
+  if (end.is_contents && !end.registry && !draft->has_own_registry) {
+    Draft nothing;
+    end.registry = pass({.registry = {}, .only_registry = true}, nothing).registry;
+  }
+  if (end.registry) {
+    draft = std::make_unique<Draft>();
+    end = pass({.registry = std::move(end.registry), .only_registry = false}, *draft);
+  }
+  if (!end.failure.empty()) return Error{end.failure};
+  auto snapshot = settle(*draft);
+  if (snapshot) snapshot->text_bytes = draft->budget.text;
+  return snapshot;
+}
+
+Result<Snapshot> read_named(const MakeSource& make_source, const std::string& name,
+                            const Vocabulary& vocabulary) {
+  try {
+    auto snapshot = read(make_source, vocabulary);
+    return snapshot ? std::move(snapshot)
+                    : Result<Snapshot>(error("reading", name, snapshot.error().text));
+  } catch (const std::bad_alloc&) {
+    return error("reading", name, "out of memory");
+  }
+}
+
+bool is_zstd(std::string_view bytes) {
+  return bytes.starts_with(kMagic) || (bytes.size() > 1 && bytes.substr(1).starts_with(kSkippable));
+}
+
+// Why the bytes cannot begin a snapshot; empty when they can. What is not a snapshot is known by
+// its first bytes.
+std::string objection_to(std::string_view bytes) {
+  if (bytes.empty()) return "the file is empty";
+  return is_zstd(bytes) ? "" : "not a snapshot: it does not begin as zstd data does";
+}
+
+std::string too_large() { return "larger than " + std::to_string(limits::kFileBytes) + " bytes"; }
+
+// How many bytes to read of it. A regular file is as long as it was when it was opened, whoever
+// appends to it; of anything else nobody knows.
+std::size_t most_bytes(int file) {
+  struct stat status {};
+  const bool has_size =
+      ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+  return has_size ? static_cast<std::size_t>(status.st_size) : limits::kFileBytes + 1;
+}
+
+// Appends what one read gives, false at the end.
+Result<bool> read_more(const sdk::Fd& file, const std::string& path, std::size_t most,
+                       std::string& bytes) {
+  const std::size_t size = bytes.size();
+  if (size == most) return false;
+  bytes.resize(std::min(most, size + kReadAtOnce));
+  ssize_t got = 0;
+  do got = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+  while (got < 0 && errno == EINTR);
+  bytes.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0) return errno_error("reading", path, errno);
+  return got > 0;
+}
+
+Result<void> read_bytes(const std::string& path, std::string& bytes) {
+  const sdk::Fd file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return errno_error("reading", path, errno);
+  const std::size_t most = most_bytes(file.get());
+  for (bool judged = false;;) {
+    const auto more = read_more(file, path, most, bytes);
+    if (!more) return more.error();
+    if (bytes.size() > limits::kFileBytes || (most > limits::kFileBytes + 1))
+      return error("reading", path, too_large());
+    if (!judged && (bytes.size() >= kMagic.size() || !*more)) {
+      if (const std::string why = objection_to(bytes); !why.empty())
+        return error("reading", path, why);
+      judged = true;
+    }
+    if (!*more) return {};
+  }
+}
+
+}  // namespace
+
+Result<Snapshot> load_text(std::string_view json, const std::string& name,
+                           const Vocabulary& vocabulary, std::size_t slice_bytes) {
+  return read_named([&] { return std::make_unique<PlainText>(json, slice_bytes); }, name,
+                    vocabulary);
+}
+
+Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
+                            const Vocabulary& vocabulary) {
+  if (const std::string why = objection_to(zstd); !why.empty()) return error("reading", name, why);
+  auto snapshot =
+      read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
+  // Text that costs its writer nothing earns no more work later than the file could have asked for
+  // with text that does.
+  if (snapshot)
+    snapshot->text_bytes = std::min(snapshot->text_bytes, limits::kExpansion * zstd.size());
+  return snapshot;
+}
+
+Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary) {
+  try {
+    std::string bytes;
+    if (auto done = read_bytes(path, bytes); !done) return done.error();
+    return load_bytes(bytes, path, vocabulary);
+  } catch (const std::bad_alloc&) {
+    return error("reading", path, "out of memory");
+  }
+}
+
+}  // namespace ctprof

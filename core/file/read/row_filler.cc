@@ -1,0 +1,256 @@
+#include "core/file/read/row_filler.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kFirstRows = 1024;
+constexpr std::size_t kWordBits = 64;
+
+Slot::Kind kind_of(const MetricDef& def) {
+  using Kind = Slot::Kind;
+  constexpr Kind kKinds[] = {Kind::U64,  Kind::I64,  Kind::F64, Kind::Bool,
+                             Kind::Text, Kind::Bits, Kind::Map, Kind::Array};
+  return is_number(def) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(def.storage)];
+}
+
+std::size_t bytes_per_row(Storage storage) {
+  const std::size_t value = storage == Storage::Bool ? 1
+                            : is_pooled(storage)     ? sizeof(Id)
+                                                     : sizeof(std::uint64_t);
+  return value + sizeof(ctprof_gap);
+}
+
+std::string_view expected(Slot::Kind kind) {
+  switch (kind) {
+    case Slot::Kind::U64:
+    case Slot::Kind::I64: return "a whole number";
+    case Slot::Kind::F64: return "a number";
+    case Slot::Kind::Bool: return "true or false";
+    case Slot::Kind::ZeroOne: return "0 or 1";
+    case Slot::Kind::Text: return "a text";
+    case Slot::Kind::Bits:
+    case Slot::Kind::Array: return "an array of whole numbers";
+    case Slot::Kind::Map: return "an object of whole numbers";
+    case Slot::Kind::Skip: break;
+  }
+  return "anything";
+}
+
+std::string_view text_of(const ctprof_text& text) { return {text.data, text.size}; }
+
+}  // namespace
+
+void RowFiller::add(std::size_t leaf, Column& column) {
+  Slot& slot = slots_[leaf];
+  slot.kind = kind_of(column.def());
+  slot.bounds = bounds_of(column.def());
+  slot.column = &column;
+  const std::string absent = absent_json(column.def());
+  slot.may_be_null = absent.empty() || absent == "null" || slot.kind == Slot::Kind::F64;
+  row_bytes_ += bytes_per_row(column.def().storage);
+  ++columns_;
+  filled_.push_back(static_cast<std::uint32_t>(leaf));
+}
+
+bool RowFiller::grow() {
+  if (rows_ == most_rows_)
+    return fail("is one row more than the " + std::to_string(most_rows_) + " that a file may have");
+  std::size_t more = std::min(most_rows_, std::max(kFirstRows, 2 * capacity_));
+  if (expected_rows_ > more && expected_rows_ * row_bytes_ < limits::kFreeMemory / 2)
+    more = expected_rows_;
+  budget_->columns += (more - capacity_) * row_bytes_;
+  if (budget_->is_exceeded()) return fail(kTooMuch);
+  capacity_ = more;
+  for (const std::uint32_t leaf : filled_) {
+    Slot& slot = slots_[leaf];
+    slot.column->resize(capacity_, Gap::None);
+    slot.gaps = slot.column->gaps().data();
+  }
+  return true;
+}
+
+void RowFiller::flush() {
+  const std::size_t count = rows_ - flushed_;
+  if (count == 0) return;
+  for (const std::uint32_t leaf : filled_) {
+    const Slot& slot = slots_[leaf];
+    void* to = slot.column->values_at(flushed_);
+    if (slot.column->def().storage == Storage::Bool)
+      std::copy_n(slot.block.begin(), count, static_cast<std::uint8_t*>(to));
+    else if (is_pooled(slot.column->def().storage))
+      std::copy_n(slot.block.begin(), count, static_cast<Id*>(to));
+    else
+      std::memcpy(to, slot.block.data(), count * sizeof slot.block[0]);
+  }
+  flushed_ = rows_;
+}
+
+void RowFiller::mark_missing() {
+  for (const std::uint32_t leaf : filled_)
+    if (const Slot& slot = slots_[leaf]; !is_seen(slot)) slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
+}
+
+void RowFiller::drop_row() {
+  for (const std::uint32_t leaf : filled_) {
+    Slot& slot = slots_[leaf];
+    slot.gaps[rows_ - 1] = CTPROF_VALUE;
+    if (is_seen(slot)) slot.seen = 0;
+  }
+  --rows_;
+}
+
+void RowFiller::finish() {
+  flush();
+  for (const std::uint32_t leaf : filled_) slots_[leaf].column->resize(rows_, Gap::NotInFile);
+}
+
+bool RowFiller::is_wrong(const Slot& slot, std::string_view found) {
+  return fail("holds " + std::string(found) + " where " + std::string(expected(slot.kind)) +
+              " should be");
+}
+
+bool RowFiller::does_not_fit(const Slot& slot, std::string_view text) {
+  return fail("is out of range for " + slot.column->def().newtype + ": " + std::string(text));
+}
+
+bool RowFiller::put_other_number(Slot& slot, std::int64_t value, std::string_view text) {
+  switch (slot.kind) {
+    case Slot::Kind::Skip: return true;
+    case Slot::Kind::U64: return does_not_fit(slot, text);
+    case Slot::Kind::F64: return put_real(slot, text);
+    case Slot::Kind::I64:
+      if (value < slot.bounds.least ||
+          (value > 0 && static_cast<std::uint64_t>(value) > slot.bounds.most))
+        break;
+      return put(slot, static_cast<std::uint64_t>(value));
+    case Slot::Kind::ZeroOne:
+      if (value != 0 && value != 1) break;
+      return put(slot, static_cast<std::uint64_t>(value));
+    default: return is_wrong(slot, "a number");
+  }
+  return does_not_fit(slot, text);
+}
+
+bool RowFiller::put_unsigned(Slot& slot, std::uint64_t value, std::string_view text) {
+  if (slot.kind == Slot::Kind::I64 || slot.kind == Slot::Kind::ZeroOne)
+    return does_not_fit(slot, text);
+  if (slot.kind != Slot::Kind::U64) return put_other_number(slot, 0, text);
+  if (value > slot.bounds.most) return does_not_fit(slot, text);
+  return put(slot, value);
+}
+
+bool RowFiller::put_real(Slot& slot, std::string_view text) {
+  if (slot.kind == Slot::Kind::Skip) return true;
+  if (slot.kind != Slot::Kind::F64)
+    return fail("holds " + std::string(text) + " where " + std::string(expected(slot.kind)) +
+                " should be");
+  double value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{})
+    return does_not_fit(slot, text);
+  return put(slot, std::bit_cast<std::uint64_t>(value));
+}
+
+bool RowFiller::put_bool(Slot& slot, bool value) {
+  if (slot.kind == Slot::Kind::Skip) return true;
+  if (slot.kind != Slot::Kind::Bool) return is_wrong(slot, value ? "true" : "false");
+  return put(slot, value ? 1 : 0);
+}
+
+bool RowFiller::put_null(Slot& slot) {
+  if (slot.kind == Slot::Kind::Skip) return true;
+  if (!slot.may_be_null) return is_wrong(slot, "null");
+  if (is_seen(slot)) return true;
+  see(slot);
+  slot.gaps[rows_ - 1] = CTPROF_NOT_IN_FILE;
+  return true;
+}
+
+bool RowFiller::put_text(Slot& slot, std::string_view text) {
+  if (slot.kind == Slot::Kind::Skip) return true;
+  if (slot.kind != Slot::Kind::Text) return is_wrong(slot, "a text");
+  if (!slot.has_last || slot.last_text != text) {
+    ++budget_->things;
+    slot.last_id = texts_->intern(text);
+    slot.last_text = pools_->texts[slot.last_id];
+    slot.has_last = true;
+  }
+  return put(slot, slot.last_id);
+}
+
+bool RowFiller::add_item(const Slot& slot, std::int64_t value, std::string_view text) {
+  if (value < 0) return fail("has an item that is below zero: " + std::string(text));
+  return add_item(slot, static_cast<std::uint64_t>(value), text);
+}
+
+bool RowFiller::add_item(const Slot& slot, std::uint64_t value, std::string_view text) {
+  if (slot.kind == Slot::Kind::Bits) {
+    if (value >= limits::kItems)
+      return fail("names a CPU beyond " + std::to_string(limits::kItems - 1) + ": " +
+                  std::string(text));
+    if (value / kWordBits >= items_.size()) items_.resize(value / kWordBits + 1);
+    items_[value / kWordBits] |= std::uint64_t{1} << value % kWordBits;
+    return true;
+  }
+  if (items_.size() == limits::kItems)
+    return fail("has more than " + std::to_string(limits::kItems) + " items");
+  items_.push_back(value);
+  return true;
+}
+
+void RowFiller::end_items(Slot& slot) {
+  const std::string_view bytes(reinterpret_cast<const char*>(items_.data()),
+                               items_.size() * sizeof items_[0]);
+  if (!slot.has_last || slot.last_text != bytes) {
+    ++budget_->things;
+    slot.last_id = pools_->words.intern(items_);
+    const auto kept = pools_->words[slot.last_id];
+    slot.last_text = {reinterpret_cast<const char*>(kept.data()), kept.size_bytes()};
+    slot.has_last = true;
+  }
+  put(slot, slot.last_id);
+}
+
+void RowFiller::begin_map() {
+  std::swap(entries_, last_entries_);
+  entries_.clear();
+  is_like_last_ = ascending_;
+  ascending_ = true;
+}
+
+ctprof_text RowFiller::kept(std::string_view key) {
+  ++budget_->things;
+  const std::string_view text = pools_->texts[texts_->intern(key)];
+  return {text.data(), text.size()};
+}
+
+bool RowFiller::add_key(std::string_view key) {
+  if (entries_.size() == limits::kItems)
+    return fail("has more than " + std::to_string(limits::kItems) + " keys");
+  const std::size_t place = entries_.size();
+  const bool is_known = place < last_entries_.size() && text_of(last_entries_[place].key) == key;
+  is_like_last_ = is_like_last_ && is_known;
+  if (!is_like_last_ && place > 0 && text_of(entries_.back().key) >= key) ascending_ = false;
+  entries_.push_back({is_known ? last_entries_[place].key : kept(key), 0});
+  return true;
+}
+
+void RowFiller::end_map(Slot& slot) {
+  const bool is_new = !entries_.empty() || !slot.has_last;
+  if (is_new) ++budget_->things;
+  const Id id = !is_new      ? slot.last_id
+                : ascending_ ? pools_->maps.append_pooled(entries_)
+                             : pools_->maps.append(entries_, pools_->texts);
+  if (entries_.empty()) {
+    slot.last_id = id;  // one empty map is enough
+    slot.has_last = true;
+  }
+  put(slot, id);
+}
+
+}  // namespace ctprof

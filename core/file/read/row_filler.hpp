@@ -1,0 +1,154 @@
+// Fills the columns of one table, row by row, with what the parser finds.
+//
+// Each leaf of the table's tree has a slot, which knows its column, what may stand there, and the
+// last row that had it. A row that ends with slots unseen leaves gaps there. Values go to their
+// columns a block of rows at a time, because a hundred columns written a cell at a time are a
+// hundred places in memory for each row. Columns grow by doubling, within the budget.
+//
+// What is here:   one value into one cell, with its checks.
+// What is not:    which leaf a value belongs to (read_pass.hpp), gaps that the file explains
+// (settle.hpp).
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/file/layout/budget.hpp"
+#include "core/file/layout/cell.hpp"
+#include "core/snapshot/column.hpp"
+#include "core/snapshot/pool.hpp"
+
+namespace ctprof {
+
+struct Slot {
+  static constexpr std::size_t kBlock = 128;  // rows
+  enum class Kind : std::uint8_t { Skip, U64, I64, F64, Bool, ZeroOne, Text, Bits, Array, Map };
+
+  Kind kind = Kind::Skip;  // Skip: whatever stands there is passed over
+  bool may_be_null = false;
+  std::uint32_t seen = 0;  // the row that had it last, counted from 1
+  Bounds bounds;
+  ctprof_gap* gaps = nullptr;
+  Column* column = nullptr;
+  std::string_view last_text;  // names repeat from row to row
+  Id last_id = 0;
+  bool has_last = false;
+  std::array<std::uint64_t, kBlock> block{};  // the newest cells, whatever their storage
+};
+
+class RowFiller {
+ public:
+  static constexpr const char* kTooMuch = "asks for more memory than a file of its size may";
+
+  RowFiller() = default;
+  // REQUIRES: `pools`, `texts`, which is a way into them, and `budget` outlive it.
+  RowFiller(std::size_t leaves, std::size_t most_rows, Pools& pools, TextCache& texts,
+            Budget& budget)
+      : slots_(leaves), most_rows_(most_rows), pools_(&pools), texts_(&texts), budget_(&budget) {}
+
+  // REQUIRES: the column is empty, stays where it is, and nobody else resizes it.
+  void add(std::size_t leaf, Column& column);
+  // How many rows there may be, by a file's own word: room is made for so many at once, if the
+  // budget has it.
+  void expect(std::size_t rows) { expected_rows_ = std::min(rows, most_rows_); }
+
+  Slot& slot(std::size_t leaf) { return slots_[leaf]; }
+  bool is_seen(const Slot& slot) const { return slot.seen == rows_; }
+  std::size_t rows() const { return rows_; }
+
+  // The following answer with false when it cannot be, and `why` says why.
+  bool begin_row() {
+    if (rows_ % Slot::kBlock == 0) flush();
+    if (rows_ == capacity_ && !grow()) return false;
+    ++rows_;
+    matched_ = 0;
+    return true;
+  }
+  // Takes back the row that was begun last, as if it had not been.
+  void drop_row();
+  bool end_row() {
+    if (matched_ != columns_) mark_missing();
+    return !budget_->is_exceeded() || fail(kTooMuch);
+  }
+
+  bool put_signed(Slot& slot, std::int64_t value, std::string_view text) {
+    if (slot.kind == Slot::Kind::U64 && value >= 0 &&
+        static_cast<std::uint64_t>(value) <= slot.bounds.most) {
+      return put(slot, static_cast<std::uint64_t>(value));
+    }
+    return put_other_number(slot, value, text);
+  }
+  // Numbers above the signed range, and with a point or an exponent.
+  bool put_unsigned(Slot& slot, std::uint64_t value, std::string_view text);
+  bool put_real(Slot& slot, std::string_view text);
+  bool put_bool(Slot& slot, bool value);
+  bool put_null(Slot& slot);
+  bool put_text(Slot& slot, std::string_view text);
+
+  // Arrays and maps come in pieces.
+  void begin_items() { items_.clear(); }
+  bool add_item(const Slot& slot, std::int64_t value, std::string_view text);
+  bool add_item(const Slot& slot, std::uint64_t value, std::string_view text);
+  void end_items(Slot& slot);
+  void begin_map();
+  bool add_key(std::string_view key);
+  void set_entry(std::uint64_t value) { entries_.back().value = value; }
+  void end_map(Slot& slot);
+
+  // Gives the columns their final length.
+  void finish();
+
+  const std::string& why() const { return why_; }
+
+ private:
+  bool grow();
+  // Moves the newest block of cells to the columns.
+  void flush();
+  void mark_missing();
+  bool put_other_number(Slot& slot, std::int64_t value, std::string_view text);
+  ctprof_text kept(std::string_view key);
+  bool does_not_fit(const Slot& slot, std::string_view text);
+  bool is_wrong(const Slot& slot, std::string_view found);
+  bool fail(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+  void see(Slot& slot) {
+    if (slot.seen == rows_)
+      return void(slot.gaps[rows_ - 1] = CTPROF_VALUE);  // another spelling was null
+    slot.seen = static_cast<std::uint32_t>(rows_);
+    ++matched_;
+  }
+  bool put(Slot& slot, std::uint64_t cell) {
+    see(slot);
+    slot.block[(rows_ - 1) % Slot::kBlock] = cell;
+    return true;
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t most_rows_ = 0;
+  std::size_t columns_ = 0;            // slots that have one
+  std::vector<std::uint32_t> filled_;  // which slots
+  std::size_t rows_ = 0;
+  std::size_t flushed_ = 0;  // rows whose cells are in their columns
+  std::size_t expected_rows_ = 0;
+  std::size_t capacity_ = 0;
+  std::size_t row_bytes_ = 0;
+  std::size_t matched_ = 0;  // slots seen in this row
+  Pools* pools_ = nullptr;
+  TextCache* texts_ = nullptr;
+  Budget* budget_ = nullptr;
+  std::vector<std::uint64_t> items_;
+  std::vector<ctprof_entry> entries_;
+  std::vector<ctprof_entry> last_entries_;  // whose keys the next map probably has as well
+  bool ascending_ = true;                   // the keys of this map
+  bool is_like_last_ = true;  // its keys are those of the last map so far, and ascending as they
+  std::string why_;
+};
+
+}  // namespace ctprof

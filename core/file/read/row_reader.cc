@@ -1,0 +1,181 @@
+#include "core/file/read/row_reader.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof {
+namespace {
+
+// More than these may not fit 64 bits.
+constexpr std::ptrdiff_t kMostDigits = std::numeric_limits<std::uint64_t>::digits10;
+// How many keys of the guess a row may lack in one place.
+constexpr int kMostMissing = 16;
+constexpr std::uint64_t kMostSigned = std::numeric_limits<std::int64_t>::max();
+
+// Texts, keys and counts inside one slice are below their limits, so nobody has to look.
+static_assert(limits::kSliceBytes <= limits::kKeyBytes &&
+              limits::kSliceBytes <= limits::kTextBytes);
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Eight bytes at once.
+constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kEach = 0x0101010101010101, kTop = 0x80 * kEach;
+constexpr std::uint64_t has_zero(std::uint64_t word) { return (word - kEach) & ~word & kTop; }
+// Whether one of them may be other than plain.
+constexpr bool has_odd_byte(std::uint64_t word) {
+  return (word & kTop) != 0 || ((word - 0x20 * kEach) & kTop) != 0 ||
+         has_zero(word ^ '"' * kEach) || has_zero(word ^ '\\' * kEach);
+}
+
+}  // namespace
+
+// A number with a point or an exponent, or a longer one, ends where its caller expects no more of
+// it.
+const char* RowReader::digits(const char* at, std::uint64_t& value) const {
+  const char* const start = at;
+  const char* const stop = end_ - at > kMostDigits ? at + kMostDigits : end_;
+  while (at != stop && is_digit(*at)) value = 10 * value + static_cast<std::uint64_t>(*at++ - '0');
+  const bool is_number = at != start && (*start != '0' || at - start == 1);
+  return is_number ? at : nullptr;
+}
+
+// Where a text ends, if it stands for itself.
+const char* RowReader::plain(const char* at) const {
+  for (std::uint64_t word = 0; end_ - at > kWord; at += kWord) {
+    std::memcpy(&word, at, sizeof word);
+    if (has_odd_byte(word)) break;
+  }
+  while (at != end_ && is_plain(*at)) ++at;
+  return is('"', at) ? at : nullptr;
+}
+
+// Where the value of the leaf begins, if its key is here.
+const char* RowReader::key(const char* at, const KeyNode& node) const {
+  const std::size_t size = node.spelling.size() + 1;
+  if (static_cast<std::size_t>(end_ - at) < size || *at != '"' || !node.is_leaf() ||
+      !node.is_spelled(at + 1))
+    return nullptr;
+  return at + size;
+}
+
+const char* RowReader::number(const char* at, Slot& slot) {
+  std::uint64_t value = 0;
+  const char* const end = digits(at, value);
+  if (!end || slot.kind == Slot::Kind::Skip) return end;
+  const std::string_view spelling(at, static_cast<std::size_t>(end - at));
+  const bool fits = value <= kMostSigned
+                        ? rows_->put_signed(slot, static_cast<std::int64_t>(value), spelling)
+                        : rows_->put_unsigned(slot, value, spelling);
+  return fits ? end : nullptr;
+}
+
+std::size_t RowReader::read(std::string_view text) {
+  end_ = text.data() + text.size();
+  const char* at = text.data();
+  while (const char* next = row(at)) at = next;
+  return static_cast<std::size_t>(at - text.data());
+}
+
+const char* RowReader::row(const char* at) {
+  if (!is('{', at) || !rows_->begin_row()) return nullptr;
+  at = members(at + 1);
+  if (at && is(',', at) && rows_->end_row()) return at + 1;
+  rows_->drop_row();
+  return nullptr;
+}
+
+const char* RowReader::members(const char* at) {
+  const KeyNode* node = tree_->first;
+  for (;;) {
+    const char* start = nullptr;
+    for (int missing = 0; node && !(start = key(at, *node)); node = node->follower)
+      if (++missing > kMostMissing) return nullptr;
+    if (!start) return nullptr;
+    at = value(start, rows_->slot(node->leaf));
+    if (!at || at == end_) return nullptr;
+    if (*at == '}') return at + 1;
+    if (*at++ != ',') return nullptr;
+    node = node->follower;
+  }
+}
+
+const char* RowReader::value(const char* at, Slot& slot) {
+  if (at == end_) return nullptr;
+  switch (*at) {
+    case '"': return text(at + 1, slot);
+    case '[': return items(at + 1, slot);
+    case '{': return map(at + 1, slot);
+    case '-': return negative(at + 1, slot);
+    default: return is_digit(*at) ? number(at, slot) : word(at, slot);
+  }
+}
+
+const char* RowReader::negative(const char* at, Slot& slot) {
+  std::uint64_t value = 0;
+  const char* const end = digits(at, value);
+  if (!end || value == 0 || value > kMostSigned) return nullptr;
+  const std::string_view spelling(at - 1, static_cast<std::size_t>(end - at + 1));
+  return rows_->put_signed(slot, -static_cast<std::int64_t>(value), spelling) ? end : nullptr;
+}
+
+const char* RowReader::text(const char* at, Slot& slot) {
+  const char* const end = plain(at);
+  return end && rows_->put_text(slot, {at, static_cast<std::size_t>(end - at)}) ? end + 1 : nullptr;
+}
+
+const char* RowReader::word(const char* at, Slot& slot) {
+  const std::string_view rest(at, static_cast<std::size_t>(end_ - at));
+  if (rest.starts_with("false")) return rows_->put_bool(slot, false) ? at + 5 : nullptr;
+  if (rest.starts_with("true")) return rows_->put_bool(slot, true) ? at + 4 : nullptr;
+  if (rest.starts_with("null")) return rows_->put_null(slot) ? at + 4 : nullptr;
+  return nullptr;
+}
+
+// What a row has already, in another spelling perhaps, is passed over.
+const char* RowReader::items(const char* at, Slot& slot) {
+  const bool is_list = slot.kind == Slot::Kind::Bits || slot.kind == Slot::Kind::Array;
+  if (!is_list && slot.kind != Slot::Kind::Skip) return nullptr;
+  const bool is_kept = is_list && !rows_->is_seen(slot);
+  if (is_kept) rows_->begin_items();
+  for (bool more = !is(']', at); more;) {
+    std::uint64_t value = 0;
+    at = digits(at, value);
+    if (!at || at == end_ || (is_kept && !rows_->add_item(slot, value, ""))) return nullptr;
+    more = *at != ']';
+    if (more && *at++ != ',') return nullptr;
+  }
+  if (is_kept) rows_->end_items(slot);
+  return at + 1;
+}
+
+const char* RowReader::map(const char* at, Slot& slot) {
+  if (slot.kind != Slot::Kind::Map && slot.kind != Slot::Kind::Skip) return nullptr;
+  const bool is_kept = slot.kind == Slot::Kind::Map && !rows_->is_seen(slot);
+  const char* const start = at;
+  if (!is_kept && begins(at, last_map_)) return at + last_map_.size();
+  if (is_kept) rows_->begin_map();
+  for (bool more = !is('}', at); more;) {
+    at = entry(at, is_kept);
+    if (!at || at == end_) return nullptr;
+    more = *at != '}';
+    if (more && *at++ != ',') return nullptr;
+  }
+  if (is_kept) rows_->end_map(slot);
+  last_map_ = {start, static_cast<std::size_t>(at + 1 - start)};
+  return at + 1;
+}
+
+const char* RowReader::entry(const char* at, bool is_kept) {
+  const char* const end = is('"', at) ? plain(at + 1) : nullptr;
+  if (!end || !is(':', end + 1)) return nullptr;
+  if (is_kept && !rows_->add_key({at + 1, static_cast<std::size_t>(end - at - 1)})) return nullptr;
+  std::uint64_t value = 0;
+  at = digits(end + 2, value);
+  if (at && is_kept) rows_->set_entry(value);
+  return at;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,128 @@
+#include "core/file/write/destination.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace ctprof {
+namespace {
+
+constexpr mode_t kOpenToAll = S_ISVTX | S_IWOTH;
+constexpr mode_t kPermissions = 0777;
+
+// "" for a name without a slash; with the slash otherwise, so that a link to a directory is
+// followed as the kernel allows.
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// The path of an open file without a link in it, as the kernel knows it; empty with an errno.
+std::string path_of(int fd) {
+  std::array<char, PATH_MAX> path;
+  const ssize_t size =
+      ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
+  return size < 0 ? std::string() : std::string(path.data(), static_cast<std::size_t>(size));
+}
+
+bool is_open_to_all(int directory) {
+  struct stat found {};
+  return ::fstat(directory, &found) == 0 && (found.st_mode & kOpenToAll) == kOpenToAll;
+}
+
+// What the kernel's refusal to follow a link means.
+Error link_refused(const std::string& path, int directory, int number) {
+  if (number == EACCES && is_open_to_all(directory))
+    return error(
+        "writing", path,
+        "Permission denied: it is somebody else's symbolic link in a directory where everybody may "
+        "write, and "
+        "fs.protected_symlinks keeps it from being followed; name the file that it leads to");
+  if (number == ENOENT)
+    return error("writing", path,
+                 "it is a symbolic link to a file that is not there; create that or name it");
+  return errno_error("writing", path, number);
+}
+
+}  // namespace
+
+Result<Destination> Destination::at(const std::string& path) {
+  if (path == "-") return Destination(path, Kind::StandardOutput);
+  Destination place(path, Kind::File);
+  if (auto opened = place.open_directory(path); !opened) return opened.error();
+  if (auto looked = place.look(); !looked) return looked.error();
+  return place;
+}
+
+Result<void> Destination::open_directory(const std::string& path) {
+  const std::string directory = directory_of(path);
+  directory_.reset(
+      ::open(directory.empty() ? "." : directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory_) return failed(errno);
+  name_ = name_of(path);
+  return {};
+}
+
+Result<void> Destination::look() {
+  if (name_.empty()) return failed(EISDIR);
+  struct stat found {};
+  if (::fstatat(directory(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? Result<void>() : failed(errno);
+  if (S_ISLNK(found.st_mode)) return follow_link();
+  if (S_ISDIR(found.st_mode)) return failed(EISDIR);
+  return S_ISREG(found.st_mode) ? may_replace() : stream();
+}
+
+// The kernel goes through the link, and then says where that led. If the name that it says has
+// become another file's by now, somebody is busy there, and nothing is written.
+Result<void> Destination::follow_link() {
+  const sdk::Fd target(::openat(directory(), name_.c_str(), O_PATH | O_CLOEXEC));
+  if (!target) return link_refused(path_, directory(), errno);
+  struct stat behind {};
+  struct stat named {};
+  if (::fstat(target.get(), &behind) != 0) return failed(errno);
+  if (S_ISDIR(behind.st_mode)) return failed(EISDIR);
+  if (!S_ISREG(behind.st_mode)) return stream();
+  const std::string real = path_of(target.get());
+  if (real.empty()) return failed(errno);
+  if (auto opened = open_directory(real); !opened) return opened;
+  const bool is_there = ::fstatat(directory(), name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_there || named.st_dev != behind.st_dev || named.st_ino != behind.st_ino)
+    return error(
+        "writing", path_,
+        "the file that this link leads to has no name that a new file could take; name another");
+  return may_replace();
+}
+
+Result<void> Destination::stream() {
+  kind_ = Kind::Stream;
+  return ::faccessat(directory(), name_.c_str(), W_OK, AT_EACCESS) == 0 ? Result<void>()
+                                                                        : failed(errno);
+}
+
+// With O_CREAT, because fs.protected_regular looks at no other opening. What is there is left as it
+// is; O_NONBLOCK in case a pipe takes its place.
+Result<void> Destination::may_replace() const {
+  constexpr int kAsShellsDo = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const sdk::Fd file(::openat(directory(), name_.c_str(), kAsShellsDo, S_IRUSR | S_IWUSR));
+  if (!file && errno == EACCES && is_open_to_all(directory()))
+    return error("writing", path_,
+                 "Permission denied: it may be somebody else's file in a directory where everybody "
+                 "may write, which "
+                 "fs.protected_regular guards; choose another name");
+  return file ? Result<void>() : failed(errno);
+}
+
+Result<std::optional<Destination::Access>> Destination::replaced_access() const {
+  struct stat found {};
+  if (::fstatat(directory(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? Result<std::optional<Access>>(std::nullopt) : failed(errno);
+  if (!S_ISREG(found.st_mode))
+    return error("writing", path_, "something that is no file has taken its name meanwhile");
+  if (found.st_uid != ::geteuid() || found.st_nlink != 1) return std::optional<Access>();
+  return std::optional<Access>({found.st_mode & kPermissions, found.st_gid});
+}
+
+}  // namespace ctprof

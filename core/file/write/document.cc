@@ -1,0 +1,238 @@
+#include "core/file/write/document.hpp"
+
+#include <algorithm>
+
+#include "core/file/layout/sections.hpp"
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kFlushAt = 128 * 1024;  // bytes of text
+constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host};
+
+bool is_listed(const std::vector<std::string>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// Whether any leaf below has a value in the tree's only row.
+bool has_value(const KeyNode& node, const std::vector<LeafContent>& contents) {
+  if (!node.is_leaf())
+    return std::any_of(node.children.begin(), node.children.end(),
+                       [&](const KeyNode& child) { return has_value(child, contents); });
+  const LeafContent& content = contents[node.leaf];
+  return content.kept ||
+         (content.column && content.column->rows() > 0 && content.column->has_value(0));
+}
+
+}  // namespace
+
+Document::Document(const Snapshot& snapshot, const Vocabulary& vocabulary)
+    : snapshot_(&snapshot), vocabulary_(&vocabulary) {
+  fill_marks();
+  find_leaders();
+  place_metrics();
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
+    place_kept_keys(entity);
+  place_nulls();
+  list_metrics();
+}
+
+// A mark is true where a metric that names it has a value, and so is the mark that it names itself.
+void Document::fill_marks() {
+  const Table& threads = snapshot_->threads();
+  for (const Column& column : threads.columns) {
+    std::string_view mark = column.def().mark;
+    for (std::size_t step = 0; !mark.empty() && step < vocabulary_->metrics.size(); ++step) {
+      auto& rows = marks_.try_emplace(std::string(mark), threads.rows).first->second;
+      for (std::size_t row = 0; row < threads.rows; ++row) rows[row] |= column.has_value(row);
+      const MetricDef* def = vocabulary_->find(mark);
+      mark = def ? std::string_view(def->mark) : std::string_view{};
+    }
+  }
+}
+
+// A process stands on its leader's row, or where no leader is listed on its first one.
+void Document::find_leaders() {
+  process_rows_.assign(snapshot_->threads().rows, kNoRow);
+  const Column* tids = snapshot_->threads().find(kTid);
+  const Column* tgids = snapshot_->threads().find(kTgid);
+  const Column* processes = snapshot_->table(Entity::Process).find(kProcessTgid);
+  if (!tids || !tgids || !processes) return;
+  std::size_t row = 0;
+  for (std::uint32_t process = 0; process < processes->rows(); ++process) {
+    const std::uint64_t tgid = processes->u64()[process];
+    while (row < tgids->rows() && tgids->u64()[row] < tgid) ++row;
+    const std::size_t first = row;
+    std::size_t leader = tgids->rows();
+    for (; row < tgids->rows() && tgids->u64()[row] == tgid; ++row)
+      if (tids->u64()[row] == tgid) leader = std::min(leader, row);
+    if (row > first) process_rows_[leader < row ? leader : first] = process;
+  }
+}
+
+// The places that something stands at: columns, kept keys, and objects.
+Layout Document::places_of_contents() const {
+  Layout taken;
+  for (const Entity entity : kAllEntities)
+    for (const Column& column : snapshot_->table(entity).columns) taken.add(place_of(column.def()));
+  for (const Entity entity : kAllEntities)
+    for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)])
+      taken.add({root_of(entity), split_path(path)});
+  for (const auto& [key, json] : snapshot_->objects) taken.add({Root::Host, {key}});
+  return taken;
+}
+
+// The vocabulary's order, and then what it does not know. What is there goes before what is not
+// where both want one place, and second spellings come last.
+void Document::place_metrics() {
+  Layout taken = places_of_contents();
+  std::vector<Placed> placed;
+  std::unordered_set<const Column*> done;
+  for (const MetricDef& def : vocabulary_->metrics) {
+    const Column* column = def.is_mark ? nullptr : snapshot_->table(def.entity).find(def.name);
+    if (!column && taken.add(place_of(def)) == KeyNode::kNone) continue;
+    place_metric(column ? column->def() : def, column, placed);
+    done.insert(column);
+  }
+  for (const Entity entity : kAllEntities)
+    for (const Column& column : snapshot_->table(entity).columns)
+      if (!done.contains(&column)) place_metric(column.def(), &column, placed);
+  for (const auto& [def, leaf] : placed)
+    for (const Place& alias : aliases_of(*def)) layout_.add_alias(alias, leaf);
+}
+
+void Document::place_metric(const MetricDef& def, const Column* column,
+                            std::vector<Placed>& placed) {
+  const Place place = place_of(def);
+  const std::size_t leaf = layout_.add(place);
+  if (leaf == KeyNode::kNone) return;
+  placed.push_back({&def, leaf});
+  contents(place.root).push_back(content_of(def, column));
+  if (column) return void(placed_.insert(column));
+  registry_.placeholders.push_back(place_text(place));
+  for (const Place& alias : aliases_of(def)) registry_.placeholders.push_back(place_text(alias));
+}
+
+// All columns, in their tables' order; one that lost its place to another says so.
+void Document::list_metrics() {
+  for (const Entity entity : kAllEntities)
+    for (const Column& column : snapshot_->table(entity).columns) {
+      if (column.def().hidden) continue;
+      columns_[static_cast<std::size_t>(entity)].push_back(&column);
+      MetricDef& def =
+          registry_.metrics.emplace_back(RegistryPart::Metric{column.def(), column.provenance}).def;
+      if (place_of(def).root != Root::None && !placed_.contains(&column)) def.file_path = "none";
+    }
+  registry_.derived = snapshot_->derived;
+}
+
+LeafContent Document::content_of(const MetricDef& def, const Column* column) const {
+  LeafContent content;
+  content.absent = absent_json(def);
+  if (def.is_mark) {
+    const auto mark = marks_.find(def.name);
+    if (mark != marks_.end()) content.mark = &mark->second;
+  } else if (column && column->rows() > 0) {
+    content.column = column;
+    if (def.entity == Entity::Process) content.rows = process_rows_;
+  }
+  return content;
+}
+
+void Document::place_kept_keys(Entity entity) {
+  const Root root = root_of(entity);
+  for (const auto& [path, pieces] : snapshot_->unknown_keys[static_cast<std::size_t>(entity)]) {
+    if (layout_.add({root, split_path(path)}) == KeyNode::kNone) continue;
+    contents(root).emplace_back().kept = &pieces;
+  }
+}
+
+// Objects of the host that are null as a whole, where nothing in them has a value.
+void Document::place_nulls() {
+  for (KeyNode& node : layout_.tree(Root::Host).children) {
+    if (!is_listed(vocabulary_->objects, node.key) || has_value(node, contents(Root::Host)))
+      continue;
+    node = KeyNode(node.key, contents(Root::Host).size());
+    contents(Root::Host).emplace_back().absent = "null";
+  }
+}
+
+Result<void> Document::write(Sink& sink) {
+  out_.put('{');
+  write_sections();
+  write_objects();
+  if (auto done = write_threads(sink); !done) return done;
+  if (auto done = write_cgroups(sink); !done) return done;
+  RowWriter(layout_.tree(Root::Host), contents(Root::Host), *snapshot_->pools)
+      .write_members(0, out_);
+  out_.close('}');
+  return flush(sink);
+}
+
+void Document::write_sections() {
+  const SectionSource source{*snapshot_, registry_, columns_};
+  for (const FileSection& section : file_sections()) {
+    out_.key(section.key);
+    section.write(source, out_);
+    out_.put(',');
+  }
+}
+
+void Document::write_objects() {
+  std::map<std::string, std::string_view> objects;
+  for (const std::string& key : vocabulary_->objects) objects[key] = "null";
+  for (const auto& [key, json] : snapshot_->objects) objects[key] = json;
+  for (const auto& [key, json] : objects) {
+    if (is_reserved(key) || layout_.tree(Root::Host).find(key)) continue;
+    out_.key(key);
+    out_.raw(json);
+    out_.put(',');
+  }
+}
+
+Result<void> Document::write_threads(Sink& sink) {
+  RowWriter rows(layout_.tree(Root::Thread), contents(Root::Thread), *snapshot_->pools);
+  out_.key(kThreadsKey);
+  out_.put('[');
+  for (std::size_t row = 0; row < snapshot_->threads().rows; ++row) {
+    rows.write(row, out_);
+    if (out_.size() < kFlushAt) continue;
+    if (auto done = flush(sink); !done) return done;
+  }
+  out_.close(']');
+  out_.put(',');
+  return {};
+}
+
+Result<void> Document::write_cgroups(Sink& sink) {
+  const Table& cgroups = snapshot_->table(Entity::Cgroup);
+  const Column* paths = cgroups.find(kCgroupPath);
+  RowWriter rows(layout_.tree(Root::Cgroup), contents(Root::Cgroup), *snapshot_->pools);
+  out_.key(kCgroupsKey);
+  out_.put('{');
+  for (std::size_t row = 0; paths && row < cgroups.rows; ++row) {
+    out_.key(snapshot_->pools->texts[paths->ids()[row]]);
+    rows.write(row, out_);
+    if (out_.size() < kFlushAt) continue;
+    if (auto done = flush(sink); !done) return done;
+  }
+  out_.close('}');
+  out_.put(',');
+  return {};
+}
+
+// Keeps the last byte: a comma there may yet be taken back.
+Result<void> Document::flush(Sink& sink) {
+  if (out_.view().back() != ',') {
+    auto done = sink.write(out_.view());
+    out_.clear();
+    return done;
+  }
+  auto done = sink.write(out_.view().substr(0, out_.size() - 1));
+  out_.clear();
+  out_.put(',');
+  return done;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,146 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <random>
+
+#include "core/file/write/out_file.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr int kAttempts = 16;  // at a temporary name that nobody has
+constexpr mode_t kOwnersAlone = S_IRUSR | S_IWUSR;
+
+// Returns what fsync did, and adds to `ns` how long it took.
+int timed_sync(int fd, std::uint64_t& ns) {
+  const auto start = std::chrono::steady_clock::now();
+  const int status = ::fsync(fd);
+  ns += static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start) /
+                                   std::chrono::nanoseconds(1));
+  return status;
+}
+
+// Makes the name itself durable. A file system that cannot is no reason to fail: the contents are.
+void sync_directory(int directory, std::uint64_t& ns) {
+  const sdk::Fd readable(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (readable) timed_sync(readable.get(), ns);
+}
+
+std::string link_to(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+// Short, whatever the file's own name: that may have all the bytes that a name can have.
+std::string temporary_name() {
+  std::random_device random;
+  return ".ctprof-" + std::to_string(random()) + std::to_string(random());
+}
+
+}  // namespace
+
+Result<OutFile> OutFile::create(const Destination& place, int standard_output) {
+  place.use_reserve();
+  if (place.kind() != Destination::Kind::File) return create_stream(place, standard_output);
+  OutFile file(place, -1);
+  if (auto made = file.create_nameless(); !made) return made.error();
+  if (auto kept = file.keep_access(); !kept) return kept.error();
+  return file;
+}
+
+Result<OutFile> OutFile::create_stream(const Destination& place, int standard_output) {
+  OutFile file(place,
+               place.kind() == Destination::Kind::StandardOutput
+                   ? ::fcntl(standard_output, F_DUPFD_CLOEXEC, 0)
+                   : ::openat(place.directory(), place.name().c_str(), O_WRONLY | O_CLOEXEC));
+  file.is_stream_ = true;
+  if (!file.fd_) return file.failed(errno);
+  return file;
+}
+
+// Some file systems have no files without a name, and without our /proc it could not get one later.
+Result<void> OutFile::create_nameless() {
+  fd_.reset(::openat(place_->directory(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwnersAlone));
+  if (fd_ && ::access(link_to(fd_.get()).c_str(), F_OK) == 0) return {};
+  return create_named();
+}
+
+Result<void> OutFile::create_named() {
+  for (int attempt = 1;; ++attempt) {
+    temporary_ = std::make_unique<DoomedFile>(place_->directory(), temporary_name());
+    constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    fd_.reset(::openat(place_->directory(), temporary_->name().c_str(), kNew, kOwnersAlone));
+    if (fd_) return {};
+    const int error = errno;
+    temporary_->release();
+    if (error != EEXIST || attempt == kAttempts) return failed(error);
+  }
+}
+
+// Where the group cannot be kept, its permissions are not given to another one.
+Result<void> OutFile::keep_access() {
+  const auto replaced = place_->replaced_access();
+  if (!replaced) return replaced.error();
+  if (!*replaced) return {};
+  const auto [mode, group] = **replaced;
+  const bool same_group = ::fchown(fd_.get(), static_cast<uid_t>(-1), group) == 0;
+  if (::fchmod(fd_.get(), same_group ? mode : mode & ~static_cast<mode_t>(S_IRWXG)) != 0)
+    return failed(errno);
+  return {};
+}
+
+// A pipe or device is only asked: opening it could be taken for all that there is to read.
+Result<void> OutFile::check(const Destination& place) {
+  if (place.kind() != Destination::Kind::File) return {};
+  const auto file = create(place);
+  if (!file) return file.error();
+  return {};
+}
+
+Result<void> OutFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    bytes_ += static_cast<std::uint64_t>(written);
+  }
+  return {};
+}
+
+// Closed before it takes its name: some file systems tell only then that the disk is full.
+Result<void> OutFile::commit(bool sync) {
+  const bool has_place = !is_stream_;
+  if (sync && has_place && timed_sync(fd_.get(), sync_ns_) != 0) return failed(errno);
+  if (has_place && !temporary_)
+    if (auto named = take_temporary_name(); !named) return named;
+  if (::close(fd_.release()) != 0) return failed(errno);
+  if (has_place)
+    if (auto named = take_name(); !named) return named;
+  if (sync && has_place) sync_directory(place_->directory(), sync_ns_);
+  return {};
+}
+
+// For an instant: linkat replaces nothing, renameat does.
+Result<void> OutFile::take_temporary_name() {
+  const std::string nameless = link_to(fd_.get());
+  for (int attempt = 1;; ++attempt) {
+    temporary_ = std::make_unique<DoomedFile>(place_->directory(), temporary_name());
+    if (::linkat(AT_FDCWD, nameless.c_str(), place_->directory(), temporary_->name().c_str(),
+                 AT_SYMLINK_FOLLOW) == 0)
+      return {};
+    const int error = errno;
+    temporary_->release();
+    if (error != EEXIST || attempt == kAttempts) return failed(error);
+  }
+}
+
+Result<void> OutFile::take_name() {
+  if (::renameat(place_->directory(), temporary_->name().c_str(), place_->directory(),
+                 place_->name().c_str()) != 0)
+    return failed(errno);
+  temporary_->release();
+  return {};
+}
+
+}  // namespace ctprof
