@@ -30,20 +30,21 @@ static const char* path;
 static void* read_own_memory(void* unused) {
   char byte;
   const int memory = open("/proc/self/mem", O_RDONLY);
+  sleep(1); /* until all threads are made, which takes the lock too */
   if (pread(memory, &byte, 1, (off_t)(size_t)(mapped + kHalf)) != 1) perror("stuck: pread");
   return unused;
 }
 
 static void* change_mappings(void* unused) {
   for (;;) {
-    sleep(1);
+    sleep(2);
     munmap(mmap(NULL, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), kPage);
   }
   return unused;
 }
 
 static void* replace_child(void* unused) {
-  sleep(2);
+  sleep(3);
   if (vfork() == 0) {
     execl("/bin/true", "true", (char*)NULL);
     _exit(127);
