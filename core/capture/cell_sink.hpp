@@ -35,6 +35,10 @@ class CellSink {
   void forgive() { fault_.clear(); }
 
   const std::vector<std::uint64_t>& tallies() const { return tallies_; }
+  // Goes on counting from there. REQUIRES: as many, or none.
+  void begin_at(const std::vector<std::uint64_t>& tallies) {
+    if (tallies.size() == tallies_.size()) tallies_ = tallies;
+  }
 
   // Sets the callbacks of a batch, with this sink as their `core`.
   void connect(ctprof_batch& batch);

@@ -15,12 +15,20 @@
 #include "core/capture/takeovers.hpp"
 #include "core/capture/thread_pass.hpp"
 #include "core/capture/unseen.hpp"
+#include "core/capture/watched.hpp"
+#include "core/registry/identity.hpp"
 
 namespace ctprof {
 namespace {
 
 // Rows of a process or cgroup table that a worker takes at a time.
 constexpr std::size_t kRun = 64;
+
+std::size_t runs_of_table(const Table& table) { return (table.rows + kRun - 1) / kRun; }
+
+std::uint32_t rows_of_run(const Table& table, std::size_t run) {
+  return static_cast<std::uint32_t>(std::min(kRun, table.rows - run * kRun));
+}
 
 constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup,
                                     Entity::Host};
@@ -52,8 +60,8 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
   snapshot_.meta = begin_meta(roots_, options_.hostname);
   open_sources();
-  ThreadPass threads{roots_,  snapshot_, options_.pids, workers_, snapshot_.meta.start.boottime_ns,
-                     sources_};
+  ThreadPass threads{roots_,   snapshot_, options_.pids, workers_, snapshot_.meta.start.boottime_ns,
+                     sources_, held_};
   const auto failed_lister = threads.run();
   if (!failed_lister) return failed_lister.error();
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
@@ -82,13 +90,30 @@ void HostPass::run_stage(ctprof_stage stage) {
   Table& table = snapshot_.table(entity);
   for (Column& column : table.columns)
     if (column.rows() != table.rows) column.resize(table.rows, Gap::Untouched);
-  for (SourceRun& source : sources_)
-    if (source.stage() == stage)
-      share(workers_, (table.rows + kRun - 1) / kRun, [&](unsigned worker, std::size_t run) {
-        const std::size_t first = run * kRun;
-        source.collect(worker, first,
-                       static_cast<std::uint32_t>(std::min(kRun, table.rows - first)), {});
-      });
+  for (SourceRun& source : sources_) {
+    if (source.stage() != stage) continue;
+    if (stage == CTPROF_STAGE_PROCESS) {
+      collect_processes(source, table);
+      continue;
+    }
+    share(workers_, runs_of_table(table), [&](unsigned worker, std::size_t run) {
+      source.collect(worker, run * kRun, rows_of_run(table, run), {});
+    });
+  }
+}
+
+void HostPass::collect_processes(SourceRun& source, const Table& table) {
+  const auto tgids = table.find(kProcessTgid)->u64();
+  const auto collect = [&](unsigned worker, std::size_t run) {
+    source.keep_count(worker);
+    collect_unless_held(source, held_, worker, run * kRun,
+                        tgids.subspan(run * kRun, rows_of_run(table, run)), {});
+  };
+  share_watched(workers_, runs_of_table(table), collect,
+                {roots_.proc_fd.get(), [&](unsigned worker, std::uint64_t process) {
+                   held_.add(process);
+                   source.replace(worker);
+                 }});
 }
 
 void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve) {
@@ -99,6 +124,7 @@ void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve)
   note_within_reach(snapshot_);
   snapshot_.meta.takeovers = takeovers(probed_, plan_);
   summarise(sources_, snapshot_);
+  std::ranges::move(held_.sentences(), std::back_inserter(snapshot_.meta.notes));
   std::ranges::move(reserve, std::back_inserter(snapshot_.meta.sources));
   for (Table& table : snapshot_.tables)
     std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });

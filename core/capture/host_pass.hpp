@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "core/base/result.hpp"
+#include "core/capture/held.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/session.hpp"
 #include "core/capture/source_run.hpp"
@@ -37,6 +38,7 @@ class HostPass {
  private:
   void open_sources();
   void run_stage(ctprof_stage stage);
+  void collect_processes(SourceRun& source, const Table& table);
   void finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve);
 
   const Probed& probed_;
@@ -46,6 +48,7 @@ class HostPass {
   unsigned workers_;
   Snapshot snapshot_;
   std::deque<SourceRun> sources_;
+  HeldProcesses held_;
 };
 
 }  // namespace ctprof

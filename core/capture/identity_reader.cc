@@ -107,12 +107,13 @@ bool ThreadedCgroups::root_has_threaded_child() const {
 }
 
 IdentityReader::IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
-                               ThreadedCgroups& threaded, std::vector<std::uint64_t>& read_at,
-                               std::uint64_t clock_start)
+                               ThreadedCgroups& threaded, const HeldProcesses& held,
+                               std::vector<std::uint64_t>& read_at, std::uint64_t clock_start)
     : roots_(roots),
       columns_(columns),
       texts_(texts),
       threaded_(threaded),
+      held_(held),
       read_at_(read_at),
       clock_start_(clock_start),
       stat_texts_(kRows) {}
@@ -144,8 +145,7 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   const int error = directory ? 0 : errno;
   sdk::note_shortage(error);
   if (!directory && gap_of_errno(error) == Gap::ThreadGone) return false;
-  const auto stat = directory ? file_.read(directory.get(), "stat")
-                              : sdk::Reading<std::string_view>(gap_of_errno(error));
+  const auto stat = read_file(thread, directory.get(), error);
   if (stat.gap == Gap::ThreadGone) return false;
   read_at_[row] = boottime_ns() - clock_start_;
   put(columns_.tid, row, thread.tid);
@@ -157,11 +157,25 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   stats_.push_back({kept.data(), kept.size()});
   stat_gaps_.push_back(static_cast<ctprof_gap>(stat.gap));
   if (stat) read_stat(kept, row);
+  if (stat.gap == Gap::Busy && directory) read_name(directory.get(), row);
   read_cgroup(thread, directory.get(), row);
   if (directories_.size() >= most_directories_) directory.reset();
   task_dirs_.push_back(directory.get());
   if (directory) directories_.push_back(std::move(directory));
   return true;
+}
+
+sdk::Reading<std::string_view> IdentityReader::read_file(const ThreadId& thread, int directory,
+                                                         int error) {
+  if (directory < 0) return gap_of_errno(error);
+  if (held_.has(thread.tgid)) return Gap::Busy;
+  return file_.read(directory, "stat");
+}
+
+// The name has a file of its own, which waits for nobody.
+void IdentityReader::read_name(int directory, std::size_t row) {
+  if (const auto name = file_.read(directory, "comm"))
+    put_id(columns_.comm, row, texts_.intern(sdk::name_in_comm(name.value)));
 }
 
 void IdentityReader::read_stat(std::string_view text, std::size_t row) {

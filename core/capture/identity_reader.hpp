@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/capture/held.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/capture/walk.hpp"
@@ -62,14 +63,14 @@ class IdentityReader {
   static constexpr std::uint32_t kRows = 128;
 
   IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
-                 ThreadedCgroups& threaded, std::vector<std::uint64_t>& read_at,
-                 std::uint64_t clock_start);
+                 ThreadedCgroups& threaded, const HeldProcesses& held,
+                 std::vector<std::uint64_t>& read_at, std::uint64_t clock_start);
 
   // How many directories of a run are kept open for sources, which open the files of others by
   // their paths. 0 until this is called.
   void keep_open(std::uint32_t directories) { most_directories_ = directories; }
   // Reads at most kRows threads into the rows from `first_row` on; returns how many of them were
-  // still there.
+  // still there. Of a process that is held the stat file is Busy, and not read.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
   HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
   void release();
@@ -78,6 +79,8 @@ class IdentityReader {
 
  private:
   bool read_one(const ThreadId& thread, std::size_t row);
+  sdk::Reading<std::string_view> read_file(const ThreadId& thread, int directory, int error);
+  void read_name(int directory, std::size_t row);
   void read_stat(std::string_view text, std::size_t row);
   void read_cgroup(const ThreadId& thread, int directory, std::size_t row);
 
@@ -85,6 +88,7 @@ class IdentityReader {
   IdentityColumns& columns_;
   TextCache texts_;
   ThreadedCgroups& threaded_;
+  const HeldProcesses& held_;
   std::vector<std::uint64_t>& read_at_;
   std::uint64_t clock_start_;
   sdk::TextFile file_;

@@ -35,7 +35,9 @@ void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
 
 struct SourceRun::Worker {
   Worker(SourceRun& run, Pools& pools)
-      : run(run), sink(run.columns_, pools, run.planned_.source->table.tallies_count) {}
+      : run(run),
+        sink(run.columns_, pools, run.planned_.source->table.tallies_count),
+        texts(run.planned_.source->reads.size()) {}
 
   SourceRun& run;
   CellSink sink;
@@ -54,6 +56,7 @@ struct SourceRun::Worker {
   std::uint64_t last_ns = 0;
   std::uint64_t busy_ns = 0;
   std::uint64_t longest_stop_ns = 0;
+  std::vector<std::uint64_t> kept_count;
 };
 
 SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools,
@@ -71,14 +74,38 @@ SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools,
     if (column) column->provenance = {planned_.plugin->name, planned_.source->name, Gap::None, {}};
     columns_.push_back(column);
   }
-  for (unsigned i = 0; i < workers; ++i) {
-    Worker& worker = workers_.emplace_back(*this, pools_);
-    worker.texts.resize(planned_.source->reads.size());
-  }
+  for (unsigned i = 0; i < workers; ++i)
+    workers_.push_back(std::make_unique<Worker>(*this, pools_));
 }
 
 SourceRun::~SourceRun() {
-  for (Worker& worker : workers_) close(worker);
+  for (const auto& worker : workers_) close(*worker);
+}
+
+void SourceRun::keep_count(unsigned worker) {
+  workers_[worker]->kept_count = workers_[worker]->sink.tallies();
+}
+
+void SourceRun::replace(unsigned index) {
+  const Worker& lost = *workers_[index].release();
+  auto worker = std::make_unique<Worker>(*this, pools_);
+  worker->sink.begin_at(lost.kept_count);
+  worker->failed = lost.failed;
+  worker->remark = lost.remark;
+  worker->first_ns = lost.first_ns;
+  worker->last_ns = boottime_ns();
+  worker->busy_ns = lost.busy_ns;
+  worker->longest_stop_ns = lost.longest_stop_ns;
+  workers_[index] = std::move(worker);
+}
+
+void SourceRun::leave(std::size_t first_row, std::uint32_t rows, Gap gap) {
+  for (Column* column : columns_) {
+    if (!column) continue;
+    if (is_pooled(column->def().storage))
+      std::ranges::fill(column->ids().subspan(first_row, rows), Id{0});
+    std::ranges::fill(column->gaps().subspan(first_row, rows), static_cast<ctprof_gap>(gap));
+  }
 }
 
 void SourceRun::close(Worker& worker) {
@@ -156,7 +183,7 @@ ctprof_batch SourceRun::batch(Worker& worker) {
 
 void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t rows,
                         const HiddenColumns& hidden) {
-  Worker& worker = workers_[index];
+  Worker& worker = *workers_[index];
   const std::uint64_t begin = boottime_ns();
   if (worker.first_ns == 0) worker.first_ns = begin;
   std::string failure;
@@ -244,7 +271,7 @@ void SourceRun::commit(void* core, std::uint32_t rows) {
 }
 
 bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at) {
-  Worker& worker = workers_.front();
+  Worker& worker = *workers_.front();
   worker.first_ns = boottime_ns();
   worker.read_at = &read_at;
   if (open(worker)) {
@@ -301,7 +328,8 @@ SourceCost SourceRun::finish() {
                   .unseen_rows = {}};
   std::uint64_t first = UINT64_MAX, last = 0;
   tallies_.assign(planned_.source->table.tallies_count, 0);
-  for (Worker& worker : workers_) {
+  for (const auto& each : workers_) {
+    Worker& worker = *each;
     close(worker);
     if (worker.first_ns != 0)
       first = std::min(first, worker.first_ns), last = std::max(last, worker.last_ns);
@@ -314,6 +342,16 @@ SourceCost SourceRun::finish() {
   if (last != 0) cost.start_ns = first - clock_start_, cost.wall_ns = last - first;
   count_gaps(cost);
   return cost;
+}
+
+void collect_unless_held(SourceRun& source, const HeldProcesses& held, unsigned worker,
+                         std::size_t first_row, std::span<const std::uint64_t> tgids,
+                         const HiddenColumns& hidden) {
+  const auto rows = static_cast<std::uint32_t>(tgids.size());
+  if (!held.any()) return source.collect(worker, first_row, rows, hidden);
+  for (const HeldRun& run : cut_at_held(held, first_row, tgids))
+    run.held ? source.leave(run.first, run.rows, Gap::Busy)
+             : source.collect(worker, run.first, run.rows, hidden.from(run.first - first_row));
 }
 
 }  // namespace ctprof

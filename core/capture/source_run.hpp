@@ -11,11 +11,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/capture/held.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -28,6 +30,11 @@ struct HiddenColumns {
   const std::int64_t* task_dirs = nullptr;
   const ctprof_text* stats = nullptr;
   const ctprof_gap* stat_gaps = nullptr;
+
+  HiddenColumns from(std::size_t row) const {
+    if (!task_dirs) return {};
+    return {task_dirs + row, stats + row, stat_gaps + row};
+  }
 };
 
 class SourceRun {
@@ -48,6 +55,14 @@ class SourceRun {
 
   void collect(unsigned worker, std::size_t first_row, std::uint32_t rows,
                const HiddenColumns& hidden);
+
+  // The same without the source: these cells are all this gap.
+  void leave(std::size_t first_row, std::uint32_t rows, Gap gap);
+
+  // A worker that hangs in the source, or in what came before it, is to be left alone with all that
+  // it has; another one takes its number, with what it had counted when `keep_count` was called.
+  void keep_count(unsigned worker);
+  void replace(unsigned worker);
 
   // For the list stage: appends rows to the table until the source is through. False, and a
   // sentence in cost().failed, when it failed; the rows it gave are then of no use.
@@ -81,9 +96,15 @@ class SourceRun {
   ctprof_host host_;
   std::uint64_t clock_start_;
   std::vector<Column*> columns_;  // by offer; null where not chosen
-  std::deque<Worker> workers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::uint64_t> tallies_;
   std::set<std::string> remarks_;
 };
+
+// Collects the rows from `first_row` on, whose processes `tgids` are; those of a process that is
+// held are left Busy.
+void collect_unless_held(SourceRun& source, const HeldProcesses& held, unsigned worker,
+                         std::size_t first_row, std::span<const std::uint64_t> tgids,
+                         const HiddenColumns& hidden);
 
 }  // namespace ctprof

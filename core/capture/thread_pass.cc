@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@
 #include "core/capture/descriptors.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/walk.hpp"
+#include "core/capture/watched.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/thread_name.hpp"
 
@@ -37,6 +40,26 @@ std::size_t threads_of_host(const Roots& roots) {
   return static_cast<std::size_t>(
       std::min(sdk::number<std::uint64_t>(sdk::take(rest, ' ')).value, kMostThreads));
 }
+
+// One a worker.
+class Readers {
+ public:
+  using Make = std::function<std::unique_ptr<IdentityReader>()>;
+
+  Readers(unsigned workers, Make make) : make_(std::move(make)) {
+    for (unsigned i = 0; i < workers; ++i) readers_.push_back(make_());
+  }
+  IdentityReader& operator[](unsigned worker) { return *readers_[worker]; }
+  // The old one is left where it is: the kernel may still write there.
+  void replace(unsigned worker) {
+    readers_[worker].release()->release();
+    readers_[worker] = make_();
+  }
+
+ private:
+  Make make_;
+  std::vector<std::unique_ptr<IdentityReader>> readers_;
+};
 
 std::size_t pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
 
@@ -100,23 +123,30 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   snapshot.read_at.resize(table.rows);
   IdentityColumns columns = identity_columns(table);
   ThreadedCgroups threaded(roots);
-  std::deque<IdentityReader> readers;
-  for (unsigned i = 0; i < workers; ++i)
-    readers
-        .emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at,
-                      clock_start)
-        .keep_open(directories);
+  Readers readers(workers, [&] {
+    auto reader = std::make_unique<IdentityReader>(roots, columns, snapshot.pools->texts, threaded,
+                                                   held, snapshot.read_at, clock_start);
+    reader->keep_open(directories);
+    return reader;
+  });
   const std::uint64_t start = boottime_ns() - clock_start;
   std::vector<std::uint32_t> alive(pieces(listed.size(), kRun));
-  const auto tids = share(workers, alive.size(), [&](unsigned worker, std::size_t run) {
+  const auto read_run = [&](unsigned worker, std::size_t run) {
     const std::size_t first = run * kRun;
     IdentityReader& reader = readers[worker];
+    keep_counts(worker);
     alive[run] = reader.read(
         std::span(listed).subspan(first, std::min<std::size_t>(kRun, listed.size() - first)),
         first);
     run_sources(worker, first, alive[run], reader.hidden());
     reader.release();
-  });
+  };
+  const auto tids =
+      share_watched(workers, alive.size(), read_run,
+                    {roots.proc_fd.get(), [&](unsigned worker, std::uint64_t process) {
+                       replace(worker, process);
+                       readers.replace(worker);
+                     }});
   if (roots.own_tids) snapshot.meta.own_threads = tids;
   const std::uint64_t end = boottime_ns() - clock_start;
   compact(alive);
@@ -175,18 +205,24 @@ void ThreadPass::collect_listed() {
   IdentityColumns columns = identity_columns(table);
   const bool reads_cgroups = columns.cgroup.provenance.plugin == identity_metric(kCgroup).plugin;
   ThreadedCgroups threaded(roots);
-  std::deque<IdentityReader> readers;
-  for (unsigned i = 0; i < workers; ++i)
-    readers.emplace_back(roots, columns, snapshot.pools->texts, threaded, snapshot.read_at,
-                         clock_start);
+  Readers readers(workers, [&] {
+    return std::make_unique<IdentityReader>(roots, columns, snapshot.pools->texts, threaded, held,
+                                            snapshot.read_at, clock_start);
+  });
+  const auto read_run = [&](unsigned worker, std::size_t run) {
+    const std::size_t first = run * kListedRun;
+    const auto rows =
+        static_cast<std::uint32_t>(std::min<std::size_t>(kListedRun, table.rows - first));
+    keep_counts(worker);
+    if (reads_cgroups) readers[worker].read_cgroups(first, rows);
+    run_sources(worker, first, rows, {});
+  };
   const auto tids =
-      share(workers, pieces(table.rows, kListedRun), [&](unsigned worker, std::size_t run) {
-        const std::size_t first = run * kListedRun;
-        const auto rows =
-            static_cast<std::uint32_t>(std::min<std::size_t>(kListedRun, table.rows - first));
-        if (reads_cgroups) readers[worker].read_cgroups(first, rows);
-        run_sources(worker, first, rows, {});
-      });
+      share_watched(workers, pieces(table.rows, kListedRun), read_run,
+                    {roots.proc_fd.get(), [&](unsigned worker, std::uint64_t process) {
+                       replace(worker, process);
+                       readers.replace(worker);
+                     }});
   if (roots.own_tids) snapshot.meta.own_threads = tids;
   if (read && (reads_cgroups || has_thread_stage())) read->last = boottime_ns() - clock_start;
 }
@@ -198,9 +234,21 @@ bool ThreadPass::has_thread_stage() const {
 
 void ThreadPass::run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows,
                              const HiddenColumns& hidden) {
+  const auto tgids = snapshot.threads().find(kTgid)->u64().subspan(first_row, rows);
   for (SourceRun& source : sources)
     if (source.stage() == CTPROF_STAGE_THREAD && rows > 0)
-      source.collect(worker, first_row, rows, hidden);
+      collect_unless_held(source, held, worker, first_row, tgids, hidden);
+}
+
+void ThreadPass::keep_counts(unsigned worker) {
+  for (SourceRun& source : sources)
+    if (source.stage() == CTPROF_STAGE_THREAD) source.keep_count(worker);
+}
+
+void ThreadPass::replace(unsigned worker, std::uint64_t process) {
+  held.add(process);
+  for (SourceRun& source : sources)
+    if (source.stage() == CTPROF_STAGE_THREAD) source.replace(worker);
 }
 
 // A thread's process name is its leader's name; where the leader is not among the rows, the process

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/capture/held.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/capture/walk.hpp"
@@ -36,6 +37,7 @@ struct ThreadPass {
   unsigned workers;
   std::uint64_t clock_start;
   std::deque<SourceRun>& sources;  // of all stages; those of the list and thread stages are run
+  HeldProcesses& held;             // their threads are Busy
 
   // Fills the thread table, in (tgid, tid) order, without a hidden column. Null, or the lister that
   // failed.
@@ -54,6 +56,9 @@ struct ThreadPass {
   bool has_thread_stage() const;
   void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows,
                    const HiddenColumns& hidden);
+  void keep_counts(unsigned worker);
+  // The worker was given up with all that it used.
+  void replace(unsigned worker, std::uint64_t process);
   void compact(const std::vector<std::uint32_t>& alive);
   void name_processes();
 };

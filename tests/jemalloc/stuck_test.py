@@ -80,7 +80,8 @@ class Captures(unittest.TestCase):
     def capture(self, *pids, plugins):
         """A file, and what was said. Output goes to pipes, which a process that is left behind must not hold."""
         path = os.path.join(self.scratch.name, "x.ctprof.zst")
-        words = [*plugins, "capture", "--no-sync", "-p", ",".join(map(str, pids)), "-o", path]
+        chosen = ["-p", ",".join(map(str, pids))] if pids else []
+        words = [*plugins, "capture", "--no-sync", *chosen, "-o", path]
         start = time.monotonic()
         process = subprocess.Popen([harness.CTPROF, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
@@ -139,21 +140,50 @@ class Captures(unittest.TestCase):
                 self.assertEqual(file.processes[stuck.target]["process.smaps_rollup"], BUSY)
                 self.assertNotEqual(file.processes[well.pid]["process.smaps_rollup"], BUSY)
 
+    @contextlib.contextmanager
+    def held_child(self):
+        """A target, and its child that shares its memory and is being replaced: whoever reads the child's stat file hangs."""
+        with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "vfork",
+                   os.path.join(self.scratch.name, "mnt", "file")) as stuck:
+            stuck.stick()
+            harness.settled(lambda: stuck.children() or time.monotonic(), tries=500)
+            time.sleep(FORGETTING)  # until it is where it hangs
+            [child] = stuck.children()
+            yield stuck.target, int(child)
+
+    def check_held_child(self, plugins):
+        """Of a child that hangs whoever reads it; returns its rows."""
+        with self.held_child() as (target, child), Helper("HEAP_STATIC", "3") as well:
+            file, said = self.capture(child, target, well.pid, plugins=plugins)
+        self.assertEqual(set(self.heaps(file, child).values()), {BUSY}, said)
+        self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
+        return [row for (tgid, _), row in file.threads.items() if tgid == child], said, child
+
     def test_a_child_that_is_being_replaced_behind_held_mappings(self):
-        """Where /proc is walked for threads, its stat file alone hangs; task-iter does without."""
+        """By task-iter, which does without the child's files."""
         said = harness.run("--plugins=task-iter", "plugins").stdout
         if not re.search(r"^ .*\ballocated_bytes", said.split("Denied:")[0].split("Unsupported:")[0], re.M):
             self.skipTest("needs the plugin task-iter, and leave to load BPF programs")
         for _ in range(ROUNDS):
-            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "vfork",
-                       os.path.join(self.scratch.name, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
-                stuck.stick()
-                harness.settled(lambda stuck=stuck: stuck.children() or time.monotonic(), tries=500)
-                time.sleep(FORGETTING)  # until it is where it hangs
-                [child] = stuck.children()
-                file, said = self.capture(int(child), stuck.target, well.pid, plugins=["--plugins=task-iter,procfs-sched"])
-                self.assertEqual(set(self.heaps(file, int(child)).values()), {BUSY}, said)
-                self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
+            self.check_held_child(["--plugins=task-iter,procfs-sched"])
+
+    def test_a_walk_that_meets_such_a_child(self):
+        for jobs in ("1", "2") * ROUNDS:
+            rows, said, child = self.check_held_child(["--plugins=jemalloc-ptrace,procfs-sched", "--jobs", jobs])
+            self.assertEqual([row["wchar"] for row in rows], [BUSY])
+            self.assertEqual([row["nice"] for row in rows], [BUSY])
+            self.assertEqual([row["comm"] for row in rows], [b"stuck"])
+            self.assertIn(f"process {child} ", said)
+
+    def test_a_walk_of_the_whole_host(self):
+        """Everything else is there: the threads around it in the same run of rows, too."""
+        with self.held_child() as (_, child), Helper("HEAP_STATIC", "3") as well:
+            file, said = self.capture(plugins=["--plugins=procfs-sched"])
+        self.assertIn(f"process {child} ", said)
+        rows = [row for (tgid, _), row in file.threads.items() if tgid == well.pid]
+        self.assertEqual([type(row["wchar"]) for row in rows], [int] * len(rows))
+        self.assertGreater(len(rows), 1)
+        self.assertEqual([tgid for (tgid, _), row in file.threads.items() if row["wchar"] == BUSY], [child])
 
     def test_a_process_that_is_being_replaced_by_it(self):
         for plugins in self.each_plugin():
