@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <utility>
-#include <vector>
 
 #include "plugins/shared/helper_confinement.hpp"
 
@@ -36,15 +38,6 @@ static_assert(sizeof(Head) <= kHead);
 Head& head_in(void* shared) { return *static_cast<Head*>(shared); }
 std::atomic<std::uint32_t>* steps_in(void* shared) { return &head_in(shared).steps; }
 
-// Helpers that were killed, and did not end at once.
-void collect_ended(pid_t killed) {
-  static std::mutex mutex;
-  static std::vector<pid_t> uncollected;
-  const std::lock_guard lock(mutex);
-  if (killed > 0) uncollected.push_back(killed);
-  std::erase_if(uncollected, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
 bool send_byte(int socket) {
   const char byte = 0;
   return ::send(socket, &byte, 1, MSG_NOSIGNAL) == 1;
@@ -60,10 +53,30 @@ bool receive_byte(int socket) {
 
 }  // namespace
 
+struct HelperProcess::Keeping {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool started = false;
+  bool over = false;
+
+  void tell(bool& what) {
+    {
+      const std::lock_guard lock(mutex);
+      what = true;
+    }
+    changed.notify_all();
+  }
+  void wait_for(const bool& what) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return what; });
+  }
+};
+
 HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits,
                              Begin begin)
-    : shared_size_(kHead + area_size), busy_is_alive_(limits.busy_is_alive) {
-  collect_ended(0);
+    : shared_size_(kHead + area_size),
+      busy_is_alive_(limits.busy_is_alive),
+      keeping_(std::make_shared<Keeping>()) {
   shared_ = ::mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (shared_ == MAP_FAILED) {
@@ -73,16 +86,20 @@ HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits
   }
   new (shared_) Head;
   if (!start_keeper(proc, limits, std::move(begin))) return;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return started_; });
+  keeping_->wait_for(keeping_->started);
   if (error_ == 0) error_ = wait_until_ready();
 }
 
-// Without room for a thread there is none for a process.
+// Without room for a thread there is none for a process. Once it has started, `this` may go.
 bool HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin begin) {
   try {
-    keeper_ =
-        std::thread([this, proc, limits, begin = std::move(begin)] { keep(proc, limits, begin); });
+    std::thread([this, keeping = keeping_, proc, limits, begin = std::move(begin)] {
+      fork_helper(proc, limits, begin);
+      const pid_t helper = pid_;
+      keeping->tell(keeping->started);
+      keeping->wait_for(keeping->over);
+      while (helper > 0 && ::waitpid(helper, nullptr, 0) < 0 && errno == EINTR) continue;
+    }).detach();
   } catch (const std::system_error& exception) {
     error_ = exception.code().value();
   }
@@ -96,14 +113,6 @@ int HelperProcess::wait_until_ready() {
   if (reply == Reply::Late) return ETIMEDOUT;
   const int error = head_in(shared_).error;
   return reply == Reply::Answered ? 0 : error != 0 ? error : ECHILD;
-}
-
-void HelperProcess::keep(int proc, const HelperLimits& limits, const Begin& begin) {
-  fork_helper(proc, limits, begin);
-  std::unique_lock lock(mutex_);
-  started_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return over_; });
 }
 
 void HelperProcess::fork_helper(int proc, const HelperLimits& limits, const Begin& begin) {
@@ -191,16 +200,8 @@ HelperProcess::Reply HelperProcess::await(int& slices) {
 HelperProcess::~HelperProcess() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
   if (socket_ >= 0) ::close(socket_);
-  if (keeper_.joinable()) {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
-    changed_.notify_all();
-    keeper_.join();
-  }
+  keeping_->tell(keeping_->over);
   if (shared_) ::munmap(shared_, shared_size_);
-  collect_ended(pid_);
 }
 
 }  // namespace ctprof

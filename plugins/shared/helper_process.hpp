@@ -18,13 +18,11 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <string>
-#include <thread>
 
 namespace ctprof {
 
@@ -51,8 +49,7 @@ class HelperProcess {
 
   // `proc` is the open directory /proc. Where no helper can be made, error() tells why.
   HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin);
-  // Kills it, and does not wait: who ended meanwhile is collected with the next one, or by the
-  // kernel when we end.
+  // Kills it, and does not wait: the thread that made it does, and collects it.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
@@ -71,10 +68,13 @@ class HelperProcess {
   Reply ask();
 
  private:
+  // The helper is killed by the kernel when the thread ends that forked it; so that thread lives as
+  // long as the helper, whoever else has gone by then.
+  struct Keeping;
+
   bool start_keeper(int proc, const HelperLimits& limits, Begin begin);
   int wait_until_ready();
   Reply await(int& slices);
-  void keep(int proc, const HelperLimits& limits, const Begin& begin);
   void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
   [[noreturn]] void be_helper(int socket, int proc, const HelperLimits& limits, const Begin& begin,
                               pid_t parent);
@@ -86,13 +86,7 @@ class HelperProcess {
   int error_ = 0;
   int socket_ = -1;
   pid_t pid_ = -1;
-  // The helper is killed by the kernel when the thread ends that forked it, which must live as long
-  // as this does.
-  std::thread keeper_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool started_ = false;
-  bool over_ = false;
+  std::shared_ptr<Keeping> keeping_;
 };
 
 // How long a helper may take no step, in seconds.
