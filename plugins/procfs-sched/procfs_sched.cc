@@ -62,14 +62,10 @@ class Processes : public sdk::ProcessSource {
   void collect(const sdk::Batch& batch) {
     SmapsRollupField field(batch);
     const auto tgids = batch.input<std::uint64_t>(0);
-    wanted_.clear();
-    for (std::uint32_t row = 0; row < batch.rows(); ++row)
-      if (const auto tgid = tgids.at(row)) wanted_.push_back(tgid.value);
-    rollup_.read_all(wanted_);
-    std::size_t next = 0;
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
       const auto tgid = tgids.at(row);
-      const auto entries = tgid ? rollup_.of_process(next++) : sdk::Reading<sdk::Entries>(tgid.gap);
+      const auto entries =
+          tgid ? rollup_.of_process(tgid.value) : sdk::Reading<sdk::Entries>(tgid.gap);
       field.put(row, entries);
       if (!entries && is_failure(entries.gap))
         count_failure(batch, Tally::SmapsRollup, entries.gap);
@@ -82,7 +78,6 @@ class Processes : public sdk::ProcessSource {
   static bool is_failure(Gap gap) { return gap != Gap::NotApplicable && gap != Gap::Malformed; }
 
   SmapsRollup rollup_;
-  std::vector<std::uint64_t> wanted_;
 };
 
 constexpr sdk::Extra kDerived{.derived = sdk::array_of(vocabulary::kProcfsSchedDerived)};

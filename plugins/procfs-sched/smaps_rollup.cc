@@ -30,26 +30,10 @@ bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entrie
   return !entries.empty();
 }
 
-SmapsRollup::SmapsRollup(const sdk::Host& host)
-    : host_(host), helper_(host.live() ? shared_rollup_helper(host) : nullptr) {}
-
-void SmapsRollup::read_all(std::span<const std::uint64_t> tgids) {
-  tgids_.assign(tgids.begin(), tgids.end());
-  texts_ = helper_ ? helper_->read(tgids_) : std::vector<RollupText>();
-  for (std::size_t i = texts_.size(); i < tgids_.size(); ++i)
-    texts_.push_back(read_here(tgids_[i]));
-}
-
-RollupText SmapsRollup::read_here(std::uint64_t tgid) {
+sdk::Reading<sdk::Entries> SmapsRollup::of_process(std::uint64_t tgid) {
   const auto text = read(tgid, "smaps_rollup");
-  return text ? RollupText{0, std::string(text.value)} : RollupText{file_.last_errno()};
-}
-
-sdk::Reading<sdk::Entries> SmapsRollup::of_process(std::size_t position) {
-  const RollupText& read = texts_[position];
-  if (read.error == EMSGSIZE) return Gap::Malformed;
-  if (read.error != 0) return why_missing(tgids_[position], gap_of_errno(read.error));
-  if (!parse_smaps_rollup(read.text, entries_)) return Gap::Malformed;
+  if (!text) return why_missing(tgid, text.gap);
+  if (!parse_smaps_rollup(text.value, entries_)) return Gap::Malformed;
   return sdk::Entries(entries_);
 }
 
@@ -60,7 +44,7 @@ sdk::Reading<std::string_view> SmapsRollup::read(std::uint64_t tgid, const char*
 }
 
 Gap SmapsRollup::why_missing(std::uint64_t tgid, Gap gap) {
-  if (gap == Gap::Denied || gap == Gap::Busy) return gap;
+  if (gap == Gap::Denied) return gap;
   const auto stat = read(tgid, "stat");
   if (!stat) return stat.gap;
   return has_no_memory(parse_stat(stat.value)) ? Gap::NotApplicable : of_tree(host_, gap);

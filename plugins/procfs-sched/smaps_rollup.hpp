@@ -1,9 +1,8 @@
 // /proc/<tgid>/smaps_rollup: the memory of a process by kind, lines `Key:   number kB` under a line
 // with the address range.
 //
-// Dear to read: the kernel walks all page tables. On a live host a helper process reads it, which
-// may hang in our place. It needs CONFIG_PROC_PAGE_MONITOR and the right to ptrace the target. A
-// process without memory (a kernel thread, a zombie) fails to open it.
+// Dear to read: the kernel walks all page tables. It needs CONFIG_PROC_PAGE_MONITOR and the right
+// to ptrace the target. A process without memory (a kernel thread, a zombie) fails to open it.
 
 #pragma once
 
@@ -14,7 +13,6 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
-#include "plugins/procfs-sched/rollup_helper.hpp"
 #include "plugins/shared/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
@@ -26,25 +24,18 @@ using SmapsRollupField = Fields<vocabulary::process_smaps_rollup>;
 // size.
 bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entries);
 
-// Reads the files of processes, and tells why where there is none. One per worker.
+// Reads the file of a process, and tells why where there is none. One per worker; what it returns
+// lives until the next call.
 class SmapsRollup {
  public:
-  explicit SmapsRollup(const sdk::Host& host);
-
-  // Reads them all at once.
-  void read_all(std::span<const std::uint64_t> tgids);
-  // What the one at this position among them holds; lives until the next call.
-  sdk::Reading<sdk::Entries> of_process(std::size_t position);
+  explicit SmapsRollup(const sdk::Host& host) : host_(host) {}
+  sdk::Reading<sdk::Entries> of_process(std::uint64_t tgid);
 
  private:
-  RollupText read_here(std::uint64_t tgid);
   sdk::Reading<std::string_view> read(std::uint64_t tgid, const char* name);
   Gap why_missing(std::uint64_t tgid, Gap gap);
 
   sdk::Host host_;
-  std::shared_ptr<RollupHelper> helper_;  // null for a recorded tree
-  std::vector<std::uint64_t> tgids_;
-  std::vector<RollupText> texts_;
   sdk::TextFile file_;
   std::vector<ctprof_entry> entries_;
 };

@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 
-#include "plugins/procfs-sched/rollup_helper.hpp"
 #include "plugins/shared/capabilities.hpp"
 
 namespace ctprof::procfs {
@@ -75,8 +74,6 @@ void put_parse_summary(const sdk::Summary& summary) {
   summary.put("negative_dotted_values", count(summary, Tally::NegativeDotted));
   summary.put("read_failures_denied", count(summary, Tally::Denied));
   note_denied(summary, count(summary, Tally::Denied));
-  for (const std::string& trouble : take_rollup_troubles())
-    summary.note("procfs-sched: " + trouble);
 }
 
 }  // namespace ctprof::procfs
