@@ -14,16 +14,6 @@ namespace {
 constexpr HelperLimits kLimits{
     .cpu_seconds = 20, .more_memory = 1ULL << 30, .busy_is_alive = false};
 
-// Sentences are asked for when the readers are gone already.
-std::mutex troubles_mutex;
-std::vector<std::string> troubles;
-
-void tell(std::string sentence) {
-  const std::lock_guard lock(troubles_mutex);
-  if (std::ranges::find(troubles, sentence) == troubles.end())
-    troubles.push_back(std::move(sentence));
-}
-
 std::string in_time() {
   return "did not answer within " + std::to_string(kHelperPatience) + " seconds";
 }
@@ -78,9 +68,19 @@ void take(const Board& board, std::uint32_t item, std::uint32_t& threads, ReadQu
 
 }  // namespace
 
-std::vector<std::string> take_troubles() {
-  const std::lock_guard lock(troubles_mutex);
-  return std::exchange(troubles, {});
+std::vector<std::string> HeapHelper::finish() {
+  const std::lock_guard lock(mutex_);
+  helper_.reset();
+  avoided_.clear();
+  losses_ = 0;
+  slices_ = kMostSlices;
+  given_up_ = false;
+  return std::exchange(troubles_, {});
+}
+
+void HeapHelper::tell(std::string sentence) {
+  if (std::ranges::find(troubles_, sentence) == troubles_.end())
+    troubles_.push_back(std::move(sentence));
 }
 
 void HeapHelper::give_up(const std::string& sentence) {

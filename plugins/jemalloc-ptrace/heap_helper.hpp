@@ -45,7 +45,8 @@ struct ReadQuestion {
   bool still_runs = false;
 };
 
-// Threads may use it at once; they take turns.
+// A plugin's, or a part of what it keeps: all workers of a session use it, at once if they like;
+// they take turns.
 class HeapHelper {
  public:
   explicit HeapHelper(const sdk::Host& host) : proc_(host.proc()) {}
@@ -55,12 +56,16 @@ class HeapHelper {
   void read(std::span<ReadQuestion> questions);
   // Nobody asks about these programs any more.
   void release(std::span<const ProgramNumber> programs);
+  // A capture is over: the helper is let go, and the next capture begins anew. Returns sentences on
+  // what did not answer.
+  std::vector<std::string> finish();
 
  private:
   static constexpr int kMostLosses = 5;
   // Of a capture, in slices: who answers in time each time, but slowly, holds it no longer. Files
   // that are dear cost 6 seconds in all.
   static constexpr int kMostSeconds = 20;
+  static constexpr int kMostSlices = kMostSeconds * 1000 / kHelperSliceMs;
 
   // The board of a living helper, null where none can be had any more.
   Board* board();
@@ -73,6 +78,7 @@ class HeapHelper {
   NameItem name(std::uint64_t tid, std::uint64_t device, std::uint64_t address,
                 const ReadQuestion* reading);
   void give_up(const std::string& sentence);
+  void tell(std::string sentence);
 
   int proc_;
   std::mutex mutex_;
@@ -83,11 +89,9 @@ class HeapHelper {
   std::vector<ProgramNumber> released_;
   std::vector<std::uint64_t> avoided_;
   int losses_ = 0;
-  int slices_ = kMostSeconds * 1000 / kHelperSliceMs;
+  int slices_ = kMostSlices;
   bool given_up_ = false;
+  std::vector<std::string> troubles_;
 };
-
-// The sentences on what did not answer since they were taken last.
-std::vector<std::string> take_troubles();
 
 }  // namespace ctprof::jemalloc

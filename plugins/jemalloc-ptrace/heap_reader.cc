@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 #include <utility>
 
 #include "plugins/jemalloc-ptrace/refusal.hpp"
@@ -13,20 +12,6 @@
 
 namespace ctprof::jemalloc {
 namespace {
-
-// One for all workers of a capture, so that each file is looked at once.
-std::shared_ptr<HeapHelper> shared_helper(const sdk::Host& host) {
-  static std::mutex mutex;
-  static std::weak_ptr<HeapHelper> current;
-  static int current_proc = -1;
-  const std::lock_guard lock(mutex);
-  auto helper = current.lock();
-  if (helper && current_proc == host.proc()) return helper;
-  helper = std::make_shared<HeapHelper>(host);
-  current = helper;
-  current_proc = host.proc();
-  return helper;
-}
 
 void put(const sdk::Batch& batch, const sdk::Thread& thread, Gap gap) {
   batch.column(vocabulary::allocated_bytes).put(thread, gap);
@@ -41,8 +26,8 @@ void put(const sdk::Batch& batch, const sdk::Thread& thread, const Reading& read
 
 }  // namespace
 
-HeapReader::HeapReader(const sdk::Host& host)
-    : host_(host), helper_(shared_helper(host)), self_(static_cast<std::uint64_t>(::getpid())) {}
+HeapReader::HeapReader(const sdk::Host& host, HeapHelper& helper)
+    : host_(host), helper_(helper), self_(static_cast<std::uint64_t>(::getpid())) {}
 
 void HeapReader::read(const sdk::Batch& batch) {
   rows_.clear();
@@ -81,7 +66,7 @@ void HeapReader::ask_what_is_not_known() {
     if (question.program != 0 && question.program != last_program_)
       stale_.push_back(question.program);
   std::erase(stale_, last_program_);
-  helper_->release(stale_);
+  helper_.release(stale_);
   stale_.assign(1, last_program_);
   questions_.clear();
   for (Group& group : groups_) {
@@ -94,8 +79,8 @@ void HeapReader::ask_what_is_not_known() {
     if (settled) questions_.back() = {.tid = group.alive->thread.tid, .same = true};
   }
   if (!questions_.empty() && questions_.front().same)
-    return helper_->find(std::span(questions_).subspan(1));
-  helper_->find(questions_);
+    return helper_.find(std::span(questions_).subspan(1));
+  helper_.find(questions_);
 }
 
 ThreadImage HeapReader::image_now(const sdk::Thread& thread) {
@@ -181,7 +166,7 @@ void HeapReader::read_counters() {
                            .counters = process.counters,
                            .tracees = std::span(tracees_).subspan(first, count),
                            .readings = std::span(readings_).subspan(first, count)});
-  helper_->read(questions);
+  helper_.read(questions);
   std::size_t next = 0;
   for (Process& process : processes_)
     if (!process.threads.empty()) process.still_runs = questions[next++].still_runs;

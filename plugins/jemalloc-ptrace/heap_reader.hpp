@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,7 +36,7 @@ class HeapReader {
     std::uint64_t pointer = 0;  // where it is known before it is asked for
   };
 
-  explicit HeapReader(const sdk::Host& host);
+  HeapReader(const sdk::Host& host, HeapHelper& helper);
   ~HeapReader() = default;
 
   // What is known of a thread before anything is read of it.
@@ -85,7 +84,7 @@ class HeapReader {
   int replaced_by_now(const Process& process);
 
   sdk::Host host_;
-  std::shared_ptr<HeapHelper> helper_;
+  HeapHelper& helper_;
   std::uint64_t self_;
   sdk::TextFile file_;
   std::vector<Row> rows_;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 
-// Where the handler leaps to; null: nothing is to be left.
+// Where the handler leaps to, which learns nothing but which thread it runs on; null: nothing is to
+// be left.
 thread_local sigjmp_buf* volatile way_out = nullptr;
 
 void leap(int) {
@@ -53,7 +54,7 @@ int Interruptible::seize(int tid) {
 }
 
 void Interruptible::interrupt(pthread_t caller) const {
-  static std::mutex one_at_a_time;
+  static std::mutex one_at_a_time;  // what a signal does is the whole process's
   const std::lock_guard lock(one_at_a_time);
   struct sigaction leaping {
   }, before{};

@@ -29,10 +29,11 @@ class Threads final : public sdk::ThreadSource, private HeapReader {
   static constexpr std::uint32_t kTallies = jemalloc::kTallies;
   static constexpr const char* kSummaryKey = "probe_summary";
 
-  explicit Threads(const sdk::Host& host) : HeapReader(host), pointers_(host.proc()) {}
+  explicit Threads(const sdk::Host& host)
+      : HeapReader(host, host.context<HeapHelper>()), pointers_(host.proc()) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
   static void summarise(const sdk::Summary& summary) {
-    put_probe_summary(summary, "jemalloc-ptrace");
+    put_probe_summary(summary, "jemalloc-ptrace", summary.context<HeapHelper>());
   }
 
   void collect(const sdk::Batch& batch) { read(batch); }
@@ -52,11 +53,12 @@ class Threads final : public sdk::ThreadSource, private HeapReader {
   ThreadPointers pointers_;
 };
 
-constexpr sdk::Extra kDerived{.derived = sdk::array_of(vocabulary::kJemallocPtraceDerived)};
+constexpr sdk::Extra kExtra =
+    sdk::with_context<HeapHelper>({.derived = sdk::array_of(vocabulary::kJemallocPtraceDerived)});
 
 }  // namespace
 }  // namespace ctprof::jemalloc
 
 CTPROF_PLUGIN_WITH("jemalloc-ptrace", "1.0",
                    "Bytes that each thread got from jemalloc and gave back, by ptrace.",
-                   ctprof::jemalloc::kDerived, ctprof::jemalloc::Threads)
+                   ctprof::jemalloc::kExtra, ctprof::jemalloc::Threads)

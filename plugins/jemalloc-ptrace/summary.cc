@@ -85,7 +85,7 @@ void count_failure(const sdk::Batch& batch, Step step, Gap gap) {
   count_failure_at(batch, kFirstStep + static_cast<std::uint32_t>(step), gap);
 }
 
-void put_probe_summary(const sdk::Summary& summary, const char* plugin) {
+void put_probe_summary(const sdk::Summary& summary, const char* plugin, HeapHelper& helper) {
   const Failures failures = failures_of(summary);
   const std::uint64_t denied = tally(summary, Tally::FailedDenied);
   summary.put("tgids_walked", tally(summary, Tally::Walked));
@@ -98,7 +98,7 @@ void put_probe_summary(const sdk::Summary& summary, const char* plugin) {
   summary.put("denied", tally(summary, Tally::Denied));
   note_denied(summary, tally(summary, Tally::Denied), plugin);
   note_costly(summary, plugin);
-  for (const std::string& trouble : take_troubles())
+  for (const std::string& trouble : helper.finish())
     summary.note(std::string(plugin) + ": " + trouble);
 }
 

@@ -19,6 +19,8 @@
 
 namespace ctprof::jemalloc {
 
+class HeapHelper;
+
 // Tallies of the source; behind the last one there is one for each attach, and then one for each
 // step.
 enum class Tally : std::uint32_t {
@@ -41,7 +43,7 @@ void count_failure(const sdk::Batch& batch, Attach attach, Gap gap);
 // Of a thread.
 void count_failure(const sdk::Batch& batch, Step step, Gap gap);
 
-// `plugin` is who speaks.
-void put_probe_summary(const sdk::Summary& summary, const char* plugin);
+// `plugin` is who speaks; the capture is over for its helper.
+void put_probe_summary(const sdk::Summary& summary, const char* plugin, HeapHelper& helper);
 
 }  // namespace ctprof::jemalloc

@@ -1,7 +1,7 @@
-// What the plugin keeps while it is open: the loaded program, and where the kernel's class of BPF
-// schedulers is.
+// What the plugin keeps while it is open: the loaded program, where the kernel's class of BPF
+// schedulers is, and who looks into heaps.
 //
-// Both are got when they are first asked for: a capture for which another source lists loads
+// All are got when they are first asked for: a capture for which another source lists loads
 // nothing. All sources and workers of the plugin share it, from any thread.
 
 #pragma once
@@ -14,21 +14,29 @@
 #include "ctprof/host.hpp"
 #include "plugins/task-iter/pass.hpp"
 
+namespace ctprof::jemalloc {
+class HeapHelper;
+}
+
 namespace ctprof::task_iter {
 
 class Context {
  public:
-  explicit Context(const sdk::Host&) {}
+  explicit Context(const sdk::Host& host) : host_(host) {}
 
   // Null, and the errno in `error`, when the kernel refuses it. It lives as long as the context.
   Program* program(int& error);
   // Where the class is; it stays there as long as the kernel runs. Denied: the kernel keeps
   // addresses from us; Unsupported: it does not know the name.
   sdk::Reading<std::uint64_t> address_of_extensible_class();
+  // Who looks into heaps. Defined in heap.cc: a build without the code for that has none.
+  jemalloc::HeapHelper& heaps();
 
  private:
+  sdk::Host host_;
   std::mutex guard_;
   std::unique_ptr<Program> program_;
+  std::shared_ptr<jemalloc::HeapHelper> heaps_;
   unsigned long long extensible_class_ = 0;  // 0: not known yet
 };
 

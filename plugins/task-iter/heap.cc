@@ -23,6 +23,12 @@ bool is_ended(char state) { return state == 'Z' || state == 'X'; }
 
 }  // namespace
 
+jemalloc::HeapHelper& Context::heaps() {
+  const std::lock_guard lock(guard_);
+  if (!heaps_) heaps_ = std::make_shared<jemalloc::HeapHelper>(host_);
+  return *heaps_;
+}
+
 void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) {
   if (probe_pointers(host, probe)) jemalloc::probe_rights(host, probe);
 }

@@ -13,6 +13,7 @@
 #include "ctprof/plugin.hpp"
 #include "plugins/jemalloc-ptrace/heap_reader.hpp"
 #include "plugins/jemalloc-ptrace/summary.hpp"
+#include "plugins/task-iter/context.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::task_iter {
@@ -28,10 +29,10 @@ class Heap final : public sdk::ThreadSource, private jemalloc::HeapReader {
   static constexpr std::uint32_t kTallies = jemalloc::kTallies;
   static constexpr const char* kSummaryKey = "probe_summary";
 
-  explicit Heap(const sdk::Host& host) : HeapReader(host) {}
+  explicit Heap(const sdk::Host& host) : HeapReader(host, host.context<Context>().heaps()) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe);
   static void summarise(const sdk::Summary& summary) {
-    jemalloc::put_probe_summary(summary, "task-iter");
+    jemalloc::put_probe_summary(summary, "task-iter", summary.context<Context>().heaps());
   }
 
   void collect(const sdk::Batch& batch) { read(batch); }
