@@ -232,6 +232,11 @@ void HeapHelper::read(std::span<ReadQuestion> questions) {
   }
 }
 
+bool HeapHelper::holds(ProgramNumber program) {
+  const std::lock_guard lock(mutex_);
+  return helper_ && program > not_its_own_;
+}
+
 void HeapHelper::release(std::span<const ProgramNumber> programs) {
   const std::lock_guard lock(mutex_);
   released_.insert(released_.end(), programs.begin(), programs.end());

@@ -54,6 +54,8 @@ class HeapHelper {
   void find(std::span<FindQuestion> questions);
   // At most kMostItems tracees in all.
   void read(std::span<ReadQuestion> questions);
+  // Whether the helper that found this program is still the one that will be asked.
+  bool holds(ProgramNumber program);
   // Nobody asks about these programs any more.
   void release(std::span<const ProgramNumber> programs);
   // A capture is over: the helper is let go, and the next capture begins anew. Returns sentences on

@@ -75,7 +75,9 @@ void HeapReader::ask_what_is_not_known() {
                       same_program(last_image_, group.alive->known.image);
     group.question = questions_.size();
     questions_.push_back({.tid = group.alive->thread.tid, .known = seen ? last_program_ : 0});
-    const bool settled = seen && last_found_.attach != Attach::Found;
+    // Whether it still runs the same is asked when its counters were read.
+    const bool settled =
+        seen && (last_found_.attach != Attach::Found || helper_.holds(last_program_));
     if (settled) questions_.back() = {.tid = group.alive->thread.tid, .same = true};
   }
   if (!questions_.empty() && questions_.front().same)
