@@ -7,11 +7,17 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "core/capture/capture.hpp"
 #include "core/registry/identity.hpp"
@@ -48,6 +54,39 @@ Registry procfs() {
   return Registry(*load_plugins({.own_directory = directory ? directory : ".",
                                  .directories = {},
                                  .only = {{"procfs-sched"}}}));
+}
+
+// All that is ours, on this host, of this process alone.
+Registry everything() {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  return Registry(*load_plugins(
+      {.own_directory = directory ? directory : ".", .directories = {}, .only = std::nullopt}));
+}
+
+CaptureOptions parent_alone() {
+  return {
+      .rootfs = {}, .pids = {static_cast<std::uint64_t>(::getppid())}, .metrics = {}, .jobs = 2};
+}
+
+std::size_t open_files() {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+// Processes that we made and nobody collected, running ones too.
+std::string children() {
+  std::string all;
+  for (const auto& thread : fs::directory_iterator("/proc/self/task")) {
+    std::ifstream list(thread.path() / "children");
+    all.append(std::istreambuf_iterator<char>(list), {});
+  }
+  return all;
+}
+
+bool soon(const std::function<bool()>& is_so) {
+  for (int i = 0; i < 500 && !is_so(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return is_so();
 }
 
 Gap gap_of_wakeups(const Snapshot& snapshot) {
@@ -198,4 +237,48 @@ BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
   const auto snapshot = session->end();
   BOOST_REQUIRE(snapshot);
   BOOST_TEST(snapshot->tables[0].rows > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_captures_leave_nothing_behind) {
+  const Registry registry = everything();
+  BOOST_REQUIRE(capture(registry, parent_alone()));
+  const std::size_t files = open_files();
+  for (int i = 0; i < 100; ++i) BOOST_REQUIRE(capture(registry, parent_alone()));
+  BOOST_TEST(open_files() == files);
+  BOOST_TEST(soon([] { return children().empty(); }), "still there: " << children());
+}
+
+BOOST_AUTO_TEST_CASE(sessions_side_by_side_share_nothing) {
+  const Registry registry = everything();
+  auto one = Session::open(registry, parent_alone());
+  auto two = Session::open(registry, parent_alone());
+  BOOST_REQUIRE(one);
+  BOOST_REQUIRE(two);
+  // Each has helpers of its own.
+  BOOST_REQUIRE(one->begin());
+  BOOST_REQUIRE(two->begin());
+  const auto first = one->end();
+  const auto second = two->end();
+  BOOST_REQUIRE(first);
+  BOOST_REQUIRE(second);
+  BOOST_TEST(first->threads().rows > 0u);
+  BOOST_TEST(first->threads().rows == second->threads().rows);
+  for (const Column& column : first->threads().columns) {
+    const Column* other = second->threads().find(column.def().name);
+    BOOST_REQUIRE(other);
+    BOOST_TEST((column.provenance.plugin == other->provenance.plugin), column.def().name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sessions_in_several_threads) {
+  const Registry registry = everything();
+  std::atomic<int> taken = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 2; ++i)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 10; ++round) taken += capture(registry, parent_alone()) ? 1 : 0;
+      });
+  }
+  BOOST_TEST(taken == 20);
 }
