@@ -11,7 +11,7 @@
 // A comparison with what is missing is false; name? counts as zero where it is missing.
 //
 // What is here:   reading, checking, deciding.
-// What is not:    what its names mean (compare/where.hpp, compare/fail_on.hpp).
+// What is not:    what its names mean (compare/asked/where.hpp, compare/asked/fail_on.hpp).
 
 #pragma once
 

@@ -8,7 +8,7 @@
 // reading one is bounded in length and depth, and evaluating it cannot fail.
 //
 // What is here:   reading, evaluating, the unit that comes out.
-// What is not:    where inputs come from (compare/rollup.hpp); what holds or does not
+// What is not:    where inputs come from (compare/figures/rollup.hpp); what holds or does not
 // (condition.hpp).
 
 #pragma once

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/spec.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/render/text_table.hpp"
 
 namespace ctprof {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/host_diff.hpp"
+#include "core/compare/figures/host_diff.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "core/compare/report.hpp"
+#include "core/compare/report/report.hpp"
 #include "core/render/text_table.hpp"
 
 namespace ctprof {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/compare/report.hpp"
+#include "core/compare/report/report.hpp"
 
 namespace ctprof {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
-#include "core/compare/section.hpp"
+#include "core/compare/asked/section.hpp"
 #include "core/registry/tags.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"

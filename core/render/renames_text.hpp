@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/report.hpp"
+#include "core/compare/report/report.hpp"
 #include "core/render/text_table.hpp"
 
 namespace ctprof {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/json_text.hpp"
-#include "core/compare/allowance.hpp"
+#include "core/compare/figures/allowance.hpp"
 #include "core/render/printable.hpp"
 
 namespace ctprof {

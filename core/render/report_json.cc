@@ -5,8 +5,8 @@
 
 #include "core/base/json_text.hpp"
 #include "core/base/number.hpp"
-#include "core/compare/allowance.hpp"
-#include "core/compare/host_diff.hpp"
+#include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/host_diff.hpp"
 
 namespace ctprof {
 namespace {

@@ -16,9 +16,9 @@
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
 // modes, maps and affinities are small objects, and a map's `delta` is one by key. Of sums over
 // threads of one boot `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
-// (compare/origin.hpp); `rate` is there where rates are asked for (compare/rates.hpp). `busiest` is
-// {tid, comm} of the thread with the largest reading, `extras` what the rule says beside the value,
-// such as {min_nonzero}.
+// (compare/figures/origin.hpp); `rate` is there where rates are asked for (compare/rates.hpp).
+// `busiest` is {tid, comm} of the thread with the largest reading, `extras` what the rule says
+// beside the value, such as {min_nonzero}.
 
 #pragma once
 
@@ -27,7 +27,7 @@
 #include <string_view>
 
 #include "core/base/sink.hpp"
-#include "core/compare/report.hpp"
+#include "core/compare/report/report.hpp"
 
 namespace ctprof {
 
@@ -40,7 +40,7 @@ std::string left_out_in_words(std::size_t rows);
 std::string_view unit_told(std::string_view unit);
 
 // `files` names the sides as the user did. What would be out of proportion to the files' text
-// (compare/allowance.hpp) is left out, and a note says how many rows that is.
+// (compare/figures/allowance.hpp) is left out, and a note says how many rows that is.
 Result<void> write_report_json(const Report& report, std::span<const std::string> files,
                                Sink& sink);
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/ladder.hpp"
-#include "core/compare/allowance.hpp"
-#include "core/compare/uptime.hpp"
+#include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/uptime.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"

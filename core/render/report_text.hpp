@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "core/compare/report.hpp"
+#include "core/compare/report/report.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/text_table.hpp"
 

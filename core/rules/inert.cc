@@ -1,5 +1,5 @@
 // Rules that reduce nothing: an identity groups rows, a dead counter never moves, a formula works
-// on aggregates (compare/rollup.hpp).
+// on aggregates (compare/figures/rollup.hpp).
 
 #include "core/rules/builtin.hpp"
 

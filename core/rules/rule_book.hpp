@@ -4,7 +4,7 @@
 // way to aggregate.
 //
 // What is here:   finding a rule.
-// What is not:    the rules (builtin.hpp), using them (compare/rollup.hpp).
+// What is not:    the rules (builtin.hpp), using them (compare/figures/rollup.hpp).
 
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <list>
 #include <set>
 
-#include "core/compare/cgroup_renames.hpp"
+#include "core/compare/grouping/cgroup_renames.hpp"
 
 namespace ctprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/compare/report.hpp"
+#include "core/compare/report/report.hpp"
 #include "core/render/report_json.hpp"
 #include "tests/unit/hand_made.hpp"
 

@@ -3,7 +3,7 @@
 #define BOOST_TEST_MODULE group
 #include <boost/test/unit_test.hpp>
 
-#include "core/compare/grouping.hpp"
+#include "core/compare/grouping/grouping.hpp"
 #include "tests/unit/hand_made.hpp"
 
 namespace ctprof {

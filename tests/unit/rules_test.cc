@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string>
 
-#include "core/compare/metric_plan.hpp"
-#include "core/compare/report.hpp"
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/report/report.hpp"
 #include "core/rules/map_keys.hpp"
 #include "core/rules/rule_book.hpp"
 #include "tests/unit/hand_made.hpp"

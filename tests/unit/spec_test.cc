@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/base/nearest.hpp"
-#include "core/compare/spec.hpp"
+#include "core/compare/asked/spec.hpp"
 
 namespace ctprof {
 namespace {

@@ -5,9 +5,9 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
-#include "core/compare/derive.hpp"
-#include "core/compare/fail_on.hpp"
-#include "core/compare/report.hpp"
+#include "core/compare/asked/derive.hpp"
+#include "core/compare/asked/fail_on.hpp"
+#include "core/compare/report/report.hpp"
 #include "tests/unit/hand_made.hpp"
 
 namespace ctprof {

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/compare/derive.hpp"
-#include "core/compare/fail_on.hpp"
-#include "core/compare/report.hpp"
-#include "core/compare/section.hpp"
+#include "core/compare/asked/derive.hpp"
+#include "core/compare/asked/fail_on.hpp"
+#include "core/compare/report/report.hpp"
+#include "core/compare/asked/section.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/compare/spec.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {

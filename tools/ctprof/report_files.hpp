@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/compare/metric_plan.hpp"
+#include "core/compare/figures/metric_plan.hpp"
 #include "core/registry/registry.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options.hpp"

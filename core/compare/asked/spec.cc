@@ -1,0 +1,137 @@
+#include "core/compare/asked/spec.hpp"
+
+#include <algorithm>
+
+#include "core/base/nearest.hpp"
+#include "core/base/split.hpp"
+
+namespace ctprof {
+namespace {
+
+struct GroupWord {
+  std::string_view word;
+  GroupBy by;
+};
+// The axes. To add one, add a line here and in grouping.cc.
+constexpr GroupWord kGroupWords[] = {{"pcomm", GroupBy::Pcomm},
+                                     {"cgroup", GroupBy::Cgroup},
+                                     {"comm", GroupBy::Comm},
+                                     {"comm-exact", GroupBy::CommExact},
+                                     {"all", GroupBy::All}};
+
+struct SortWord {
+  std::string_view word;
+  SortKey::By by;
+  bool ascending;      // when no direction is given
+  bool compares_only;  // needs two sides
+};
+constexpr SortWord kSortWords[] = {{"movers", SortKey::By::Movers, false, true},
+                                   {"delta", SortKey::By::Delta, false, true},
+                                   {"pct", SortKey::By::Percent, false, true},
+                                   {"name", SortKey::By::Name, true, false}};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string lower(std::string_view word) {
+  std::string out(word);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+Error refusal(std::string_view option, std::string_view text, const std::string& cause) {
+  return error("reading --" + std::string(option), text, cause);
+}
+
+Result<bool> parse_direction(std::string_view word, std::string_view text) {
+  if (lower(word) == "asc") return true;
+  if (lower(word) == "desc") return false;
+  return refusal("sort-by", text,
+                 "the direction '" + std::string(word) + "' is neither asc nor desc");
+}
+
+Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportKind kind) {
+  const auto colon = entry.find(':');
+  const std::string_view word = trimmed(entry.substr(0, colon));
+  if (word.empty()) return refusal("sort-by", text, "an entry is empty");
+  const auto known = std::find_if(std::begin(kSortWords), std::end(kSortWords),
+                                  [&](const SortWord& w) { return w.word == word; });
+  SortKey key{SortKey::By::Metric, std::string(word), false};
+  if (known != std::end(kSortWords)) {
+    if (known->compares_only && kind == ReportKind::Show)
+      return refusal(
+          "sort-by", text,
+          "'" + std::string(word) + "' needs two files; show sorts by name or by a metric");
+    key = {known->by, {}, known->ascending};
+  }
+  if (colon == entry.npos) return key;
+  const auto ascending = parse_direction(trimmed(entry.substr(colon + 1)), text);
+  if (!ascending) return ascending.error();
+  key.ascending = *ascending;
+  return key;
+}
+
+bool same_key(const SortKey& a, const SortKey& b) { return a.by == b.by && a.metric == b.metric; }
+
+}  // namespace
+
+std::string_view name(GroupBy by) {
+  const auto it = std::find_if(std::begin(kGroupWords), std::end(kGroupWords),
+                               [&](const GroupWord& w) { return w.by == by; });
+  return it->word;
+}
+
+Result<GroupBy> parse_group_by(std::string_view word) {
+  std::vector<std::string> words;
+  std::string list;
+  for (const GroupWord& known : kGroupWords) {
+    if (known.word == word) return known.by;
+    words.emplace_back(known.word);
+    list += (list.empty() ? "" : ", ") + words.back();
+  }
+  return refusal("group-by", word, "it is none of " + list + nearest_hint(word, words));
+}
+
+Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {
+  std::vector<SortKey> keys;
+  for (const std::string_view entry : split(text)) {
+    auto key = parse_key(trimmed(entry), text, kind);
+    if (!key) return key.error();
+    if (std::any_of(keys.begin(), keys.end(),
+                    [&](const SortKey& other) { return same_key(other, *key); }))
+      return refusal(
+          "sort-by", text,
+          "'" + std::string(trimmed(entry.substr(0, entry.find(':')))) + "' is there twice");
+    keys.push_back(std::move(*key));
+  }
+  return keys;
+}
+
+std::vector<std::string> sort_words(ReportKind kind) {
+  std::vector<std::string> words;
+  for (const SortWord& known : kSortWords)
+    if (kind == ReportKind::Compare || !known.compares_only) words.emplace_back(known.word);
+  return words;
+}
+
+Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option) {
+  std::vector<std::string> names;
+  for (const std::string_view untrimmed : split(text)) {
+    const std::string_view entry = trimmed(untrimmed);
+    if (entry.empty()) return refusal(option, text, "an entry is empty");
+    if (std::find(names.begin(), names.end(), entry) != names.end())
+      return refusal(option, text, "'" + std::string(entry) + "' is there twice");
+    names.emplace_back(entry);
+  }
+  return names;
+}
+
+Result<std::vector<std::string>> parse_sections(std::string_view text) {
+  return parse_names(lower(text), "sections");
+}
+
+}  // namespace ctprof

@@ -1,0 +1,70 @@
+#include "core/compare/figures/host_diff.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <map>
+
+namespace ctprof {
+namespace {
+
+namespace json = boost::json;
+
+// The file's key of the host's context.
+constexpr const char* kHostKey = "host";
+
+// An object whose keys from the top are longer is one figure, as a whole.
+constexpr std::size_t kMostPath = 1024;
+
+using Members = std::map<std::string, std::string>;
+
+// A file may spell a size "..._kb" and again "..._kib", for readers of either; it is one figure,
+// and told once.
+std::string one_spelling(std::string key) {
+  if (key.ends_with("_kb")) key.replace(key.size() - 1, 1, "ib");
+  return key;
+}
+
+void flatten(const json::object& object, const std::string& prefix, Members& members) {
+  for (const auto& member : object) {
+    const std::string key = prefix + std::string(member.key());
+    if (member.value().is_object() && key.size() < kMostPath)
+      flatten(member.value().get_object(), key + ".", members);
+    else
+      members.emplace(one_spelling(key), json::serialize(member.value()));
+  }
+}
+
+std::optional<Members> members_of(const Snapshot& snapshot) {
+  const auto context = snapshot.objects.find(kHostKey);
+  if (context == snapshot.objects.end()) return {};
+  boost::system::error_code problem;
+  const json::value parsed = json::parse(context->second, problem);
+  if (problem || !parsed.is_object()) return {};
+  Members members;
+  flatten(parsed.get_object(), "", members);
+  return members;
+}
+
+std::optional<std::string> look_up(const Members& members, const std::string& key) {
+  const auto it = members.find(key);
+  return it == members.end() ? std::nullopt : std::optional(it->second);
+}
+
+}  // namespace
+
+std::optional<std::vector<HostDifference>> host_differences(const Snapshot& baseline,
+                                                            const Snapshot& candidate) {
+  const auto a = members_of(baseline), b = members_of(candidate);
+  if (!a || !b) return {};
+  Members all = *a;
+  all.insert(b->begin(), b->end());
+  std::vector<HostDifference> differences;
+  for (const auto& [key, value] : all) {
+    HostDifference difference{key, look_up(*a, key), look_up(*b, key)};
+    if (difference.baseline != difference.candidate) differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,348 @@
+#include "core/compare/figures/metric_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/base/nearest.hpp"
+#include "core/compare/asked/section.hpp"
+#include "core/compare/figures/added_derived.hpp"
+#include "core/compare/figures/allowance.hpp"
+#include "core/registry/identity.hpp"
+#include "core/registry/tags.hpp"
+#include "core/rules/builtin.hpp"
+#include "ctprof/newtypes.hpp"
+
+namespace ctprof {
+namespace {
+
+// The family of what only grows.
+constexpr std::string_view kCumulative = "cumulative";
+
+// Where a metric stands. Two files may have their columns in different orders; the smaller place
+// counts, then the name, so that exchanging the files changes nothing.
+struct Place {
+  Entity entity = Entity::Thread;
+  bool derived = false;
+  std::size_t index = std::numeric_limits<std::size_t>::max();
+
+  void meet(std::size_t other) { index = std::min(index, other); }
+};
+
+struct Placed {
+  Place place;
+  PlannedMetric metric;
+  bool operator<(const Placed& other) const {
+    return std::tie(place.entity, place.derived, place.index, metric.name) <
+           std::tie(other.place.entity, other.place.derived, other.place.index, other.metric.name);
+  }
+};
+
+std::string describe(const MetricDef& def) {
+  return def.newtype + " under " + def.rule + " in " + def.unit + ", per " +
+         std::string(name(def.entity));
+}
+
+// Whether the rule can read such cells: one of its newtypes is stored so.
+bool reads_storage(const ctprof_rule& rule, Storage storage) {
+  return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
+    return is_listed(rule.newtypes, newtype.name) &&
+           newtype.storage == static_cast<ctprof_storage>(storage);
+  });
+}
+
+bool is_among(std::span<const ctprof_rule> rules, const ctprof_rule* rule) {
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const ctprof_rule& other) { return &other == rule; });
+}
+
+class Planner {
+ public:
+  Planner(std::span<const Snapshot* const> sides, GroupBy by, const Knowledge& knowledge)
+      : sides_(sides), by_(by), knowledge_(&knowledge), work_(sides) {}
+
+  MetricPlan plan() {
+    take_thread_count();
+    for (std::size_t side = 0; side < sides_.size(); ++side) take_columns(side);
+    for (const auto& [name, columns] : columns_) decide(name, columns);
+    say_fallbacks();
+    for (const Snapshot* side : sides_) take_derived(side->derived);
+    take_derived(knowledge_->derived);
+    for (const auto& [name, found] : derived_) decide(name, found);
+    say_costly();
+    std::sort(placed_.begin(), placed_.end());
+    for (Placed& placed : placed_) plan_.metrics.push_back(std::move(placed.metric));
+    connect();
+    return std::move(plan_);
+  }
+
+ private:
+  struct Columns {
+    Place place;
+    std::array<const Column*, kMostSides> of{};
+  };
+  struct Derived {
+    Place place;
+    const DerivedDef* def = nullptr;
+    bool contradicted = false;
+  };
+
+  // Whether the axis gives groups to the rows of the entity.
+  bool has_groups(Entity entity) const {
+    return entity != Entity::Cgroup || by_ == GroupBy::Cgroup;
+  }
+
+  void take_thread_count() {
+    const MetricDef& def = identity_metric(kThreadCount);
+    PlannedMetric metric = started(def);
+    set_rule(metric, knowledge_->rules->find(def.rule));
+    metric.counts_rows = true;
+    placed_.push_back({{def.entity, false, 0}, std::move(metric)});
+  }
+
+  void take_columns(std::size_t side) {
+    std::size_t index = 0;
+    for (const Table& table : sides_[side]->tables)
+      for (const Column& column : table.columns) {
+        const MetricDef& def = column.def();
+        if (def.hidden || def.is_mark || !has_groups(def.entity) || def.name == kThreadCount)
+          continue;
+        Columns& found = columns_[def.name];
+        found.place.entity = def.entity;
+        found.place.meet(++index);
+        found.of[side] = &column;
+      }
+  }
+
+  void decide(const std::string& name, const Columns& columns) {
+    const Column* any = columns.of[0] ? columns.of[0] : columns.of[1];
+    const MetricDef& def = any->def();
+    for (const Column* column : columns.of)
+      if (column && !same_meaning(column->def(), def))
+        return say("metric '" + name + "' is not compared: the first file defines it as " +
+                   describe(def) + ", the second as " + describe(column->def()));
+    bool stands_in = false;
+    const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &stands_in);
+    if (!rule)
+      return say("metric '" + name + "' is left out: its rule " + def.rule +
+                 " is not known here and names no fallback");
+    if (rule->state_size == 0) return;
+    if (!reads_storage(*rule, def.storage))
+      return say("metric '" + name + "' is left out: its rule " + rule->name +
+                 " cannot read cells of type " + std::string(ctprof::name(def.storage)));
+    if (stands_in)
+      fallbacks_[{def.rule, rule->name}] +=
+          (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
+    PlannedMetric metric = started(def);
+    set_rule(metric, rule);
+    if (const auto* brought = knowledge_->rules->brought(*rule))
+      metric.rule_owner = call_owner(brought->file, "rule '" + std::string(rule->name) + "'");
+    metric.columns = columns.of;
+    placed_.push_back({columns.place, std::move(metric)});
+  }
+
+  static PlannedMetric started(const MetricDef& def) {
+    PlannedMetric metric;
+    metric.name = def.name;
+    metric.entity = def.entity;
+    metric.unit = def.unit;
+    metric.section = def.section;
+    metric.tags = tags_of(def);
+    metric.adds_up = def.family == kCumulative;
+    return metric;
+  }
+
+  static void set_rule(PlannedMetric& metric, const ctprof_rule* rule) {
+    metric.rule = rule;
+    metric.is_sum = is_among(rules::sums(), rule);
+    metric.is_maximum = is_among(rules::extremes(), rule);
+  }
+
+  void take_derived(std::span<const DerivedDef> defs) {
+    for (std::size_t i = 0; i < defs.size(); ++i) {
+      if (!has_groups(defs[i].entity) || columns_.contains(defs[i].name)) continue;
+      Derived& found = derived_[defs[i].name];
+      found.place.meet(i);
+      if (!found.def) found.def = &defs[i];
+      const bool same = found.def->expression == defs[i].expression &&
+                        found.def->unit == defs[i].unit && found.def->entity == defs[i].entity;
+      // What a file says is what its readings meant; what is loaded here only fills in.
+      found.contradicted =
+          found.contradicted || (!same && defs.data() != knowledge_->derived.data());
+    }
+  }
+
+  void decide(const std::string& name, const Derived& found) {
+    if (found.contradicted)
+      return say("derived metric '" + name +
+                 "' is not compared: the two files compute it differently");
+    if (!work_.spend(steps(*found.def))) return void(costly_.push_back(name));
+    auto expression = Expression::parse(found.def->expression);
+    if (!expression)
+      return say("derived metric '" + name + "' is left out: " + expression.error().text);
+    PlannedMetric metric;
+    metric.name = name;
+    metric.entity = found.def->entity;
+    metric.unit = found.def->unit;
+    metric.section = found.def->section;
+    metric.tags = tags_of(*found.def);
+    metric.adds_up = found.def->family == kCumulative;
+    metric.expression = std::move(*expression);
+    Place place = found.place;
+    place.entity = metric.entity;
+    place.derived = true;
+    placed_.push_back({place, std::move(metric)});
+  }
+
+  // Finds the inputs of derived metrics among the others of their entity that have a number.
+  void connect() {
+    std::map<std::pair<Entity, std::string_view>, std::size_t> numbers;
+    for (std::size_t i = 0; i < plan_.metrics.size(); ++i)
+      if (const PlannedMetric& metric = plan_.metrics[i]; metric.rule && metric.rule->number)
+        numbers.try_emplace({metric.entity, metric.name}, i);
+    for (PlannedMetric& metric : plan_.metrics) {
+      if (!metric.expression) continue;
+      for (const Expression::Input& input : metric.expression->inputs()) {
+        const auto it = numbers.find({metric.entity, input.name});
+        metric.inputs.push_back(it == numbers.end() ? std::optional<std::size_t>() : it->second);
+      }
+    }
+  }
+
+  // What computing it for every group takes, at most: a group has a row.
+  std::size_t steps(const DerivedDef& def) const {
+    std::size_t rows = 0;
+    for (const Snapshot* side : sides_) rows += side->table(def.entity).rows;
+    return rows * def.expression.size();
+  }
+
+  void say_fallbacks() {
+    for (const auto& [rules, metrics] : fallbacks_)
+      say("rule " + rules.first + " is not known here; " + rules.second + " stands in for it on " +
+          metrics);
+  }
+  void say_costly() {
+    if (costly_.empty()) return;
+    const std::string others =
+        costly_.size() > 1 ? " and " + std::to_string(costly_.size() - 1) + " more are" : " is";
+    say("derived metric '" + costly_.front() + "'" + others +
+        " left out: computing it takes more work than files of this size may ask for");
+  }
+  void say(std::string sentence) { plan_.notes.push_back(std::move(sentence)); }
+
+  std::span<const Snapshot* const> sides_;
+  GroupBy by_;
+  const Knowledge* knowledge_;
+  Allowance work_;
+  std::vector<std::string> costly_;  // derived metrics that it had no room for
+  std::map<std::string, Columns> columns_;
+  std::map<std::string, Derived> derived_;
+  std::map<std::pair<std::string, std::string>, std::string> fallbacks_;
+  std::vector<Placed> placed_;
+  MetricPlan plan_;
+};
+
+// `names` may be meant too.
+Error unknown_metric(const MetricPlan& plan, const std::string& name,
+                     std::vector<std::string> names = {}) {
+  for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
+  return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
+}
+
+// Whether one of the plugins filled it on some side; of a derived metric, whether they filled an
+// input.
+bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
+             const std::vector<std::string>& plugins) {
+  if (metric.counts_rows) return true;
+  for (const Column* column : metric.columns)
+    if (column &&
+        std::find(plugins.begin(), plugins.end(), column->provenance.plugin) != plugins.end())
+      return true;
+  return std::any_of(metric.inputs.begin(), metric.inputs.end(), [&](const auto& input) {
+    return input && is_from(plan, plan.metrics[*input], plugins);
+  });
+}
+
+template <class Known>
+Result<void> check_names(std::string_view what, const std::vector<std::string>& wanted,
+                         const Known& known) {
+  for (const std::string& name : wanted)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return Error{"no " + std::string(what) + " '" + name + "' in what was read" +
+                   nearest_hint(name, known)};
+  return {};
+}
+
+std::vector<std::string> sections_of(const MetricPlan& plan) {
+  std::set<std::string> sections;
+  for (const SectionInfo& section : kSections) sections.emplace(section.name);
+  for (const PlannedMetric& metric : plan.metrics) sections.insert(metric.section);
+  return {sections.begin(), sections.end()};
+}
+
+std::vector<std::string> plugins_in(std::span<const Snapshot* const> sides) {
+  std::set<std::string> plugins;
+  for (const Snapshot* side : sides) {
+    for (const SourceCost& source : side->meta.sources) plugins.insert(source.plugin);
+    for (const Table& table : side->tables)
+      for (const Column& column : table.columns)
+        if (column.def().family != "identity") plugins.insert(column.provenance.plugin);
+  }
+  plugins.erase("");
+  return {plugins.begin(), plugins.end()};
+}
+
+template <class T>
+bool is_wanted(const std::vector<T>& wanted, const T& name) {
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+}
+
+Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {
+  for (const std::string& name : spec.metrics)
+    if (!plan.find(name)) return unknown_metric(plan, name);
+  if (auto known = check_names("section", spec.sections, sections_of(plan)); !known)
+    return known.error();
+  if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known)
+    return known.error();
+  for (PlannedMetric& metric : plan.metrics)
+    metric.shown = is_wanted(spec.metrics, metric.name) &&
+                   is_wanted(spec.sections, metric.section) &&
+                   (spec.plugins.empty() || is_from(plan, metric, spec.plugins));
+  return {};
+}
+
+Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys, ReportKind kind) {
+  for (const SortKey& key : keys) {
+    if (key.by != SortKey::By::Metric) continue;
+    const PlannedMetric* metric = plan.find(key.metric);
+    if (!metric) {
+      Error error = unknown_metric(plan, key.metric, sort_words(kind));
+      return Error{"sorting: " + error.text};
+    }
+    if (!metric->has_number())
+      return Error{"sorting: '" + key.metric + "' is not a number, so nothing can be sorted by it"};
+  }
+  return {};
+}
+
+}  // namespace
+
+const PlannedMetric* MetricPlan::find(std::string_view name) const {
+  const auto it = std::find_if(metrics.begin(), metrics.end(),
+                               [&](const PlannedMetric& metric) { return metric.name == name; });
+  return it == metrics.end() ? nullptr : &*it;
+}
+
+Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
+                                const Knowledge& knowledge) {
+  MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
+  if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
+  if (auto known = keep_only(plan, sides, spec); !known) return known.error();
+  const ReportKind kind = sides.size() == 1 ? ReportKind::Show : ReportKind::Compare;
+  if (auto sortable = check_sort(plan, spec.sort, kind); !sortable) return sortable.error();
+  return plan;
+}
+
+}  // namespace ctprof

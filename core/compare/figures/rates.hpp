@@ -1,0 +1,45 @@
+// Rates: differences per second, of what counts up.
+//
+// The seconds between the two values of a group are those between the mean times at which its
+// threads were read on either side; of a process, a cgroup or the host, those between the starts of
+// the captures. The order of the files does not turn a rate's sign: it has that of the difference.
+//
+// What is here:   rates, and a sentence for each cause why there is none.
+// What is not:    the difference (change.hpp).
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/compare/figures/change.hpp"
+#include "core/compare/figures/members.hpp"
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/grouping/grouping.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+class Rates {
+ public:
+  // With anything but two snapshots there are none.
+  Rates(std::span<const Snapshot* const> sides, const MetricPlan& plan, const Grouping& grouping,
+        const std::vector<Members>& members);
+
+  // In the metric's unit, per second; NaN for none.
+  double of(std::uint32_t group, std::size_t metric, const Difference& difference) const;
+  // Where there can be none, and why.
+  std::vector<std::string> why_not() const;
+
+ private:
+  double seconds(std::uint32_t group, Entity entity) const;
+
+  const MetricPlan* plan_;
+  bool one_boot_ = false;
+  std::string lacks_times_;  // the side that does not say when its threads were read, or both
+  double apart_ = 0;         // of the captures, in seconds; NaN for none
+  std::vector<double> threads_apart_;  // by group
+};
+
+}  // namespace ctprof

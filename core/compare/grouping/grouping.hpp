@@ -1,0 +1,79 @@
+// Grouping: which rows share one key.
+//
+// Threads are grouped by an axis; a process follows its leader; a cgroup falls under its path where
+// that is the axis, and nowhere else; the host is one group of its own, whatever the axis. One list
+// of groups serves all sides that are compared, so a group has one index on each, and names have
+// the same pattern on each. Under `all` a cgroup that was renamed in between (cgroup_renames.hpp)
+// has its groups under the baseline's name.
+//
+// What is here:   keys, and the group of each row.
+// What is not:    what becomes of the readings (compare/figures/rollup.hpp).
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/compare/asked/spec.hpp"
+#include "core/compare/grouping/cgroup_renames.hpp"
+#include "core/compare/grouping/kept_threads.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+// A row that counts nowhere, as the rules know it (abi.h, ctprof_rows).
+inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+
+// One snapshot's rows, by entity.
+struct SideGroups {
+  std::array<std::vector<std::uint32_t>, kEntities> of_row;   // the group of each row
+  std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
+  std::uint32_t rows(Entity entity, std::uint32_t group) const {
+    const auto& rows = rows_of[static_cast<std::size_t>(entity)];
+    return group < rows.size() ? rows[group] : 0;
+  }
+  std::uint32_t threads(std::uint32_t group) const { return rows(Entity::Thread, group); }
+};
+
+struct Grouping {
+  // Or their patterns, sorted by their bytes; under `all` three at once, see key_parts. What was
+  // renamed stands where the first of its names has it, so that exchanging the sides changes no
+  // order.
+  std::vector<std::string> names;
+  std::vector<SideGroups> sides;
+  std::vector<CgroupRename> renames;  // the most alike first
+  std::map<std::string, std::string, std::less<>>
+      renamed;                   // from the baseline's cgroup to the candidate's, of the most alike
+  bool renames_are_cut = false;  // there may be more: too many are alike
+
+  // Groups that metrics of this entity fall into: the host has one, named `host`.
+  std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : names.size(); }
+  const std::string& name(Entity entity, std::uint32_t group) const;
+  // Whether a side has anything of the group.
+  bool has(std::size_t side, std::uint32_t group) const {
+    return sides[side].threads(group) > 0 || sides[side].rows(Entity::Cgroup, group) > 0;
+  }
+  // Empties the other groups; of the host there is nothing to leave out. REQUIRES: one for each
+  // name.
+  void keep(const std::vector<bool>& stays);
+};
+
+// The parts of a group's name: one, or under `all` its cgroup, process and thread.
+std::vector<std::string_view> key_parts(std::string_view name);
+// The candidate's name of a group's cgroup where it was renamed; else none. Of several, that of the
+// most alike.
+std::string_view renamed_to(const Grouping& grouping, std::string_view name);
+// A name of several parts in one line: "cgroup > process > thread".
+std::string readable_key(std::string_view name);
+
+// Threads that are not kept are in no group, and neither are processes whose leader is not.
+// REQUIRES: `kept` is of all sides or of none.
+Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec,
+                    std::span<const Kept> kept = {});
+
+}  // namespace ctprof

@@ -1,0 +1,133 @@
+#include "core/compare/report/failed_rows.hpp"
+
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/base/nearest.hpp"
+#include "core/compare/asked/fail_on.hpp"
+#include "core/compare/asked/group_inputs.hpp"
+
+namespace ctprof {
+namespace {
+
+using Kind = Condition::Kind;
+using Value = Condition::Value;
+
+Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_view name,
+                                       const MetricPlan& plan) {
+  if (const PlannedMetric* metric = plan.find(name)) return metric;
+  std::vector<std::string> names;
+  for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
+  return condition.refusal("no metric '" + std::string(name) + "' in what was read" +
+                           nearest_hint(name, names));
+}
+
+// The inputs of one condition, found in the plan.
+class Bound {
+ public:
+  Bound(const Condition& condition, const MetricPlan& plan)
+      : condition_(&condition), values_(condition.inputs().size()) {
+    for (const auto& input : condition.inputs()) {
+      const auto named = figure_named(input.name);
+      if (!named) {
+        inputs_.push_back({input.name == kGroupName, {}, {}});
+        continue;
+      }
+      const PlannedMetric* metric = plan.find(named->metric);
+      entity_ = metric->entity;
+      inputs_.push_back(
+          {false, static_cast<std::uint32_t>(metric - plan.metrics.data()), named->figure});
+    }
+  }
+
+  Entity entity() const { return entity_; }
+
+  // Adds the rows of the group that match.
+  void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group,
+                std::string_view name, std::uint64_t threads, const Changes& changes,
+                const Rollup& rollup) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const Input& input = inputs_[i];
+      if (input.metric)
+        values_[i] = {Kind::Number, figure({group, *input.metric}, input.figure, changes, rollup)};
+      else
+        values_[i] = input.is_name ? Value{Kind::Text, 0, name}
+                                   : Value{Kind::Number, static_cast<double>(threads)};
+    }
+    if (!any_figure() || !condition_->holds(values_)) return;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].metric && !std::isnan(values_[i].number))
+        rows.emplace(group, *inputs_[i].metric);
+  }
+
+ private:
+  struct Input {
+    bool is_name;                         // or else the number of threads
+    std::optional<std::uint32_t> metric;  // or it is neither
+    Figure figure;
+  };
+
+  bool any_figure() const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].metric && !std::isnan(values_[i].number)) return true;
+    return false;
+  }
+
+  static double figure(RowAt row, Figure figure, const Changes& changes, const Rollup& rollup) {
+    if (figure == Figure::Baseline)
+      return as_double(rollup.read({0, row.group, row.metric}).number);
+    if (figure == Figure::Candidate)
+      return as_double(rollup.read({1, row.group, row.metric}).number);
+    const Change change = changes.of(row.group, row.metric);
+    if (!change.difference.known()) return std::nan("");
+    return figure == Figure::Delta ? change.difference.real : change.pct * 100;
+  }
+
+  const Condition* condition_;
+  Entity entity_ = Entity::Thread;
+  std::vector<Input> inputs_;
+  std::vector<Value> values_;
+};
+
+}  // namespace
+
+Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPlan& plan) {
+  for (const Condition& condition : conditions) {
+    std::optional<bool> is_host;
+    for (const auto& input : condition.inputs()) {
+      const auto named = figure_named(input.name);
+      if (!named) continue;
+      const auto metric = metric_of(condition, named->metric, plan);
+      if (!metric) return metric.error();
+      if (!(*metric)->has_number())
+        return condition.refusal("'" + (*metric)->name + "' is not a number");
+      const bool host = (*metric)->entity == Entity::Host;
+      if (is_host.value_or(host) != host)
+        return condition.refusal("metrics of the host and of groups have no row in common");
+      is_host = host;
+    }
+  }
+  return {};
+}
+
+std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan,
+                               const Grouping& grouping, const Changes& changes,
+                               const Rollup& rollup) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> found;
+  for (const Condition& condition : conditions) {
+    Bound bound(condition, plan);
+    for (std::uint32_t group = 0; group < grouping.count(bound.entity()); ++group) {
+      const std::string name = readable_key(grouping.name(bound.entity(), group));
+      const std::uint64_t threads =
+          bound.entity() == Entity::Host ? 0 : grouping.sides[1].threads(group);
+      bound.add_rows(found, group, name, threads, changes, rollup);
+    }
+  }
+  std::vector<RowAt> rows;
+  for (const auto& [group, metric] : found) rows.push_back({group, metric});
+  return rows;
+}
+
+}  // namespace ctprof

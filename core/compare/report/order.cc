@@ -1,0 +1,167 @@
+#include "core/compare/report/order.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// Both infinite and missing numbers stay out of sums.
+double weight(const ctprof_number& number) {
+  const double value = std::fabs(as_double(number));
+  return std::isfinite(value) ? value : 0;
+}
+
+// The larger first; NaN last.
+bool ranks_before(double a, double b) { return !std::isnan(a) && (std::isnan(b) || a > b); }
+
+double share_of(double part, double total) { return total > 0 ? part / total : 0; }
+
+// The entry of `key`, which the walk before has left at or behind `hint`: keys come in order, and
+// mostly the same ones.
+template <class Totals>
+auto follow(Totals& totals, decltype(totals.begin()) hint, std::string_view key) {
+  return hint != totals.end() && hint->first == key ? hint : totals.find(key);
+}
+
+}  // namespace
+
+Order::Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan,
+             std::span<const SortKey> keys)
+    : rollup_(&rollup), grouping_(&grouping), plan_(&plan), changes_(rollup, plan) {
+  for (const SortKey& key : keys) {
+    const PlannedMetric* metric = plan.find(key.metric);
+    keys_.push_back({key.by, key.ascending ? -1.0 : 1.0,
+                     metric ? static_cast<std::size_t>(metric - plan.metrics.data()) : 0});
+  }
+  const std::size_t metrics = plan.metrics.size();
+  totals_.resize(metrics);
+  part_totals_.resize(metrics);
+  for (std::size_t metric = 0; metric < metrics; ++metric)
+    for (std::size_t side = 0; side < grouping.sides.size(); ++side) add_totals(side, metric);
+}
+
+void Order::add_totals(std::size_t side, std::size_t metric) {
+  if (plan_->metrics[metric].left_out) return;
+  double total = 0;
+  PartTotals parts;
+  const bool has_parts = rollup_->has_parts(metric);
+  const std::size_t groups = grouping_->count(plan_->metrics[metric].entity);
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    const CellAt at{side, group, metric};
+    // A cgroup in which no thread lives is there for those below it, and counted with them.
+    if (plan_->metrics[metric].entity == Entity::Cgroup &&
+        grouping_->sides[side].threads(group) == 0)
+      continue;
+    if (!has_parts) {
+      total += weight(rollup_->read(at).number);
+      continue;
+    }
+    auto next = parts.begin();
+    rollup_->parts(at, [&](const Part& part) {
+      auto known = follow(parts, next, part.key);
+      if (known == parts.end()) known = parts.emplace(part.key, 0).first;
+      known->second += weight(part.number);
+      next = std::next(known);
+    });
+  }
+  totals_[metric] = std::max(totals_[metric], total);
+  for (const auto& [key, sum] : parts) {
+    double& known = part_totals_[metric][key];
+    known = std::max(known, sum);
+  }
+}
+
+double Order::share(CellAt at) const {
+  return plan_->metrics[at.metric].adds_up
+             ? share_of(weight(rollup_->read(at).number), totals_[at.metric])
+             : 0;
+}
+
+double Order::movement(RowAt row, const Change* change) const {
+  if (rollup_->has_parts(row.metric)) return movement_of_parts(row);
+  const Difference& difference = change->difference;
+  return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNone;
+}
+
+// A map moved as far as the key that moved most.
+double Order::movement_of_parts(RowAt row) const {
+  double most = kNone;
+  const PartTotals& totals = part_totals_[row.metric];
+  auto next = totals.begin();
+  for (const PartChange& part : changes_.parts(row.group, row.metric)) {
+    const auto total = follow(totals, next, part.key);
+    const bool counted = total != totals.end();  // what only cgroups without threads have does not
+    if (counted) next = std::next(total);
+    if (!part.difference.known()) continue;
+    const double moved = share_of(std::fabs(part.difference.real), counted ? total->second : 0);
+    most = std::isnan(most) ? moved : std::max(most, moved);
+  }
+  return most;
+}
+
+double Order::rank(const Key& key, RowAt row, const Change* change) const {
+  Change asked;
+  const bool needs_change = key.by == SortKey::By::Movers || key.by == SortKey::By::Delta ||
+                            key.by == SortKey::By::Percent;
+  if (needs_change && !change) change = &(asked = changes_.of(row.group, row.metric));
+  switch (key.by) {
+    case SortKey::By::Movers: return key.sign * movement(row, change);
+    case SortKey::By::Delta:
+      return change->difference.known() ? key.sign * std::fabs(change->difference.real) : kNone;
+    case SortKey::By::Percent: return key.sign * std::fabs(change->pct);
+    case SortKey::By::Name:
+      return key.sign * row.group;  // groups are numbered in the order of their names
+    case SortKey::By::Metric: return key.sign * metric_rank(key.metric, row);
+  }
+  return kNone;
+}
+
+// Groups go by what the metric did under compare, by what it is under show. The host's metrics have
+// no such groups.
+double Order::metric_rank(std::size_t metric, RowAt row) const {
+  if (plan_->metrics[metric].entity == Entity::Host ||
+      plan_->metrics[row.metric].entity == Entity::Host)
+    return kNone;
+  if (grouping_->sides.size() == 1) return as_double(rollup_->read({0, row.group, metric}).number);
+  const Difference difference = changes_.of(row.group, metric).difference;
+  return difference.known() ? difference.real : kNone;
+}
+
+RankedRow Order::ranked(RowAt row, const Change* change) const {
+  return {keys_.empty() ? 0 : rank(keys_.front(), row, change), row};
+}
+
+bool Order::before(const RankedRow& a, const RankedRow& b) const {
+  if (ranks_before(a.rank, b.rank)) return true;
+  if (ranks_before(b.rank, a.rank)) return false;
+  for (std::size_t i = 1; i < keys_.size(); ++i) {
+    const double x = rank(keys_[i], a.row, nullptr), y = rank(keys_[i], b.row, nullptr);
+    if (ranks_before(x, y)) return true;
+    if (ranks_before(y, x)) return false;
+  }
+  return std::pair(a.row.group, a.row.metric) < std::pair(b.row.group, b.row.metric);
+}
+
+std::vector<RowAt> Order::sorted(std::vector<RankedRow> rows, std::size_t limit) const {
+  const auto by_rank = [&](const RankedRow& a, const RankedRow& b) { return before(a, b); };
+  if (limit > 0 && limit < rows.size()) {
+    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end(),
+                      by_rank);
+    rows.resize(limit);
+  } else {
+    std::sort(rows.begin(), rows.end(), by_rank);
+  }
+  std::vector<RowAt> order;
+  order.reserve(rows.size());
+  for (const RankedRow& ranked : rows) order.push_back(ranked.row);
+  return order;
+}
+
+}  // namespace ctprof
