@@ -73,7 +73,7 @@ std::string named(const std::vector<std::string_view>& names) {
   const std::string first(names.front());
   if (names.size() == 1) return first;
   return first + " and " + std::to_string(names.size() - 1) +
-         (names.size() == 2 ? " other metric" : " other metrics");
+         (names.size() > 2 ? " other metrics" : " other metric");
 }
 
 // Whether two sources of one plugin speak with one voice.

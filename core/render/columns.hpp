@@ -2,7 +2,7 @@
 // mean.
 //
 // What is here:   the choice, read and checked before any file is opened.
-// What is not:    what stands in them (report_text.cc).
+// What is not:    what stands in them (report_lines.cc).
 
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "core/base/ladder.hpp"
+#include "core/compare/asked/side_name.hpp"
 #include "core/render/host_text.hpp"
 #include "core/render/printable.hpp"
 
@@ -18,7 +19,7 @@ constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::size_t kFewNames = 8;
 
 std::string who(std::size_t side, std::size_t sides) {
-  return sides == 1 ? "snapshot" : side == 0 ? "baseline" : "candidate";
+  return sides == 1 ? "snapshot" : side_name(side);
 }
 
 // How far apart two captures of one boot began, by the clock that no one sets.
@@ -80,22 +81,23 @@ std::string heading(const Report& report, std::span<const std::string> files,
                    {"threads", Align::Right, 0, false},
                    {"processes", Align::Right, 0, true}});
   for (std::size_t side = 0; side < sides.size(); ++side) {
-    const Snapshot& snapshot = *sides[side];
+    const RunFacts& run = sides[side];
     table.add({{who(side, sides.size())},
                {printable(files[side])},
-               {snapshot.meta.hostname ? told_name(*snapshot.meta.hostname) : "-"},
-               {utc(snapshot.meta.start.wall_unix_ns)},
-               {std::to_string(snapshot.threads().rows)},
-               {std::to_string(snapshot.table(Entity::Process).rows)}});
+               {run.meta.hostname ? told_name(*run.meta.hostname) : "-"},
+               {utc(run.meta.start.wall_unix_ns)},
+               {std::to_string(run.threads())},
+               {std::to_string(run.processes())}});
   }
   std::string out;
   table.append_to(out, layout);
   for (std::size_t side = 0; side < sides.size(); ++side)
-    for (const Takeover& takeover : sides[side]->meta.takeovers)
+    for (const Takeover& takeover : sides[side].meta.takeovers)
       out += who(side, sides.size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
-  if (sides.size() == 2)
-    out += relation(sides[0]->meta, sides[1]->meta) + "\n" + host_text(report, layout);
-  return out;
+  for (std::size_t side = 1; side < sides.size(); ++side)
+    out +=
+        (side > 1 ? side_name(side) + ": " : "") + relation(sides[0].meta, sides[side].meta) + "\n";
+  return out + host_text(report, layout);
 }
 
 }  // namespace ctprof

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/figures/host_diff.hpp"
+#include "core/compare/asked/side_name.hpp"
+#include "core/compare/report/rows.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"
 
@@ -67,25 +68,52 @@ std::vector<TextCell> row_of(const HostDifference& difference) {
   return {{told_name(difference.key)}, {told(before)}, {told(after)}};
 }
 
-}  // namespace
-
-std::string host_text(const Report& report, const TextLayout& layout) {
-  auto differences = host_differences(*report.sides()[0], *report.sides()[1]);
-  if (!differences) return "host context unavailable\n";
-  if (differences->empty()) return report.lives().known() ? "" : "host contexts are alike\n";
-  std::stable_sort(differences->begin(), differences->end(),
+// What differs between the baseline's host and a side's.
+std::string told_differences(std::vector<HostDifference> differences, std::size_t side,
+                             const TextLayout& layout) {
+  std::stable_sort(differences.begin(), differences.end(),
                    [](const HostDifference& a, const HostDifference& b) {
                      return place_of(a.key) < place_of(b.key);
                    });
   TextTable table({{"host", Align::Left, 12, false},
                    {"baseline", Align::Left, 12, false},
-                   {"candidate", Align::Left, 12, false}});
-  for (std::size_t i = 0; i < std::min(differences->size(), kMostLines); ++i)
-    table.add(row_of((*differences)[i]));
+                   {side_name(side), Align::Left, 12, false}});
+  for (std::size_t i = 0; i < std::min(differences.size(), kMostLines); ++i)
+    table.add(row_of(differences[i]));
   std::string out;
   table.append_to(out, layout);
-  if (differences->size() > kMostLines)
-    out += counted(differences->size() - kMostLines, "more difference") + " in --format json\n";
+  if (differences.size() > kMostLines)
+    out += counted(differences.size() - kMostLines, "more difference") + " in --format json\n";
+  return out;
+}
+
+// The rows of one side, which an opening row says whether there can be.
+struct Hosts {
+  std::size_t side = 0;
+  bool is_known = false;
+  std::vector<HostDifference> differences{};
+};
+
+}  // namespace
+
+std::string host_text(const Report& report, const TextLayout& layout) {
+  std::vector<Hosts> all;
+  tell(report, RowKind::Hosts, [&](const ReportRow& row) {
+    if (row.kind == RowKind::Hosts)
+      all.push_back({row.side, row.is_known});
+    else
+      all.back().differences.push_back(*row.difference);
+  });
+  std::string out;
+  for (Hosts& hosts : all) {
+    const bool same_boot = report.one_boot(hosts.side).known();
+    if (!hosts.is_known)
+      out += "host context unavailable\n";
+    else if (hosts.differences.empty())
+      out += same_boot ? "" : "host contexts are alike\n";
+    else
+      out += told_differences(std::move(hosts.differences), hosts.side, layout);
+  }
   return out;
 }
 

@@ -12,7 +12,7 @@
 
 namespace ctprof {
 
-// Lines, or nothing where there is nothing to say. REQUIRES: two sides.
+// Lines, or nothing where there is nothing to say.
 std::string host_text(const Report& report, const TextLayout& layout);
 
 }  // namespace ctprof

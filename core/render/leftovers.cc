@@ -1,11 +1,12 @@
 #include "core/render/leftovers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "core/compare/asked/side_name.hpp"
+#include "core/compare/report/rows.hpp"
 #include "core/render/printable.hpp"
 #include "ctprof/gap.hpp"
 
@@ -16,25 +17,31 @@ namespace {
 constexpr const char* kNobodyLeft = "of nothing that is left";
 
 // Why a side has no value of a metric: the gap that most of its cells have.
-std::string reason(const Report& report, std::size_t metric, std::size_t side) {
-  const PlannedMetric& planned = report.metrics()[metric];
+std::string reason(const Report& report, const PlannedMetric& planned, std::size_t metric,
+                   std::size_t side) {
   if (planned.counts_rows) return kNobodyLeft;
   if (planned.expression) return "an input is missing";
-  const Column* column = planned.columns[side];
-  if (!column) return "not in the file";
-  std::array<std::size_t, kGapNames.size()> tally{};
-  for (const ctprof_gap gap : column->gaps())
-    ++tally[std::min<std::size_t>(gap, kGapNames.size() - 1)];
-  const auto most = std::max_element(tally.begin(), tally.end());
-  if (most == tally.begin() && *most > 0) return kNobodyLeft;
-  return *most == 0 ? "no rows"
-                    : std::string(kGapNames[static_cast<std::size_t>(most - tally.begin())]);
+  const Absence& absence = report.rollup().run(side).absence(metric);
+  if (!absence.in_file) return "not in the file";
+  if (absence.rows == 0) return "no rows";
+  return absence.most == CTPROF_VALUE ? kNobodyLeft : std::string(kGapNames[absence.most]);
 }
 
-std::string where(const Absent& absent, std::size_t sides) {
-  if (sides == 1) return "No value of";
-  if (absent.on[0] && absent.on[1]) return "No value on either side of";
-  return absent.on[0] ? "Only the candidate has values of" : "Only the baseline has values of";
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and the " : ", the ") + names[i];
+  return text;
+}
+
+std::string where(const Absent& absent) {
+  std::vector<std::string> having;
+  for (std::size_t side = 0; side < absent.on.size(); ++side)
+    if (!absent.on[side]) having.push_back(side_name(side));
+  if (!having.empty())
+    return "Only the " + listed(having) +
+           (having.size() == 1 ? " has values of" : " have values of");
+  return absent.on.size() == 1 ? "No value of" : "No value on either side of";
 }
 
 }  // namespace
@@ -53,16 +60,18 @@ std::string wrapped(const std::string& text, std::size_t width) {
 
 std::string leftovers(const Report& report, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::string> absent;  // (where, why) -> names
-  for (const Absent& metric : report.absent()) {
-    const std::size_t side = metric.on[0] ? 0 : 1;
+  tell(report, RowKind::Absent, [&](const ReportRow& row) {
+    const auto& on = row.absent->on;
+    const auto side = static_cast<std::size_t>(std::find(on.begin(), on.end(), true) - on.begin());
     std::string& names =
-        absent[{where(metric, report.sides().size()), reason(report, metric.metric, side)}];
-    names += (names.empty() ? "" : ", ") + report.metrics()[metric.metric].name;
-  }
+        absent[{where(*row.absent), reason(report, *row.metric, row.absent->metric, side)}];
+    names += (names.empty() ? "" : ", ") + row.metric->name;
+  });
   std::string out;
   for (const auto& [what, names] : absent)
     out += wrapped(what.first + " (" + what.second + "): " + printable(names), width);
-  for (const std::string& note : report.notes()) out += wrapped(told_name(note, kMostNote), width);
+  tell(report, RowKind::Note,
+       [&](const ReportRow& row) { out += wrapped(told_name(row.text, kMostNote), width); });
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "core/render/renames_text.hpp"
 
 #include "core/base/ladder.hpp"
+#include "core/compare/report/rows.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
@@ -46,18 +47,19 @@ std::string rename_in_words(const CgroupRename& rename) {
 }
 
 std::string renames_text(const Report& report, const TextLayout& layout) {
-  const auto& renames = report.grouping().renames;
-  if (renames.empty()) return {};
-  std::string out = "\n" +
-                    tinted("## renamed cgroups: " + counted(renames.size(), "pair"), Tint::Heading,
-                           layout.color) +
-                    "\n";
-  const std::size_t limit = report.spec().limit ? report.spec().limit : renames.size();
-  for (std::size_t i = 0; i < renames.size() && i < limit; ++i)
-    out += wrapped(rename_in_words(renames[i]), layout.width);
-  if (renames.size() > limit)
-    out += counted(renames.size() - limit, "more pair") + " beyond --limit " +
-           std::to_string(limit) + " (--limit 0 shows all)\n";
+  const std::size_t all = report.grouping().renames.size();
+  if (all == 0) return {};
+  std::string out =
+      "\n" + tinted("## renamed cgroups: " + counted(all, "pair"), Tint::Heading, layout.color) +
+      "\n";
+  std::size_t said = 0;
+  tell(report, RowKind::Renamed, [&](const ReportRow& row) {
+    ++said;
+    out += wrapped(rename_in_words(*row.rename), layout.width);
+  });
+  if (all > said)
+    out += counted(all - said, "more pair") + " beyond --limit " + std::to_string(said) +
+           " (--limit 0 shows all)\n";
   return out;
 }
 

@@ -1,14 +1,16 @@
 #include "core/render/report_csv.hpp"
 
-#include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "core/base/json_text.hpp"
+#include "core/compare/asked/side_name.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/printable.hpp"
+#include "core/render/row_json.hpp"
 
 namespace ctprof {
 namespace {
@@ -33,8 +35,8 @@ std::string digits(const Number& number) {
 // What stands in the columns of values, of a metric or of one key of it.
 struct Figures {
   std::string_view key, unit;
-  std::array<std::string, kMostSides> of;
-  std::string delta, pct;
+  std::vector<std::string> of;          // by side
+  std::vector<std::string> delta, pct;  // of each side but the first
 };
 
 class Writer {
@@ -44,107 +46,126 @@ class Writer {
 
   Result<std::size_t> write() {
     write_header();
-    for (const Section& section : report_->sections())
-      for (const RowAt row : section.rows) write_row(row, std::nullopt);
-    for (std::size_t side = 0; compares() && side < sides_; ++side)
-      for (const std::uint32_t group : report_->only(side).groups)
-        for (const std::uint32_t metric : report_->weightiest(side, group))
-          write_row({group, metric}, side);
-    for (const RowAt row : report_->failed().rows)
-      if (!told_.contains({row.group, row.metric})) write_row(row, only_side(row));
+    tell(*report_, RowKind::Section, [&](const ReportRow& row) {
+      if (row.kind == RowKind::Metric) write_row(row, std::nullopt);
+    });
+    tell(*report_, RowKind::OnlyIn, [&](const ReportRow& row) {
+      if (row.kind == RowKind::Figure) write_row(row, row.side);
+    });
+    tell(*report_, RowKind::Failed, [&](const ReportRow& row) {
+      if (row.kind == RowKind::Failed && !told_.contains({row.at.group, row.at.metric}))
+        write_row(row, only_side(row));
+    });
     hand_on();
     if (!handed_on_) return handed_on_.error();
     return left_out_;
   }
 
  private:
-  bool compares() const { return sides_ == 2; }
   bool has_three_keys() const { return report_->spec().group_by == GroupBy::All; }
+  bool tells_failed() const { return !report_->spec().fail_on.empty(); }
+
+  // Calls each(name) for what is told of each candidate: delta, delta_2 and so on.
+  template <class Each>
+  void for_each_candidate(Each each) const {
+    for (std::size_t side = 1; side < sides_; ++side)
+      each(side == 1 ? std::string() : "_" + std::to_string(side));
+  }
 
   void write_header() {
-    if (compares()) field("side");
+    if (report_->compares()) field("side");
     field("section");
     for (const char* key :
          has_three_keys() ? std::vector{"cgroup", "pcomm", "comm"} : std::vector{"group"})
       field(key);
     for (const char* name : {"metric", "key", "unit"}) field(name);
-    const auto names = compares() ? std::vector{"baseline",
-                                                "candidate",
-                                                "delta",
-                                                "pct",
-                                                "threads_baseline",
-                                                "threads_candidate",
-                                                "values_baseline",
-                                                "rows_baseline",
-                                                "values_candidate",
-                                                "rows_candidate"}
-                                  : std::vector{"value", "threads", "values", "rows"};
-    for (const char* name : names) field(name);
-    if (compares()) write_header_of_changes();
+    if (report_->compares())
+      write_header_of_sides();
+    else
+      for (const char* name : {"value", "threads", "values", "rows"}) field(name);
     end_line();
   }
 
-  void write_header_of_changes() {
-    for (const char* name :
-         {"delta_alive", "delta_new", "delta_gone", "threads_alive", "threads_new", "threads_gone"})
-      field(name);
-    if (report_->spec().rate) field("rate");
+  void write_header_of_sides() {
+    for (std::size_t side = 0; side < sides_; ++side) field(side_name(side));
+    for_each_candidate([&](const std::string& which) {
+      field("delta" + which);
+      field("pct" + which);
+    });
+    for (std::size_t side = 0; side < sides_; ++side) field("threads_" + side_name(side));
+    for (std::size_t side = 0; side < sides_; ++side) {
+      field("values_" + side_name(side));
+      field("rows_" + side_name(side));
+    }
+    for_each_candidate([&](const std::string& which) {
+      for (const char* name : {"delta_alive", "delta_new", "delta_gone", "threads_alive",
+                               "threads_new", "threads_gone"})
+        field(name + which);
+      if (report_->spec().rate) field("rate" + which);
+    });
     if (tells_failed()) field("failed");
   }
 
-  bool tells_failed() const { return !report_->spec().fail_on.empty(); }
-
   // The side that alone has the row's group.
-  std::optional<std::size_t> only_side(RowAt row) const {
-    if (report_->metrics()[row.metric].entity == Entity::Host) return {};
-    const bool before = report_->grouping().has(0, row.group),
-               after = report_->grouping().has(1, row.group);
-    return before == after ? std::nullopt : std::optional<std::size_t>(before ? 0 : 1);
+  std::optional<std::size_t> only_side(const ReportRow& row) const {
+    if (row.metric->entity == Entity::Host) return {};
+    std::optional<std::size_t> only;
+    for (std::size_t side = 0; side < sides_; ++side) {
+      if (!report_->grouping().has(side, row.at.group)) continue;
+      if (only) return {};
+      only = side;
+    }
+    return only;
   }
 
   // `only`: the one side that has the group.
-  void write_row(RowAt row, std::optional<std::size_t> only) {
+  void write_row(const ReportRow& row, std::optional<std::size_t> only) {
     if (allowance_.is_spent()) return void(++left_out_);
-    const PlannedMetric& metric = report_->metrics()[row.metric];
-    if (tells_failed() && report_->fails(row)) told_.emplace(row.group, row.metric);
-    const auto parts = parts_of(row, metric, only);
+    if (tells_failed() && row.fails) told_.emplace(row.at.group, row.at.metric);
+    const auto parts = parts_of(row, only);
     for (const Figures& figures : parts) write_line(row, only, figures);
-    if (parts.empty()) write_line(row, only, whole(row, metric));
+    if (parts.empty()) write_line(row, only, whole(row));
+  }
+
+  Figures empty_figures(std::string_view key, std::string_view unit) const {
+    return {key, unit, std::vector<std::string>(sides_), std::vector<std::string>(sides_ - 1),
+            std::vector<std::string>(sides_ - 1)};
   }
 
   // Of a map, key by key; of anything else, and of a map without a reading, none.
-  std::vector<Figures> parts_of(RowAt row, const PlannedMetric& metric,
-                                std::optional<std::size_t> only) const {
-    std::vector<Figures> parts;
-    if (compares() && !only) {
-      for (const PartChange& part : report_->changes().parts(row.group, row.metric))
-        parts.push_back({part.key,
-                         unit_of(part.unit, metric),
-                         {digits(part.baseline), digits(part.candidate)},
-                         digits(part.difference),
-                         digits(part.pct)});
-      return parts;
-    }
-    const std::size_t side = only.value_or(0);
-    report_->rollup().parts({side, row.group, row.metric}, [&](const Part& part) {
-      parts.push_back({part.key, unit_of(part.unit, metric), {}, {}, {}});
-      parts.back().of[side] = digits(part.number);
-    });
-    return parts;
-  }
-
-  static std::string_view unit_of(std::string_view of_part, const PlannedMetric& metric) {
-    return unit_told(of_part.empty() ? std::string_view(metric.unit) : of_part);
-  }
-
-  Figures whole(RowAt row, const PlannedMetric& metric) const {
-    Figures figures{{}, unit_told(metric.unit), {}, {}, {}};
+  std::vector<Figures> parts_of(const ReportRow& row, std::optional<std::size_t> only) const {
+    std::map<std::string_view, Figures> parts;
+    const auto part_of = [&](std::string_view key, std::string_view unit) -> Figures& {
+      const std::string_view told = unit_told(unit.empty() ? row.metric->unit : unit);
+      return parts.try_emplace(key, empty_figures(key, told)).first->second;
+    };
+    if (!report_->rollup().has_parts(row.at.metric)) return {};
     for (std::size_t side = 0; side < sides_; ++side)
-      figures.of[side] = value({side, row.group, row.metric});
-    if (!compares() || report_->rollup().has_parts(row.metric)) return figures;
-    const Change change = report_->changes().of(row.group, row.metric);
-    figures.delta = change.difference.known() ? digits(change.difference) : printable(change.word);
-    figures.pct = digits(change.pct);
+      if (!only || *only == side)
+        report_->rollup().parts({side, row.at.group, row.at.metric}, [&](const Part& part) {
+          part_of(part.key, part.unit).of[side] = digits(part.number);
+        });
+    for (std::size_t side = 1; !only && side < sides_; ++side)
+      for (const PartChange& part : report_->changes().parts(row.at.group, row.at.metric, side)) {
+        Figures& figures = part_of(part.key, part.unit);
+        figures.delta[side - 1] = digits(part.difference);
+        figures.pct[side - 1] = digits(part.pct);
+      }
+    std::vector<Figures> found;
+    for (auto& [key, figures] : parts) found.push_back(std::move(figures));
+    return found;
+  }
+
+  Figures whole(const ReportRow& row) const {
+    Figures figures = empty_figures({}, unit_told(row.metric->unit));
+    for (std::size_t side = 0; side < sides_; ++side) figures.of[side] = value(row.sides[side].at);
+    if (report_->rollup().has_parts(row.at.metric)) return figures;
+    for (std::size_t i = 0; i < row.changes.size(); ++i) {
+      const Change& change = row.changes[i].change;
+      figures.delta[i] =
+          change.difference.known() ? digits(change.difference) : printable(change.word);
+      figures.pct[i] = digits(change.pct);
+    }
     return figures;
   }
 
@@ -158,52 +179,39 @@ class Writer {
     return json == "\"max\"" ? "max" : printable(report_->rollup().text(at));
   }
 
-  void write_line(RowAt row, std::optional<std::size_t> only, const Figures& figures) {
-    const PlannedMetric& metric = report_->metrics()[row.metric];
-    if (compares()) field(!only ? "both" : *only == 0 ? "baseline" : "candidate");
-    field(printable(metric.section));
-    write_group(report_->grouping().name(metric.entity, row.group));
-    field(printable(metric.name));
+  void write_line(const ReportRow& row, std::optional<std::size_t> only, const Figures& figures) {
+    if (report_->compares()) field(only ? side_name(*only) : "both");
+    field(printable(row.metric->section));
+    write_group(row.group);
+    field(printable(row.metric->name));
     field(printable(figures.key));
     field(printable(figures.unit));
-    for (std::size_t side = 0; side < sides_; ++side) field(figures.of[side]);
-    if (compares()) field(figures.delta), field(figures.pct);
-    for (std::size_t side = 0; side < sides_; ++side) field(std::to_string(threads(side, row)));
-    for (std::size_t side = 0; side < sides_; ++side) {
-      const Coverage coverage = report_->rollup().read({side, row.group, row.metric}).coverage;
-      field(std::to_string(coverage.values));
-      field(std::to_string(coverage.rows));
+    for (const std::string& value : figures.of) field(value);
+    for (std::size_t i = 0; i < figures.delta.size(); ++i)
+      field(figures.delta[i]), field(figures.pct[i]);
+    for (const SideFigure& figure : row.sides) field(std::to_string(figure.threads));
+    for (const SideFigure& figure : row.sides) {
+      field(std::to_string(figure.coverage.values));
+      field(std::to_string(figure.coverage.rows));
     }
-    if (compares()) write_change(row);
+    for (const SideChange& change : row.changes) write_change(change);
+    if (report_->compares() && tells_failed()) field(row.fails ? "true" : "false");
     end_line();
   }
 
   // What JSON says of the whole row beside its figures.
-  void write_change(RowAt row) {
-    const auto origin = report_->origins().of(row.group, row.metric);
+  void write_change(const SideChange& told) {
     for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone})
-      field(origin ? digits((*origin).*part) : "");
-    const bool is_host = report_->metrics()[row.metric].entity == Entity::Host;
-    const auto turnover =
-        is_host ? report_->lives().in_all() : report_->lives().in_group(row.group);
+      field(told.origin ? digits((*told.origin).*part) : "");
     for (const auto count : {&Turnover::alive, &Turnover::fresh, &Turnover::gone})
-      field(turnover ? std::to_string((*turnover).*count) : "");
-    if (report_->spec().rate)
-      field(digits(report_->rates().of(row.group, row.metric,
-                                       report_->changes().of(row.group, row.metric).difference)));
-    if (tells_failed()) field(report_->fails(row) ? "true" : "false");
+      field(told.turnover ? std::to_string((*told.turnover).*count) : "");
+    if (report_->spec().rate) field(digits(told.rate));
   }
 
   void write_group(std::string_view name) {
     const auto parts = key_parts(name);
     for (std::size_t i = 0; i < (has_three_keys() ? 3 : 1); ++i)
       field(i < parts.size() ? printable(parts[i]) : "");
-  }
-
-  std::uint64_t threads(std::size_t side, RowAt row) const {
-    if (report_->metrics()[row.metric].entity == Entity::Host)
-      return report_->sides()[side]->threads().rows;
-    return report_->grouping().sides[side].threads(row.group);
   }
 
   void field(std::string_view text) {
@@ -218,12 +226,11 @@ class Writer {
     paid_ = out_.size();
     if (out_.size() < kFlushAt) return;
     hand_on();
-    paid_ = 0;
   }
-  // After a failure nothing more.
   void hand_on() {
     if (handed_on_) handed_on_ = sink_->write(out_);
     out_.clear();
+    paid_ = 0;
   }
 
   const Report* report_;

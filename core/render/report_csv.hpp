@@ -19,7 +19,7 @@
 
 #pragma once
 
-#include "core/compare/report/report.hpp"
+#include "core/compare/report/rows.hpp"
 #include "core/render/report_json.hpp"
 
 namespace ctprof {

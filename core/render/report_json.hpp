@@ -16,7 +16,7 @@
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
 // modes, maps and affinities are small objects, and a map's `delta` is one by key. Of sums over
 // threads of one boot `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
-// (compare/figures/origin.hpp); `rate` is there where rates are asked for (compare/rates.hpp).
+// (compare/figures/one_boot.hpp); `rate` is there where rates are asked for (compare/rates.hpp).
 // `busiest` is {tid, comm} of the thread with the largest reading, `extras` what the rule says
 // beside the value, such as {min_nonzero}.
 
@@ -27,17 +27,14 @@
 #include <string_view>
 
 #include "core/base/sink.hpp"
-#include "core/compare/report/report.hpp"
+#include "core/compare/report/rows.hpp"
 
 namespace ctprof {
 
-inline constexpr unsigned kReportSchema = 1;
+inline constexpr int kReportSchema = 1;
 
 // What a report says of rows that it left out because of its size.
 std::string left_out_in_words(std::size_t rows);
-
-// Shares are kept in hundredths of a percent and told to programs in percent.
-std::string_view unit_told(std::string_view unit);
 
 // `files` names the sides as the user did. What would be out of proportion to the files' text
 // (compare/figures/allowance.hpp) is left out, and a note says how many rows that is.

@@ -1,327 +1,21 @@
 #include "core/render/report_text.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <vector>
 
-#include "core/base/ladder.hpp"
+#include "core/compare/asked/side_name.hpp"
 #include "core/compare/figures/allowance.hpp"
-#include "core/compare/figures/uptime.hpp"
+#include "core/compare/report/rows.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
 #include "core/render/renames_text.hpp"
 #include "core/render/report_json.hpp"
+#include "core/render/report_lines.hpp"
 
 namespace ctprof {
 namespace {
-
-// Beyond this, a change stands out.
-constexpr double kMuch = 0.5;
-// Baselines are padded up to this, so that arrows stand below each other; longer texts go their own
-// way.
-constexpr std::size_t kMostPadding = 10;
-
-Tint tint_of(const Difference& difference, double pct) {
-  if (!difference.known() || difference.zero()) return Tint::Plain;
-  const bool much = std::fabs(pct) > kMuch;
-  if (difference.negative) return much ? Tint::MuchLess : Tint::Less;
-  return much ? Tint::MuchMore : Tint::More;
-}
-
-std::string ratio_of(Coverage coverage) {
-  return std::to_string(coverage.values) + "/" + std::to_string(coverage.rows);
-}
-
-std::string arrow(const std::string& a, const std::string& b) { return a == b ? a : a + "→" + b; }
-
-// A group as people read it; under `all` "cgroup > process > thread", the cgroup with both its
-// names where it was renamed.
-std::string group_text(const Grouping& grouping, std::string_view name) {
-  std::string text;
-  for (const std::string_view part : key_parts(name)) {
-    const bool is_first = part.data() == name.data();
-    if (!is_first) text += " > ";
-    text += part.empty() ? "(no name)" : told_name(part);
-    if (const auto after = is_first ? renamed_to(grouping, name) : std::string_view{};
-        !after.empty())
-      text += " → " + told_name(after);
-  }
-  return text;
-}
-
-// One line of a table before it is laid out.
-struct Line {
-  std::string group, threads, metric, tags, baseline, value, delta, pct, rate, turned, uptime,
-      readings;
-  Tint tint = Tint::Plain;
-  TextCell sorted_by;
-};
-
-// What a line takes, in memory and on paper: its texts, which are there twice, and the rest.
-std::size_t size_of(const Line& line) {
-  constexpr std::size_t kRest = 512;
-  return kRest + 2 * (line.group.size() + line.metric.size() + line.tags.size() +
-                      line.baseline.size() + line.value.size());
-}
-
-// Each in its brackets, as metric-list has them.
-std::string bracketed(const std::vector<std::string>& tags) {
-  std::string text;
-  for (const std::string& tag : tags) text += "[" + told_name(tag) + "]";
-  return text;
-}
-
-class Lines {
- public:
-  Lines(const Report& report, const ColumnChoice& choice)
-      : report_(&report), choice_(choice), compares_(report.sides().size() == 2) {
-    if (choice_.has(ReportColumn::Uptime)) uptimes_ = uptimes(report.sides(), report.grouping());
-    if (!compares_ || report.spec().sort.empty() ||
-        report.spec().sort.front().by != SortKey::By::Metric)
-      return;
-    sort_metric_ = &report.spec().sort.front().metric;
-  }
-
-  void add(RowAt row) {
-    if (report_->rollup().has_parts(row.metric))
-      compares_ ? add_part_changes(row) : add_parts(row);
-    else
-      lines_.push_back(compares_ ? change_line(row) : value_line(row));
-  }
-
-  // Whether there is room for one more row, of lines as they are kept: the files' allowance pays
-  // for them.
-  bool has_room(Allowance& allowance) {
-    std::size_t size = 0;
-    for (; paid_ < lines_.size(); ++paid_) size += size_of(lines_[paid_]);
-    allowance.spend(size);
-    return !allowance.is_spent();
-  }
-
-  void append_to(std::string& out, const TextLayout& layout) {
-    if (choice_.has(ReportColumn::Arrow)) align_arrows();
-    if (!choice_.exact) add_where_told();
-    if (sort_metric_) choice_.columns.push_back(ReportColumn::SortedBy);
-    std::vector<TextColumn> columns;
-    for (const ReportColumn column : choice_.columns) columns.push_back(text_column_here(column));
-    TextTable table(std::move(columns));
-    for (const Line& line : lines_) table.add(cells(line));
-    table.append_to(out, layout);
-  }
-
- private:
-  // Columns that are there only where some line has something to say in them.
-  void add_where_told() {
-    const auto add = [&](ReportColumn column, std::string Line::*text) {
-      const bool told = std::any_of(lines_.begin(), lines_.end(),
-                                    [&](const Line& line) { return !(line.*text).empty(); });
-      if (told) choice_.columns.push_back(column);
-    };
-    add(ReportColumn::Rate, &Line::rate);
-    add(ReportColumn::OfWhich, &Line::turned);
-    add(ReportColumn::Readings, &Line::readings);
-  }
-
-  TextColumn text_column_here(ReportColumn column) const {
-    TextColumn found = text_column(column);
-    if (column == ReportColumn::SortedBy) found.header = told_name(*sort_metric_);
-    // What was asked for stays; so does a difference that nothing else tells.
-    const bool tells_sides =
-        choice_.has(ReportColumn::Arrow) || choice_.has(ReportColumn::Baseline);
-    if (choice_.exact || (column == ReportColumn::Delta && !tells_sides)) found.may_go = false;
-    return found;
-  }
-
-  std::vector<TextCell> cells(const Line& line) const {
-    std::vector<TextCell> row;
-    for (const ReportColumn column : choice_.columns) row.push_back(cell(line, column));
-    return row;
-  }
-
-  static TextCell cell(const Line& line, ReportColumn column) {
-    switch (column) {
-      case ReportColumn::Group: return {line.group};
-      case ReportColumn::Threads: return {line.threads};
-      case ReportColumn::Metric: return {line.metric};
-      case ReportColumn::Tags: return {line.tags};
-      case ReportColumn::Baseline: return {line.baseline};
-      case ReportColumn::Candidate:
-      case ReportColumn::Value: return {line.value};
-      case ReportColumn::Arrow: return {line.baseline + " → " + line.value};
-      case ReportColumn::Delta: return {line.delta, line.tint};
-      case ReportColumn::Percent: return {line.pct, line.tint};
-      case ReportColumn::Rate: return {line.rate, line.tint};
-      case ReportColumn::OfWhich: return {line.turned};
-      case ReportColumn::Uptime: return {line.uptime};
-      case ReportColumn::Readings: return {line.readings};
-      case ReportColumn::SortedBy: return line.sorted_by;
-    }
-    return {};
-  }
-
-  Line started(RowAt row) const {
-    const PlannedMetric& metric = report_->metrics()[row.metric];
-    Line line;
-    line.group =
-        group_text(report_->grouping(), report_->grouping().name(metric.entity, row.group));
-    line.metric = told_name(metric.name);
-    const auto threads = [&](std::size_t side) {
-      return std::to_string(report_->grouping().sides[side].threads(row.group));
-    };
-    if (metric.entity != Entity::Host)
-      line.threads = compares_ ? arrow(threads(0), threads(1)) : threads(0);
-    line.tags = bracketed(metric.tags);
-    line.readings = readings(row);
-    if (!uptimes_.empty()) line.uptime = metric.entity == Entity::Host ? "-" : uptime(row.group);
-    if (sort_metric_) line.sorted_by = sorted_by(row);
-    return line;
-  }
-
-  std::string uptime(std::uint32_t group) const {
-    const double share = uptimes_[group];
-    return std::isnan(share) ? "-" : std::to_string(std::lround(share * 100)) + "%";
-  }
-
-  // What the group's other metric did, by which the rows stand in this order.
-  TextCell sorted_by(RowAt row) const {
-    const auto& metrics = report_->metrics();
-    const auto by = std::find_if(metrics.begin(), metrics.end(),
-                                 [&](const PlannedMetric& m) { return m.name == *sort_metric_; });
-    if (by->entity == Entity::Host || metrics[row.metric].entity == Entity::Host) return {"-"};
-    const RowAt at{row.group, static_cast<std::uint32_t>(by - metrics.begin())};
-    const Change change = report_->changes().of(at.group, at.metric);
-    const std::string share = std::isnan(change.pct) ? "" : " (" + percent(change.pct) + ")";
-    return {arrow(text(0, at), text(1, at)) + share, tint_of(change.difference, 0)};
-  }
-
-  // Said only where a value does not stand on the whole group.
-  std::string readings(RowAt row) const {
-    const auto coverage = [&](std::size_t side) {
-      return report_->rollup().read({side, row.group, row.metric}).coverage;
-    };
-    if (!compares_) return coverage(0).full() ? "" : ratio_of(coverage(0));
-    return coverage(0).full() && coverage(1).full()
-               ? ""
-               : arrow(ratio_of(coverage(0)), ratio_of(coverage(1)));
-  }
-
-  std::string text(std::size_t side, RowAt row) const {
-    return told_name(report_->rollup().text({side, row.group, row.metric}), kMostValue);
-  }
-
-  Line value_line(RowAt row) const {
-    Line line = started(row);
-    line.value = text(0, row);
-    return line;
-  }
-
-  Line change_line(RowAt row) const {
-    Line line = started(row);
-    const Change change = report_->changes().of(row.group, row.metric);
-    const bool in_words =
-        !change.difference.known() || (change.difference.zero() && change.moved == Moved::Yes);
-    line.baseline = text(0, row);
-    line.value = text(1, row);
-    line.delta = in_words && !change.word.empty()
-                     ? told_name(change.word)
-                     : scaled(change.difference, report_->metrics()[row.metric].unit);
-    line.pct = in_words ? "-" : percent(change.pct);
-    line.tint = tint_of(change.difference, change.pct);
-    line.rate = rate(row, change.difference);
-    line.turned = turned(row);
-    return line;
-  }
-
-  std::string rate(RowAt row, const Difference& difference) const {
-    if (!report_->spec().rate) return "";
-    const ctprof_number per_second =
-        number_of(report_->rates().of(row.group, row.metric, difference));
-    const std::string text = scaled(as_difference(per_second), report_->metrics()[row.metric].unit);
-    return text == "-" ? "" : text + "/s";
-  }
-
-  // Said only where threads that one side alone has made a part of the difference.
-  std::string turned(RowAt row) const {
-    const auto origin = report_->origins().of(row.group, row.metric);
-    if (!origin) return "";
-    const std::string_view unit = report_->metrics()[row.metric].unit;
-    std::string text;
-    if (!origin->fresh.zero()) text += scaled(origin->fresh, unit) + " new";
-    if (!origin->gone.zero())
-      text += (text.empty() ? "" : ", ") + scaled(origin->gone, unit) + " gone";
-    return text;
-  }
-
-  std::string part_name(RowAt row, std::string_view key) const {
-    return told_name(report_->metrics()[row.metric].name) + "[" + told_name(key) + "]";
-  }
-  std::string_view unit_of(RowAt row, std::string_view of_part) const {
-    return of_part.empty() ? std::string_view(report_->metrics()[row.metric].unit) : of_part;
-  }
-
-  void add_parts(RowAt row) {
-    report_->rollup().parts({0, row.group, row.metric}, [&](const Part& part) {
-      if (report_->spec().moved_only && as_double(part.number) == 0) return;
-      Line line = started(row);
-      line.metric = part_name(row, part.key);
-      line.value = scaled(part.number, unit_of(row, part.unit));
-      lines_.push_back(std::move(line));
-    });
-  }
-
-  // Keys that moved, those that moved furthest first.
-  void add_part_changes(RowAt row) {
-    auto parts = report_->changes().parts(row.group, row.metric);
-    if (report_->spec().moved_only)
-      std::erase_if(parts, [](const PartChange& part) {
-        return part.difference.known() && part.difference.zero();
-      });
-    std::stable_sort(parts.begin(), parts.end(), [](const PartChange& a, const PartChange& b) {
-      return std::fabs(a.difference.real) > std::fabs(b.difference.real);
-    });
-    for (const PartChange& part : parts) {
-      const auto unit = unit_of(row, part.unit);
-      Line line = started(row);
-      line.metric = part_name(row, part.key);
-      line.baseline = scaled(part.baseline, unit);
-      line.value = scaled(part.candidate, unit);
-      line.delta = scaled(part.difference, unit);
-      line.pct = percent(part.pct);
-      line.tint = tint_of(part.difference, part.pct);
-      lines_.push_back(std::move(line));
-    }
-  }
-
-  void align_arrows() {
-    std::size_t widest = 0;
-    for (const Line& line : lines_)
-      if (const std::size_t width = display_width(line.baseline); width <= kMostPadding)
-        widest = std::max(widest, width);
-    for (Line& line : lines_)
-      if (const std::size_t width = display_width(line.baseline); width < widest)
-        line.baseline.insert(0, widest - width, ' ');
-  }
-
-  const Report* report_;
-  ColumnChoice choice_;
-  bool compares_;
-  const std::string* sort_metric_ =
-      nullptr;                   // the one that rows are sorted by first, if it is a metric
-  std::vector<double> uptimes_;  // by group; empty: not asked for
-  std::vector<Line> lines_;
-  std::size_t paid_ = 0;  // lines that are paid for
-};
-
-// Adds rows as far as there is room; returns how many there was none for.
-std::size_t add_rows(Lines& lines, std::span<const RowAt> rows, Allowance& allowance) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!lines.has_room(allowance)) return rows.size() - i;
-    lines.add(rows[i]);
-  }
-  lines.has_room(allowance);
-  return 0;
-}
 
 std::string said_left_out(std::size_t rows) {
   return rows == 0 ? "" : left_out_in_words(rows) + "\n";
@@ -329,12 +23,13 @@ std::string said_left_out(std::size_t rows) {
 
 // "12 rows cut by --limit 20; 340 did not change"
 std::string closing(const Report& report, const Section& section) {
-  const bool compares = report.sides().size() == 2;
   std::vector<std::string> said;
   if (section.cut)
     said.push_back(counted(section.cut, "more row") + " beyond --limit " +
                    std::to_string(report.spec().limit) + " (--limit 0 shows all)");
-  const char* still = compares ? " did not change" : section.still == 1 ? " is zero" : " are zero";
+  const char* still = report.compares()    ? " did not change"
+                      : section.still == 1 ? " is zero"
+                                           : " are zero";
   if (section.still) said.push_back(std::to_string(section.still) + still);
   if (section.missing) said.push_back(std::to_string(section.missing) + " without a value");
   std::string line;
@@ -342,84 +37,161 @@ std::string closing(const Report& report, const Section& section) {
   return line.empty() ? "" : line + "\n";
 }
 
-void append_section(std::string& out, const Report& report, const Section& section,
-                    const ColumnChoice& columns, const TextLayout& layout, Allowance& allowance) {
-  if (section.rows.empty() && section.still == 0 && section.missing == 0) return;
-  out += "\n" + tinted("## " + told_name(section.name), Tint::Heading, layout.color) + "\n";
-  Lines lines(report, columns);
-  const std::size_t left_out = add_rows(lines, section.rows, allowance), size = out.size();
-  if (!section.rows.empty()) lines.append_to(out, layout);
-  allowance.spend(out.size() - size);  // one long name makes every line of its table long
-  out += said_left_out(left_out) + closing(report, section);
+// One table of rows, as far as there is room.
+class RowTable {
+ public:
+  RowTable(const Report& report, const ColumnChoice& columns, const Section& section)
+      : report_(&report), section_(&section), lines_(report, columns) {}
+
+  void add(const ReportRow& row, Allowance& allowance) {
+    is_full_ = is_full_ || !lines_.has_room(allowance);
+    if (is_full_) return void(++left_out_);
+    lines_.add(row);
+  }
+
+  void append_to(std::string& out, const TextLayout& layout, Allowance& allowance) {
+    if (!is_full_) lines_.has_room(allowance);
+    const std::size_t size = out.size();
+    if (!section_->rows.empty()) lines_.append_to(out, layout);
+    allowance.spend(out.size() - size);  // one long name makes every line of its table long
+    out += said_left_out(left_out_) + closing(*report_, *section_);
+  }
+
+ private:
+  const Report* report_;
+  const Section* section_;
+  ReportLines lines_;
+  bool is_full_ = false;
+  std::size_t left_out_ = 0;
+};
+
+std::string title_of(const ReportRow& row) {
+  const Section& section = *row.section;
+  if (!row.is_failed) return "## " + told_name(section.name);
+  return "## failed: " + counted(section.rows.size() + section.cut, "row") +
+         " that --fail-on names";
 }
 
-// What --fail-on picked out, last, for whoever reads why the exit status is 1.
-void append_failed(std::string& out, const Report& report, const ColumnChoice& columns,
-                   const TextLayout& layout, Allowance& allowance) {
-  const Section& failed = report.failed();
-  if (failed.rows.empty()) return;
-  const std::string title =
-      "## failed: " + counted(failed.rows.size() + failed.cut, "row") + " that --fail-on names";
-  out += "\n" + tinted(title, Tint::Heading, layout.color) + "\n";
-  Lines lines(report, columns);
-  const std::size_t left_out = add_rows(lines, failed.rows, allowance), size = out.size();
-  lines.append_to(out, layout);
-  allowance.spend(out.size() - size);
-  out += said_left_out(left_out) + closing(report, failed);
+bool is_empty(const ReportRow& opens) {
+  const Section& section = *opens.section;
+  return section.rows.empty() && (opens.is_failed || (section.still == 0 && section.missing == 0));
 }
 
-bool is_told(const Report& report, CellAt at, bool adds_up) {
-  const ctprof_number number = report.rollup().read(at).number;
-  return report.metrics()[at.metric].adds_up == adds_up && has_value(number) &&
-         as_double(number) != 0;
+// The tables of sections, or the one of what --fail-on picked out.
+void append_tables(std::string& out, const Report& report, RowKind kind,
+                   const ColumnChoice& columns, const TextLayout& layout, Allowance& allowance) {
+  std::optional<RowTable> table;
+  const auto end = [&] {
+    if (table) table->append_to(out, layout, allowance);
+    table.reset();
+  };
+  tell(report, kind, [&](const ReportRow& row) {
+    if (row.kind != RowKind::Section) return table->add(row, allowance);
+    end();
+    if (is_empty(row)) return;
+    out += "\n" + tinted(title_of(row), Tint::Heading, layout.color) + "\n";
+    table.emplace(report, columns, *row.section);
+  });
+  end();
+}
+
+bool is_told(const Report& report, const ReportRow& figure, bool adds_up) {
+  const ctprof_number number = report.rollup().read(figure.sides[figure.side].at).number;
+  return figure.metric->adds_up == adds_up && has_value(number) && as_double(number) != 0;
 }
 
 // What a group on one side has, by the metrics in which it weighs most; of others where nothing
 // adds up.
-std::string weights(const Report& report, std::size_t side, std::uint32_t group) {
-  constexpr std::size_t kMost = 4;
-  std::string text;
-  std::size_t said = 0;
-  const auto metrics = report.weightiest(side, group);
-  for (const bool adds_up : {true, false}) {
-    if (said > 0) break;
-    for (const std::uint32_t metric : metrics) {
-      const CellAt at{side, group, metric};
-      if (said == kMost || !is_told(report, at, adds_up)) continue;
-      text += (said++ ? ", " : "") + told_name(report.metrics()[metric].name) + " " +
-              told_name(report.rollup().text(at), kMostValue);
+class Weights {
+ public:
+  void add(const Report& report, const ReportRow& figure) {
+    for (const bool adds_up : {true, false}) {
+      auto& texts = adds_up ? adding_up_ : others_;
+      if (texts.size() < kMost && is_told(report, figure, adds_up))
+        texts.push_back(told_name(figure.metric->name) + " " +
+                        told_name(report.rollup().text(figure.sides[figure.side].at), kMostValue));
     }
   }
-  return text;
-}
 
-void append_one_sided(std::string& out, const Report& report, std::size_t side,
-                      const TextLayout& layout, Allowance& allowance) {
-  const OneSided& only = report.only(side);
-  if (only.groups.empty()) return;
-  const std::string title = "## only in the " +
-                            std::string(side == 0 ? "baseline: " : "candidate: ") +
-                            counted(only.groups.size() + only.cut, "group");
-  out += "\n" + tinted(title, Tint::Heading, layout.color) + "\n";
-  TextTable table({{"group", Align::Left, 12, false},
-                   {"threads", Align::Right, 0, false},
-                   {"where it weighs most", Align::Left, 20, false}});
-  std::size_t left_out = 0;
-  for (const std::uint32_t group : only.groups) {
-    if (allowance.is_spent() && ++left_out) continue;
-    Line line;
-    line.group = group_text(report.grouping(), report.grouping().names[group]);
-    line.value = weights(report, side, group);
-    allowance.spend(size_of(line));
-    table.add({{line.group},
-               {std::to_string(report.grouping().sides[side].threads(group))},
-               {line.value}});
+  std::string text() const {
+    std::string text;
+    for (const std::string& one : adding_up_.empty() ? others_ : adding_up_)
+      text += (text.empty() ? "" : ", ") + one;
+    return text;
   }
-  table.append_to(out, layout);
-  out += said_left_out(left_out);
-  if (only.cut)
-    out += counted(only.cut, "more group") + " beyond --limit " +
-           std::to_string(report.spec().limit) + "\n";
+
+ private:
+  static constexpr std::size_t kMost = 4;
+  std::vector<std::string> adding_up_, others_;
+};
+
+// The groups that one side alone has.
+class OnlyTable {
+ public:
+  OnlyTable(const Report& report, const ReportRow& opens)
+      : report_(&report), only_(opens.only), side_(opens.side) {}
+
+  void add(const ReportRow& row, Allowance& allowance) {
+    if (row.kind == RowKind::Figure) {
+      if (in_group_) weights_.add(*report_, row);
+      return;
+    }
+    end_group(allowance);
+    in_group_ = !allowance.is_spent();
+    left_out_ += !in_group_;
+    line_.group = group_text(report_->grouping(), row.group);
+    line_.threads = std::to_string(row.sides.front().threads);
+  }
+
+  void append_to(std::string& out, const TextLayout& layout, Allowance& allowance) {
+    end_group(allowance);
+    if (only_->groups.empty()) return;
+    const std::string title = "## only in the " + side_name(side_) + ": " +
+                              counted(only_->groups.size() + only_->cut, "group");
+    out += "\n" + tinted(title, Tint::Heading, layout.color) + "\n";
+    table_.append_to(out, layout);
+    out += said_left_out(left_out_);
+    if (only_->cut)
+      out += counted(only_->cut, "more group") + " beyond --limit " +
+             std::to_string(report_->spec().limit) + "\n";
+  }
+
+ private:
+  void end_group(Allowance& allowance) {
+    if (!in_group_) return;
+    line_.candidate = weights_.text();
+    allowance.spend(size_of(line_));
+    table_.add({{line_.group}, {line_.threads}, {line_.candidate}});
+    line_ = {};
+    weights_ = {};
+    in_group_ = false;
+  }
+
+  const Report* report_;
+  const OneSided* only_;
+  std::size_t side_;
+  TextTable table_{{{"group", Align::Left, 12, false},
+                    {"threads", Align::Right, 0, false},
+                    {"where it weighs most", Align::Left, 20, false}}};
+  ReportLine line_;
+  Weights weights_;
+  bool in_group_ = false;
+  std::size_t left_out_ = 0;
+};
+
+void append_one_sided(std::string& out, const Report& report, const TextLayout& layout,
+                      Allowance& allowance) {
+  std::optional<OnlyTable> table;
+  const auto end = [&] {
+    if (table) table->append_to(out, layout, allowance);
+    table.reset();
+  };
+  tell(report, RowKind::OnlyIn, [&](const ReportRow& row) {
+    if (row.kind != RowKind::OnlyIn) return table->add(row, allowance);
+    end();
+    table.emplace(report, row);
+  });
+  end();
 }
 
 bool has_long_names(const Report& report) {
@@ -439,15 +211,12 @@ std::string report_text(const Report& report, std::span<const std::string> files
                         const ColumnChoice& columns, const TextLayout& layout) {
   std::string out = heading(report, files, layout);
   Allowance allowance(report.sides());
-  for (const Section& section : report.sections())
-    append_section(out, report, section, columns, layout, allowance);
-  if (report.sides().size() == 2)
-    for (std::size_t side = 0; side < 2; ++side)
-      append_one_sided(out, report, side, layout, allowance);
+  append_tables(out, report, RowKind::Section, columns, layout, allowance);
+  append_one_sided(out, report, layout, allowance);
   out += renames_text(report, layout);
   const std::string left = leftovers(report, layout.width);
   if (!left.empty()) out += "\n" + left;
-  append_failed(out, report, columns, layout, allowance);
+  append_tables(out, report, RowKind::Failed, columns, layout, allowance);
   if (has_long_names(report)) out += kLongNames;
   return out;
 }

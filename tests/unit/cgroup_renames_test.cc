@@ -24,11 +24,12 @@ CgroupRenames found(const std::vector<Has>& all) {
   std::vector<SidedKey> keys;
   for (const std::string& cgroup : cgroups)
     for (int kind = 0; kind < 100; ++kind) {
-      SidedKey key{
-          names.emplace_back(cgroup), "p", names.emplace_back("k" + std::to_string(kind)), {}};
+      SidedKey key{names.emplace_back(cgroup), "p", names.emplace_back("k" + std::to_string(kind)),
+                   false, false};
       for (const Has& has : all)
-        if (has.cgroup == cgroup && has.first <= kind && kind <= has.last) key.on[has.side] = true;
-      if (key.on[0] || key.on[1]) keys.push_back(key);
+        if (has.cgroup == cgroup && has.first <= kind && kind <= has.last)
+          (has.side == 0 ? key.on_baseline : key.on_candidate) = true;
+      if (key.on_baseline || key.on_candidate) keys.push_back(key);
     }
   return find_cgroup_renames(keys);
 }
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(thousands_of_replicas_are_no_trouble) {
   const std::vector<std::string> comms{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
   for (std::size_t i = 0; i < names.size(); ++i)
     for (const std::string& comm : comms)
-      keys.push_back({names[i], "p", comm, {i % 3 == 0, i % 3 != 0}});
+      keys.push_back({names[i], "p", comm, i % 3 == 0, i % 3 != 0});
   const auto renames = find_cgroup_renames(keys);
   BOOST_TEST(renames.found.size() == 4000);
   BOOST_TEST(renames.found[1].baseline == "/pod10003");

@@ -13,19 +13,30 @@ using namespace hand_made;
 using Groups = std::vector<std::uint32_t>;
 using Names = std::vector<std::string>;
 
-Grouping grouped(std::vector<const Snapshot*> sides, GroupBy by) {
+// The groups of all sides, and those of each row.
+struct Grouped : Grouping {
+  std::vector<RowGroups> rows;
+};
+
+Grouped grouped(std::vector<const Snapshot*> sides, GroupBy by) {
   Spec spec;
   spec.group_by = by;
-  return group_rows(sides, spec);
+  GroupBook book(spec);
+  std::vector<RowGroups> rows;
+  for (const Snapshot* side : sides) rows.push_back(book.add(*side));
+  std::vector<const RunGroups*> groups;
+  for (const RowGroups& side : rows) groups.push_back(&side.groups);
+  return {join(book, groups, by), std::move(rows)};
 }
-const Groups& of(const Grouping& grouping, std::size_t side, Entity entity) {
-  return grouping.sides[side].of_row[static_cast<std::size_t>(entity)];
+Groups of(const Grouped& grouping, std::size_t side, Entity entity) {
+  const auto& own = grouping.rows[side].of_row[static_cast<std::size_t>(entity)];
+  return entity == Entity::Host ? own : grouping.sides[side].groups_of(own);
 }
 
 BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {
   const Snapshot s = snapshot_of(
       {{10, 10, "nginx", "master"}, {10, 11, "nginx", "aio"}, {20, 20, "bash", "bash"}});
-  const Grouping by_process = grouped({&s}, GroupBy::Pcomm);
+  const Grouped by_process = grouped({&s}, GroupBy::Pcomm);
   BOOST_TEST(by_process.names == (Names{"bash", "nginx"}), boost::test_tools::per_element());
   BOOST_TEST(of(by_process, 0, Entity::Thread) == (Groups{1, 1, 0}),
              boost::test_tools::per_element());
@@ -33,7 +44,7 @@ BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {
              boost::test_tools::per_element());
   BOOST_TEST(by_process.sides[0].threads(1) == 2);
 
-  const Grouping by_thread = grouped({&s}, GroupBy::CommExact);
+  const Grouped by_thread = grouped({&s}, GroupBy::CommExact);
   BOOST_TEST(by_thread.names == (Names{"aio", "bash", "master"}), boost::test_tools::per_element());
   BOOST_TEST(of(by_thread, 0, Entity::Process) == (Groups{2, 1}), boost::test_tools::per_element());
 }
@@ -43,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_leader_need_not_come_first_or_be_there) {
   // gone.
   const Snapshot s =
       snapshot_of({{10, 3, "p", "worker"}, {10, 10, "p", "leader"}, {20, 21, "q", "orphan"}});
-  const Grouping grouping = grouped({&s}, GroupBy::CommExact);
+  const Grouped grouping = grouped({&s}, GroupBy::CommExact);
   BOOST_TEST(grouping.names == (Names{"leader", "orphan", "worker"}),
              boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 0, Entity::Process) == (Groups{0, 1}), boost::test_tools::per_element());
@@ -52,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_leader_need_not_come_first_or_be_there) {
 BOOST_AUTO_TEST_CASE(a_group_has_one_index_on_both_sides) {
   const Snapshot a = snapshot_of({{1, 1, "zsh", "zsh"}, {2, 2, "cron", "cron"}});
   const Snapshot b = snapshot_of({{1, 1, "apt", "apt"}, {2, 2, "zsh", "zsh"}});
-  const Grouping grouping = grouped({&a, &b}, GroupBy::Pcomm);
+  const Grouped grouping = grouped({&a, &b}, GroupBy::Pcomm);
   BOOST_TEST(grouping.names == (Names{"apt", "cron", "zsh"}), boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{2, 1}), boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 1, Entity::Thread) == (Groups{0, 2}), boost::test_tools::per_element());
@@ -63,14 +74,14 @@ BOOST_AUTO_TEST_CASE(a_group_has_one_index_on_both_sides) {
 BOOST_AUTO_TEST_CASE(names_that_could_not_be_read_share_the_empty_one) {
   Snapshot s = snapshot_of({{1, 1, "a", "a"}, {2, 2, "b", "b"}});
   s.threads().find(kPcomm)->gaps()[0] = CTPROF_THREAD_GONE;
-  const Grouping grouping = grouped({&s}, GroupBy::Pcomm);
+  const Grouped grouping = grouped({&s}, GroupBy::Pcomm);
   BOOST_TEST(grouping.names == (Names{"", "b"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(the_host_is_one_group_of_its_own) {
   Snapshot s = snapshot_of({{1, 1, "a", "a"}});
   s.table(Entity::Host).rows = 1;
-  const Grouping grouping = grouped({&s}, GroupBy::Pcomm);
+  const Grouped grouping = grouped({&s}, GroupBy::Pcomm);
   BOOST_TEST(of(grouping, 0, Entity::Host) == Groups{0}, boost::test_tools::per_element());
   BOOST_TEST(grouping.count(Entity::Host) == 1);
   BOOST_TEST(grouping.name(Entity::Host, 0) == "host");
@@ -81,7 +92,7 @@ BOOST_AUTO_TEST_CASE(cgroups_fall_under_their_paths_and_ancestors_have_groups_to
   add_text(s, identity_metric(kCgroup), {"/x/w1", "/x/w2"});
   s.table(Entity::Cgroup).rows = 4;
   add_text(s, identity_metric(kCgroupPath), {"/", "/x", "/x/w1", "/x/w2"});
-  const Grouping grouping = grouped({&s}, GroupBy::Cgroup);
+  const Grouped grouping = grouped({&s}, GroupBy::Cgroup);
   BOOST_TEST(grouping.names == (Names{"/", "/x", "/x/w{N}"}), boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{2, 2}), boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 0, Entity::Cgroup) == (Groups{0, 1, 2, 2}),
@@ -95,7 +106,7 @@ BOOST_AUTO_TEST_CASE(cgroups_fall_under_their_paths_and_ancestors_have_groups_to
 BOOST_AUTO_TEST_CASE(all_is_cgroup_process_and_thread) {
   Snapshot s = snapshot_of({{1, 1, "p", "w1"}, {1, 2, "p", "w2"}, {3, 3, "p", "w1"}});
   add_text(s, identity_metric(kCgroup), {"/x", "/x", "/y"});
-  const Grouping grouping = grouped({&s}, GroupBy::All);
+  const Grouped grouping = grouped({&s}, GroupBy::All);
   BOOST_TEST(grouping.names.size() == 2);
   BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{0, 0, 1}),
              boost::test_tools::per_element());

@@ -69,7 +69,7 @@ Change between(Fill before, Fill after, std::size_t threads) {
   const auto report = Report::make(sides, {.metrics = {"m"}}, {&book, {}});
   BOOST_REQUIRE(report);
   for (std::size_t i = 0; i < report->metrics().size(); ++i)
-    if (report->metrics()[i].name == "m") return report->changes().of(0, i);
+    if (report->metrics()[i].name == "m") return report->changes().of(0, i, 1);
   BOOST_FAIL("no such metric");
   return {};
 }

@@ -5,8 +5,9 @@
 
 #include "core/compare/asked/derive.hpp"
 #include "core/compare/asked/fail_on.hpp"
-#include "core/compare/report/report.hpp"
 #include "core/compare/asked/section.hpp"
+#include "core/compare/asked/side_name.hpp"
+#include "core/compare/report/report.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"
@@ -79,6 +80,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   spec.rate = options.rate;
   if (auto added = add_expressions(spec, options); !added) return added.error();
   const bool text = options.format == Format::Text;
+  spec.busiest = options.format == Format::Json;
   spec.limit = options.limit.value_or(text ? kTextLimit : 0);
   spec.moved_only = text;
   return spec;
@@ -94,9 +96,8 @@ Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
 void note_leftovers(const Report& report, std::size_t left_out, const Options& options) {
   if (left_out > 0) note(options, left_out_in_words(left_out));
   for (const std::string& sentence : report.notes()) note(options, printable(sentence));
-  for (const Snapshot* side : report.sides())
-    for (const Takeover& takeover : side->meta.takeovers)
-      note(options, takeover_in_words(takeover));
+  for (const RunFacts& side : report.sides())
+    for (const Takeover& takeover : side.meta.takeovers) note(options, takeover_in_words(takeover));
   for (const CgroupRename& rename : report.grouping().renames)
     note(options, rename_in_words(rename));
   for (const Section& section : report.sections())
@@ -105,8 +106,8 @@ void note_leftovers(const Report& report, std::size_t left_out, const Options& o
                         "': " + counted(section.cut, "more row") + " beyond --limit");
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     if (const std::size_t cut = report.only(side).cut)
-      note(options, "only in the " + std::string(side == 0 ? "baseline" : "candidate") + ": " +
-                        counted(cut, "more group") + " beyond --limit");
+      note(options, "only in the " + side_name(side) + ": " + counted(cut, "more group") +
+                        " beyond --limit");
 }
 
 // Standard output. What goes wrong with it has been told when `write` returns.
@@ -145,13 +146,14 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
   // Which plugins filled what is asked of the files; those that are here only know rules.
   Options every_plugin = options;
   every_plugin.plugins.reset();
-  const auto loaded = ReportFiles::load(files, every_plugin);
+  auto loaded = ReportFiles::load(files, every_plugin);
   if (!loaded) return fail(loaded.error());
   std::vector<const Snapshot*> sides;
   for (const Snapshot& snapshot : loaded->snapshots()) sides.push_back(&snapshot);
   return naming(files, kind == ReportKind::Show ? "showing" : "comparing", [&] {
     const auto report = Report::make(sides, *spec, loaded->knowledge());
     if (!report) return fail(report.error());
+    loaded->let_snapshots_go();
     const int status = print_report(*report, files, *columns, options);
     return status == kFine && !report->failed().rows.empty() ? kFindings : status;
   });

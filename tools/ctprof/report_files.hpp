@@ -29,6 +29,8 @@ class ReportFiles {
   static Result<ReportFiles> load(std::span<const std::string> files, const Options& options);
 
   const std::vector<Snapshot>& snapshots() const { return snapshots_; }
+  // A report owns what it says of them.
+  void let_snapshots_go() { snapshots_.clear(); }
   // Refers to this object.
   Knowledge knowledge() const;
 

@@ -67,6 +67,7 @@ struct Spec {
   std::vector<SortKey> sort{};          // none: movers under compare, name under show
   std::size_t limit = 0;                // rows per section; 0: all
   bool rate = false;                    // also differences per second
+  bool busiest = true;                  // also the busiest thread of each group
   bool moved_only =
       false;      // leaves out (and counts) rows that did not change, or under show are zero
   Where where{};  // which threads and groups alone

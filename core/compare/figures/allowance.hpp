@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 
+#include "core/compare/figures/run_facts.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -19,10 +20,10 @@ class Allowance {
  public:
   // For the whole of one kind of work. Snapshots that come from no file may ask for anything.
   explicit Allowance(std::span<const Snapshot* const> sides) {
-    for (const Snapshot* side : sides) {
-      const std::size_t more = side->text_bytes == 0 ? kAny : kPerByte * side->text_bytes;
-      left_ = more > kAny - left_ ? kAny : left_ + more;
-    }
+    for (const Snapshot* side : sides) allow(side->text_bytes);
+  }
+  explicit Allowance(std::span<const RunFacts> sides) {
+    for (const RunFacts& side : sides) allow(side.text_bytes);
   }
   // Takes what is asked for; false, and then for good, when it is more than is left.
   bool spend(std::size_t amount) {
@@ -33,6 +34,11 @@ class Allowance {
   std::size_t left() const { return left_; }
 
  private:
+  void allow(std::size_t text_bytes) {
+    const std::size_t more = text_bytes == 0 ? kAny : kPerByte * text_bytes;
+    left_ = more > kAny - left_ ? kAny : left_ + more;
+  }
+
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kFree = 64 * 1024 * 1024;  // for files of any size
   static constexpr std::size_t kPerByte = 32;

@@ -46,8 +46,8 @@ double percent_of(const Difference& difference, const ctprof_number& baseline) {
   return difference.known() && of != 0 ? difference.real / of : kNone;
 }
 
-Change Changes::of(std::uint32_t group, std::size_t metric) const {
-  return between(rollup_->read({0, group, metric}), rollup_->read({1, group, metric}), metric);
+Change Changes::of(std::uint32_t group, std::size_t metric, std::size_t side) const {
+  return between(rollup_->read({0, group, metric}), rollup_->read({side, group, metric}), metric);
 }
 
 Change Changes::between(const Reading& baseline, const Reading& candidate,
@@ -63,15 +63,16 @@ Change Changes::between(const Reading& baseline, const Reading& candidate,
   return change;
 }
 
-std::vector<PartChange> Changes::parts(std::uint32_t group, std::size_t metric) const {
-  std::vector<Part> sides[2];
-  for (std::size_t side = 0; side < 2; ++side)
-    rollup_->parts({side, group, metric}, [&](const Part& part) { sides[side].push_back(part); });
+std::vector<PartChange> Changes::parts(std::uint32_t group, std::size_t metric,
+                                       std::size_t side) const {
+  std::vector<Part> baseline, candidate;
+  rollup_->parts({0, group, metric}, [&](const Part& part) { baseline.push_back(part); });
+  rollup_->parts({side, group, metric}, [&](const Part& part) { candidate.push_back(part); });
   std::vector<PartChange> changes;
-  auto a = sides[0].begin(), b = sides[1].begin();
-  while (a != sides[0].end() || b != sides[1].end()) {
-    const bool before = b == sides[1].end() || (a != sides[0].end() && a->key <= b->key);
-    const bool after = a == sides[0].end() || (b != sides[1].end() && b->key <= a->key);
+  auto a = baseline.begin(), b = candidate.begin();
+  while (a != baseline.end() || b != candidate.end()) {
+    const bool before = b == candidate.end() || (a != baseline.end() && a->key <= b->key);
+    const bool after = a == baseline.end() || (b != candidate.end() && b->key <= a->key);
     changes.push_back(part_change(before ? &*a : nullptr, after ? &*b : nullptr));
     a += before ? 1 : 0;
     b += after ? 1 : 0;

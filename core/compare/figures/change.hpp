@@ -1,4 +1,4 @@
-// What lies between the two sides of a group's metric.
+// What lies between the first side of a group's metric and another.
 
 #pragma once
 
@@ -36,14 +36,15 @@ struct PartChange {
 
 class Changes {
  public:
-  // REQUIRES: a rollup of two sides. Both outlive this.
+  // Both outlive this.
   Changes(const Rollup& rollup, const MetricPlan& plan) : rollup_(&rollup), plan_(&plan) {}
 
-  Change of(std::uint32_t group, std::size_t metric) const;
+  // Of the side against the first. REQUIRES: there are two sides at least.
+  Change of(std::uint32_t group, std::size_t metric, std::size_t side) const;
   // The same for who has read both sides already.
   Change between(const Reading& baseline, const Reading& candidate, std::size_t metric) const;
   // Key by key, in the order of their bytes; keys that either side has.
-  std::vector<PartChange> parts(std::uint32_t group, std::size_t metric) const;
+  std::vector<PartChange> parts(std::uint32_t group, std::size_t metric, std::size_t side) const;
 
  private:
   const Rollup* rollup_;

@@ -10,9 +10,6 @@ namespace {
 
 namespace json = boost::json;
 
-// The file's key of the host's context.
-constexpr const char* kHostKey = "host";
-
 // An object whose keys from the top are longer is one figure, as a whole.
 constexpr std::size_t kMostPath = 1024;
 
@@ -35,11 +32,10 @@ void flatten(const json::object& object, const std::string& prefix, Members& mem
   }
 }
 
-std::optional<Members> members_of(const Snapshot& snapshot) {
-  const auto context = snapshot.objects.find(kHostKey);
-  if (context == snapshot.objects.end()) return {};
+std::optional<Members> members_of(const RunFacts& run) {
+  if (!run.host) return {};
   boost::system::error_code problem;
-  const json::value parsed = json::parse(context->second, problem);
+  const json::value parsed = json::parse(*run.host, problem);
   if (problem || !parsed.is_object()) return {};
   Members members;
   flatten(parsed.get_object(), "", members);
@@ -53,8 +49,8 @@ std::optional<std::string> look_up(const Members& members, const std::string& ke
 
 }  // namespace
 
-std::optional<std::vector<HostDifference>> host_differences(const Snapshot& baseline,
-                                                            const Snapshot& candidate) {
+std::optional<std::vector<HostDifference>> host_differences(const RunFacts& baseline,
+                                                            const RunFacts& candidate) {
   const auto a = members_of(baseline), b = members_of(candidate);
   if (!a || !b) return {};
   Members all = *a;

@@ -1,6 +1,6 @@
-// How the hosts of two snapshots differ: kernel, command line, tunables, CPU, memory.
+// How the hosts of two runs differ: kernel, command line, tunables, CPU, memory.
 //
-// A snapshot keeps its host's context as a piece of JSON; members are compared by their dotted
+// A run keeps its host's context as a piece of JSON; members are compared by their dotted
 // names.
 
 #pragma once
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/snapshot/snapshot.hpp"
+#include "core/compare/figures/run_facts.hpp"
 
 namespace ctprof {
 
@@ -20,7 +20,7 @@ struct HostDifference {
 };
 
 // In the order of their keys; none where either file has no context to compare.
-std::optional<std::vector<HostDifference>> host_differences(const Snapshot& baseline,
-                                                            const Snapshot& candidate);
+std::optional<std::vector<HostDifference>> host_differences(const RunFacts& baseline,
+                                                            const RunFacts& candidate);
 
 }  // namespace ctprof

@@ -1,6 +1,7 @@
 #include "core/compare/figures/metric_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -45,6 +46,13 @@ std::string describe(const MetricDef& def) {
          std::string(name(def.entity));
 }
 
+// "first", "second", "third", "4th" ...
+std::string ordinal(std::ptrdiff_t at) {
+  constexpr std::string_view kWords[] = {"first", "second", "third"};
+  if (at < std::ssize(kWords)) return std::string(kWords[at]);
+  return std::to_string(at + 1) + "th";
+}
+
 // Whether the rule can read such cells: one of its newtypes is stored so.
 bool reads_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
@@ -81,7 +89,7 @@ class Planner {
  private:
   struct Columns {
     Place place;
-    std::array<const Column*, kMostSides> of{};
+    std::vector<const Column*> of;  // of each side; null: it has none
   };
   struct Derived {
     Place place;
@@ -112,17 +120,21 @@ class Planner {
         Columns& found = columns_[def.name];
         found.place.entity = def.entity;
         found.place.meet(++index);
+        found.of.resize(sides_.size());
         found.of[side] = &column;
       }
   }
 
   void decide(const std::string& name, const Columns& columns) {
-    const Column* any = columns.of[0] ? columns.of[0] : columns.of[1];
-    const MetricDef& def = any->def();
-    for (const Column* column : columns.of)
+    const auto first = std::find_if(columns.of.begin(), columns.of.end(),
+                                    [](const Column* column) { return column != nullptr; });
+    const MetricDef& def = (*first)->def();
+    for (const Column* const& column : columns.of)
       if (column && !same_meaning(column->def(), def))
-        return say("metric '" + name + "' is not compared: the first file defines it as " +
-                   describe(def) + ", the second as " + describe(column->def()));
+        return say("metric '" + name + "' is not compared: the " +
+                   ordinal(first - columns.of.begin()) + " file defines it as " + describe(def) +
+                   ", the " + ordinal(&column - columns.of.data()) + " as " +
+                   describe(column->def()));
     bool stands_in = false;
     const ctprof_rule* rule = knowledge_->rules->find(def.rule, def.fallback, &stands_in);
     if (!rule)
@@ -139,7 +151,6 @@ class Planner {
     set_rule(metric, rule);
     if (const auto* brought = knowledge_->rules->brought(*rule))
       metric.rule_owner = call_owner(brought->file, "rule '" + std::string(rule->name) + "'");
-    metric.columns = columns.of;
     placed_.push_back({columns.place, std::move(metric)});
   }
 
@@ -176,8 +187,7 @@ class Planner {
 
   void decide(const std::string& name, const Derived& found) {
     if (found.contradicted)
-      return say("derived metric '" + name +
-                 "' is not compared: the two files compute it differently");
+      return say("derived metric '" + name + "' is not compared: two files compute it differently");
     if (!work_.spend(steps(*found.def))) return void(costly_.push_back(name));
     auto expression = Expression::parse(found.def->expression);
     if (!expression)
@@ -254,14 +264,15 @@ Error unknown_metric(const MetricPlan& plan, const std::string& name,
 // Whether one of the plugins filled it on some side; of a derived metric, whether they filled an
 // input.
 bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
-             const std::vector<std::string>& plugins) {
+             std::span<const Snapshot* const> sides, const std::vector<std::string>& plugins) {
   if (metric.counts_rows) return true;
-  for (const Column* column : metric.columns)
-    if (column &&
+  for (const Snapshot* side : sides)
+    if (const Column* column = metric.rule ? side->table(metric.entity).find(metric.name) : nullptr;
+        column &&
         std::find(plugins.begin(), plugins.end(), column->provenance.plugin) != plugins.end())
       return true;
   return std::any_of(metric.inputs.begin(), metric.inputs.end(), [&](const auto& input) {
-    return input && is_from(plan, plan.metrics[*input], plugins);
+    return input && is_from(plan, plan.metrics[*input], sides, plugins);
   });
 }
 
@@ -309,7 +320,7 @@ Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides,
   for (PlannedMetric& metric : plan.metrics)
     metric.shown = is_wanted(spec.metrics, metric.name) &&
                    is_wanted(spec.sections, metric.section) &&
-                   (spec.plugins.empty() || is_from(plan, metric, spec.plugins));
+                   (spec.plugins.empty() || is_from(plan, metric, sides, spec.plugins));
   return {};
 }
 
@@ -338,6 +349,7 @@ const PlannedMetric* MetricPlan::find(std::string_view name) const {
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
                                 const Knowledge& knowledge) {
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
+  plan.tells_busiest = spec.busiest;
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();
   const ReportKind kind = sides.size() == 1 ? ReportKind::Show : ReportKind::Compare;

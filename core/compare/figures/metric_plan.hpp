@@ -4,12 +4,11 @@
 // that two files define differently, or whose rule nobody here knows, is left out, and a sentence
 // says so.
 //
-// What is here:   the choice, with rule and columns of each metric.
+// What is here:   the choice, with the rule of each metric.
 // What is not:    readings (compare/figures/rollup.hpp).
 
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,8 +23,6 @@
 
 namespace ctprof {
 
-inline constexpr std::size_t kMostSides = 2;
-
 struct PlannedMetric {
   std::string name;
   Entity entity = Entity::Thread;
@@ -37,11 +34,10 @@ struct PlannedMetric {
   const CallOwner* rule_owner = nullptr;  // null: the rule is built in
   bool is_sum = false;                    // by the rule, so that a part of the rows has a meaning
   bool is_maximum = false;                // or one of the rows is the group's value
-  std::array<const Column*, kMostSides> columns{};  // null: this side's file does not hold it
-  bool counts_rows = false;                         // thread_count, which has no column
-  std::optional<Expression> expression;             // of a derived metric
-  std::vector<std::optional<std::size_t>> inputs;   // of the expression: which metric, or none here
-  bool shown = true;                                // or is it only the input of one that is
+  bool counts_rows = false;               // thread_count, which has no column
+  std::optional<Expression> expression;   // of a derived metric
+  std::vector<std::optional<std::size_t>> inputs;  // of the expression: which metric, or none here
+  bool shown = true;                               // or is it only the input of one that is
   bool left_out = false;  // it has no readings, for want of room (affordable.hpp)
 
   // Whether a group's value is one number.
@@ -51,6 +47,7 @@ struct PlannedMetric {
 struct MetricPlan {
   std::vector<PlannedMetric> metrics;
   std::vector<std::string> notes;
+  bool tells_busiest = true;  // whether the busiest thread of each group is wanted
 
   const PlannedMetric* find(std::string_view name) const;
 };

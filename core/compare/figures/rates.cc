@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/compare/figures/lives.hpp"
+#include "core/compare/figures/one_boot.hpp"
 
 namespace ctprof {
 namespace {
@@ -13,15 +13,15 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNsPerSecond = 1e9;
 
 // When the group's threads were read, in ns after the capture's start, on average; NaN for none.
-double mean_read_at(const Snapshot& snapshot, std::span<const std::uint32_t> rows) {
-  if (rows.empty() || snapshot.read_at.empty()) return kNone;
-  double sum = 0;
-  for (const std::uint32_t row : rows) sum += static_cast<double>(snapshot.read_at[row]);
-  return sum / static_cast<double>(rows.size());
+double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t side,
+                    std::uint32_t group) {
+  const GroupTimes* times = rollup.times(side, group);
+  const auto threads = static_cast<double>(grouping.sides[side].threads(group));
+  return times && threads > 0 ? times->read_at / threads : kNone;
 }
 
 // How much later the candidate's capture began, in ns; the clock is one that nobody sets.
-double later_by(const Snapshot& baseline, const Snapshot& candidate) {
+double later_by(const RunFacts& baseline, const RunFacts& candidate) {
   return difference(number_of(baseline.meta.start.boottime_ns),
                     number_of(candidate.meta.start.boottime_ns))
       .real;
@@ -30,9 +30,8 @@ double later_by(const Snapshot& baseline, const Snapshot& candidate) {
 // A time between, or NaN where no time went by.
 double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : kNone; }
 
-std::string without_times(const Snapshot& baseline, const Snapshot& candidate) {
-  const bool before = baseline.read_at.size() < baseline.threads().rows,
-             after = candidate.read_at.size() < candidate.threads().rows;
+std::string without_times(const RunFigures& baseline, const RunFigures& candidate) {
+  const bool before = !baseline.knows_read_at(), after = !candidate.knows_read_at();
   if (before && after) return "neither file says";
   if (before) return "the baseline does not say";
   return after ? "the candidate does not say" : "";
@@ -40,18 +39,18 @@ std::string without_times(const Snapshot& baseline, const Snapshot& candidate) {
 
 }  // namespace
 
-Rates::Rates(std::span<const Snapshot* const> sides, const MetricPlan& plan,
-             const Grouping& grouping, const std::vector<Members>& members)
+Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan& plan,
+             const Rollup& rollup, const Grouping& grouping)
     : plan_(&plan) {
-  one_boot_ = sides.size() == 2 && of_one_boot(sides[0]->meta, sides[1]->meta);
+  one_boot_ = of_one_boot(runs[0].meta, runs[side].meta);
   if (!one_boot_) return;
-  const double later = later_by(*sides[0], *sides[1]);
+  const double later = later_by(runs[0], runs[side]);
   apart_ = as_seconds(later);
-  lacks_times_ = without_times(*sides[0], *sides[1]);
+  lacks_times_ = without_times(rollup.run(0), rollup.run(side));
   if (!lacks_times_.empty()) return;
   for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
-    const double before = mean_read_at(*sides[0], members[0].of(group)),
-                 after = mean_read_at(*sides[1], members[1].of(group));
+    const double before = mean_read_at(rollup, grouping, 0, group),
+                 after = mean_read_at(rollup, grouping, side, group);
     threads_apart_.push_back(
         as_seconds(later + (after - before)));  // so that exchanging the sides only turns the sign
   }

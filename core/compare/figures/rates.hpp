@@ -14,18 +14,18 @@
 #include <vector>
 
 #include "core/compare/figures/change.hpp"
-#include "core/compare/figures/members.hpp"
 #include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/figures/rollup.hpp"
+#include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/grouping.hpp"
-#include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
 class Rates {
  public:
-  // With anything but two snapshots there are none.
-  Rates(std::span<const Snapshot* const> sides, const MetricPlan& plan, const Grouping& grouping,
-        const std::vector<Members>& members);
+  // Of the side against the first. Nobody outlives the plan and the grouping.
+  Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan& plan,
+        const Rollup& rollup, const Grouping& grouping);
 
   // In the metric's unit, per second; NaN for none.
   double of(std::uint32_t group, std::size_t metric, const Difference& difference) const;

@@ -1,46 +1,26 @@
-// A rollup: for every group and metric, on each side, the value of the group and how much of the
-// group it stands on.
+// A rollup: the figures of all sides, group by group, by the groups that they have in common.
 //
-// Aggregates stay as the rules' states; numbers, texts and JSON are made when asked for. It refers
-// to the snapshots and rules that it was made from, and lives no longer.
+// Aggregates stay as the rules' states; numbers, texts and JSON are made when asked for. It owns
+// the runs' figures and needs no snapshot.
 //
-// What is here:   aggregating, and what one cell says.
-// What is not:    two sides against each other (compare/figures/change.hpp), order
-// (compare/report/order.hpp).
+// What is here:   what one cell says.
+// What is not:    reducing a run (run_figures.hpp); two sides against each other (change.hpp);
+// order (report/order.hpp).
 
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/number.hpp"
 #include "core/compare/figures/metric_plan.hpp"
-#include "core/compare/figures/states.hpp"
+#include "core/compare/figures/run_figures.hpp"
 #include "core/compare/grouping/grouping.hpp"
-#include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
-
-// How much of a group a value stands on: cells with a value, of the cells that the question has a
-// meaning for.
-struct Coverage {
-  std::uint64_t values = 0;
-  std::uint64_t rows = 0;
-  bool full() const { return values == rows; }
-};
-
-// What one cell says.
-struct Reading {
-  const void* state = nullptr;  // the rule's; null where nothing was read, and of derived metrics
-  ctprof_number number{};       // none where nothing was read or the rule has no number
-  Coverage coverage;
-
-  bool has_value() const { return state || ctprof::has_value(number); }
-};
 
 struct CellAt {
   std::size_t side;
@@ -57,12 +37,13 @@ struct Part {
 
 class Rollup {
  public:
-  // Aggregates all sides, one OS thread for each. REQUIRES: grouping and plan of these sides, which
-  // outlive this.
-  Rollup(std::span<const Snapshot* const> sides, const Grouping& grouping, const MetricPlan& plan);
-  Rollup(Rollup&&) = default;
+  // REQUIRES: figures of the sides that were joined, in their order and not finished; grouping and
+  // plan outlive this.
+  Rollup(std::vector<RunFigures> sides, const Grouping& grouping, const MetricPlan& plan);
 
+  std::size_t sides() const { return sides_.size(); }
   Reading read(CellAt at) const;
+  Coverage coverage(CellAt at) const;
   // For people: "1.234ms"; "-" where nothing was read.
   std::string text(CellAt at) const;
   // "null" where nothing was read.
@@ -73,26 +54,19 @@ class Rollup {
   // The keys of a map's value, in order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
   bool has_parts(std::size_t metric) const;
+  // Null where there is none.
+  const Busiest* busiest(CellAt at) const;
+  // Of a group's threads; null where the side has not the group.
+  const GroupTimes* times(std::size_t side, std::uint32_t group) const;
+  const RunFigures& run(std::size_t side) const { return sides_[side]; }
 
  private:
-  struct Count {
-    std::uint32_t values = 0, rows = 0;
-  };
-  // One metric on one side.
-  struct Cells {
-    States states;               // of a metric with a rule and a column
-    std::vector<double> values;  // of a derived one, NaN for none
-    std::vector<Count> counts;   // by group; empty: every row has a value, or none has
-    bool has_none = false;       // so that no row has one
-  };
-
-  void aggregate(const Snapshot& snapshot, std::size_t side);
-  Cells reduce(const Snapshot& snapshot, std::size_t side, const PlannedMetric& metric) const;
-  Cells derive(std::size_t side, const PlannedMetric& metric) const;
+  // The run's own number of the group; kNoGroup for none.
+  std::uint32_t own(CellAt at) const;
 
   const Grouping* grouping_;
   const MetricPlan* plan_;
-  std::vector<std::vector<Cells>> sides_;
+  std::vector<RunFigures> sides_;
 };
 
 }  // namespace ctprof

@@ -81,19 +81,19 @@ Result<Found> found_in(std::span<const Snapshot* const> sides, const MetricPlan&
 Result<void> add_sorted(SortedWhere& sorted, const Condition& condition,
                         std::span<const Snapshot* const> sides, const MetricPlan& plan) {
   std::vector<Kind> kinds;
-  const std::string* of[2] = {nullptr, nullptr};  // an input that is of threads, and one of groups
+  const std::string *of_threads = nullptr, *of_groups = nullptr;  // an input of these
   for (const auto& input : condition.inputs()) {
     const auto found = found_in(sides, plan, condition, input.name);
     if (!found) return found.error();
     kinds.push_back(found->kind);
-    of[found->of_groups ? 1 : 0] = &input.name;
+    (found->of_groups ? of_groups : of_threads) = &input.name;
   }
-  if (of[0] && of[1])
+  if (of_threads && of_groups)
     return condition.refusal(
-        "'" + *of[0] + "' is of threads, '" + *of[1] +
+        "'" + *of_threads + "' is of threads, '" + *of_groups +
         "' of groups; join them by && alone, or give each a --where of its own");
   if (auto sound = condition.check(kinds); !sound) return sound.error();
-  (of[1] ? sorted.groups : sorted.threads).push_back(condition);
+  (of_groups ? sorted.groups : sorted.threads).push_back(condition);
   return {};
 }
 

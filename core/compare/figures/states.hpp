@@ -42,11 +42,17 @@ class States {
   void add(const ctprof_rows& rows) {
     call_rule(owner_, "add", [&] { rule_->add(bytes_.get(), &rows); });
   }
+  // One state takes in another, of this or of other states of the rule.
+  void merge(std::size_t into, const States& other, std::size_t from) {
+    call_rule(owner_, "merge",
+              [&] { rule_->merge(bytes_.get() + into * rule_->state_size, other[from]); });
+  }
   void finish() {
     if (rule_->finish) for_each("finish", rule_->finish);
   }
 
   bool empty() const { return count_ == 0; }
+  std::size_t count() const { return count_; }
   const void* operator[](std::size_t group) const {
     return bytes_.get() + group * rule_->state_size;
   }

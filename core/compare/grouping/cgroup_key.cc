@@ -1,11 +1,7 @@
 #include "core/compare/grouping/cgroup_key.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_map>
-
-#include "core/base/seeded_hash.hpp"
-#include "core/compare/grouping/name_pattern.hpp"
 
 namespace ctprof {
 namespace {
@@ -31,48 +27,53 @@ std::string without_instances(std::string_view path) {
   return out;
 }
 
-const PathGlob* flattened_by(const std::string& path, const CgroupNaming& naming) {
-  const auto glob = std::find_if(naming.flatten.begin(), naming.flatten.end(),
+}  // namespace
+
+std::uint32_t CgroupFamilies::add(std::string_view path) {
+  const auto glob = std::find_if(naming_.flatten.begin(), naming_.flatten.end(),
                                  [&](const PathGlob& g) { return g.matches(path); });
-  return glob == naming.flatten.end() ? nullptr : &*glob;
+  if (glob != naming_.flatten.end()) return meet({Origin::Glob, glob->text()}, path);
+  if (naming_.literal) return meet({Origin::Path, std::string(path)}, path);
+  return meet({Origin::Pattern, std::to_string(names_.add(without_instances(path)))}, path);
 }
 
-// Gives keys that stand for a single path that path back.
-void keep_single(std::span<const std::string> paths, std::vector<std::string>& keys) {
-  std::unordered_map<std::string, const std::string*, SeededHash> only;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const auto [known, is_new] = only.try_emplace(keys[i], &paths[i]);
-    if (!is_new && known->second && *known->second != paths[i]) known->second = nullptr;
+std::uint32_t CgroupFamilies::meet(Identity identity, std::string_view path) {
+  const auto [place, is_new] =
+      known_.try_emplace(std::move(identity), static_cast<std::uint32_t>(families_.size()));
+  if (is_new)
+    families_.push_back({&place->first, std::string(path)});
+  else if (Family& family = families_[place->second]; family.only_path && family.only_path != path)
+    family.only_path.reset();
+  return place->second;
+}
+
+std::vector<std::string> CgroupFamilies::keys() const {
+  const auto patterns = names_.keys();
+  std::vector<std::string> keys;
+  std::unordered_map<std::string, std::optional<std::string>, SeededHash> only;  // path of a key
+  for (const Family& family : families_) {
+    const auto& [origin, text] = *family.identity;
+    keys.push_back(origin == Origin::Pattern ? patterns[std::stoul(text)] : text);
+    if (origin != Origin::Pattern) continue;
+    const auto [known, is_new] = only.try_emplace(keys.back(), family.only_path);
+    if (!is_new && known->second != family.only_path) known->second.reset();
   }
-  for (std::string& key : keys)
-    if (const std::string* path = only.at(key)) key = *path;
-}
-
-std::vector<std::string> patterns(std::span<const std::string> paths) {
-  std::vector<std::string> names;
-  for (const std::string& path : paths) names.push_back(without_instances(path));
-  auto keys = name_patterns(names);
-  keep_single(paths, keys);
+  // A key that stands for a single path is that path.
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (families_[i].identity->first == Origin::Pattern)
+      if (const auto& path = only.at(keys[i])) keys[i] = *path;
   return keys;
 }
-
-}  // namespace
 
 std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
                                      const CgroupNaming& naming) {
-  std::vector<std::string> keys(paths.size()), rest;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (const PathGlob* glob = flattened_by(paths[i], naming)) {
-      keys[i] = glob->text();
-    } else {
-      rest.push_back(paths[i]);
-      places.push_back(i);
-    }
-  }
-  const auto found = naming.literal ? rest : patterns(rest);
-  for (std::size_t i = 0; i < places.size(); ++i) keys[places[i]] = found[i];
-  return keys;
+  CgroupFamilies families(naming);
+  std::vector<std::uint32_t> of_path;
+  for (const std::string& path : paths) of_path.push_back(families.add(path));
+  const auto keys = families.keys();
+  std::vector<std::string> found;
+  for (const std::uint32_t family : of_path) found.push_back(keys[family]);
+  return found;
 }
 
 }  // namespace ctprof

@@ -94,8 +94,8 @@ class Finder {
           kinds_.try_emplace(names, static_cast<std::uint32_t>(kinds_.size()));
       if (is_new) names_.push_back(names);
       const auto kind = known->second;
-      for (std::size_t side = 0; side < 2; ++side)
-        if (keys_[i].on[side]) of[side].kinds.push_back(kind);
+      if (keys_[i].on_baseline) of[0].kinds.push_back(kind);
+      if (keys_[i].on_candidate) of[1].kinds.push_back(kind);
     }
     if (keys_[begin].cgroup.empty() || of[0].kinds.empty() == of[1].kinds.empty()) return;
     const std::size_t side = of[0].kinds.empty() ? 1 : 0;

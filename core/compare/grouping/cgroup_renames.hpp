@@ -54,10 +54,10 @@ struct CgroupRenames {
 struct SidedKey {
   std::string_view cgroup;
   std::string_view pcomm, comm;
-  std::array<bool, 2> on{};
+  bool on_baseline = false, on_candidate = false;
 };
 
-// REQUIRES: a cgroup's keys stand together.
+// REQUIRES: keys in order.
 CgroupRenames find_cgroup_renames(std::span<const SidedKey> keys);
 
 }  // namespace ctprof

@@ -1,13 +1,11 @@
-// Grouping: which rows share one key.
+// Grouping: the groups of all sides that are compared, joined by their keys.
 //
-// Threads are grouped by an axis; a process follows its leader; a cgroup falls under its path where
-// that is the axis, and nowhere else; the host is one group of its own, whatever the axis. One list
-// of groups serves all sides that are compared, so a group has one index on each, and names have
-// the same pattern on each. Under `all` a cgroup that was renamed in between (cgroup_renames.hpp)
-// has its groups under the baseline's name.
+// One list of groups serves all sides, so a group has one index on each, and names have the same
+// pattern on each. Under `all` a cgroup that was renamed in between (cgroup_renames.hpp) has its
+// groups under the baseline's name.
 //
-// What is here:   keys, and the group of each row.
-// What is not:    what becomes of the readings (compare/figures/rollup.hpp).
+// What is here:   the list, and which of a run's own groups each is.
+// What is not:    the groups of one run (group_book.hpp); what they come to (figures/).
 
 #pragma once
 
@@ -21,23 +19,23 @@
 
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/grouping/cgroup_renames.hpp"
-#include "core/compare/grouping/kept_threads.hpp"
-#include "core/snapshot/snapshot.hpp"
+#include "core/compare/grouping/group_book.hpp"
 
 namespace ctprof {
 
-// A row that counts nowhere, as the rules know it (abi.h, ctprof_rows).
-inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
-
-// One snapshot's rows, by entity.
+// The groups of one side.
 struct SideGroups {
-  std::array<std::vector<std::uint32_t>, kEntities> of_row;   // the group of each row
+  std::vector<std::uint32_t> group_of;  // of each of the run's own; several can be one
+  std::vector<std::uint32_t> own;       // the first of the run's own for each; kNoGroup: none
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
+
   std::uint32_t rows(Entity entity, std::uint32_t group) const {
     const auto& rows = rows_of[static_cast<std::size_t>(entity)];
     return group < rows.size() ? rows[group] : 0;
   }
   std::uint32_t threads(std::uint32_t group) const { return rows(Entity::Thread, group); }
+  // Rows whose groups are the run's own, by their groups here.
+  std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
 };
 
 struct Grouping {
@@ -46,7 +44,7 @@ struct Grouping {
   // order.
   std::vector<std::string> names;
   std::vector<SideGroups> sides;
-  std::vector<CgroupRename> renames;  // the most alike first
+  std::vector<CgroupRename> renames;  // the most alike first, of each candidate in turn
   std::map<std::string, std::string, std::less<>>
       renamed;                   // from the baseline's cgroup to the candidate's, of the most alike
   bool renames_are_cut = false;  // there may be more: too many are alike
@@ -71,9 +69,8 @@ std::string_view renamed_to(const Grouping& grouping, std::string_view name);
 // A name of several parts in one line: "cgroup > process > thread".
 std::string readable_key(std::string_view name);
 
-// Threads that are not kept are in no group, and neither are processes whose leader is not.
-// REQUIRES: `kept` is of all sides or of none.
-Grouping group_rows(std::span<const Snapshot* const> sides, const Spec& spec,
-                    std::span<const Kept> kept = {});
+// Joins the groups of the sides, of which the first is the baseline. REQUIRES: made by the book,
+// under that axis.
+Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by);
 
 }  // namespace ctprof

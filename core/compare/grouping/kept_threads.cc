@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/compare/asked/side_name.hpp"
+
 namespace ctprof {
 namespace {
 
@@ -57,7 +59,7 @@ std::string kept_in_words(std::span<const Kept> kept) {
     const auto stay = std::count(kept[side].begin(), kept[side].end(), true);
     words += (side ? " and " : "") + std::to_string(stay) + " of " +
              std::to_string(kept[side].size()) + (side ? "" : " threads");
-    if (kept.size() > 1) words += side ? " of the candidate" : " of the baseline";
+    if (kept.size() > 1) words += " of the " + side_name(side);
   }
   return "--where keeps " + words;
 }

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <unordered_map>
-
-#include "core/base/seeded_hash.hpp"
+#include <utility>
 
 namespace ctprof {
 namespace {
@@ -53,11 +51,7 @@ std::size_t uuid_at(std::string_view text) {
   return at == text.size() || !is_hex(text[at]) ? at : 0;
 }
 
-// A piece that gives its text up only where it varies, and where its mark stands in the pattern.
-struct Drawn {
-  std::string_view text;
-  std::size_t at = 0;
-};
+using Drawn = NameFamilies::Drawn;
 constexpr std::size_t kMark = 3;  // bytes of each mark
 
 // A name's pattern, in which drawn pieces are marks, and these pieces: names have more bytes than
@@ -67,7 +61,7 @@ struct Shape {
   std::vector<Drawn> drawn;
 
   void draw(std::string_view text, std::string_view mark) {
-    drawn.push_back({text, pattern.size()});
+    drawn.push_back({std::string(text), pattern.size()});
     pattern += mark;
   }
 };
@@ -126,49 +120,51 @@ Shape shape_of(std::string_view name) {
   return shape;
 }
 
-// The names of one pattern, and what they have in common.
-struct Family {
-  std::string_view first_name;
-  std::vector<Drawn> common;
-  bool one_name = true;
-
-  void add(std::string_view name, std::vector<Drawn>&& drawn) {
-    if (first_name.empty()) return void((first_name = name, common = std::move(drawn)));
-    if (name == first_name) return;
-    one_name = false;
-    std::erase_if(common, [next = drawn.begin(), &drawn](const Drawn& piece) mutable {
-      while (next != drawn.end() && next->at < piece.at) ++next;
-      return next == drawn.end() || next->at != piece.at || next->text != piece.text;
-    });
-  }
-
-  std::string key(const std::string& pattern) const {
-    if (one_name) return std::string(first_name);
-    std::string key;
-    std::size_t from = 0;
-    for (const Drawn& piece : common) {
-      key.append(pattern, from, piece.at - from).append(piece.text);
-      from = piece.at + kMark;
-    }
-    return key.append(pattern, from);
-  }
-};
+// What is drawn alike in both, by places in the pattern.
+void keep_common(std::vector<Drawn>& common, const std::vector<Drawn>& drawn) {
+  std::erase_if(common, [next = drawn.begin(), &drawn](const Drawn& piece) mutable {
+    while (next != drawn.end() && next->at < piece.at) ++next;
+    return next == drawn.end() || next->at != piece.at || next->text != piece.text;
+  });
+}
 
 }  // namespace
 
-std::vector<std::string> name_patterns(std::span<const std::string> names) {
-  std::unordered_map<std::string, Family, SeededHash> families;
-  std::vector<const Family*> of_name;
-  for (const std::string& name : names) {
-    Shape shape = shape_of(name);
-    Family& family = families[std::move(shape.pattern)];
-    family.add(name, std::move(shape.drawn));
-    of_name.push_back(&family);
+std::uint32_t NameFamilies::add(std::string_view name) {
+  Shape shape = shape_of(name);
+  const auto [place, is_new] =
+      known_.try_emplace(std::move(shape.pattern), static_cast<std::uint32_t>(families_.size()));
+  if (is_new)
+    families_.push_back({&place->first, std::string(name), std::move(shape.drawn), true});
+  else if (Family& family = families_[place->second]; family.first_name != name)
+    family.one_name = false, keep_common(family.common, shape.drawn);
+  return place->second;
+}
+
+std::string NameFamilies::key(const Family& family) {
+  if (family.one_name) return family.first_name;
+  std::string key;
+  std::size_t from = 0;
+  for (const Drawn& piece : family.common) {
+    key.append(*family.pattern, from, piece.at - from).append(piece.text);
+    from = piece.at + kMark;
   }
-  std::unordered_map<const Family*, std::string> keys;
-  for (const auto& [pattern, family] : families) keys.emplace(&family, family.key(pattern));
+  return key.append(*family.pattern, from);
+}
+
+std::vector<std::string> NameFamilies::keys() const {
+  std::vector<std::string> keys;
+  for (const Family& family : families_) keys.push_back(key(family));
+  return keys;
+}
+
+std::vector<std::string> name_patterns(std::span<const std::string> names) {
+  NameFamilies families;
+  std::vector<std::uint32_t> of_name;
+  for (const std::string& name : names) of_name.push_back(families.add(name));
+  const auto keys = families.keys();
   std::vector<std::string> found;
-  for (const Family* family : of_name) found.push_back(keys.at(family));
+  for (const std::uint32_t family : of_name) found.push_back(keys[family]);
   return found;
 }
 

@@ -17,12 +17,45 @@
 
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "core/base/seeded_hash.hpp"
+
 namespace ctprof {
+
+// Names of one pattern are a family. To which a name belongs is settled by the name alone, so
+// names can come one by one, run after run; what the family is called depends on all of them.
+class NameFamilies {
+ public:
+  // The family of the name, by its number.
+  std::uint32_t add(std::string_view name);
+  // What each family is called, by number.
+  std::vector<std::string> keys() const;
+
+  // A piece that gives its text up only where it varies, and where its mark stands in the pattern.
+  struct Drawn {
+    std::string text;
+    std::size_t at = 0;
+  };
+
+ private:
+  struct Family {
+    const std::string* pattern;
+    std::string first_name;
+    std::vector<Drawn> common;
+    bool one_name;
+  };
+  static std::string key(const Family& family);
+
+  std::unordered_map<std::string, std::uint32_t, SeededHash> known_;  // by pattern
+  std::vector<Family> families_;
+};
 
 // The key of each name. The names' order does not matter, nor how often one is there.
 std::vector<std::string> name_patterns(std::span<const std::string> names);

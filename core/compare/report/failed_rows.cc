@@ -44,14 +44,15 @@ class Bound {
 
   Entity entity() const { return entity_; }
 
-  // Adds the rows of the group that match.
+  // Adds the rows of the group that match on a side.
   void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group,
-                std::string_view name, std::uint64_t threads, const Changes& changes,
-                const Rollup& rollup) {
+                std::string_view name, std::uint64_t threads, std::size_t side,
+                const Changes& changes, const Rollup& rollup) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Input& input = inputs_[i];
       if (input.metric)
-        values_[i] = {Kind::Number, figure({group, *input.metric}, input.figure, changes, rollup)};
+        values_[i] = {Kind::Number,
+                      figure({group, *input.metric}, input.figure, side, changes, rollup)};
       else
         values_[i] = input.is_name ? Value{Kind::Text, 0, name}
                                    : Value{Kind::Number, static_cast<double>(threads)};
@@ -75,12 +76,13 @@ class Bound {
     return false;
   }
 
-  static double figure(RowAt row, Figure figure, const Changes& changes, const Rollup& rollup) {
+  static double figure(RowAt row, Figure figure, std::size_t side, const Changes& changes,
+                       const Rollup& rollup) {
     if (figure == Figure::Baseline)
       return as_double(rollup.read({0, row.group, row.metric}).number);
     if (figure == Figure::Candidate)
-      return as_double(rollup.read({1, row.group, row.metric}).number);
-    const Change change = changes.of(row.group, row.metric);
+      return as_double(rollup.read({side, row.group, row.metric}).number);
+    const Change change = changes.of(row.group, row.metric, side);
     if (!change.difference.known()) return std::nan("");
     return figure == Figure::Delta ? change.difference.real : change.pct * 100;
   }
@@ -120,9 +122,11 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
     Bound bound(condition, plan);
     for (std::uint32_t group = 0; group < grouping.count(bound.entity()); ++group) {
       const std::string name = readable_key(grouping.name(bound.entity(), group));
-      const std::uint64_t threads =
-          bound.entity() == Entity::Host ? 0 : grouping.sides[1].threads(group);
-      bound.add_rows(found, group, name, threads, changes, rollup);
+      for (std::size_t side = 1; side < rollup.sides(); ++side) {
+        const std::uint64_t threads =
+            bound.entity() == Entity::Host ? 0 : grouping.sides[side].threads(group);
+        bound.add_rows(found, group, name, threads, side, changes, rollup);
+      }
     }
   }
   std::vector<RowAt> rows;

@@ -1,12 +1,9 @@
 #include "core/compare/report/group_choice.hpp"
 
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/compare/asked/group_inputs.hpp"
-#include "core/compare/figures/rollup.hpp"
 
 namespace ctprof {
 namespace {
@@ -14,17 +11,12 @@ namespace {
 using Kind = Condition::Kind;
 using Value = Condition::Value;
 
-bool reads_metric(const Condition& condition) {
-  return std::any_of(condition.inputs().begin(), condition.inputs().end(),
-                     [](const Program::Input& input) { return !is_of_groups(input.name); });
-}
-
 // One condition, with its metrics found in the plan.
 class Chooser {
  public:
   Chooser(const Condition& condition, const Grouping& grouping, const MetricPlan& plan,
-          const Rollup* rollup)
-      : condition_(&condition), grouping_(&grouping), rollup_(rollup) {
+          const Rollup& rollup)
+      : condition_(&condition), grouping_(&grouping), rollup_(&rollup) {
     for (const auto& input : condition.inputs()) {
       const PlannedMetric* metric = is_of_groups(input.name) ? nullptr : plan.find(input.name);
       metrics_.push_back(metric ? static_cast<std::size_t>(metric - plan.metrics.data()) : 0);
@@ -54,20 +46,16 @@ class Chooser {
 
 }  // namespace
 
-void keep_groups(Grouping& grouping, std::span<const Condition> conditions,
-                 std::span<const Snapshot* const> sides, const MetricPlan& plan) {
-  // Figures are asked of all groups only where a condition needs them.
-  std::optional<Rollup> rollup;
-  if (std::any_of(conditions.begin(), conditions.end(), reads_metric))
-    rollup.emplace(sides, grouping, plan);
+void keep_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
+                 const MetricPlan& plan) {
   std::vector<bool> stays(grouping.names.size(), true);
   for (const Condition& condition : conditions) {
-    const Chooser chooser(condition, grouping, plan, rollup ? &*rollup : nullptr);
+    const Chooser chooser(condition, grouping, plan, rollup);
     for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
       if (!stays[group]) continue;
       const std::string name = readable_key(grouping.names[group]);
       bool any = false;
-      for (std::size_t side = 0; side < sides.size() && !any; ++side)
+      for (std::size_t side = 0; side < rollup.sides() && !any; ++side)
         any = grouping.has(side, group) && chooser.holds(side, group, name);
       stays[group] = any;
     }

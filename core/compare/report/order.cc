@@ -21,6 +21,8 @@ double weight(const ctprof_number& number) {
 // The larger first; NaN last.
 bool ranks_before(double a, double b) { return !std::isnan(a) && (std::isnan(b) || a > b); }
 
+double larger(double a, double b) { return ranks_before(b, a) ? b : a; }
+
 double share_of(double part, double total) { return total > 0 ? part / total : 0; }
 
 // The entry of `key`, which the walk before has left at or behind `hint`: keys come in order, and
@@ -84,43 +86,55 @@ double Order::share(CellAt at) const {
              : 0;
 }
 
-double Order::movement(RowAt row, const Change* change) const {
-  if (rollup_->has_parts(row.metric)) return movement_of_parts(row);
-  const Difference& difference = change->difference;
+double Order::movement(RowAt row, const Change& change, std::size_t side) const {
+  if (rollup_->has_parts(row.metric)) return movement_of_parts(row, side);
+  const Difference& difference = change.difference;
   return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNone;
 }
 
 // A map moved as far as the key that moved most.
-double Order::movement_of_parts(RowAt row) const {
+double Order::movement_of_parts(RowAt row, std::size_t side) const {
   double most = kNone;
   const PartTotals& totals = part_totals_[row.metric];
   auto next = totals.begin();
-  for (const PartChange& part : changes_.parts(row.group, row.metric)) {
+  for (const PartChange& part : changes_.parts(row.group, row.metric, side)) {
     const auto total = follow(totals, next, part.key);
     const bool counted = total != totals.end();  // what only cgroups without threads have does not
     if (counted) next = std::next(total);
     if (!part.difference.known()) continue;
     const double moved = share_of(std::fabs(part.difference.real), counted ? total->second : 0);
-    most = std::isnan(most) ? moved : std::max(most, moved);
+    most = larger(most, moved);
   }
   return most;
 }
 
-double Order::rank(const Key& key, RowAt row, const Change* change) const {
-  Change asked;
-  const bool needs_change = key.by == SortKey::By::Movers || key.by == SortKey::By::Delta ||
-                            key.by == SortKey::By::Percent;
-  if (needs_change && !change) change = &(asked = changes_.of(row.group, row.metric));
-  switch (key.by) {
-    case SortKey::By::Movers: return key.sign * movement(row, change);
-    case SortKey::By::Delta:
-      return change->difference.known() ? key.sign * std::fabs(change->difference.real) : kNone;
-    case SortKey::By::Percent: return key.sign * std::fabs(change->pct);
-    case SortKey::By::Name:
-      return key.sign * row.group;  // groups are numbered in the order of their names
-    case SortKey::By::Metric: return key.sign * metric_rank(key.metric, row);
+std::vector<Change> Order::changes_of(RowAt row) const {
+  std::vector<Change> changes;
+  for (std::size_t side = 1; side < rollup_->sides(); ++side)
+    changes.push_back(changes_.of(row.group, row.metric, side));
+  return changes;
+}
+
+double Order::rank_of_change(SortKey::By by, RowAt row, std::span<const Change> changes) const {
+  double most = kNone;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Change& change = changes[i];
+    if (by == SortKey::By::Movers)
+      most = larger(most, movement(row, change, i + 1));
+    else if (by == SortKey::By::Percent)
+      most = larger(most, std::fabs(change.pct));
+    else if (change.difference.known())
+      most = larger(most, std::fabs(change.difference.real));
   }
-  return kNone;
+  return most;
+}
+
+double Order::rank(const Key& key, RowAt row, std::span<const Change> changes) const {
+  if (key.by == SortKey::By::Name)
+    return key.sign * row.group;  // groups are numbered in the order of their names
+  if (key.by == SortKey::By::Metric) return key.sign * metric_rank(key.metric, row);
+  if (!changes.empty()) return key.sign * rank_of_change(key.by, row, changes);
+  return key.sign * rank_of_change(key.by, row, changes_of(row));
 }
 
 // Groups go by what the metric did under compare, by what it is under show. The host's metrics have
@@ -129,20 +143,25 @@ double Order::metric_rank(std::size_t metric, RowAt row) const {
   if (plan_->metrics[metric].entity == Entity::Host ||
       plan_->metrics[row.metric].entity == Entity::Host)
     return kNone;
-  if (grouping_->sides.size() == 1) return as_double(rollup_->read({0, row.group, metric}).number);
-  const Difference difference = changes_.of(row.group, metric).difference;
-  return difference.known() ? difference.real : kNone;
+  if (rollup_->sides() == 1) return as_double(rollup_->read({0, row.group, metric}).number);
+  double most = kNone;
+  for (std::size_t side = 1; side < rollup_->sides(); ++side) {
+    const Difference difference = changes_.of(row.group, metric, side).difference;
+    if (difference.known() && !(std::fabs(difference.real) <= std::fabs(most)))
+      most = difference.real;
+  }
+  return most;
 }
 
-RankedRow Order::ranked(RowAt row, const Change* change) const {
-  return {keys_.empty() ? 0 : rank(keys_.front(), row, change), row};
+RankedRow Order::ranked(RowAt row, std::span<const Change> changes) const {
+  return {keys_.empty() ? 0 : rank(keys_.front(), row, changes), row};
 }
 
 bool Order::before(const RankedRow& a, const RankedRow& b) const {
   if (ranks_before(a.rank, b.rank)) return true;
   if (ranks_before(b.rank, a.rank)) return false;
   for (std::size_t i = 1; i < keys_.size(); ++i) {
-    const double x = rank(keys_[i], a.row, nullptr), y = rank(keys_[i], b.row, nullptr);
+    const double x = rank(keys_[i], a.row, {}), y = rank(keys_[i], b.row, {});
     if (ranks_before(x, y)) return true;
     if (ranks_before(y, x)) return false;
   }

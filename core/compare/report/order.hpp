@@ -1,7 +1,7 @@
 // Order: what a report shows first. It is total; what ties comes by group, then in the order of
 // metrics.
 //
-// "Movers": a row's |difference| as a share of its metric's larger total, so that nanoseconds,
+// "Movers": a row's |difference| as a share of its metric's largest total, so that nanoseconds,
 // bytes and counts rank together. Rows without a number come last, whichever way the order goes.
 
 #pragma once
@@ -33,16 +33,17 @@ struct RankedRow {
 
 class Order {
  public:
-  // REQUIRES: all of these outlive this. `sides` is one under show, two under compare.
+  // REQUIRES: all of these outlive this.
   Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan,
         std::span<const SortKey> keys);
 
-  // `change` is the row's, where it is known; null: it is asked for when needed.
-  RankedRow ranked(RowAt row, const Change* change) const;
+  // `changes` are the row's, of each side against the first, where they are known; none: they are
+  // asked for when needed. What moved furthest of them decides.
+  RankedRow ranked(RowAt row, std::span<const Change> changes = {}) const;
   // In order; of more than `limit` rows (0: any number) the first.
   std::vector<RowAt> sorted(std::vector<RankedRow> rows, std::size_t limit) const;
 
-  // What part of its metric's larger total the group has on this side, 0 to 1; 0 where there is no
+  // What part of its metric's largest total the group has on this side, 0 to 1; 0 where there is no
   // number, or none that adds up.
   double share(CellAt at) const;
 
@@ -54,10 +55,12 @@ class Order {
     std::size_t metric;  // to sort by
   };
   void add_totals(std::size_t side, std::size_t metric);
-  double movement(RowAt row, const Change* change) const;
-  double movement_of_parts(RowAt row) const;
+  double movement(RowAt row, const Change& change, std::size_t side) const;
+  double movement_of_parts(RowAt row, std::size_t side) const;
   // What a key makes of a row, the larger first; NaN for none.
-  double rank(const Key& key, RowAt row, const Change* change) const;
+  double rank(const Key& key, RowAt row, std::span<const Change> changes) const;
+  double rank_of_change(SortKey::By by, RowAt row, std::span<const Change> changes) const;
+  std::vector<Change> changes_of(RowAt row) const;
   double metric_rank(std::size_t metric, RowAt row) const;
   bool before(const RankedRow& a, const RankedRow& b) const;
 
@@ -66,7 +69,7 @@ class Order {
   const MetricPlan* plan_;
   Changes changes_;
   std::vector<Key> keys_;
-  std::vector<double> totals_;           // by metric, of the larger side
+  std::vector<double> totals_;           // by metric, of the largest side
   std::vector<PartTotals> part_totals_;  // by metric
 };
 

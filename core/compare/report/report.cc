@@ -5,9 +5,11 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/workers.hpp"
 #include "core/compare/asked/section.hpp"
 #include "core/compare/figures/affordable.hpp"
 #include "core/compare/figures/sorted_where.hpp"
+#include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/kept_threads.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/group_choice.hpp"
@@ -15,43 +17,84 @@
 namespace ctprof {
 namespace {
 
-std::vector<SortKey> keys_or_default(const Spec& spec, std::size_t sides) {
-  if (!spec.sort.empty()) return spec.sort;
-  return {sides == 2 ? SortKey{SortKey::By::Movers, {}, false}
-                     : SortKey{SortKey::By::Name, {}, true}};
-}
+using Sides = std::span<const Snapshot* const>;
 
-std::vector<Members> members_of(const Grouping& grouping) {
-  std::vector<Members> members;
-  for (const SideGroups& side : grouping.sides)
-    members.emplace_back(side.of_row[static_cast<std::size_t>(Entity::Thread)],
-                         grouping.names.size());
-  return members;
+std::vector<SortKey> keys_or_default(const Spec& spec, bool compares) {
+  if (!spec.sort.empty()) return spec.sort;
+  return {compares ? SortKey{SortKey::By::Movers, {}, false}
+                   : SortKey{SortKey::By::Name, {}, true}};
 }
 
 bool is_zero(const ctprof_number& number) { return has_value(number) && as_double(number) == 0; }
 
-}  // namespace
-
-Report::Whole::Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics,
-                     Grouping groups)
-    : sides(given.begin(), given.end()),
-      spec(wanted),
-      grouping(std::move(groups)),
-      plan(std::move(metrics)),
-      rollup(sides, grouping, plan),
-      changes(rollup, plan),
-      order(rollup, grouping, plan, keys_or_default(spec, sides.size())),
-      members(members_of(grouping)),
-      lives(sides, grouping),
-      origins(plan, lives, members),
-      rates(sides, plan, grouping, members) {
-  if (!spec.rate) return;
-  for (std::string& sentence : rates.why_not()) plan.notes.push_back(std::move(sentence));
+std::vector<RunFacts> facts_of_all(Sides sides) {
+  std::vector<RunFacts> facts;
+  for (const Snapshot* side : sides) facts.push_back(facts_of(*side));
+  return facts;
 }
 
-Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& spec,
-                            const Knowledge& knowledge) {
+// Reduces all sides, one OS thread for each.
+std::vector<RunFigures> reduced(Sides sides, std::span<const RowGroups> rows,
+                                const MetricPlan& plan) {
+  std::vector<std::optional<RunFigures>> found(sides.size());
+  share(static_cast<unsigned>(sides.size()), sides.size(),
+        [&](unsigned, std::size_t side) { found[side].emplace(*sides[side], rows[side], plan); });
+  std::vector<RunFigures> figures;
+  for (auto& one : found) figures.push_back(std::move(*one));
+  return figures;
+}
+
+GroupedThreads grouped(Sides sides, std::span<const RowGroups> rows, const Grouping& grouping,
+                       std::size_t side) {
+  const auto& own = rows[side].of_row[static_cast<std::size_t>(Entity::Thread)];
+  return {sides[side], grouping.sides[side].groups_of(own)};
+}
+
+// What several changes of a row come to: moved if any did.
+Moved moved_in_all(std::span<const Change> changes) {
+  for (const Moved moved : {Moved::Yes, Moved::OneSide, Moved::No})
+    if (std::any_of(changes.begin(), changes.end(),
+                    [&](const Change& change) { return change.moved == moved; }))
+      return moved;
+  return Moved::Nowhere;
+}
+
+}  // namespace
+
+Report::Whole::Whole(Sides given, const Spec& wanted, MetricPlan metrics, Grouping groups,
+                     std::span<const RowGroups> rows)
+    : sides(facts_of_all(given)),
+      spec(wanted),
+      plan(std::move(metrics)),
+      grouping(std::move(groups)),
+      rollup(reduced(given, rows, plan), grouping, plan),
+      changes(rollup, plan) {}
+
+// What depends on the groups that are left, and what needs the snapshots once more.
+void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
+                           std::span<const Condition> of_groups) {
+  if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
+  const bool compares = sides.size() > 1;
+  order.emplace(rollup, grouping, plan, keys_or_default(spec, compares));
+  if (!compares) return;
+  failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup);
+  std::vector<bool> wanted;
+  for (const PlannedMetric& metric : plan.metrics) wanted.push_back(metric.shown);
+  for (const RowAt row : failing) wanted[row.metric] = true;
+  const GroupedThreads baseline = grouped(given, rows, grouping, 0);
+  for (std::size_t side = 1; side < sides.size(); ++side) {
+    one_boot.emplace_back(baseline, grouped(given, rows, grouping, side), grouping.names.size(),
+                          plan, wanted);
+    rates.emplace_back(sides, side, plan, rollup, grouping);
+  }
+  if (!spec.rate) return;
+  for (const Rates& one : rates)
+    for (std::string& sentence : one.why_not())
+      if (std::find(plan.notes.begin(), plan.notes.end(), sentence) == plan.notes.end())
+        plan.notes.push_back(std::move(sentence));
+}
+
+Result<Report> Report::make(Sides sides, const Spec& spec, const Knowledge& knowledge) {
   auto plan = plan_metrics(sides, spec, knowledge);
   if (!plan) return plan.error();
   if (auto sound = check_fail_on(spec.fail_on, *plan); !sound) return sound.error();
@@ -60,16 +103,23 @@ Result<Report> Report::make(std::span<const Snapshot* const> sides, const Spec& 
   const auto kept = kept_threads(sides, where->threads);
   if (std::string words = kept_in_words(kept); !words.empty())
     plan->notes.push_back(std::move(words));
-  Grouping grouping = group_rows(sides, spec, kept);
+  GroupBook book(spec);
+  std::vector<RowGroups> rows;
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    rows.push_back(book.add(*sides[side], kept[side]));
+  std::vector<const RunGroups*> groups;
+  for (const RowGroups& side : rows) groups.push_back(&side.groups);
+  Grouping grouping = join(book, groups, spec.group_by);
   if (grouping.renames_are_cut)
     plan->notes.push_back("too many cgroups are alike to find all that were renamed");
   leave_out_costly(*plan, grouping, spec, where->groups, sides);
-  if (!where->groups.empty()) keep_groups(grouping, where->groups, sides, *plan);
-  return Report(std::make_unique<Whole>(sides, spec, std::move(*plan), std::move(grouping)));
+  auto whole = std::make_unique<Whole>(sides, spec, std::move(*plan), std::move(grouping), rows);
+  whole->settle(sides, rows, where->groups);
+  return Report(std::move(whole));
 }
 
-Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)) {
-  if (sides().size() == 2) {
+Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)), only_(sides().size()) {
+  if (compares()) {
     find_one_sided();
     find_failed();
   }
@@ -98,27 +148,33 @@ void Report::find_absent() {
       const std::size_t groups = grouping().count(metrics()[metric].entity);
       for (std::uint32_t group = 0; group < groups && !any; ++group)
         any = rollup().read({side, group, metric}).has_value();
-      absent.on[side] = !any;
+      absent.on.push_back(!any);
     }
-    if (!absent.on[0] && !absent.on[1]) continue;
-    absent_.push_back(absent);
+    if (std::find(absent.on.begin(), absent.on.end(), true) == absent.on.end()) continue;
     is_absent_[metric] = true;
+    absent_.push_back(std::move(absent));
   }
 }
 
+std::size_t Report::sides_with(std::uint32_t group) const {
+  std::size_t having = 0;
+  for (std::size_t side = 0; side < sides().size(); ++side) having += grouping().has(side, group);
+  return having;
+}
+
 void Report::find_one_sided() {
-  std::array<std::vector<std::pair<double, std::uint32_t>>, kMostSides> found;
+  std::vector<std::vector<std::pair<double, std::uint32_t>>> found(sides().size());
   for (std::uint32_t group = 0; group < grouping().names.size(); ++group) {
-    const bool before = grouping().has(0, group), after = grouping().has(1, group);
-    if (before == after) continue;
-    const std::size_t side = before ? 0 : 1;
+    if (sides_with(group) != 1) continue;
+    std::size_t side = 0;
+    while (!grouping().has(side, group)) ++side;
     double most = 0;
     for (std::uint32_t metric = 0; metric < metrics().size(); ++metric)
       if (metrics()[metric].shown && metrics()[metric].entity != Entity::Host)
-        most = std::max(most, whole_->order.share({side, group, metric}));
+        most = std::max(most, whole_->order->share({side, group, metric}));
     found[side].emplace_back(-most, group);
   }
-  for (std::size_t side = 0; side < kMostSides; ++side) {
+  for (std::size_t side = 0; side < sides().size(); ++side) {
     std::sort(found[side].begin(), found[side].end());
     const std::size_t limit = spec().limit ? spec().limit : found[side].size();
     for (const auto& [share, group] : found[side])
@@ -129,11 +185,10 @@ void Report::find_one_sided() {
 
 void Report::find_failed() {
   failed_.name = "failed";
-  failing_ = failed_rows(spec().fail_on, whole_->plan, grouping(), changes(), rollup());
   std::vector<RankedRow> found;
-  for (const RowAt row : failing_) found.push_back(whole_->order.ranked(row, nullptr));
+  for (const RowAt row : whole_->failing) found.push_back(whole_->order->ranked(row));
   const std::size_t all = found.size();
-  failed_.rows = whole_->order.sorted(std::move(found), spec().limit);
+  failed_.rows = whole_->order->sorted(std::move(found), spec().limit);
   failed_.cut = all - failed_.rows.size();
 }
 
@@ -145,27 +200,33 @@ void Report::fill_section(Section& section, std::span<const std::uint32_t> those
       take_row(section, {group, metric}, taken);
   }
   const std::size_t found = taken.size();
-  section.rows = whole_->order.sorted(std::move(taken), spec().limit);
+  section.rows = whole_->order->sorted(std::move(taken), spec().limit);
   section.cut = found - section.rows.size();
 }
 
 void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
-  const auto exists = [&](std::size_t side) {
-    return metrics()[row.metric].entity == Entity::Host || grouping().has(side, row.group);
-  };
-  if (sides().size() == 1) return take_value(section, row, taken);
-  if (!exists(0) || !exists(1)) return;  // told apart
-  const Reading before = rollup().read({0, row.group, row.metric}),
-                after = rollup().read({1, row.group, row.metric});
-  if (before.coverage.rows + after.coverage.rows == 0)
-    return;  // the question has no meaning for this group
-  const Change change = changes().between(before, after, row.metric);
+  if (!compares()) return take_value(section, row, taken);
+  const bool of_host = metrics()[row.metric].entity == Entity::Host;
+  if (of_host || sides_with(row.group) > 1) take_change(section, row, taken);
+}
+
+void Report::take_change(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
+  const Reading baseline = rollup().read({0, row.group, row.metric});
+  std::uint64_t rows = baseline.coverage.rows;
+  std::vector<Change> changes;
+  for (std::size_t side = 1; side < sides().size(); ++side) {
+    const Reading candidate = rollup().read({side, row.group, row.metric});
+    rows += candidate.coverage.rows;
+    changes.push_back(this->changes().between(baseline, candidate, row.metric));
+  }
+  if (rows == 0) return;  // the question has no meaning for this group
   if (spec().moved_only) {
     if (is_absent_[row.metric]) return;  // told apart
-    if (change.moved == Moved::No) return void(++section.still);
-    if (change.moved == Moved::Nowhere) return void(++section.missing);
+    const Moved moved = moved_in_all(changes);
+    if (moved == Moved::No) return void(++section.still);
+    if (moved == Moved::Nowhere) return void(++section.missing);
   }
-  taken.push_back(whole_->order.ranked(row, &change));
+  taken.push_back(whole_->order->ranked(row, changes));
 }
 
 void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
@@ -176,19 +237,13 @@ void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& tak
     if (!reading.has_value()) return void(++section.missing);
     if (is_zero(reading.number)) return void(++section.still);
   }
-  taken.push_back(whole_->order.ranked(row, nullptr));
+  taken.push_back(whole_->order->ranked(row));
 }
 
 bool Report::fails(RowAt row) const {
-  return std::binary_search(failing_.begin(), failing_.end(), row, [](RowAt a, RowAt b) {
-    return std::pair(a.group, a.metric) < std::pair(b.group, b.metric);
-  });
-}
-
-std::optional<Busiest> Report::busiest(CellAt at) const {
-  const PlannedMetric& metric = metrics()[at.metric];
-  if (metric.entity != Entity::Thread) return {};
-  return busiest_thread(*sides()[at.side], whole_->members[at.side], metric, at);
+  return std::binary_search(
+      whole_->failing.begin(), whole_->failing.end(), row,
+      [](RowAt a, RowAt b) { return std::pair(a.group, a.metric) < std::pair(b.group, b.metric); });
 }
 
 std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t group) const {
@@ -197,7 +252,7 @@ std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t gr
     const CellAt at{side, group, metric};
     const bool counts = metrics()[metric].shown && metrics()[metric].entity != Entity::Host;
     if (counts && rollup().read(at).has_value())
-      found.emplace_back(-whole_->order.share(at), metric);
+      found.emplace_back(-whole_->order->share(at), metric);
   }
   std::sort(found.begin(), found.end());
   std::vector<std::uint32_t> order;

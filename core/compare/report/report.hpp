@@ -1,16 +1,16 @@
 // A report: what show and compare found, in the order in which it is to be told.
 //
-// One snapshot gives a report of values (show), two one of differences (compare). Rows of a section
-// are (group, metric) pairs; what a row says is asked of `rollup` and `changes`. Groups that only
-// one side has stand apart, with the metrics in which they weigh most. A report refers to the
-// snapshots that it is about and must not outlive them.
+// One snapshot gives a report of values (show), several one of differences from the first
+// (compare). Rows of a section are (group, metric) pairs; what a row says is asked of `rollup` and
+// `changes`, or taken from the stream of rows (rows.hpp). Groups that one side alone has stand
+// apart, with the metrics in which they weigh most. A report owns what it says: the snapshots may
+// go.
 //
 // What is here:   the whole of show and compare, as data.
 // What is not:    text and JSON (render/).
 
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,14 +20,12 @@
 
 #include "core/base/result.hpp"
 #include "core/compare/asked/spec.hpp"
-#include "core/compare/figures/busiest.hpp"
 #include "core/compare/figures/change.hpp"
-#include "core/compare/figures/lives.hpp"
-#include "core/compare/figures/members.hpp"
 #include "core/compare/figures/metric_plan.hpp"
-#include "core/compare/figures/origin.hpp"
+#include "core/compare/figures/one_boot.hpp"
 #include "core/compare/figures/rates.hpp"
 #include "core/compare/figures/rollup.hpp"
+#include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/order.hpp"
 
@@ -47,30 +45,29 @@ struct OneSided {
   std::size_t cut = 0;
 };
 
-// Metrics that no row shows, because a side (or both) has no value of them at all.
+// Metrics that no row shows, because a side (or several) has no value of them at all.
 struct Absent {
   std::size_t metric = 0;
-  std::array<bool, kMostSides> on{};  // where it is absent
+  std::vector<bool> on;  // by side, whether it is absent there
 };
 
 class Report {
  public:
-  // REQUIRES: one snapshot or two.
+  // REQUIRES: one snapshot at least.
   static Result<Report> make(std::span<const Snapshot* const> sides, const Spec& spec,
                              const Knowledge& knowledge);
 
   const Spec& spec() const { return whole_->spec; }
-  std::span<const Snapshot* const> sides() const { return whole_->sides; }
+  std::span<const RunFacts> sides() const { return whole_->sides; }
+  // Whether there is more than one side.
+  bool compares() const { return sides().size() > 1; }
   const Grouping& grouping() const { return whole_->grouping; }
   const std::vector<PlannedMetric>& metrics() const { return whole_->plan.metrics; }
   const Rollup& rollup() const { return whole_->rollup; }
-  // REQUIRES: two sides.
   const Changes& changes() const { return whole_->changes; }
-  // Which threads both sides have; known of two sides of one boot.
-  const Lives& lives() const { return whole_->lives; }
-  const Origins& origins() const { return whole_->origins; }
-  const Rates& rates() const { return whole_->rates; }
-  std::optional<Busiest> busiest(CellAt at) const;
+  // What the side and the first know of each other. REQUIRES: not the first.
+  const OneBoot& one_boot(std::size_t side) const { return whole_->one_boot[side - 1]; }
+  const Rates& rates(std::size_t side) const { return whole_->rates[side - 1]; }
   const std::vector<std::string>& notes() const { return whole_->plan.notes; }
 
   const std::vector<Section>& sections() const { return sections_; }
@@ -89,18 +86,19 @@ class Report {
   // What rows refer to, at an address that stays.
   struct Whole {
     Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics,
-          Grouping groups);
-    std::vector<const Snapshot*> sides;
+          Grouping groups, std::span<const RowGroups> rows);
+    void settle(std::span<const Snapshot* const> given, std::span<const RowGroups> rows,
+                std::span<const Condition> of_groups);
+    std::vector<RunFacts> sides;
     Spec spec;
-    Grouping grouping;
     MetricPlan plan;
+    Grouping grouping;
     Rollup rollup;
     Changes changes;
-    Order order;
-    std::vector<Members> members;  // of the threads, by side
-    Lives lives;
-    Origins origins;
-    Rates rates;
+    std::optional<Order> order;
+    std::vector<RowAt> failing;     // by group and metric
+    std::vector<OneBoot> one_boot;  // of each side but the first
+    std::vector<Rates> rates;
   };
 
   explicit Report(std::unique_ptr<Whole> whole);
@@ -110,14 +108,15 @@ class Report {
   void fill_section(Section& section, std::span<const std::uint32_t> those) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
+  void take_change(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
+  std::size_t sides_with(std::uint32_t group) const;  // how many
 
   std::unique_ptr<Whole> whole_;
   std::vector<Section> sections_;
-  std::array<OneSided, kMostSides> only_;
+  std::vector<OneSided> only_;
   std::vector<Absent> absent_;
   std::vector<bool> is_absent_;  // by metric
   Section failed_;
-  std::vector<RowAt> failing_;  // all of them, by group and metric
 };
 
 }  // namespace ctprof

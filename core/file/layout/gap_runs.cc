@@ -25,7 +25,7 @@ Runs runs_of(const Column& column) {
 }
 
 bool is_full(const Runs& runs) {
-  return runs.empty() || (runs.size() == 2 && runs[0] == CTPROF_VALUE);
+  return runs.empty() || (runs.size() <= 2 && runs[0] == CTPROF_VALUE);
 }
 
 struct Pattern {

@@ -1,0 +1,230 @@
+#include "core/compare/figures/run_figures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "core/compare/figures/rule_call.hpp"
+#include "core/registry/identity.hpp"
+#include "ctprof/gap.hpp"
+
+namespace ctprof {
+namespace {
+
+using Groups = std::span<const std::uint32_t>;
+
+ctprof_rows rows_of(const Column& column, Groups groups, bool all_there) {
+  ctprof_rows rows{};
+  rows.size = sizeof(ctprof_rows);
+  rows.storage = static_cast<ctprof_storage>(column.def().storage);
+  rows.count = column.rows();
+  rows.groups = groups.data();
+  rows.gaps = all_there ? nullptr : column.gaps().data();
+  rows.values = column.values_at(0);
+  return rows;
+}
+
+// Rows that count one each.
+ctprof_rows rows_of_ones(const std::vector<std::uint64_t>& ones, Groups groups) {
+  ctprof_rows rows{};
+  rows.size = sizeof(ctprof_rows);
+  rows.storage = CTPROF_U64;
+  rows.count = ones.size();
+  rows.groups = groups.data();
+  rows.values = ones.data();
+  return rows;
+}
+
+// How many cells there are of each gap.
+using Tally = std::array<std::size_t, kGapNames.size()>;
+
+// Most columns are of one gap, or of none, throughout.
+Tally tally_of(const Column& column) {
+  Tally tally{};
+  const auto gaps = column.gaps();
+  if (!gaps.empty() &&
+      std::all_of(gaps.begin(), gaps.end(), [&](ctprof_gap gap) { return gap == gaps.front(); })) {
+    tally[std::min<std::size_t>(gaps.front(), tally.size() - 1)] = gaps.size();
+    return tally;
+  }
+  for (const ctprof_gap gap : column.gaps()) ++tally[std::min<std::size_t>(gap, tally.size() - 1)];
+  return tally;
+}
+
+Absence absence_of(const Tally& tally, std::size_t rows) {
+  const auto most = std::max_element(tally.begin(), tally.end());
+  return {true, rows, static_cast<ctprof_gap>(most - tally.begin())};
+}
+
+const Column* numbers(const Snapshot& snapshot, std::string_view name) {
+  const Column* column = snapshot.threads().find(name);
+  return column && column->def().storage == Storage::U64 ? column : nullptr;
+}
+
+// Values of either sign in one type that keeps their order; below zero nobody is busy.
+std::uint64_t above_zero(const Column& column, std::size_t row) {
+  if (column.def().storage == Storage::U64) return column.u64()[row];
+  const std::int64_t value = column.i64()[row];
+  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+}  // namespace
+
+RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan)
+    : plan_(&plan), groups_(rows.groups), content_(std::make_unique<KeptContent>()) {
+  content_->show(snapshot);
+  for (const PlannedMetric& metric : plan.metrics)
+    metrics_.push_back(reduce(snapshot, rows, metric));
+  take_times(snapshot, rows.of_row[static_cast<std::size_t>(Entity::Thread)]);
+  content_->let_go();
+}
+
+RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& rows,
+                                     const PlannedMetric& metric) {
+  Cells cells;
+  if (metric.left_out || metric.expression) return cells;
+  const auto& groups = rows.of_row[static_cast<std::size_t>(metric.entity)];
+  const std::size_t count = groups_.count(metric.entity);
+  if (metric.counts_rows) {
+    cells.states = States(*metric.rule, count, metric.rule_owner);
+    const std::vector<std::uint64_t> ones(groups.size(), 1);
+    cells.states.add(rows_of_ones(ones, groups));
+    return cells;
+  }
+  const Column* column = snapshot.table(metric.entity).find(metric.name);
+  if (!column) {
+    cells.has_none = true;
+    return cells;
+  }
+  const auto gaps = column->gaps();
+  const Tally tally = tally_of(*column);
+  cells.absence = absence_of(tally, gaps.size());
+  const bool all_there = tally[CTPROF_VALUE] == gaps.size(), any_there = tally[CTPROF_VALUE] > 0;
+  cells.has_none = !any_there && tally[CTPROF_NOT_APPLICABLE] == 0;
+  if (cells.has_none) return cells;
+  if (!all_there) {
+    cells.counts.resize(count);
+    for (std::size_t row = 0; row < groups.size(); ++row) {
+      if (groups[row] == kNoGroup || gaps[row] == CTPROF_NOT_APPLICABLE) continue;
+      ++cells.counts[groups[row]].rows;
+      if (gaps[row] == CTPROF_VALUE) ++cells.counts[groups[row]].values;
+    }
+  }
+  if (!any_there) return cells;
+  cells.states = States(*metric.rule, count, metric.rule_owner);
+  ctprof_rows given = rows_of(*column, groups, all_there);
+  content_->fill(given, metric.rule_owner != nullptr);
+  const std::string_view map_keys = column->def().map_keys;
+  const std::string kept_keys = std::string(map_keys) + '\0';
+  if (!map_keys.empty()) given.map_keys = content_->copy(kept_keys).data();
+  cells.states.add(given);
+  if (plan_->tells_busiest) find_busiest(cells, metric, snapshot, *column, groups);
+  return cells;
+}
+
+void RunFigures::find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
+                              const Column& column, std::span<const std::uint32_t> groups) {
+  const Storage storage = column.def().storage;
+  if (metric.entity != Entity::Thread || (!metric.is_sum && !metric.is_maximum) ||
+      (storage != Storage::U64 && storage != Storage::I64))
+    return;
+  cells.busiest.resize(groups_.keys.size());
+  std::vector<std::uint32_t> found(cells.busiest.size(), kNoGroup);
+  for (std::uint32_t row = 0; row < groups.size(); ++row) {
+    if (groups[row] == kNoGroup || !column.has_value(row)) continue;
+    std::uint64_t& most = cells.busiest[groups[row]].reading;
+    if (above_zero(column, row) <= most) continue;
+    most = above_zero(column, row);
+    found[groups[row]] = row;
+  }
+  const Column *tids = numbers(snapshot, kTid), *comms = snapshot.threads().find(kComm);
+  if (comms && comms->def().storage != Storage::String) comms = nullptr;
+  for (std::size_t group = 0; group < found.size(); ++group) {
+    const std::uint32_t row = found[group];
+    if (row == kNoGroup) continue;
+    if (tids) cells.busiest[group].tid = tids->u64()[row];
+    if (comms && comms->has_value(row))
+      cells.busiest[group].comm = content_->text(comms->ids()[row]);
+  }
+}
+
+void RunFigures::take_times(const Snapshot& snapshot, std::span<const std::uint32_t> groups) {
+  const Column* starts = numbers(snapshot, kStartTime);
+  knows_starts_ = starts != nullptr;
+  knows_read_at_ = snapshot.read_at.size() >= snapshot.threads().rows;
+  times_.resize(groups_.keys.size());
+  for (std::size_t row = 0; row < groups.size(); ++row) {
+    if (groups[row] == kNoGroup) continue;
+    GroupTimes& times = times_[groups[row]];
+    if (starts && starts->has_value(row)) {
+      const auto start = static_cast<double>(starts->u64()[row]);
+      times.starts += start;
+      ++times.threads_started;
+      times.newest = std::max(times.newest, start);
+    }
+    if (knows_read_at_) times.read_at += static_cast<double>(snapshot.read_at[row]);
+  }
+}
+
+// From the aggregates of the group, not from its threads one by one. It stands on the readings of
+// all its inputs.
+RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
+  Cells cells;
+  if (metric.left_out) return cells;
+  const std::size_t groups = groups_.count(metric.entity);
+  std::vector<double> inputs(metric.inputs.size());
+  cells.values.resize(groups);
+  cells.counts.resize(groups);
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    Count& count = cells.counts[group];
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto input = metric.inputs[i];
+      Reading reading;
+      reading.coverage.rows = groups_.rows(metric.entity, group);
+      if (input) reading = read(group, *input);
+      count.values += static_cast<std::uint32_t>(reading.coverage.values);
+      count.rows += static_cast<std::uint32_t>(reading.coverage.rows);
+      inputs[i] = as_double(reading.number);
+    }
+    cells.values[group] = metric.expression->evaluate(inputs);
+  }
+  return cells;
+}
+
+void RunFigures::finish() {
+  for (Cells& cells : metrics_)
+    if (!cells.states.empty()) cells.states.finish();
+  for (std::size_t i = 0; i < metrics_.size(); ++i)
+    if (plan_->metrics[i].expression) metrics_[i] = derive(plan_->metrics[i]);
+}
+
+Reading RunFigures::read(std::uint32_t group, std::size_t metric) const {
+  const Cells& cells = metrics_[metric];
+  const PlannedMetric& planned = plan_->metrics[metric];
+  Reading reading;
+  reading.coverage = coverage(group, metric);
+  if (!cells.values.empty()) {
+    if (!std::isnan(cells.values[group])) reading.number = number_of(cells.values[group]);
+  } else if (!cells.states.empty() && reading.coverage.values > 0) {
+    reading.state = cells.states[group];
+    if (planned.rule->number)
+      reading.number = call_rule(planned.rule_owner, "number",
+                                 [&] { return planned.rule->number(reading.state); });
+  }
+  return reading;
+}
+
+Coverage RunFigures::coverage(std::uint32_t group, std::size_t metric) const {
+  const Cells& cells = metrics_[metric];
+  if (!cells.counts.empty()) return {cells.counts[group].values, cells.counts[group].rows};
+  const std::uint32_t rows = groups_.rows(plan_->metrics[metric].entity, group);
+  return {cells.has_none ? 0 : rows, rows};
+}
+
+const Busiest* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {
+  const auto& busiest = metrics_[metric].busiest;
+  return busiest.empty() || busiest[group].reading == 0 ? nullptr : &busiest[group];
+}
+
+}  // namespace ctprof

@@ -1,0 +1,197 @@
+#include "core/compare/grouping/group_book.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+// What an axis reads of a thread.
+struct Axis {
+  GroupBy by;
+  std::vector<std::string_view> columns;
+};
+// To add an axis, add a line here and its word in spec.cc.
+const Axis& axis_of(GroupBy by) {
+  static const std::vector<Axis> axes{{GroupBy::Pcomm, {kPcomm}},
+                                      {GroupBy::Cgroup, {kCgroup}},
+                                      {GroupBy::Comm, {kComm}},
+                                      {GroupBy::CommExact, {kComm}},
+                                      {GroupBy::All, {kCgroup, kPcomm, kComm}}};
+  return *std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.by == by; });
+}
+
+std::span<const std::uint64_t> numbers(const Table& table, std::string_view name) {
+  const Column* column = table.find(name);
+  return column && column->def().storage == Storage::U64 ? column->u64()
+                                                         : std::span<const std::uint64_t>{};
+}
+
+// The row of a process's leader, or its first thread where the leader is not listed; threads stand
+// in (tgid, tid) order.
+std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids,
+                       std::span<const std::uint64_t> tids) {
+  const auto [first, last] = std::equal_range(tgids.begin(), tgids.end(), process);
+  if (first == last) return tgids.size();
+  const auto begin = tids.begin() + (first - tgids.begin()),
+             end = tids.begin() + (last - tgids.begin());
+  const auto leader = std::lower_bound(begin, end, process);
+  const bool listed = leader != end && *leader == process;
+  return static_cast<std::size_t>((listed ? leader : begin) - tids.begin());
+}
+
+std::vector<std::uint32_t> group_processes(const Snapshot& snapshot,
+                                           const std::vector<std::uint32_t>& of_thread) {
+  const Table& processes = snapshot.table(Entity::Process);
+  const auto tgids = numbers(snapshot.threads(), kTgid), tids = numbers(snapshot.threads(), kTid);
+  const auto process_tgids = numbers(processes, kProcessTgid);
+  std::vector<std::uint32_t> groups(processes.rows, kNoGroup);
+  if (tgids.size() != tids.size()) return groups;
+  for (std::size_t row = 0; row < process_tgids.size(); ++row) {
+    const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
+    if (leader < of_thread.size()) groups[row] = of_thread[leader];
+  }
+  return groups;
+}
+
+std::vector<std::uint32_t> count_rows(const std::vector<std::uint32_t>& of_row,
+                                      std::size_t groups) {
+  std::vector<std::uint32_t> rows(groups);
+  for (const std::uint32_t group : of_row)
+    if (group != kNoGroup) ++rows[group];
+  return rows;
+}
+
+// Numbers a run's groups in the order in which they appear.
+class Numbering {
+ public:
+  explicit Numbering(RunGroups& groups) : groups_(&groups) {}
+
+  void apply(std::vector<std::uint32_t>& rows) {
+    for (std::uint32_t& row : rows)
+      if (row != kNoGroup) row = number(row);
+  }
+
+ private:
+  std::uint32_t number(std::uint32_t key) {
+    if (key >= of_key_.size()) of_key_.resize(key + 1, kNoGroup);
+    if (of_key_[key] == kNoGroup) {
+      of_key_[key] = static_cast<std::uint32_t>(groups_->keys.size());
+      groups_->keys.push_back(key);
+    }
+    return of_key_[key];
+  }
+
+  RunGroups* groups_;
+  std::vector<std::uint32_t> of_key_;
+};
+
+// What follows from the groups of the threads and cgroups.
+void finish(RowGroups& run, const Snapshot& snapshot) {
+  const auto rows_of = [&](Entity entity) -> auto& {
+    return run.of_row[static_cast<std::size_t>(entity)];
+  };
+  rows_of(Entity::Process) = group_processes(snapshot, rows_of(Entity::Thread));
+  rows_of(Entity::Host).assign(snapshot.table(Entity::Host).rows, 0);
+  for (std::size_t entity = 0; entity < kEntities; ++entity)
+    run.groups.rows_of[entity] =
+        count_rows(run.of_row[entity], run.groups.count(static_cast<Entity>(entity)));
+}
+
+}  // namespace
+
+std::uint32_t LiteralNames::add(std::string_view name) {
+  return known_.try_emplace(std::string(name), static_cast<std::uint32_t>(known_.size()))
+      .first->second;
+}
+
+std::vector<std::string> LiteralNames::keys() const {
+  std::vector<std::string> keys(known_.size());
+  for (const auto& [name, number] : known_) keys[number] = name;
+  return keys;
+}
+
+GroupBook::GroupBook(const Spec& spec) : holds_cgroups_(spec.group_by == GroupBy::Cgroup) {
+  for (const std::string_view column : axis_of(spec.group_by).columns) {
+    const bool literal = spec.literal_names || spec.group_by == GroupBy::CommExact;
+    if (column == kCgroup)
+      parts_.push_back({column, CgroupFamilies(spec.cgroups)});
+    else if (literal)
+      parts_.push_back({column, LiteralNames{}});
+    else
+      parts_.push_back({column, NameFamilies{}});
+  }
+  joints_.resize(parts_.size() - 1);
+}
+
+// The names of a column's rows, as numbers. Names repeat, so each is looked up once. A cell without
+// a name has the empty one.
+GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Table& table,
+                                std::string_view name, const Kept& kept) {
+  const Column* column = table.find(name);
+  if (column && column->def().storage != Storage::String) column = nullptr;
+  const auto number_of = [&](std::string_view text) {
+    return std::visit([&](auto& names) { return names.add(text); }, part.names);
+  };
+  Rows of_row(table.rows, kNoGroup), of_id(snapshot.pools->texts.size(), kNoGroup);
+  std::uint32_t nameless = kNoGroup;
+  for (std::size_t row = 0; row < of_row.size(); ++row) {
+    if (!kept.empty() && !kept[row]) continue;
+    const bool has_name = column && column->has_value(row);
+    std::uint32_t& number = has_name ? of_id[column->ids()[row]] : nameless;
+    if (number == kNoGroup)
+      number = number_of(has_name ? snapshot.pools->texts[column->ids()[row]] : std::string_view{});
+    of_row[row] = number;
+  }
+  return of_row;
+}
+
+// Both numbers at once, for each row.
+void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
+  Joint& joint = joints_[part - 1];
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows[row] == kNoGroup) continue;
+    const std::uint64_t pair = std::uint64_t{rows[row]} << 32 | next[row];
+    const auto [place, is_new] =
+        joint.known.try_emplace(pair, static_cast<std::uint32_t>(joint.pairs.size()));
+    if (is_new) joint.pairs.push_back(pair);
+    rows[row] = place->second;
+  }
+}
+
+RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept) {
+  RowGroups run;
+  Rows& threads = run.of_row[static_cast<std::size_t>(Entity::Thread)];
+  Rows& cgroups = run.of_row[static_cast<std::size_t>(Entity::Cgroup)];
+  threads = take(parts_[0], snapshot, snapshot.threads(), parts_[0].column, kept);
+  for (std::size_t part = 1; part < parts_.size(); ++part)
+    combine(threads, take(parts_[part], snapshot, snapshot.threads(), parts_[part].column, kept),
+            part);
+  const Table& table = snapshot.table(Entity::Cgroup);
+  cgroups = holds_cgroups_ ? take(parts_[0], snapshot, table, kCgroupPath, {})
+                           : Rows(table.rows, kNoGroup);
+  Numbering numbering(run.groups);
+  numbering.apply(threads);
+  numbering.apply(cgroups);
+  finish(run, snapshot);
+  return run;
+}
+
+std::vector<std::string> GroupBook::keys() const {
+  const auto keys_of = [](const Part& part) {
+    return std::visit([](const auto& names) { return names.keys(); }, part.names);
+  };
+  auto keys = keys_of(parts_[0]);
+  for (std::size_t part = 1; part < parts_.size(); ++part) {
+    const auto next = keys_of(parts_[part]);
+    std::vector<std::string> joined;
+    for (const std::uint64_t pair : joints_[part - 1].pairs)
+      joined.push_back(keys[pair >> 32] + kBetweenParts + next[static_cast<std::uint32_t>(pair)]);
+    keys = std::move(joined);
+  }
+  return keys;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,303 @@
+#include "core/render/report_lines.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/compare/figures/uptime.hpp"
+#include "core/render/printable.hpp"
+
+namespace ctprof {
+namespace {
+
+// Beyond this, a change stands out.
+constexpr double kMuch = 0.5;
+// Baselines are padded up to this, so that arrows stand below each other; longer texts go their own
+// way.
+constexpr std::size_t kMostPadding = 10;
+
+Tint tint_of(const Difference& difference, double pct) {
+  if (!difference.known() || difference.zero()) return Tint::Plain;
+  const bool much = std::fabs(pct) > kMuch;
+  if (difference.negative) return much ? Tint::MuchLess : Tint::Less;
+  return much ? Tint::MuchMore : Tint::More;
+}
+
+std::string ratio_of(Coverage coverage) {
+  return std::to_string(coverage.values) + "/" + std::to_string(coverage.rows);
+}
+
+// What differs between sides, one after the other; what does not, once.
+std::string joined(const std::vector<std::string>& texts, std::string_view between) {
+  std::string text = texts.front();
+  const bool alike = std::all_of(texts.begin(), texts.end(),
+                                 [&](const std::string& other) { return other == text; });
+  for (std::size_t i = 1; !alike && i < texts.size(); ++i) text += std::string(between) + texts[i];
+  return text;
+}
+
+std::string arrow(const std::vector<std::string>& texts) { return joined(texts, "→"); }
+
+// What was said already, and what another candidate has to say.
+void add_said(std::string& said, const std::string& more) {
+  if (!more.empty()) said += (said.empty() ? "" : " | ") + more;
+}
+
+// Each in its brackets, as metric-list has them.
+std::string bracketed(const std::vector<std::string>& tags) {
+  std::string text;
+  for (const std::string& tag : tags) text += "[" + told_name(tag) + "]";
+  return text;
+}
+
+// Said only where threads that one side alone has made a part of the difference.
+std::string turned(const std::optional<Origin>& origin, std::string_view unit) {
+  if (!origin) return "";
+  std::string text;
+  if (!origin->fresh.zero()) text += scaled(origin->fresh, unit) + " new";
+  if (!origin->gone.zero())
+    text += (text.empty() ? "" : ", ") + scaled(origin->gone, unit) + " gone";
+  return text;
+}
+
+// Said only where a value does not stand on the whole group.
+std::string readings(const ReportRow& row) {
+  std::vector<std::string> ratios;
+  bool full = true;
+  for (const SideFigure& figure : row.sides) {
+    full = full && figure.coverage.full();
+    ratios.push_back(ratio_of(figure.coverage));
+  }
+  return full ? "" : arrow(ratios);
+}
+
+std::string part_name(const ReportRow& row, std::string_view key) {
+  return told_name(row.metric->name) + "[" + told_name(key) + "]";
+}
+std::string_view unit_of(const ReportRow& row, std::string_view of_part) {
+  return of_part.empty() ? std::string_view(row.metric->unit) : of_part;
+}
+
+}  // namespace
+
+std::size_t size_of(const ReportLine& line) {
+  constexpr std::size_t kRest = 512;
+  return kRest + 2 * (line.group.size() + line.metric.size() + line.tags.size() +
+                      line.baseline.size() + line.candidate.size());
+}
+
+std::string group_text(const Grouping& grouping, std::string_view name) {
+  std::string text;
+  for (const std::string_view part : key_parts(name)) {
+    const bool is_first = part.data() == name.data();
+    if (!is_first) text += " > ";
+    text += part.empty() ? "(no name)" : told_name(part);
+    if (const auto after = is_first ? renamed_to(grouping, name) : std::string_view{};
+        !after.empty())
+      text += " → " + told_name(after);
+  }
+  return text;
+}
+
+ReportLines::ReportLines(const Report& report, const ColumnChoice& choice)
+    : report_(&report), choice_(choice) {
+  if (choice_.has(ReportColumn::Uptime)) uptimes_ = uptimes(report.rollup(), report.grouping());
+  const auto& sort = report.spec().sort;
+  if (report.compares() && !sort.empty() && sort.front().by == SortKey::By::Metric)
+    sort_metric_ = &sort.front().metric;
+}
+
+void ReportLines::add(const ReportRow& row) {
+  if (report_->rollup().has_parts(row.at.metric))
+    report_->compares() ? add_part_changes(row) : add_parts(row);
+  else
+    lines_.push_back(report_->compares() ? change_line(row) : value_line(row));
+}
+
+bool ReportLines::has_room(Allowance& allowance) {
+  std::size_t size = 0;
+  for (; paid_ < lines_.size(); ++paid_) size += size_of(lines_[paid_]);
+  allowance.spend(size);
+  return !allowance.is_spent();
+}
+
+void ReportLines::append_to(std::string& out, const TextLayout& layout) {
+  if (choice_.has(ReportColumn::Arrow)) align_arrows();
+  if (!choice_.exact) add_where_told();
+  if (sort_metric_) choice_.columns.push_back(ReportColumn::SortedBy);
+  std::vector<TextColumn> columns;
+  for (const ReportColumn column : choice_.columns) columns.push_back(text_column_here(column));
+  TextTable table(std::move(columns));
+  for (const ReportLine& line : lines_) table.add(cells(line));
+  table.append_to(out, layout);
+}
+
+// Columns that are there only where some line has something to say in them.
+void ReportLines::add_where_told() {
+  const auto add = [&](ReportColumn column, std::string ReportLine::*text) {
+    const bool told = std::any_of(lines_.begin(), lines_.end(),
+                                  [&](const ReportLine& line) { return !(line.*text).empty(); });
+    if (told) choice_.columns.push_back(column);
+  };
+  add(ReportColumn::Rate, &ReportLine::rate);
+  add(ReportColumn::OfWhich, &ReportLine::turned);
+  add(ReportColumn::Readings, &ReportLine::readings);
+}
+
+TextColumn ReportLines::text_column_here(ReportColumn column) const {
+  TextColumn found = text_column(column);
+  if (column == ReportColumn::SortedBy) found.header = told_name(*sort_metric_);
+  // What was asked for stays; so does a difference that nothing else tells.
+  const bool tells_sides = choice_.has(ReportColumn::Arrow) || choice_.has(ReportColumn::Baseline);
+  if (choice_.exact || (column == ReportColumn::Delta && !tells_sides)) found.may_go = false;
+  return found;
+}
+
+std::vector<TextCell> ReportLines::cells(const ReportLine& line) const {
+  std::vector<TextCell> row;
+  for (const ReportColumn column : choice_.columns) row.push_back(cell(line, column));
+  return row;
+}
+
+TextCell ReportLines::cell(const ReportLine& line, ReportColumn column) {
+  switch (column) {
+    case ReportColumn::Group: return {line.group};
+    case ReportColumn::Threads: return {line.threads};
+    case ReportColumn::Metric: return {line.metric};
+    case ReportColumn::Tags: return {line.tags};
+    case ReportColumn::Baseline: return {line.baseline};
+    case ReportColumn::Candidate:
+    case ReportColumn::Value: return {line.candidate};
+    case ReportColumn::Arrow: return {line.arrow};
+    case ReportColumn::Delta: return {line.delta, line.tint};
+    case ReportColumn::Percent: return {line.pct, line.tint};
+    case ReportColumn::Rate: return {line.rate, line.tint};
+    case ReportColumn::OfWhich: return {line.turned};
+    case ReportColumn::Uptime: return {line.uptime};
+    case ReportColumn::Readings: return {line.readings};
+    case ReportColumn::SortedBy: return line.sorted_by;
+  }
+  return {};
+}
+
+ReportLine ReportLines::started(const ReportRow& row) const {
+  ReportLine line;
+  line.group = group_text(report_->grouping(), row.group);
+  line.metric = told_name(row.metric->name);
+  std::vector<std::string> threads;
+  for (const SideFigure& figure : row.sides) threads.push_back(std::to_string(figure.threads));
+  const bool of_host = row.metric->entity == Entity::Host;
+  if (!of_host) line.threads = arrow(threads);
+  line.tags = bracketed(row.metric->tags);
+  line.readings = readings(row);
+  if (!uptimes_.empty()) line.uptime = of_host ? "-" : uptime(row.at.group);
+  if (sort_metric_) line.sorted_by = sorted_by(row);
+  return line;
+}
+
+std::string ReportLines::uptime(std::uint32_t group) const {
+  const double share = uptimes_[group];
+  return std::isnan(share) ? "-" : std::to_string(std::lround(share * 100)) + "%";
+}
+
+// What the group's other metric did, by which the rows stand in this order.
+TextCell ReportLines::sorted_by(const ReportRow& row) const {
+  const auto& metrics = report_->metrics();
+  const auto by = std::find_if(metrics.begin(), metrics.end(),
+                               [&](const PlannedMetric& m) { return m.name == *sort_metric_; });
+  if (by->entity == Entity::Host || row.metric->entity == Entity::Host) return {"-"};
+  const auto metric = static_cast<std::size_t>(by - metrics.begin());
+  std::vector<std::string> values;
+  for (std::size_t side = 0; side < row.sides.size(); ++side)
+    values.push_back(text({side, row.at.group, metric}));
+  const Change change = report_->changes().of(row.at.group, metric, 1);
+  const std::string share = std::isnan(change.pct) ? "" : " (" + percent(change.pct) + ")";
+  return {arrow(values) + share, tint_of(change.difference, 0)};
+}
+
+std::string ReportLines::text(CellAt at) const {
+  return told_name(report_->rollup().text(at), kMostValue);
+}
+
+ReportLine ReportLines::value_line(const ReportRow& row) const {
+  ReportLine line = started(row);
+  line.candidate = text(row.sides.front().at);
+  return line;
+}
+
+ReportLine ReportLines::change_line(const ReportRow& row) const {
+  ReportLine line = started(row);
+  line.baseline = text(row.sides.front().at);
+  for (std::size_t side = 1; side < row.sides.size(); ++side)
+    line.candidate += (side > 1 ? " → " : "") + text(row.sides[side].at);
+  for (const SideChange& told : row.changes) tell_change(line, row, told);
+  line.tint = tint_of(row.changes.front().change.difference, row.changes.front().change.pct);
+  return line;
+}
+
+void ReportLines::tell_change(ReportLine& line, const ReportRow& row,
+                              const SideChange& told) const {
+  const Change& change = told.change;
+  const bool in_words =
+      !change.difference.known() || (change.difference.zero() && change.moved == Moved::Yes);
+  add_said(line.delta, in_words && !change.word.empty()
+                           ? told_name(change.word)
+                           : scaled(change.difference, row.metric->unit));
+  add_said(line.pct, in_words ? "-" : percent(change.pct));
+  add_said(line.rate, rate(row, told.rate));
+  add_said(line.turned, turned(told.origin, row.metric->unit));
+}
+
+std::string ReportLines::rate(const ReportRow& row, double per_second) const {
+  if (!report_->spec().rate) return "";
+  const std::string text = scaled(as_difference(number_of(per_second)), row.metric->unit);
+  return text == "-" ? "" : text + "/s";
+}
+
+void ReportLines::add_parts(const ReportRow& row) {
+  report_->rollup().parts(row.sides.front().at, [&](const Part& part) {
+    if (report_->spec().moved_only && as_double(part.number) == 0) return;
+    ReportLine line = started(row);
+    line.metric = part_name(row, part.key);
+    line.candidate = scaled(part.number, unit_of(row, part.unit));
+    lines_.push_back(std::move(line));
+  });
+}
+
+// Keys that moved, those that moved furthest first.
+void ReportLines::add_part_changes(const ReportRow& row) {
+  for (std::size_t side = 1; side < row.sides.size(); ++side) {
+    auto parts = report_->changes().parts(row.at.group, row.at.metric, side);
+    if (report_->spec().moved_only)
+      std::erase_if(parts, [](const PartChange& part) {
+        return part.difference.known() && part.difference.zero();
+      });
+    std::stable_sort(parts.begin(), parts.end(), [](const PartChange& a, const PartChange& b) {
+      return std::fabs(a.difference.real) > std::fabs(b.difference.real);
+    });
+    for (const PartChange& part : parts) {
+      const auto unit = unit_of(row, part.unit);
+      ReportLine line = started(row);
+      line.metric = part_name(row, part.key);
+      line.baseline = scaled(part.baseline, unit);
+      line.candidate = scaled(part.candidate, unit);
+      line.delta = scaled(part.difference, unit);
+      line.pct = percent(part.pct);
+      line.tint = tint_of(part.difference, part.pct);
+      lines_.push_back(std::move(line));
+    }
+  }
+}
+
+void ReportLines::align_arrows() {
+  std::size_t widest = 0;
+  for (const ReportLine& line : lines_)
+    if (const std::size_t width = display_width(line.baseline); width <= kMostPadding)
+      widest = std::max(widest, width);
+  for (ReportLine& line : lines_) {
+    const std::size_t width = display_width(line.baseline);
+    line.arrow = std::string(width < widest ? widest - width : 0, ' ') + line.baseline + " → " +
+                 line.candidate;
+  }
+}
+
+}  // namespace ctprof

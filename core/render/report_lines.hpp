@@ -1,0 +1,76 @@
+// Lines of the tables that text is made of: a row of a report as cells, one line for each, and of a
+// map one for each key.
+//
+// What is here:   what stands in a table's columns.
+// What is not:    which tables there are (report_text.cc), which columns (columns.hpp), how a table
+// fits the terminal (text_table.hpp).
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ladder.hpp"
+#include "core/compare/figures/allowance.hpp"
+#include "core/compare/report/rows.hpp"
+#include "core/render/columns.hpp"
+#include "core/render/text_table.hpp"
+
+namespace ctprof {
+
+// One line of a table before it is laid out.
+struct ReportLine {
+  std::string group, threads, metric, tags, baseline, candidate, arrow, delta, pct, rate, turned,
+      uptime, readings;
+  Tint tint = Tint::Plain;
+  TextCell sorted_by{};
+};
+
+// What a line takes, in memory and on paper: its texts, which are there twice, and the rest.
+std::size_t size_of(const ReportLine& line);
+
+// A group as people read it; under `all` "cgroup > process > thread", the cgroup with both its
+// names where it was renamed.
+std::string group_text(const Grouping& grouping, std::string_view name);
+
+class ReportLines {
+ public:
+  ReportLines(const Report& report, const ColumnChoice& choice);
+
+  void add(const ReportRow& row);
+
+  // Whether there is room for one more row, of lines as they are kept: the files' allowance pays
+  // for them.
+  bool has_room(Allowance& allowance);
+
+  void append_to(std::string& out, const TextLayout& layout);
+
+ private:
+  void add_where_told();
+  TextColumn text_column_here(ReportColumn column) const;
+  std::vector<TextCell> cells(const ReportLine& line) const;
+  static TextCell cell(const ReportLine& line, ReportColumn column);
+
+  ReportLine started(const ReportRow& row) const;
+  std::string uptime(std::uint32_t group) const;
+  TextCell sorted_by(const ReportRow& row) const;
+  std::string text(CellAt at) const;
+  ReportLine value_line(const ReportRow& row) const;
+  ReportLine change_line(const ReportRow& row) const;
+  void tell_change(ReportLine& line, const ReportRow& row, const SideChange& told) const;
+  std::string rate(const ReportRow& row, double per_second) const;
+  void add_parts(const ReportRow& row);
+  void add_part_changes(const ReportRow& row);
+  void align_arrows();
+
+  const Report* report_;
+  ColumnChoice choice_;
+  const std::string* sort_metric_ =
+      nullptr;                   // the one that rows are sorted by first, if it is a metric
+  std::vector<double> uptimes_;  // by group; empty: not asked for
+  std::vector<ReportLine> lines_;
+  std::size_t paid_ = 0;  // lines that are paid for
+};
+
+}  // namespace ctprof

@@ -1,0 +1,195 @@
+#include "core/render/row_json.hpp"
+
+#include <string>
+
+#include "core/compare/asked/side_name.hpp"
+
+namespace ctprof {
+namespace {
+
+// "delta" of the first candidate, "delta_2" of the second: what lies between is of a candidate.
+std::string of_candidate(std::string_view name, std::size_t side) {
+  return side == 1 ? std::string(name) : std::string(name) + "_" + std::to_string(side);
+}
+
+void write_key(JsonPieces& json, const ReportRow& row) {
+  json.text_member("section", row.metric->section);
+  write_group(json, row.group);
+  json.text_member("metric", row.metric->name);
+  json.text_member("unit", unit_told(row.metric->unit));
+}
+
+void write_coverage(JsonPieces& json, std::string_view name, Coverage coverage) {
+  json.key(name);
+  json.open('{');
+  json.number_member("values", coverage.values);
+  json.number_member("rows", coverage.rows);
+  json.close('}');
+}
+
+// What there is to say beside a value: whose reading is the largest, and what the rule adds.
+void write_beside(JsonPieces& json, const Report& report, const std::string& side,
+                  const SideFigure& figure) {
+  json.key("busiest" + side);
+  if (figure.busiest) {
+    json.open('{');
+    json.number_member("tid", figure.busiest->tid);
+    json.text_member("comm", figure.busiest->comm);
+    json.close('}');
+  } else {
+    json.raw("null");
+  }
+  json.key("extras" + side);
+  report.rollup().append_extras(json.out(), figure.at);
+}
+
+void write_value(JsonPieces& json, const Report& report, std::string_view name,
+                 const SideFigure& figure) {
+  json.key(name);
+  report.rollup().append_json(json.out(), figure.at);
+}
+
+// Keys that both sides have.
+void write_part_deltas(JsonPieces& json, const Report& report, RowAt at, std::size_t side) {
+  json.open('{');
+  for (const PartChange& part : report.changes().parts(at.group, at.metric, side)) {
+    if (!part.difference.known()) continue;
+    json.key(part.key);
+    json.number(part.difference);
+  }
+  json.close('}');
+}
+
+// How much of the delta came from threads of both sides, and of one.
+void write_origin(JsonPieces& json, const std::optional<Origin>& origin, std::size_t side) {
+  const auto member = [&](std::string_view name, Difference Origin::*part) {
+    json.key(of_candidate(name, side));
+    json.number(origin ? (*origin).*part : Difference{});
+  };
+  member("delta_alive", &Origin::alive);
+  member("delta_new", &Origin::fresh);
+  member("delta_gone", &Origin::gone);
+}
+
+void write_delta(JsonPieces& json, const Report& report, const ReportRow& row, std::size_t side) {
+  const SideChange& told = row.changes[side - 1];
+  const Change& change = told.change;
+  const bool on_both = change.moved != Moved::Nowhere && change.moved != Moved::OneSide;
+  json.key(of_candidate("delta", side));
+  if (report.rollup().has_parts(row.at.metric) && on_both)
+    write_part_deltas(json, report, row.at, side);
+  else if (!change.difference.known() && !change.word.empty())
+    json.text(change.word);
+  else
+    json.number(change.difference);
+  json.key(of_candidate("pct", side));
+  json.number(change.pct);
+  write_origin(json, told.origin, side);
+  if (!report.spec().rate) return;
+  json.key(of_candidate("rate", side));
+  json.number(told.rate);
+}
+
+void write_turnover(JsonPieces& json, const std::optional<Turnover>& turnover, std::size_t side) {
+  const auto member = [&](std::string_view name, std::uint64_t Turnover::*count) {
+    json.key(of_candidate(name, side));
+    json.number(turnover ? number_of((*turnover).*count) : no_number());
+  };
+  member("threads_alive", &Turnover::alive);
+  member("threads_new", &Turnover::fresh);
+  member("threads_gone", &Turnover::gone);
+}
+
+void write_only_value(JsonPieces& json, const Report& report, const ReportRow& row) {
+  const SideFigure& figure = row.sides.front();
+  write_value(json, report, "value", figure);
+  json.number_member("threads", figure.threads);
+  write_coverage(json, "coverage", figure.coverage);
+  write_beside(json, report, "", figure);
+}
+
+void write_changes(JsonPieces& json, const Report& report, const ReportRow& row) {
+  const std::size_t sides = row.sides.size();
+  for (std::size_t side = 0; side < sides; ++side)
+    write_value(json, report, side_name(side), row.sides[side]);
+  for (std::size_t side = 1; side < sides; ++side) write_delta(json, report, row, side);
+  for (std::size_t side = 0; side < sides; ++side)
+    json.number_member("threads_" + side_name(side), row.sides[side].threads);
+  for (std::size_t side = 0; side < sides; ++side)
+    write_coverage(json, "coverage_" + side_name(side), row.sides[side].coverage);
+  for (std::size_t side = 1; side < sides; ++side)
+    write_turnover(json, row.changes[side - 1].turnover, side);
+  for (std::size_t side = 0; side < sides; ++side)
+    write_beside(json, report, "_" + side_name(side), row.sides[side]);
+}
+
+void write_kinds(JsonPieces& json, std::string_view name, const std::vector<ThreadKind>& kinds) {
+  json.key(name);
+  json.open('[');
+  for (const ThreadKind& kind : kinds) {
+    json.open_item();
+    json.text_member("pcomm", kind.pcomm);
+    json.text_member("comm", kind.comm);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+}  // namespace
+
+std::string_view unit_told(std::string_view unit) {
+  return unit == "centipercent" ? "percent" : unit;
+}
+
+void write_group(JsonPieces& json, std::string_view group) {
+  const auto parts = key_parts(group);
+  if (parts.size() == 1) return json.text_member("group", group);
+  json.key("group");
+  json.open('[');
+  for (const std::string_view part : parts) {
+    json.comma();
+    json.text(part);
+  }
+  json.close(']');
+}
+
+void write_metric_row(JsonPieces& json, const Report& report, const ReportRow& row) {
+  json.open_item();
+  write_key(json, row);
+  report.compares() ? write_changes(json, report, row) : write_only_value(json, report, row);
+  json.close('}');
+}
+
+void write_figure(JsonPieces& json, const Report& report, const ReportRow& row) {
+  json.open_item();
+  json.text_member("section", row.metric->section);
+  json.text_member("metric", row.metric->name);
+  json.text_member("unit", unit_told(row.metric->unit));
+  write_value(json, report, "value", row.sides[row.side]);
+  write_coverage(json, "coverage", row.sides[row.side].coverage);
+  json.close('}');
+}
+
+void write_rename(JsonPieces& json, const CgroupRename& rename) {
+  json.open_item();
+  json.text_member("baseline", rename.baseline);
+  json.text_member("candidate", rename.candidate);
+  json.text_member("baseline_root", rename.baseline_root);
+  json.text_member("candidate_root", rename.candidate_root);
+  json.number_member("kinds_in_common", rename.in_common);
+  json.number_member("kinds_in_all", rename.in_all);
+  write_kinds(json, "only_baseline", rename.only_baseline);
+  write_kinds(json, "only_candidate", rename.only_candidate);
+  json.key("below");
+  json.open('[');
+  for (const auto& [before, after] : rename.below) {
+    json.open_item();
+    json.text_member("baseline", before);
+    json.text_member("candidate", after);
+    json.close('}');
+  }
+  json.close(']');
+  json.close('}');
+}
+
+}  // namespace ctprof
