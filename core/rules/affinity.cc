@@ -137,7 +137,9 @@ constexpr ctprof_rule kAffinity[] = {{.size = sizeof(ctprof_rule),
                                       .text = text,
                                       .json = json,
                                       .extras = nullptr,
-                                      .parts = nullptr}};
+                                      .parts = nullptr,
+                                      .reduction = CTPROF_REDUCES_TO_AFFINITY,
+                                      .reserved = 0}};
 
 }  // namespace
 

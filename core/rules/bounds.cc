@@ -76,7 +76,8 @@ void json(const void* state, const ctprof_sink* out) {
 }
 
 template <Pick pick>
-constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description) {
+constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description,
+                           ctprof_reduction reduction) {
   return {.size = sizeof(ctprof_rule),
           .state_size = sizeof(Bound),
           .name = name,
@@ -93,13 +94,16 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .text = text,
           .json = json,
           .extras = nullptr,
-          .parts = nullptr};
+          .parts = nullptr,
+          .reduction = reduction,
+          .reserved = 0};
 }
 
 constexpr ctprof_rule kBounds[] = {
     rule<std::max<std::uint64_t>>("LimitMax", "LimitBytes,LimitCount,LimitUs",
-                                  "the widest limit; none if any has none"),
-    rule<std::min<std::uint64_t>>("FloorMin", "FloorBytes", "the smallest guarantee"),
+                                  "the widest limit; none if any has none", CTPROF_REDUCES_BY_MAX),
+    rule<std::min<std::uint64_t>>("FloorMin", "FloorBytes", "the smallest guarantee",
+                                  CTPROF_REDUCES_BY_MIN),
 };
 
 }  // namespace

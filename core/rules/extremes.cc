@@ -164,7 +164,9 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .text = nullptr,
           .json = nullptr,
           .extras = nullptr,
-          .parts = nullptr};
+          .parts = nullptr,
+          .reduction = CTPROF_REDUCES_BY_MAX,
+          .reserved = 0};
 }
 
 constexpr ctprof_rule peak() {
@@ -194,6 +196,7 @@ constexpr ctprof_rule ordinal() {
 
 constexpr ctprof_rule any_flag() {
   ctprof_rule made = rule("AnyFlag", "Flag", "true if any is true");
+  made.reduction = CTPROF_REDUCES_TO_MODE;
   made.state_size = sizeof(Flag);
   made.add = add_flag;
   made.merge = merge<std::uint8_t>;

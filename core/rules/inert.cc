@@ -27,7 +27,9 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .text = nullptr,
           .json = nullptr,
           .extras = nullptr,
-          .parts = nullptr};
+          .parts = nullptr,
+          .reduction = CTPROF_REDUCES_OTHERWISE,
+          .reserved = 0};
 }
 
 constexpr ctprof_rule kInert[] = {

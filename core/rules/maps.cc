@@ -149,7 +149,9 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .text = text,
           .json = json,
           .extras = nullptr,
-          .parts = parts};
+          .parts = parts,
+          .reduction = CTPROF_REDUCES_BY_KEY,
+          .reserved = 0};
 }
 
 constexpr ctprof_rule kMaps[] = {

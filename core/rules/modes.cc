@@ -160,7 +160,9 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes) {
           .text = text<Tally>,
           .json = json,
           .extras = nullptr,
-          .parts = nullptr};
+          .parts = nullptr,
+          .reduction = CTPROF_REDUCES_TO_MODE,
+          .reserved = 0};
 }
 
 constexpr ctprof_rule bool_rule() {

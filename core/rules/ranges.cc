@@ -105,7 +105,9 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .text = text<T>,
           .json = json<T>,
           .extras = nullptr,
-          .parts = nullptr};
+          .parts = nullptr,
+          .reduction = CTPROF_REDUCES_TO_RANGE,
+          .reserved = 0};
 }
 
 constexpr ctprof_rule kRanges[] = {

@@ -66,7 +66,9 @@ constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* d
           .text = text,
           .json = nullptr,
           .extras = nullptr,
-          .parts = nullptr};
+          .parts = nullptr,
+          .reduction = CTPROF_REDUCES_BY_SUM,
+          .reserved = 0};
 }
 
 constexpr ctprof_rule kSums[] = {

@@ -309,6 +309,17 @@ class Kept(Plugins):
         self.assertEqual(sum(row["value"] for row in shown), sum(tid for _, tid in file.threads))
         self.assertIn("frozen_odd_part", {row["metric"] for row in json.loads(done.stdout)["rows"]})
 
+    def test_a_sum_by_a_rule_of_its_own_is_told_as_a_sum(self):
+        """Which threads it came from, and who has most of it."""
+        self.captured_with("adds_up")
+        path = os.path.join(self.scratch.name, "adds_up.ctprof.zst")
+        told = harness.run("--plugin-path", str(self.place("adds_up")), "compare", path, path, "--format", "json")
+        rows = [row for row in json.loads(told.stdout)["rows"] if row["metric"] == "adds_up_value"]
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertEqual((row["delta_alive"], row["delta_new"], row["delta_gone"]), (0, 0, 0))
+            self.assertLessEqual(row["busiest_candidate"]["tid"], row["candidate"])
+
     def test_doctor_knows_it_and_has_no_remedy_for_it(self):
         done = harness.run("--plugin-path", str(self.place("frozen")), "--rootfs", harness.fixture(KERNEL), "doctor", "--format", "json")
         plugin = next(p for p in json.loads(done.stdout)["plugins"] if p["name"] == "frozen")

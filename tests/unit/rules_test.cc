@@ -262,6 +262,27 @@ BOOST_AUTO_TEST_CASE(merging_equals_adding) {
   }
 }
 
+// What a rule says of itself is what the SDK's table says of it.
+BOOST_AUTO_TEST_CASE(every_rule_says_how_it_reduces) {
+  const auto number_of = [](Reduction reduction) {
+    switch (reduction) {
+      case Reduction::Sum: return CTPROF_REDUCES_BY_SUM;
+      case Reduction::Max: return CTPROF_REDUCES_BY_MAX;
+      case Reduction::Min: return CTPROF_REDUCES_BY_MIN;
+      case Reduction::Range: return CTPROF_REDUCES_TO_RANGE;
+      case Reduction::Mode: return CTPROF_REDUCES_TO_MODE;
+      case Reduction::Affinity: return CTPROF_REDUCES_TO_AFFINITY;
+      case Reduction::PerKey: return CTPROF_REDUCES_BY_KEY;
+      case Reduction::None: break;
+    }
+    return CTPROF_REDUCES_OTHERWISE;
+  };
+  for (const ctprof_rule* rule : builtin_rules())
+    BOOST_TEST(rule->reduction ==
+                   static_cast<ctprof_reduction>(number_of(find_rule(rule->name)->reduction)),
+               rule->name);
+}
+
 BOOST_AUTO_TEST_CASE(plugin_rules_and_fallbacks) {
   RuleBook with_plugin;
   ctprof_rule mine = *book.find("SumNs");

@@ -13,7 +13,6 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/tags.hpp"
-#include "core/rules/builtin.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {
@@ -21,6 +20,7 @@ namespace {
 
 // The family of what only grows.
 constexpr std::string_view kCumulative = "cumulative";
+constexpr std::string_view kLimit = "limit";
 
 // Where a metric stands. Two files may have their columns in different orders; the smaller place
 // counts, then the name, so that exchanging the files changes nothing.
@@ -59,11 +59,6 @@ bool reads_storage(const ctprof_rule& rule, Storage storage) {
     return is_listed(rule.newtypes, newtype.name) &&
            newtype.storage == static_cast<ctprof_storage>(storage);
   });
-}
-
-bool is_among(std::span<const ctprof_rule> rules, const ctprof_rule* rule) {
-  return std::any_of(rules.begin(), rules.end(),
-                     [&](const ctprof_rule& other) { return &other == rule; });
 }
 
 class Planner {
@@ -105,7 +100,7 @@ class Planner {
   void take_thread_count() {
     const MetricDef& def = identity_metric(kThreadCount);
     PlannedMetric metric = started(def);
-    set_rule(metric, knowledge_->rules->find(def.rule));
+    set_rule(metric, knowledge_->rules->find(def.rule), false);
     metric.counts_rows = true;
     placed_.push_back({{def.entity, false, 0}, std::move(metric)});
   }
@@ -148,7 +143,7 @@ class Planner {
       fallbacks_[{def.rule, rule->name}] +=
           (fallbacks_.contains({def.rule, rule->name}) ? ", " : "") + name;
     PlannedMetric metric = started(def);
-    set_rule(metric, rule);
+    set_rule(metric, rule, def.family == kLimit);
     if (const auto* brought = knowledge_->rules->brought(*rule))
       metric.rule_owner = call_owner(brought->file, "rule '" + std::string(rule->name) + "'");
     placed_.push_back({columns.place, std::move(metric)});
@@ -165,10 +160,11 @@ class Planner {
     return metric;
   }
 
-  static void set_rule(PlannedMetric& metric, const ctprof_rule* rule) {
+  // A limit is set by somebody, so the largest is no thread's doing.
+  static void set_rule(PlannedMetric& metric, const ctprof_rule* rule, bool is_limit) {
     metric.rule = rule;
-    metric.is_sum = is_among(rules::sums(), rule);
-    metric.is_maximum = is_among(rules::extremes(), rule);
+    metric.is_sum = rule->reduction == CTPROF_REDUCES_BY_SUM;
+    metric.is_maximum = rule->reduction == CTPROF_REDUCES_BY_MAX && !is_limit;
   }
 
   void take_derived(std::span<const DerivedDef> defs) {

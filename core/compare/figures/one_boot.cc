@@ -110,8 +110,7 @@ class BootPair {
   std::vector<OneBoot::Split> split(const PlannedMetric& metric, const GroupedThreads& side,
                                     const SideLives& lives) const {
     std::vector<OneBoot::Split> splits(told_->groups_.size());
-    const Column* column = side.snapshot->threads().find(metric.name);
-    if (metric.counts_rows) column = nullptr;
+    const Column* column = metric.counts_rows ? nullptr : numbers(*side.snapshot, metric.name);
     if (!column && !metric.counts_rows) return splits;
     for (std::uint32_t row = 0; row < side.groups.size(); ++row) {
       if (side.groups[row] == kNoGroup || (column && !column->has_value(row))) continue;

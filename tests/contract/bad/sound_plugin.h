@@ -27,6 +27,9 @@
 #ifndef RULE
 #define RULE "MaxGaugeCount"
 #endif
+#ifndef RULES
+#define RULES {0}
+#endif
 #ifndef STORAGE
 #define STORAGE CTPROF_U64
 #endif
@@ -111,5 +114,5 @@ static const struct ctprof_derived kDerived[] = {{
 
 const struct ctprof_plugin ctprof_plugin = {
   .abi = ABI, .size = PLUGIN_SIZE, .name = PLUGIN_NAME, .version = "1.0", .description = "For tests.",
-  .sources = CTPROF_ARRAY_OF(kSources), .derived = CTPROF_ARRAY_OF(kDerived)};
+  .sources = CTPROF_ARRAY_OF(kSources), .derived = CTPROF_ARRAY_OF(kDerived), .rules = RULES};
 /* clang-format on */
