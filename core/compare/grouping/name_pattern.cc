@@ -54,14 +54,17 @@ std::size_t uuid_at(std::string_view text) {
 using Drawn = NameFamilies::Drawn;
 constexpr std::size_t kMark = 3;  // bytes of each mark
 
-// A name's pattern, in which drawn pieces are marks, and these pieces: names have more bytes than
-// pieces that are worth keeping.
+// A name's pattern, in which drawn pieces are marks, and these pieces. Names are shorter than 4
+// GiB.
 struct Shape {
+  std::string_view name;
   std::string pattern;
   std::vector<Drawn> drawn;
 
   void draw(std::string_view text, std::string_view mark) {
-    drawn.push_back({std::string(text), pattern.size()});
+    drawn.push_back({static_cast<std::uint32_t>(text.data() - name.data()),
+                     static_cast<std::uint32_t>(text.size()),
+                     static_cast<std::uint32_t>(pattern.size())});
     pattern += mark;
   }
 };
@@ -105,7 +108,7 @@ bool take_uuid(std::string_view& rest, Shape& shape) {
 }
 
 Shape shape_of(std::string_view name) {
-  Shape shape;
+  Shape shape{name, {}, {}};
   while (!name.empty()) {
     std::size_t size = separator_at(name);
     if (size > 0) {
@@ -120,11 +123,12 @@ Shape shape_of(std::string_view name) {
   return shape;
 }
 
-// What is drawn alike in both, by places in the pattern.
-void keep_common(std::vector<Drawn>& common, const std::vector<Drawn>& drawn) {
-  std::erase_if(common, [next = drawn.begin(), &drawn](const Drawn& piece) mutable {
-    while (next != drawn.end() && next->at < piece.at) ++next;
-    return next == drawn.end() || next->at != piece.at || next->text != piece.text;
+// What is drawn alike in both names, by places in the pattern.
+void keep_common(std::vector<Drawn>& common, std::string_view name, const Shape& other) {
+  std::erase_if(common, [&, next = other.drawn.begin()](const Drawn& piece) mutable {
+    while (next != other.drawn.end() && next->at < piece.at) ++next;
+    return next == other.drawn.end() || next->at != piece.at ||
+           next->in(other.name) != piece.in(name);
   });
 }
 
@@ -137,7 +141,7 @@ std::uint32_t NameFamilies::add(std::string_view name) {
   if (is_new)
     families_.push_back({&place->first, std::string(name), std::move(shape.drawn), true});
   else if (Family& family = families_[place->second]; family.first_name != name)
-    family.one_name = false, keep_common(family.common, shape.drawn);
+    family.one_name = false, keep_common(family.common, family.first_name, shape);
   return place->second;
 }
 
@@ -146,7 +150,7 @@ std::string NameFamilies::key(const Family& family) {
   std::string key;
   std::size_t from = 0;
   for (const Drawn& piece : family.common) {
-    key.append(*family.pattern, from, piece.at - from).append(piece.text);
+    key.append(*family.pattern, from, piece.at - from).append(piece.in(family.first_name));
     from = piece.at + kMark;
   }
   return key.append(*family.pattern, from);

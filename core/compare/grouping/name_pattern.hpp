@@ -38,10 +38,13 @@ class NameFamilies {
   // What each family is called, by number.
   std::vector<std::string> keys() const;
 
-  // A piece that gives its text up only where it varies, and where its mark stands in the pattern.
+  // A piece of a name that gives its text up only where it varies, and where its mark stands in the
+  // pattern. Names have more bytes than pieces that are worth copying.
   struct Drawn {
-    std::string text;
-    std::size_t at = 0;
+    std::uint32_t from = 0, size = 0;
+    std::uint32_t at = 0;
+
+    std::string_view in(std::string_view name) const { return name.substr(from, size); }
   };
 
  private:
