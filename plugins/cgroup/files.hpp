@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
+#include "ctprof/fields.hpp"
 #include "ctprof/files.hpp"
+#include "ctprof/table.hpp"
 #include "plugins/cgroup/io_stat.hpp"
 #include "plugins/cgroup/limit.hpp"
 #include "plugins/cgroupfs/directory.hpp"
-#include "plugins/shared/fields.hpp"
-#include "plugins/shared/file_table.hpp"
 #include "plugins/shared/flat_keyed.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
@@ -31,8 +31,8 @@ constexpr std::string_view controller_of(std::string_view file) {
 }
 
 template <const auto& kMetric, sdk::Name kFile>
-struct OneMetricFile : Fields<kMetric> {
-  using Fields<kMetric>::Fields;
+struct OneMetricFile : sdk::Fields<kMetric> {
+  using sdk::Fields<kMetric>::Fields;
   static constexpr const char* kName = kFile.text;
   static constexpr std::string_view kController = controller_of(kFile.view());
 };
@@ -70,79 +70,109 @@ struct MapFile : OneMetricFile<kMetric, kFile> {
   std::vector<ctprof_entry> entries_;
 };
 
+// The figure behind a key of cpu.stat, in its unit.
+template <sdk::Name kKey>
+sdk::ReadingOf<sdk::MonotonicUs> usec(const std::string_view& text) {
+  static_assert(kKey.view().ends_with("_usec"));
+  return flat_value(text, kKey.view());
+}
+
+// The same for keys that the cpu controller brings: why one is missing, the directory tells.
+sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view key,
+                                      cgroupfs::Directory& directory);
+template <sdk::Name kKey>
+sdk::ReadingOf<sdk::MonotonicUs> bandwidth_usec(const std::string_view& text,
+                                                cgroupfs::Directory& directory) {
+  static_assert(kKey.view().ends_with("_usec"));
+  return bandwidth(text, kKey.view(), directory);
+}
+template <sdk::Name kKey>
+sdk::ReadingOf<sdk::MonotonicCount> bandwidth_count(const std::string_view& text,
+                                                    cgroupfs::Directory& directory) {
+  static_assert(kKey.view().starts_with("nr_"));
+  return bandwidth(text, kKey.view(), directory);
+}
+
 // cpu.stat is there in every cgroup; what it says of bandwidth, only where the cpu controller is.
-class CpuStatFile {
- public:
-  using Times = Fields<vocabulary::cgroup_cpu_usage_usec, vocabulary::cgroup_cpu_user_usec,
-                       vocabulary::cgroup_cpu_system_usec>;
-  using Bandwidth = Fields<vocabulary::cgroup_cpu_nr_periods, vocabulary::cgroup_cpu_nr_throttled,
-                           vocabulary::cgroup_cpu_throttled_usec, vocabulary::cgroup_cpu_nr_bursts,
-                           vocabulary::cgroup_cpu_burst_usec>;
-  static constexpr auto kOffers = joined(Times::kOffers, Bandwidth::kOffers);
+using CpuTimes = sdk::Table<sdk::Fill<vocabulary::cgroup_cpu_usage_usec, usec<"usage_usec">>,
+                            sdk::Fill<vocabulary::cgroup_cpu_user_usec, usec<"user_usec">>,
+                            sdk::Fill<vocabulary::cgroup_cpu_system_usec, usec<"system_usec">>>;
+using CpuBandwidth =
+    sdk::Table<sdk::Fill<vocabulary::cgroup_cpu_nr_periods, bandwidth_count<"nr_periods">>,
+               sdk::Fill<vocabulary::cgroup_cpu_nr_throttled, bandwidth_count<"nr_throttled">>,
+               sdk::Fill<vocabulary::cgroup_cpu_throttled_usec, bandwidth_usec<"throttled_usec">>,
+               sdk::Fill<vocabulary::cgroup_cpu_nr_bursts, bandwidth_count<"nr_bursts">>,
+               sdk::Fill<vocabulary::cgroup_cpu_burst_usec, bandwidth_usec<"burst_usec">>>;
+
+struct CpuStatFile : sdk::Groups<CpuTimes, CpuBandwidth> {
+  using Groups::Groups;
+  using Bandwidth = CpuBandwidth;
   static constexpr const char* kName = "cpu.stat";
   static constexpr std::string_view kController{};
-
-  explicit CpuStatFile(const sdk::Batch& batch) : times_(batch), bandwidth_(batch) {}
-  explicit operator bool() const { return times_ || bandwidth_; }
   void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory);
-  void fail(std::uint32_t row, Gap gap);
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason,
-                     const sdk::Remedy& remedy);
-  static void lacks(const sdk::Probe& probe, std::string_view sentence, const sdk::Remedy& remedy);
-
- private:
-  Times times_;
-  Bandwidth bandwidth_;
 };
 
 // cpu.stat.local: empty where the cpu controller is not.
-struct CpuStatLocalFile : Fields<vocabulary::cgroup_cpu_local_throttled_usec> {
-  using Fields::Fields;
+struct CpuStatLocalFile : sdk::Table<sdk::Fill<vocabulary::cgroup_cpu_local_throttled_usec,
+                                               bandwidth_usec<"throttled_usec">>> {
+  using Table::Table;
   static constexpr const char* kName = "cpu.stat.local";
   static constexpr std::string_view kController{};
-  void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory);
+  void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {
+    put(row, text, directory);
+  }
 };
 
 struct CpuMaxFile
-    : Fields<vocabulary::cgroup_cpu_max_quota_us, vocabulary::cgroup_cpu_max_period_us> {
-  using Fields::Fields;
+    : sdk::Table<sdk::Fill<vocabulary::cgroup_cpu_max_quota_us, &CpuMax::quota_us>,
+                 sdk::Fill<vocabulary::cgroup_cpu_max_period_us, &CpuMax::period_us>> {
+  using Table::Table;
   static constexpr const char* kName = "cpu.max";
   static constexpr std::string_view kController = "cpu";
-  void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory);
+  void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory&) {
+    put(row, parse_cpu_max(text));
+  }
 };
 
-struct IoStatFile : Fields<vocabulary::cgroup_io_stat_rbytes, vocabulary::cgroup_io_stat_wbytes,
-                           vocabulary::cgroup_io_stat_rios, vocabulary::cgroup_io_stat_wios,
-                           vocabulary::cgroup_io_stat_dbytes, vocabulary::cgroup_io_stat_dios> {
-  using Fields::Fields;
+struct IoStatFile
+    : sdk::Table<sdk::Fill<vocabulary::cgroup_io_stat_rbytes, io_bytes<IoStat::Rbytes>>,
+                 sdk::Fill<vocabulary::cgroup_io_stat_wbytes, io_bytes<IoStat::Wbytes>>,
+                 sdk::Fill<vocabulary::cgroup_io_stat_rios, io_calls<IoStat::Rios>>,
+                 sdk::Fill<vocabulary::cgroup_io_stat_wios, io_calls<IoStat::Wios>>,
+                 sdk::Fill<vocabulary::cgroup_io_stat_dbytes, io_bytes<IoStat::Dbytes>>,
+                 sdk::Fill<vocabulary::cgroup_io_stat_dios, io_calls<IoStat::Dios>>> {
+  using Table::Table;
   static constexpr const char* kName = "io.stat";
   static constexpr std::string_view kController = "io";
-  void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory);
+  void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory&) {
+    parse_io_stat(text, io_);
+    put(row, io_);
+  }
 
  private:
   IoStat io_;
 };
 
 using AllFiles =
-    FileTable<CpuStatFile, CpuStatLocalFile, CpuMaxFile,
-              NumberFile<vocabulary::cgroup_cpu_weight, "cpu.weight">,
-              NumberFile<vocabulary::cgroup_cpu_weight_nice, "cpu.weight.nice">,
-              NumberFile<vocabulary::cgroup_memory_current, "memory.current">,
-              NumberFile<vocabulary::cgroup_memory_peak, "memory.peak">,
-              LimitFile<vocabulary::cgroup_memory_max, "memory.max">,
-              LimitFile<vocabulary::cgroup_memory_high, "memory.high">,
-              LimitFile<vocabulary::cgroup_memory_low, "memory.low">,
-              LimitFile<vocabulary::cgroup_memory_min, "memory.min">,
-              NumberFile<vocabulary::cgroup_memory_swap_current, "memory.swap.current">,
-              LimitFile<vocabulary::cgroup_memory_swap_max, "memory.swap.max">,
-              NumberFile<vocabulary::cgroup_memory_zswap_current, "memory.zswap.current">,
-              MapFile<vocabulary::cgroup_memory_stat, "memory.stat">,
-              MapFile<vocabulary::cgroup_memory_events, "memory.events">,
-              NumberFile<vocabulary::cgroup_pids_current, "pids.current">,
-              LimitFile<vocabulary::cgroup_pids_max, "pids.max">,
-              NumberFile<vocabulary::cgroup_pids_peak, "pids.peak">,
-              MapFile<vocabulary::cgroup_pids_events, "pids.events">, IoStatFile,
-              MapFile<vocabulary::cgroup_cgroup_stat, "cgroup.stat">>;
+    sdk::Groups<CpuStatFile, CpuStatLocalFile, CpuMaxFile,
+                NumberFile<vocabulary::cgroup_cpu_weight, "cpu.weight">,
+                NumberFile<vocabulary::cgroup_cpu_weight_nice, "cpu.weight.nice">,
+                NumberFile<vocabulary::cgroup_memory_current, "memory.current">,
+                NumberFile<vocabulary::cgroup_memory_peak, "memory.peak">,
+                LimitFile<vocabulary::cgroup_memory_max, "memory.max">,
+                LimitFile<vocabulary::cgroup_memory_high, "memory.high">,
+                LimitFile<vocabulary::cgroup_memory_low, "memory.low">,
+                LimitFile<vocabulary::cgroup_memory_min, "memory.min">,
+                NumberFile<vocabulary::cgroup_memory_swap_current, "memory.swap.current">,
+                LimitFile<vocabulary::cgroup_memory_swap_max, "memory.swap.max">,
+                NumberFile<vocabulary::cgroup_memory_zswap_current, "memory.zswap.current">,
+                MapFile<vocabulary::cgroup_memory_stat, "memory.stat">,
+                MapFile<vocabulary::cgroup_memory_events, "memory.events">,
+                NumberFile<vocabulary::cgroup_pids_current, "pids.current">,
+                LimitFile<vocabulary::cgroup_pids_max, "pids.max">,
+                NumberFile<vocabulary::cgroup_pids_peak, "pids.peak">,
+                MapFile<vocabulary::cgroup_pids_events, "pids.events">, IoStatFile,
+                MapFile<vocabulary::cgroup_cgroup_stat, "cgroup.stat">>;
 
 static_assert(AllFiles::kOffers.size() == vocabulary::kCgroupMetrics.size(),
               "every metric of the plugin has a file");

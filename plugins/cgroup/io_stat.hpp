@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ctprof/batch.hpp"
+#include "ctprof/metric.hpp"
+#include "ctprof/reading.hpp"
 
 namespace ctprof::cgroup {
 
@@ -24,6 +25,18 @@ struct IoStat {
 
   sdk::Reading<sdk::Entries> operator[](Key key) const;
 };
+
+// The map of one key, as bytes or as calls.
+template <IoStat::Key kKey>
+sdk::ReadingOf<sdk::BytesMap> io_bytes(const IoStat& io) {
+  static_assert(kKey == IoStat::Rbytes || kKey == IoStat::Wbytes || kKey == IoStat::Dbytes);
+  return io[kKey];
+}
+template <IoStat::Key kKey>
+sdk::ReadingOf<sdk::CountMap> io_calls(const IoStat& io) {
+  static_assert(kKey == IoStat::Rios || kKey == IoStat::Wios || kKey == IoStat::Dios);
+  return io[kKey];
+}
 
 void parse_io_stat(std::string_view text, IoStat& io);
 

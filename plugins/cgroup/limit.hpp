@@ -7,7 +7,8 @@
 #include <limits>
 #include <string_view>
 
-#include "ctprof/batch.hpp"
+#include "ctprof/metric.hpp"
+#include "ctprof/reading.hpp"
 
 namespace ctprof::cgroup {
 
@@ -17,8 +18,8 @@ inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::ma
 sdk::Reading<std::uint64_t> parse_limit(std::string_view text);
 
 struct CpuMax {
-  sdk::Reading<std::uint64_t> quota_us = Gap::Malformed;
-  sdk::Reading<std::uint64_t> period_us = Gap::Malformed;
+  sdk::ReadingOf<sdk::LimitUs> quota_us = Gap::Malformed;
+  sdk::ReadingOf<sdk::LimitUs> period_us = Gap::Malformed;
 };
 // "60000 100000" or "max 100000".
 CpuMax parse_cpu_max(std::string_view text);

@@ -5,19 +5,19 @@
 #include <cstdint>
 
 #include "ctprof/batch.hpp"
+#include "ctprof/identity.hpp"
 #include "plugins/cgroupfs/directory.hpp"
 
 namespace ctprof::cgroupfs {
 
 // Calls `fill` with each file of the table that is needed and each row, while `directory` is open
-// there. Where it cannot be opened, all files fail for that reason. REQUIRES: the path is the
-// batch's first input, as the SDK has it.
+// there. Where it cannot be opened, all files fail for that reason. The source is one of cgroups.
 template <class Table, class Fill>
 void fill_rows(const sdk::Batch& batch, Directory& directory, Table& table, Fill fill) {
-  const auto paths = batch.input<ctprof_text>(0);
+  const auto paths = batch.input(sdk::kCgroupPath);
   for (std::uint32_t row = 0; row < batch.rows(); ++row) {
     const auto path = paths.at(row);
-    const Gap gap = path ? directory.open({path.value.data, path.value.size}) : path.gap;
+    const Gap gap = path ? directory.open(path.value) : path.gap;
     table.for_each([&](auto& file) {
       if (file) gap == Gap::None ? fill(file, row) : file.fail(row, gap);
     });

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ctprof/batch.hpp"
-#include "plugins/shared/fields.hpp"
+#include "ctprof/fields.hpp"
+#include "ctprof/table.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::host {
@@ -38,45 +38,50 @@ enum CpuState {
 };
 
 struct Stat {
-  std::array<sdk::Reading<std::uint64_t>, kCpuStates>
+  std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates>
       ticks;  // Unsupported where the kernel is older than the state
-  sdk::Reading<std::uint64_t> interrupts = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> softirqs = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> context_switches = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> forks = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> running = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> blocked = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicCount> interrupts = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicCount> softirqs = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicCount> context_switches = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicCount> forks = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeCount> running = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeCount> blocked = Gap::Unsupported;
 
   Stat() : ticks(make_ticks()) {}
 
  private:
-  static std::array<sdk::Reading<std::uint64_t>, kCpuStates> make_ticks();
+  static std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates> make_ticks();
 };
 
 // A line that is not there leaves its figures Unsupported; one that cannot be understood makes them
 // Malformed.
 Stat parse_stat(std::string_view text);
 
-using CpuTimes = Fields<vocabulary::host_cpu_user_ns, vocabulary::host_cpu_nice_ns,
-                        vocabulary::host_cpu_system_ns, vocabulary::host_cpu_idle_ns,
-                        vocabulary::host_cpu_iowait_ns, vocabulary::host_cpu_irq_ns,
-                        vocabulary::host_cpu_softirq_ns, vocabulary::host_cpu_steal_ns,
-                        vocabulary::host_cpu_guest_ns, vocabulary::host_cpu_guest_nice_ns>;
-using Events = Fields<vocabulary::host_interrupts, vocabulary::host_softirqs,
-                      vocabulary::host_context_switches, vocabulary::host_forks,
-                      vocabulary::host_procs_running, vocabulary::host_procs_blocked>;
+// The time in one state. REQUIRES: user_hz divides a second.
+template <CpuState kState>
+sdk::ReadingOf<sdk::MonotonicNs> ns(const Stat& stat, std::uint32_t user_hz) {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  const auto& ticks = stat.ticks[kState];
+  if (!ticks) return ticks.gap;
+  return ticks.value * (kNsPerSecond / user_hz);
+}
 
-class StatColumns {
- public:
-  static constexpr auto kOffers = joined(CpuTimes::kOffers, Events::kOffers);
-
-  explicit StatColumns(const sdk::Batch& batch) : times_(batch), events_(batch) {}
-  void put(std::uint32_t row, const Stat& stat, std::uint32_t user_hz);
-  void fail(std::uint32_t row, Gap gap);
-
- private:
-  CpuTimes times_;
-  Events events_;
-};
+using CpuTimes = sdk::Table<sdk::Fill<vocabulary::host_cpu_user_ns, ns<kUser>>,
+                            sdk::Fill<vocabulary::host_cpu_nice_ns, ns<kNice>>,
+                            sdk::Fill<vocabulary::host_cpu_system_ns, ns<kSystem>>,
+                            sdk::Fill<vocabulary::host_cpu_idle_ns, ns<kIdle>>,
+                            sdk::Fill<vocabulary::host_cpu_iowait_ns, ns<kIowait>>,
+                            sdk::Fill<vocabulary::host_cpu_irq_ns, ns<kIrq>>,
+                            sdk::Fill<vocabulary::host_cpu_softirq_ns, ns<kSoftirq>>,
+                            sdk::Fill<vocabulary::host_cpu_steal_ns, ns<kSteal>>,
+                            sdk::Fill<vocabulary::host_cpu_guest_ns, ns<kGuest>>,
+                            sdk::Fill<vocabulary::host_cpu_guest_nice_ns, ns<kGuestNice>>>;
+using Events = sdk::Table<sdk::Fill<vocabulary::host_interrupts, &Stat::interrupts>,
+                          sdk::Fill<vocabulary::host_softirqs, &Stat::softirqs>,
+                          sdk::Fill<vocabulary::host_context_switches, &Stat::context_switches>,
+                          sdk::Fill<vocabulary::host_forks, &Stat::forks>,
+                          sdk::Fill<vocabulary::host_procs_running, &Stat::running>,
+                          sdk::Fill<vocabulary::host_procs_blocked, &Stat::blocked>>;
+using StatColumns = sdk::Groups<CpuTimes, Events>;
 
 }  // namespace ctprof::host

@@ -25,7 +25,7 @@ class Threads final : public sdk::ThreadSource, private HeapReader {
  public:
   static constexpr auto kOffers =
       sdk::offers(vocabulary::allocated_bytes, vocabulary::deallocated_bytes);
-  static constexpr std::array kReads{"stat?"};
+  static constexpr auto kReads = sdk::reads(sdk::optional<sdk::kStatText>);
   static constexpr std::uint32_t kTallies = jemalloc::kTallies;
   static constexpr const char* kSummaryKey = "probe_summary";
 
@@ -39,13 +39,10 @@ class Threads final : public sdk::ThreadSource, private HeapReader {
   void collect(const sdk::Batch& batch) { read(batch); }
 
  private:
-  static constexpr std::uint32_t kStatInput = kStageReads.size();
-
   // As the lister saw it; where it was another source that listed, as it is.
   Known look_at(const sdk::Thread& thread, const sdk::Batch& batch) override {
-    const auto listed = batch.input<ctprof_text>(kStatInput).at(thread.row);
-    return {.image = listed ? parse_thread_image({listed.value.data, listed.value.size})
-                            : image_now(thread)};
+    const auto listed = batch.input<Threads, sdk::kStatText>().at(thread.row);
+    return {.image = listed ? parse_thread_image(listed.value) : image_now(thread)};
   }
 
   std::uint64_t get_pointers(std::span<Tracee> tracees) override { return pointers_.read(tracees); }

@@ -10,13 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "ctprof/batch.hpp"
-#include "plugins/shared/fields.hpp"
+#include "ctprof/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {
 
-using AffinityField = Fields<vocabulary::cpu_affinity>;
+using AffinityField = sdk::Fields<vocabulary::cpu_affinity>;
 
 // Reads masks into one buffer that it keeps; what it returns lives until the next call. One per
 // worker.

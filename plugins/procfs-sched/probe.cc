@@ -59,15 +59,15 @@ void why_no_statistics(const sdk::Host& host, const sdk::Probe& probe) {
 }
 
 void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const Sched& sched) {
-  if (!sched[SchedKey::NrWakeups]) return why_no_statistics(host, probe);
-  if (!sched[SchedKey::SumBlockRuntime]) {
+  if (!sched.key<"nr_wakeups">()) return why_no_statistics(host, probe);
+  if (!sched.key<"sum_block_runtime">()) {
     constexpr std::string_view kReason =
         "the sched files have no sum_block_runtime, which came with Linux 5.16";
     constexpr auto kNewer = sdk::by_kernel("Linux 5.16 or newer");
     probe.refuse(vocabulary::block_sum, Gap::Unsupported, kReason, kNewer);
     probe.refuse(vocabulary::voluntary_sleep_ns, Gap::Unsupported, kReason, kNewer);
   }
-  if (!sched[SchedKey::CoreForceidleSum])
+  if (!sched.key<"core_forceidle_sum">())
     probe.refuse(vocabulary::core_forceidle_sum, Gap::Unsupported,
                  "the kernel has no CONFIG_SCHED_CORE (Linux 5.17)",
                  sdk::by_kernel("CONFIG_SCHED_CORE=y (Linux 5.17 or newer)"));
@@ -76,7 +76,7 @@ void probe_statistics(const sdk::Host& host, const sdk::Probe& probe, const Sche
 void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_view text) {
   const Sched sched = parse_sched(text);
   probe_statistics(host, probe, sched);
-  if (!sched[SchedKey::ExtEnabled])
+  if (!sched.key<"ext.enabled">())
     probe.refuse(vocabulary::ext_enabled, Gap::Unsupported,
                  "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12)",
                  sdk::by_kernel("CONFIG_SCHED_CLASS_EXT=y (Linux 6.12 or newer)"));

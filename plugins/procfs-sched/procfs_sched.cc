@@ -24,7 +24,7 @@ class Threads : public sdk::ThreadSource {
  public:
   static constexpr const char* kName = "threads";
   static constexpr auto kOffers = ThreadColumns::kOffers;
-  static constexpr std::array kReads{"stat?"};
+  static constexpr auto kReads = sdk::reads(sdk::optional<sdk::kStatText>);
   static constexpr std::uint32_t kTallies = procfs::kTallies;
   static constexpr const char* kSummaryKey = kParseSummary;
 
@@ -34,15 +34,13 @@ class Threads : public sdk::ThreadSource {
 
   void collect(const sdk::Batch& batch) {
     ThreadColumns columns(batch);
-    const auto listed = batch.input<ctprof_text>(kStatInput);
+    const auto listed = batch.input(sdk::kStatText);
     for (const sdk::Thread thread : batch.threads())
       files_.fill(columns, thread, listed.at(thread.row), batch);
     batch.tally(static_cast<std::uint32_t>(Tally::NegativeDotted), columns.sched.negatives());
   }
 
  private:
-  static constexpr std::uint32_t kStatInput = kStageReads.size();
-
   ThreadFiles files_;
 };
 
@@ -61,7 +59,7 @@ class Processes : public sdk::ProcessSource {
 
   void collect(const sdk::Batch& batch) {
     SmapsRollupField field(batch);
-    const auto tgids = batch.input<std::uint64_t>(0);
+    const auto tgids = batch.input(sdk::kProcessTgid);
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
       const auto tgid = tgids.at(row);
       const auto entries =

@@ -4,51 +4,12 @@
 #include <utility>
 
 #include "ctprof/files.hpp"
-#include "plugins/procfs-sched/numbers.hpp"
 #include "plugins/shared/policy.hpp"
 
 namespace ctprof::procfs {
 namespace {
 
-enum class Number : std::uint8_t { Plain, Dotted };
-
-struct Key {
-  std::string_view text;  // after the last dot
-  SchedKey key;
-  Number number;
-};
-
 constexpr std::string_view kExtEnabled = "ext.enabled";
-
-constexpr std::array kKeys{
-    Key{"nr_migrations", SchedKey::NrMigrations, Number::Plain},
-    Key{"policy", SchedKey::Policy, Number::Plain},
-    Key{"slice", SchedKey::Slice, Number::Plain},
-    Key{"nr_wakeups", SchedKey::NrWakeups, Number::Plain},
-    Key{"nr_wakeups_local", SchedKey::NrWakeupsLocal, Number::Plain},
-    Key{"nr_wakeups_remote", SchedKey::NrWakeupsRemote, Number::Plain},
-    Key{"nr_wakeups_sync", SchedKey::NrWakeupsSync, Number::Plain},
-    Key{"nr_wakeups_migrate", SchedKey::NrWakeupsMigrate, Number::Plain},
-    Key{"nr_wakeups_affine", SchedKey::NrWakeupsAffine, Number::Plain},
-    Key{"nr_wakeups_affine_attempts", SchedKey::NrWakeupsAffineAttempts, Number::Plain},
-    Key{"nr_forced_migrations", SchedKey::NrForcedMigrations, Number::Plain},
-    Key{"nr_failed_migrations_affine", SchedKey::NrFailedMigrationsAffine, Number::Plain},
-    Key{"nr_failed_migrations_running", SchedKey::NrFailedMigrationsRunning, Number::Plain},
-    Key{"nr_failed_migrations_hot", SchedKey::NrFailedMigrationsHot, Number::Plain},
-    Key{"wait_sum", SchedKey::WaitSum, Number::Dotted},
-    Key{"wait_count", SchedKey::WaitCount, Number::Plain},
-    Key{"wait_max", SchedKey::WaitMax, Number::Dotted},
-    Key{"sum_sleep_runtime", SchedKey::SumSleepRuntime, Number::Dotted},
-    Key{"sleep_max", SchedKey::SleepMax, Number::Dotted},
-    Key{"sum_block_runtime", SchedKey::SumBlockRuntime, Number::Dotted},
-    Key{"block_max", SchedKey::BlockMax, Number::Dotted},
-    Key{"iowait_sum", SchedKey::IowaitSum, Number::Dotted},
-    Key{"iowait_count", SchedKey::IowaitCount, Number::Plain},
-    Key{"exec_max", SchedKey::ExecMax, Number::Dotted},
-    Key{"slice_max", SchedKey::SliceMax, Number::Dotted},
-    Key{"core_forceidle_sum", SchedKey::CoreForceidleSum, Number::Dotted},
-    Key{kExtEnabled, SchedKey::ExtEnabled, Number::Plain}};
-static_assert(kKeys.size() == kSchedKeys);
 
 // Keys by a hash without collisions, for sixty look-ups a thread. REQUIRES: at least kShortest
 // letters.
@@ -66,14 +27,14 @@ constexpr std::uint8_t kNoKey = 255;
 constexpr std::array<std::uint8_t, kSlots> kSlotTable = [] {
   std::array<std::uint8_t, kSlots> table{};
   table.fill(kNoKey);
-  for (std::size_t i = 0; i < kKeys.size(); ++i)
-    table[slot_of(kKeys[i].text)] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
+    table[slot_of(kSchedKeys[i].text)] = static_cast<std::uint8_t>(i);
   return table;
 }();
 static_assert(
     [] {
-      for (std::size_t i = 0; i < kKeys.size(); ++i)
-        if (kSlotTable[slot_of(kKeys[i].text)] != i) return false;
+      for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
+        if (kSlotTable[slot_of(kSchedKeys[i].text)] != i) return false;
       return true;
     }(),
     "two keys share a slot: change slot_of");
@@ -93,23 +54,24 @@ Word first_word(std::string_view line) {
   return {line.substr(0, end), line.substr(part, end - part)};
 }
 
-// Null when it is none of ours.
-const Key* find_key(const Word& word) {
+// Its position in kSchedKeys; kNoKey when it is none of ours.
+std::uint8_t find_key(const Word& word) {
   const std::string_view key = word.all == kExtEnabled ? word.all : word.last_part;
-  if (key.size() < kShortest) return nullptr;
+  if (key.size() < kShortest) return kNoKey;
   const std::uint8_t at = kSlotTable[slot_of(key)];
-  return at != kNoKey && kKeys[at].text == key ? &kKeys[at] : nullptr;
+  return at != kNoKey && kSchedKeys[at].text == key ? at : kNoKey;
 }
 
 void parse_line(std::string_view line, Sched& sched) {
   const Word word = first_word(line);
-  const Key* key = find_key(word);
-  if (!key) return;
-  line = bare(line.substr(word.all.size()));
+  const std::uint8_t key = find_key(word);
+  if (key == kNoKey) return;
+  line = sdk::bare(line.substr(word.all.size()));
   if (!line.starts_with(':')) return;  // no value, or a key of two words
-  line = bare(line.substr(1));
+  line = sdk::bare(line.substr(1));
   bool negative = false;
-  sched[key->key] = key->number == Number::Plain ? u64(line) : dotted_ns(line, negative);
+  sched[key] = kSchedKeys[key].number == Number::Plain ? sdk::number<std::uint64_t>(line)
+                                                       : dotted_ns(line, negative);
   if (negative) ++sched.negatives;
 }
 
@@ -147,11 +109,9 @@ sdk::Reading<std::uint64_t> fraction_ns(std::string_view text) {
 
 Sched::Sched()
     : readings_([]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto missing = [](SchedKey key) {
-          return needs_schedstats(key) ? Gap::SwitchedOff : Gap::Unsupported;
-        };
-        return decltype(readings_){missing(static_cast<SchedKey>(I))...};
-      }(std::make_index_sequence<kSchedKeys>())) {}
+        return decltype(readings_){
+            (kSchedKeys[I].needs_schedstats ? Gap::SwitchedOff : Gap::Unsupported)...};
+      }(std::make_index_sequence<kSchedKeys.size()>())) {}
 
 sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative) {
   constexpr std::uint64_t kNsPerMs = 1'000'000;
@@ -160,7 +120,7 @@ sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative) {
   std::string_view fraction = dotted ? text : "0";
   const bool minus_before = take_minus(whole);
   const bool minus_behind = take_minus(fraction);
-  const auto ms = u64(whole);
+  const auto ms = sdk::number<std::uint64_t>(whole);
   const auto ns = fraction_ns(fraction);
   if (!ms || !ns) return Gap::Malformed;
   negative = minus_before || minus_behind;
@@ -175,51 +135,39 @@ sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative) {
 Sched parse_sched(std::string_view text) {
   Sched sched;
   if (!skip_header(text)) {
-    for (std::size_t i = 0; i < kSchedKeys; ++i) sched[static_cast<SchedKey>(i)] = Gap::Malformed;
+    for (std::size_t i = 0; i < kSchedKeys.size(); ++i) sched[i] = Gap::Malformed;
     return sched;
   }
   while (!text.empty()) parse_line(sdk::take(text, '\n'), sched);
   return sched;
 }
 
-sdk::Reading<std::uint64_t> voluntary_sleep(const Sched& sched) {
-  const auto& sleep = sched[SchedKey::SumSleepRuntime];
-  const auto& block = sched[SchedKey::SumBlockRuntime];
+sdk::ReadingOf<sdk::MonotonicNs> voluntary_sleep(const Sched& sched) {
+  const auto& sleep = sched.key<"sum_sleep_runtime">();
+  const auto& block = sched.key<"sum_block_runtime">();
   if (!sleep) return sleep.gap;
   if (!block) return block.gap;
-  return sleep.value > block.value ? sleep.value - block.value : 0;
+  return sleep.value > block.value ? sleep.value - block.value : std::uint64_t{0};
 }
 
-sdk::Reading<std::uint64_t> fair_slice(const Sched& sched) {
-  const auto& policy = sched[SchedKey::Policy];
+sdk::ReadingOf<sdk::GaugeNs> fair_slice(const Sched& sched) {
+  const auto& policy = sched.key<"policy">();
   if (policy && !has_fair_slice(policy.value)) return Gap::NotApplicable;
-  return sched[SchedKey::Slice];
+  return sched.key<"slice">();
 }
 
-sdk::Reading<bool> ext_enabled(const Sched& sched) {
-  const auto& enabled = sched[SchedKey::ExtEnabled];
-  return enabled ? sdk::Reading<bool>(enabled.value != 0) : sdk::Reading<bool>(enabled.gap);
+sdk::ReadingOf<sdk::Flag> ext_enabled(const Sched& sched) {
+  const auto& enabled = sched.key<"ext.enabled">();
+  if (!enabled) return enabled.gap;
+  return enabled.value != 0;
 }
 
 void SchedFile::fill(const sdk::Thread& thread, std::string_view text) {
   const Sched sched = parse_sched(text);
-  plain_.put(thread.row, sched);
-  statistics_.put(thread.row, sched);
-  computed_.put(thread.row, voluntary_sleep(sched), fair_slice(sched), ext_enabled(sched));
+  get<SchedPlain>().put(thread.row, sched);
+  get<SchedStatistics>().put(thread.row, sched);
+  get<SchedComputed>().put(thread.row, sched);
   negatives_ += sched.negatives;
-}
-
-void SchedFile::fail(std::uint32_t row, Gap gap) {
-  plain_.fail(row, gap);
-  statistics_.fail(row, gap);
-  computed_.fail(row, gap);
-}
-
-void SchedFile::refuse(const sdk::Probe& probe, Gap gap, std::string_view reason,
-                       const sdk::Remedy& remedy) {
-  SchedPlain::refuse(probe, gap, reason, remedy);
-  SchedStatistics::refuse(probe, gap, reason, remedy);
-  SchedComputed::refuse(probe, gap, reason, remedy);
 }
 
 }  // namespace ctprof::procfs

@@ -10,69 +10,124 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
-#include "ctprof/batch.hpp"
+#include "ctprof/fields.hpp"
+#include "ctprof/table.hpp"
 #include "plugins/procfs-sched/summary.hpp"
-#include "plugins/shared/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {
 
-enum class SchedKey : std::uint8_t {
-  NrMigrations,
-  Policy,
-  Slice,
-  ExtEnabled,
-  // From here on: only while kernel.sched_schedstats is 1.
-  NrWakeups,
-  NrWakeupsLocal,
-  NrWakeupsRemote,
-  NrWakeupsSync,
-  NrWakeupsMigrate,
-  NrWakeupsAffine,
-  NrWakeupsAffineAttempts,
-  NrForcedMigrations,
-  NrFailedMigrationsAffine,
-  NrFailedMigrationsRunning,
-  NrFailedMigrationsHot,
-  WaitSum,
-  WaitCount,
-  WaitMax,
-  SumSleepRuntime,
-  SleepMax,
-  SumBlockRuntime,
-  BlockMax,
-  IowaitSum,
-  IowaitCount,
-  ExecMax,
-  SliceMax,
-  CoreForceidleSum,
-};
-inline constexpr std::size_t kSchedKeys = 27;
+// How a value is printed: a number as it is, or milliseconds with nanoseconds behind a dot.
+enum class Number : std::uint8_t { Plain, Dotted };
 
-constexpr bool needs_schedstats(SchedKey key) { return key >= SchedKey::NrWakeups; }
+// A key, spelled as after the last dot. To read another metric of the file, add its line below.
+template <const auto& kOf, sdk::Name kIs, Number kPrinted = Number::Plain>
+struct SchedKey : sdk::Fields<kOf> {
+  using sdk::Fields<kOf>::Fields;
+  using Newtype = typename std::remove_cvref_t<decltype(kOf)>::Newtype;
+  static constexpr sdk::Name kKey = kIs;
+  static constexpr Number kNumber = kPrinted;
+};
+
+template <class... Keys>
+struct SchedKeys : sdk::Groups<Keys...> {
+  using sdk::Groups<Keys...>::Groups;
+  template <class Values>
+  void put(std::uint32_t row, const Values& sched) {
+    (this->template get<Keys>().put(
+         row, sdk::ReadingOf<typename Keys::Newtype>(sched.template key<Keys::kKey>())),
+     ...);
+  }
+};
+
+using SchedPlain = SchedKeys<SchedKey<vocabulary::nr_migrations, "nr_migrations">>;
+
+// There while kernel.sched_schedstats is 1.
+using SchedStatistics =
+    SchedKeys<SchedKey<vocabulary::nr_wakeups, "nr_wakeups">,
+              SchedKey<vocabulary::nr_wakeups_local, "nr_wakeups_local">,
+              SchedKey<vocabulary::nr_wakeups_remote, "nr_wakeups_remote">,
+              SchedKey<vocabulary::nr_wakeups_sync, "nr_wakeups_sync">,
+              SchedKey<vocabulary::nr_wakeups_migrate, "nr_wakeups_migrate">,
+              SchedKey<vocabulary::nr_wakeups_affine, "nr_wakeups_affine">,
+              SchedKey<vocabulary::nr_wakeups_affine_attempts, "nr_wakeups_affine_attempts">,
+              SchedKey<vocabulary::nr_forced_migrations, "nr_forced_migrations">,
+              SchedKey<vocabulary::nr_failed_migrations_affine, "nr_failed_migrations_affine">,
+              SchedKey<vocabulary::nr_failed_migrations_running, "nr_failed_migrations_running">,
+              SchedKey<vocabulary::nr_failed_migrations_hot, "nr_failed_migrations_hot">,
+              SchedKey<vocabulary::wait_sum, "wait_sum", Number::Dotted>,
+              SchedKey<vocabulary::wait_count, "wait_count">,
+              SchedKey<vocabulary::wait_max, "wait_max", Number::Dotted>,
+              SchedKey<vocabulary::sleep_max, "sleep_max", Number::Dotted>,
+              SchedKey<vocabulary::block_sum, "sum_block_runtime", Number::Dotted>,
+              SchedKey<vocabulary::block_max, "block_max", Number::Dotted>,
+              SchedKey<vocabulary::iowait_sum, "iowait_sum", Number::Dotted>,
+              SchedKey<vocabulary::iowait_count, "iowait_count">,
+              SchedKey<vocabulary::exec_max, "exec_max", Number::Dotted>,
+              SchedKey<vocabulary::slice_max, "slice_max", Number::Dotted>,
+              SchedKey<vocabulary::core_forceidle_sum, "core_forceidle_sum", Number::Dotted>>;
+
+// A key of the file, and whether it depends on the switch.
+struct SchedKeyInfo {
+  std::string_view text;
+  Number number;
+  bool needs_schedstats;
+};
+
+template <class... Keys>
+constexpr auto infos_of(SchedKeys<Keys...>*, bool needs_schedstats) {
+  return std::array{SchedKeyInfo{Keys::kKey.view(), Keys::kNumber, needs_schedstats}...};
+}
+
+// All keys that are read: those of columns, and those that others are computed from.
+inline constexpr auto kSchedKeys = [] {
+  constexpr auto kPlain = infos_of(static_cast<SchedPlain*>(nullptr), false);
+  constexpr auto kStatistics = infos_of(static_cast<SchedStatistics*>(nullptr), true);
+  constexpr std::array kAsides{SchedKeyInfo{"policy", Number::Plain, false},
+                               SchedKeyInfo{"slice", Number::Plain, false},
+                               SchedKeyInfo{"ext.enabled", Number::Plain, false},
+                               SchedKeyInfo{"sum_sleep_runtime", Number::Dotted, true}};
+  std::array<SchedKeyInfo, kPlain.size() + kStatistics.size() + kAsides.size()> all{};
+  auto next = std::copy(kPlain.begin(), kPlain.end(), all.begin());
+  next = std::copy(kStatistics.begin(), kStatistics.end(), next);
+  std::copy(kAsides.begin(), kAsides.end(), next);
+  return all;
+}();
 
 // What one file says. A key that it has not is SwitchedOff where it depends on the switch, and
 // Unsupported where not.
 class Sched {
  public:
   Sched();
-  const sdk::Reading<std::uint64_t>& operator[](SchedKey key) const {
-    return readings_[static_cast<std::size_t>(key)];
-  }
-  sdk::Reading<std::uint64_t>& operator[](SchedKey key) {
-    return readings_[static_cast<std::size_t>(key)];
+
+  // By position in kSchedKeys, and by the key's text, which has to be one of them.
+  const sdk::Reading<std::uint64_t>& operator[](std::size_t at) const { return readings_[at]; }
+  sdk::Reading<std::uint64_t>& operator[](std::size_t at) { return readings_[at]; }
+  template <sdk::Name kKey>
+  const sdk::Reading<std::uint64_t>& key() const {
+    constexpr std::size_t kAt = position_of(kKey.view());
+    static_assert(kAt < kSchedKeys.size(), "no such key is read");
+    return readings_[kAt];
   }
 
   // Times that the kernel printed as less than zero; each is kept as zero.
   std::uint32_t negatives = 0;
 
  private:
-  std::array<sdk::Reading<std::uint64_t>, kSchedKeys> readings_;
+  static constexpr std::size_t position_of(std::string_view text) {
+    std::size_t at = 0;
+    while (at < kSchedKeys.size() && kSchedKeys[at].text != text) ++at;
+    return at;
+  }
+
+  std::array<sdk::Reading<std::uint64_t>, kSchedKeys.size()> readings_;
 };
 
 // Times are in nanoseconds. Every key is Malformed when the text has no header.
@@ -83,75 +138,27 @@ Sched parse_sched(std::string_view text);
 sdk::Reading<std::uint64_t> dotted_ns(std::string_view text, bool& negative);
 
 // Uninterruptible sleep is part of all sleep; none of either, no difference.
-sdk::Reading<std::uint64_t> voluntary_sleep(const Sched& sched);
+sdk::ReadingOf<sdk::MonotonicNs> voluntary_sleep(const Sched& sched);
 // The kernel prints a slice for the policies OTHER, BATCH and EXT only.
-sdk::Reading<std::uint64_t> fair_slice(const Sched& sched);
-sdk::Reading<bool> ext_enabled(const Sched& sched);
+sdk::ReadingOf<sdk::GaugeNs> fair_slice(const Sched& sched);
+sdk::ReadingOf<sdk::Flag> ext_enabled(const Sched& sched);
 
-// A metric that is one key's number.
-template <const auto& kOf, SchedKey kIs>
-struct SchedLine {
-  static constexpr const auto& kMetric = kOf;
-  static constexpr SchedKey kKey = kIs;
-};
+using SchedComputed = sdk::Table<sdk::Fill<vocabulary::voluntary_sleep_ns, voluntary_sleep>,
+                                 sdk::Fill<vocabulary::fair_slice_ns, fair_slice>,
+                                 sdk::Fill<vocabulary::ext_enabled, ext_enabled>>;
 
-template <class... Lines>
-struct SchedLines : Fields<Lines::kMetric...> {
-  using Base = Fields<Lines::kMetric...>;
-  using Base::Base;
-  void put(std::uint32_t row, const Sched& sched) { Base::put(row, sched[Lines::kKey]...); }
-};
-
-using SchedPlain = SchedLines<SchedLine<vocabulary::nr_migrations, SchedKey::NrMigrations>>;
-using SchedStatistics = SchedLines<
-    SchedLine<vocabulary::nr_wakeups, SchedKey::NrWakeups>,
-    SchedLine<vocabulary::nr_wakeups_local, SchedKey::NrWakeupsLocal>,
-    SchedLine<vocabulary::nr_wakeups_remote, SchedKey::NrWakeupsRemote>,
-    SchedLine<vocabulary::nr_wakeups_sync, SchedKey::NrWakeupsSync>,
-    SchedLine<vocabulary::nr_wakeups_migrate, SchedKey::NrWakeupsMigrate>,
-    SchedLine<vocabulary::nr_wakeups_affine, SchedKey::NrWakeupsAffine>,
-    SchedLine<vocabulary::nr_wakeups_affine_attempts, SchedKey::NrWakeupsAffineAttempts>,
-    SchedLine<vocabulary::nr_forced_migrations, SchedKey::NrForcedMigrations>,
-    SchedLine<vocabulary::nr_failed_migrations_affine, SchedKey::NrFailedMigrationsAffine>,
-    SchedLine<vocabulary::nr_failed_migrations_running, SchedKey::NrFailedMigrationsRunning>,
-    SchedLine<vocabulary::nr_failed_migrations_hot, SchedKey::NrFailedMigrationsHot>,
-    SchedLine<vocabulary::wait_sum, SchedKey::WaitSum>,
-    SchedLine<vocabulary::wait_count, SchedKey::WaitCount>,
-    SchedLine<vocabulary::wait_max, SchedKey::WaitMax>,
-    SchedLine<vocabulary::sleep_max, SchedKey::SleepMax>,
-    SchedLine<vocabulary::block_sum, SchedKey::SumBlockRuntime>,
-    SchedLine<vocabulary::block_max, SchedKey::BlockMax>,
-    SchedLine<vocabulary::iowait_sum, SchedKey::IowaitSum>,
-    SchedLine<vocabulary::iowait_count, SchedKey::IowaitCount>,
-    SchedLine<vocabulary::exec_max, SchedKey::ExecMax>,
-    SchedLine<vocabulary::slice_max, SchedKey::SliceMax>,
-    SchedLine<vocabulary::core_forceidle_sum, SchedKey::CoreForceidleSum>>;
-using SchedComputed =
-    Fields<vocabulary::voluntary_sleep_ns, vocabulary::fair_slice_ns, vocabulary::ext_enabled>;
-
-class SchedFile {
+class SchedFile : public sdk::Groups<SchedPlain, SchedStatistics, SchedComputed> {
  public:
+  using Groups::Groups;
   static constexpr const char* kName = "sched";
   static constexpr Tally kFailures = Tally::Sched;
-  static constexpr auto kOffers =
-      joined(SchedPlain::kOffers, SchedStatistics::kOffers, SchedComputed::kOffers);
-
-  explicit SchedFile(const sdk::Batch& batch)
-      : plain_(batch), statistics_(batch), computed_(batch) {}
-  explicit operator bool() const { return plain_ || statistics_ || computed_; }
 
   void fill(const sdk::Thread& thread, std::string_view text);
-  void fail(std::uint32_t row, Gap gap);
-  static void refuse(const sdk::Probe& probe, Gap gap, std::string_view reason,
-                     const sdk::Remedy& remedy);
 
   // Times less than zero in all that was filled.
   std::uint64_t negatives() const { return negatives_; }
 
  private:
-  SchedPlain plain_;
-  SchedStatistics statistics_;
-  SchedComputed computed_;
   std::uint64_t negatives_ = 0;
 };
 

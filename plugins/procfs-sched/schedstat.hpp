@@ -7,27 +7,22 @@
 
 #include <string_view>
 
-#include "ctprof/batch.hpp"
+#include "ctprof/files.hpp"
+#include "ctprof/host.hpp"
+#include "ctprof/text_table.hpp"
 #include "plugins/procfs-sched/summary.hpp"
-#include "plugins/shared/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {
 
-struct Schedstat {
-  sdk::Reading<std::uint64_t> run_time_ns = Gap::Malformed;
-  sdk::Reading<std::uint64_t> wait_time_ns = Gap::Malformed;
-  sdk::Reading<std::uint64_t> timeslices = Gap::Malformed;
-};
-
-Schedstat parse_schedstat(std::string_view text);
-
-struct SchedstatFile
-    : Fields<vocabulary::run_time_ns, vocabulary::wait_time_ns, vocabulary::timeslices> {
-  using Fields::Fields;
+struct SchedstatFile : sdk::WordText<1, sdk::WordLine<vocabulary::run_time_ns, 1>,
+                                     sdk::WordLine<vocabulary::wait_time_ns, 2>,
+                                     sdk::WordLine<vocabulary::timeslices, 3>> {
+  using WordText::WordText;
   static constexpr const char* kName = "schedstat";
   static constexpr Tally kFailures = Tally::Schedstat;
-  void fill(const sdk::Thread& thread, std::string_view text);
+  static Values parse(std::string_view text) { return WordText::parse(sdk::take(text, '\n')); }
+  void fill(const sdk::Thread& thread, std::string_view text) { put(thread.row, parse(text)); }
 };
 
 }  // namespace ctprof::procfs

@@ -10,15 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "ctprof/batch.hpp"
+#include "ctprof/fields.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
-#include "plugins/shared/fields.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {
 
-using SmapsRollupField = Fields<vocabulary::process_smaps_rollup>;
+using SmapsRollupField = sdk::Fields<vocabulary::process_smaps_rollup>;
 
 // Entries are views into `text`, and in KiB. False when a line cannot be understood, or none is a
 // size.

@@ -5,8 +5,8 @@
 namespace ctprof::procfs {
 
 void ThreadFiles::fill(ThreadColumns& columns, const sdk::Thread& thread,
-                       const sdk::Reading<ctprof_text>& listed, const sdk::Batch& batch) {
-  if (columns.stat && listed) columns.stat.fill(thread, {listed.value.data, listed.value.size});
+                       const sdk::Reading<std::string_view>& listed, const sdk::Batch& batch) {
+  if (columns.stat && listed) columns.stat.fill(thread, listed.value);
   if (columns.stat && !listed) fill(columns.stat, thread, batch);
   if (columns.schedstat) fill(columns.schedstat, thread, batch);
   if (columns.io) fill(columns.io, thread, batch);
@@ -29,9 +29,10 @@ void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread,
   if (!text) columns.status.fail(thread.row, text.gap);
   if (!text && list_wanted) columns.affinity.fail(thread.row, text.gap);
   if (!text) return;
-  const Status status = parse_status(text.value);
+  const Status status = StatusFile::parse(text.value);
   columns.status.fill(thread, status);
-  if (list_wanted) columns.affinity.put(thread.row, masks_.of_list(status.cpus_allowed));
+  if (list_wanted)
+    columns.affinity.put(thread.row, masks_.of_list(status.key<"Cpus_allowed_list">()));
 }
 
 // By the system call; false when the list is to be asked instead.

@@ -19,8 +19,8 @@ namespace ctprof::procfs {
 // The columns of a batch, whoever's it is: it must offer all of them.
 struct ThreadColumns {
   static constexpr auto kOffers =
-      joined(StatFile::kOffers, SchedstatFile::kOffers, IoFile::kOffers, StatusFile::kOffers,
-             AffinityField::kOffers, SchedFile::kOffers);
+      sdk::joined(StatFile::kOffers, SchedstatFile::kOffers, IoFile::kOffers, StatusFile::kOffers,
+                  AffinityField::kOffers, SchedFile::kOffers);
 
   explicit ThreadColumns(const sdk::Batch& batch)
       : stat(batch), schedstat(batch), io(batch), status(batch), affinity(batch), sched(batch) {}
@@ -40,7 +40,7 @@ class ThreadFiles {
 
   // `listed` is the stat file as the lister read it, where it did.
   void fill(ThreadColumns& columns, const sdk::Thread& thread,
-            const sdk::Reading<ctprof_text>& listed, const sdk::Batch& batch);
+            const sdk::Reading<std::string_view>& listed, const sdk::Batch& batch);
 
  private:
   template <class File>

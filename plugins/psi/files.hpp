@@ -8,21 +8,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ctprof/fields.hpp"
+#include "ctprof/table.hpp"
 #include "plugins/psi/pressure.hpp"
-#include "plugins/shared/fields.hpp"
-#include "plugins/shared/file_table.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::psi {
 
 // One line's columns.
 template <const auto& kAvg10, const auto& kAvg60, const auto& kAvg300, const auto& kTotal>
-struct LineFields : Fields<kAvg10, kAvg60, kAvg300, kTotal> {
-  using Fields<kAvg10, kAvg60, kAvg300, kTotal>::Fields;
-  void fill(std::uint32_t row, const PressureLine& line) {
-    this->put(row, line.avg10, line.avg60, line.avg300, line.total_usec);
-  }
-};
+using LineFields =
+    sdk::Table<sdk::Fill<kAvg10, &PressureLine::avg10>, sdk::Fill<kAvg60, &PressureLine::avg60>,
+               sdk::Fill<kAvg300, &PressureLine::avg300>,
+               sdk::Fill<kTotal, &PressureLine::total_usec>>;
 
 // Whether a file has a line `some`. Interrupts hold up whoever is running, so there it would be the
 // same as `full`.
@@ -35,7 +33,7 @@ class PressureFile {
  public:
   static constexpr const char* kCgroupName = kCgroup.text;
   static constexpr const char* kHostName = kHost.text;
-  static constexpr auto kOffers = joined(Some::kOffers, Full::kOffers);
+  static constexpr auto kOffers = sdk::joined(Some::kOffers, Full::kOffers);
   using FullFields = Full;
 
   explicit PressureFile(const sdk::Batch& batch) : some_(batch), full_(batch) {}
@@ -43,8 +41,8 @@ class PressureFile {
 
   void fill(std::uint32_t row, std::string_view text) {
     const Pressure pressure = parse_pressure(text);
-    full_.fill(row, pressure.full);
-    kLines == Lines::SomeAndFull ? some_.fill(row, pressure.some)
+    full_.put(row, pressure.full);
+    kLines == Lines::SomeAndFull ? some_.put(row, pressure.some)
                                  : some_.fail(row, Gap::NotApplicable);
   }
   void fail(std::uint32_t row, Gap gap) {
@@ -74,9 +72,9 @@ class PressureFile {
   PressureFile<#resource ".pressure", "pressure/" #resource,    \
                CTPROF_PSI_LINE(entity##_psi_##resource##_some), \
                CTPROF_PSI_LINE(entity##_psi_##resource##_full) __VA_OPT__(, ) __VA_ARGS__>
-#define CTPROF_PSI_FILES(entity)                                           \
-  FileTable<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), \
-            CTPROF_PSI_FILE(entity, io), CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
+#define CTPROF_PSI_FILES(entity)                                             \
+  sdk::Groups<CTPROF_PSI_FILE(entity, cpu), CTPROF_PSI_FILE(entity, memory), \
+              CTPROF_PSI_FILE(entity, io), CTPROF_PSI_FILE(entity, irq, Lines::FullAlone)>
 
 using CgroupFiles = CTPROF_PSI_FILES(cgroup);
 using HostFiles = CTPROF_PSI_FILES(host);

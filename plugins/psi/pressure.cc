@@ -28,14 +28,14 @@ PressureLine parse_line(std::string_view text) {
 
 }  // namespace
 
-sdk::Reading<std::uint64_t> hundredths(std::string_view text) {
+sdk::ReadingOf<sdk::GaugeRatio100> hundredths(std::string_view text) {
   const auto whole = sdk::number<std::uint16_t>(sdk::take(text, '.'));
   if (!whole || !is_digits(text)) return Gap::Malformed;
   std::uint64_t value = whole.value;
   for (std::size_t digit = 0; digit < 2; ++digit)
     value = value * 10 + (digit < text.size() ? static_cast<std::uint64_t>(text[digit] - '0') : 0);
-  return value <= std::numeric_limits<std::uint16_t>::max() ? sdk::Reading<std::uint64_t>(value)
-                                                            : Gap::Malformed;
+  if (value > std::numeric_limits<std::uint16_t>::max()) return Gap::Malformed;
+  return value;
 }
 
 Pressure parse_pressure(std::string_view text) {

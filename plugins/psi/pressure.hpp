@@ -10,17 +10,18 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ctprof/batch.hpp"
+#include "ctprof/metric.hpp"
+#include "ctprof/reading.hpp"
 
 namespace ctprof::psi {
 
 // A line that is missing is Unsupported in all its parts; a part that is missing or no number is
 // Malformed.
 struct PressureLine {
-  sdk::Reading<std::uint64_t> avg10 = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> avg60 = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> avg300 = Gap::Unsupported;
-  sdk::Reading<std::uint64_t> total_usec = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeRatio100> avg10 = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeRatio100> avg60 = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeRatio100> avg300 = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicUs> total_usec = Gap::Unsupported;
 };
 
 struct Pressure {
@@ -32,6 +33,6 @@ Pressure parse_pressure(std::string_view text);
 
 // "12.3" to 1230: hundredths, further digits cut. Malformed also where the file, which has 16 bits
 // for it, could not hold it.
-sdk::Reading<std::uint64_t> hundredths(std::string_view text);
+sdk::ReadingOf<sdk::GaugeRatio100> hundredths(std::string_view text);
 
 }  // namespace ctprof::psi

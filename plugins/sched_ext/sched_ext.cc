@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "ctprof/plugin.hpp"
-#include "plugins/shared/fields.hpp"
 #include "plugins/shared/flat_keyed.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
@@ -23,11 +22,27 @@ constexpr const char* kDirectory = "kernel/sched_ext";
 constexpr const char* kScheduler = "kernel/sched_ext/root";  // there while one is loaded
 constexpr const char* kEvents = "kernel/sched_ext/root/events";
 
+// Files of one word each, by metric.
+struct State {
+  sdk::ReadingOf<sdk::CategoricalString> state = Gap::Unsupported;
+  sdk::ReadingOf<sdk::Flag> switch_all = Gap::Unsupported;
+  sdk::ReadingOf<sdk::GaugeCount> nr_rejected = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicCount> hotplug_seq = Gap::Unsupported;
+  sdk::ReadingOf<sdk::MonotonicCount> enable_seq = Gap::Unsupported;
+};
+struct Root {
+  sdk::ReadingOf<sdk::CategoricalString> ops = Gap::Unsupported;
+  sdk::ReadingOf<sdk::CountMap> events = Gap::Unsupported;
+};
+
 using StateFields =
-    Fields<vocabulary::host_sched_ext_state, vocabulary::host_sched_ext_switch_all,
-           vocabulary::host_sched_ext_nr_rejected, vocabulary::host_sched_ext_hotplug_seq,
-           vocabulary::host_sched_ext_enable_seq>;
-using RootFields = Fields<vocabulary::host_sched_ext_root_ops, vocabulary::host_sched_ext_events>;
+    sdk::Table<sdk::Fill<vocabulary::host_sched_ext_state, &State::state>,
+               sdk::Fill<vocabulary::host_sched_ext_switch_all, &State::switch_all>,
+               sdk::Fill<vocabulary::host_sched_ext_nr_rejected, &State::nr_rejected>,
+               sdk::Fill<vocabulary::host_sched_ext_hotplug_seq, &State::hotplug_seq>,
+               sdk::Fill<vocabulary::host_sched_ext_enable_seq, &State::enable_seq>>;
+using RootFields = sdk::Table<sdk::Fill<vocabulary::host_sched_ext_root_ops, &Root::ops>,
+                              sdk::Fill<vocabulary::host_sched_ext_events, &Root::events>>;
 
 static_assert(StateFields::kOffers.size() + RootFields::kOffers.size() ==
                   vocabulary::kSchedExtMetrics.size(),
@@ -39,7 +54,7 @@ bool is_missing(const sdk::Host& host, const char* path) {
 
 class SchedExt : public sdk::HostSource {
  public:
-  static constexpr auto kOffers = joined(StateFields::kOffers, RootFields::kOffers);
+  static constexpr auto kOffers = sdk::joined(StateFields::kOffers, RootFields::kOffers);
 
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     if (host.sys() < 0 || is_missing(host, kDirectory))
@@ -62,21 +77,26 @@ class SchedExt : public sdk::HostSource {
 
  private:
   void fill(StateFields& fields, std::uint32_t row) {
-    const auto switch_all = number("kernel/sched_ext/switch_all");
-    const auto nr_rejected = number("kernel/sched_ext/nr_rejected");
-    const auto hotplug_seq = number("kernel/sched_ext/hotplug_seq");
-    const auto enable_seq = number("kernel/sched_ext/enable_seq");
-    const auto flag =
-        switch_all ? sdk::Reading<bool>(switch_all.value != 0) : sdk::Reading<bool>(switch_all.gap);
-    fields.put(row, word("kernel/sched_ext/state"), flag, nr_rejected, hotplug_seq, enable_seq);
+    State state;
+    state.switch_all = flag("kernel/sched_ext/switch_all");
+    state.nr_rejected = number("kernel/sched_ext/nr_rejected");
+    state.hotplug_seq = number("kernel/sched_ext/hotplug_seq");
+    state.enable_seq = number("kernel/sched_ext/enable_seq");
+    state.state = word("kernel/sched_ext/state");  // last: it is a view into the file
+    fields.put(row, state);
   }
 
   void fill(RootFields& fields, std::uint32_t row) {
     const auto text = events_file_.read(host_.sys(), kEvents);
-    const bool sound = text && parse_flat_keyed(text.value, events_);
-    const Gap gap = text ? Gap::Malformed : why_missing(kEvents, events_file_.last_errno());
-    fields.put(row, word("kernel/sched_ext/root/ops"),
-               sound ? sdk::Reading<sdk::Entries>(events_) : sdk::Reading<sdk::Entries>(gap));
+    Root root;
+    if (!text)
+      root.events = why_missing(kEvents, events_file_.last_errno());
+    else if (!parse_flat_keyed(text.value, events_))
+      root.events = Gap::Malformed;
+    else
+      root.events = sdk::Entries(events_);
+    root.ops = word("kernel/sched_ext/root/ops");
+    fields.put(row, root);
   }
 
   // Lives until the next file is read.
@@ -90,6 +110,11 @@ class SchedExt : public sdk::HostSource {
   sdk::Reading<std::uint64_t> number(const char* path) {
     const auto text = word(path);
     return text ? sdk::number<std::uint64_t>(text.value) : sdk::Reading<std::uint64_t>(text.gap);
+  }
+
+  sdk::Reading<bool> flag(const char* path) {
+    const auto value = number(path);
+    return value ? sdk::Reading<bool>(value.value != 0) : sdk::Reading<bool>(value.gap);
   }
 
   // What a scheduler tells is a question without meaning where there is none; any other missing

@@ -1,4 +1,5 @@
-// The columns that a record fills by itself, in groups that this kernel has or has not.
+// The columns that a record fills by itself, in groups that this kernel has or has not: which
+// column comes from which member.
 //
 // What is here:   offering, filling and refusing them.
 // What is not:    what a figure means (decode.hpp), names and cgroups, for which other files are
@@ -10,8 +11,10 @@
 #include <vector>
 
 #include "ctprof/batch.hpp"
+#include "ctprof/identity.hpp"
 #include "ctprof/listing.hpp"
-#include "plugins/shared/fields.hpp"
+#include "ctprof/table.hpp"
+#include "plugins/shared/policy.hpp"
 #include "plugins/task-iter/decode.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
@@ -25,58 +28,151 @@ struct Facts {
   sdk::Reading<std::uint64_t> extensible_class = std::uint64_t{0};
 };
 
-using Identity = Fields<sdk::kTgid, sdk::kTid, sdk::kStartTime>;
+// Where a text and a set of CPUs are made; each holds until the next record.
+struct Scratch {
+  PolicyRoom policy;
+  std::vector<std::uint64_t> words;
+};
+
+// What depends on more than the record.
+sdk::Figure<sdk::IdU64> start_ticks(const record& task, const Facts& facts, Scratch&);
+sdk::Figure<sdk::CategoricalString> policy(const record& task, const Facts&, Scratch& scratch);
+sdk::ReadingOf<sdk::CpuSet> allowed_cpus(const record& task, const Facts& facts, Scratch& scratch);
+sdk::ReadingOf<sdk::Flag> is_extensible(const record& task, const Facts& facts, Scratch&);
+sdk::ReadingOf<sdk::PeakBytes> peak_rss(const record& task, const Facts& facts, Scratch&);
+sdk::ReadingOf<sdk::PeakBytes> peak_vm(const record& task, const Facts& facts, Scratch&);
+
+// User or system time, which are computed together.
+template <auto kMember>
+sdk::Figure<sdk::ClockTicks> ticks(const CpuTimes& times, const Facts& facts) {
+  return times.*kMember / facts.ns_per_tick;
+}
+
+// One figure of one kind of delay.
+template <int kKind, auto kMember>
+auto delay(const record& task) {
+  return task.delays[kKind].*kMember;
+}
+
+// A time that the kernel keeps with a sign.
+template <class N>
+constexpr sdk::Figure<N> without_sign(SignedFigure<N> time) {
+  return unsigned_ns(time);
+}
+template <auto kMember>
+auto at_least_zero(const record& task) {
+  return without_sign(task.*kMember);
+}
+
+template <const auto& kMetric, auto kFrom>
+using Fill = sdk::Fill<kMetric, kFrom>;
+template <const auto& kMetric, int kKind, auto kMember>
+using FillDelay = sdk::Fill<kMetric, delay<kKind, kMember>>;
+template <const auto& kMetric, auto kMember>
+using FillTime = sdk::Fill<kMetric, at_least_zero<kMember>>;
+
+using Identity = sdk::Table<Fill<sdk::kTgid, &record::tgid>, Fill<sdk::kTid, &record::tid>,
+                            Fill<sdk::kStartTime, start_ticks>>;
 using Scheduling =
-    Fields<vocabulary::policy, vocabulary::nice, vocabulary::priority, vocabulary::rt_priority,
-           vocabulary::processor, vocabulary::state, vocabulary::nr_migrations>;
-using Slice = Fields<vocabulary::fair_slice_ns>;
-using Affinity = Fields<vocabulary::cpu_affinity>;
-using Extensible = Fields<vocabulary::ext_enabled>;
+    sdk::Table<Fill<vocabulary::policy, policy>, Fill<vocabulary::nice, nice>,
+               Fill<vocabulary::priority, priority>,
+               Fill<vocabulary::rt_priority, &record::rt_priority>,
+               Fill<vocabulary::processor, &record::cpu>, Fill<vocabulary::state, state_letter>,
+               Fill<vocabulary::nr_migrations, &record::nr_migrations>>;
+using Slice = sdk::Table<Fill<vocabulary::fair_slice_ns, fair_slice>>;
+using Affinity = sdk::Table<Fill<vocabulary::cpu_affinity, allowed_cpus>>;
+using Extensible = sdk::Table<Fill<vocabulary::ext_enabled, is_extensible>>;
 using Counters =
-    Fields<vocabulary::nr_threads, vocabulary::minflt, vocabulary::majflt,
-           vocabulary::voluntary_csw, vocabulary::nonvoluntary_csw, vocabulary::run_time_ns>;
-using Times = Fields<vocabulary::utime_clock_ticks, vocabulary::stime_clock_ticks>;
-using Waits = Fields<vocabulary::wait_time_ns, vocabulary::timeslices, vocabulary::cpu_delay_count,
-                     vocabulary::cpu_delay_total_ns>;
-using WaitExtremes = Fields<vocabulary::cpu_delay_max_ns, vocabulary::cpu_delay_min_ns>;
+    sdk::Table<Fill<vocabulary::nr_threads, nr_threads>, Fill<vocabulary::minflt, &record::min_flt>,
+               Fill<vocabulary::majflt, &record::maj_flt>,
+               Fill<vocabulary::voluntary_csw, &record::nvcsw>,
+               Fill<vocabulary::nonvoluntary_csw, &record::nivcsw>,
+               Fill<vocabulary::run_time_ns, &record::sum_exec_runtime>>;
+using Times = sdk::Table<Fill<vocabulary::utime_clock_ticks, ticks<&CpuTimes::user>>,
+                         Fill<vocabulary::stime_clock_ticks, ticks<&CpuTimes::system>>>;
+using Waits = sdk::Table<Fill<vocabulary::wait_time_ns, &record::run_delay>,
+                         Fill<vocabulary::timeslices, &record::pcount>,
+                         Fill<vocabulary::cpu_delay_count, &record::pcount>,
+                         Fill<vocabulary::cpu_delay_total_ns, &record::run_delay>>;
+using WaitExtremes = sdk::Table<Fill<vocabulary::cpu_delay_max_ns, &record::max_run_delay>,
+                                Fill<vocabulary::cpu_delay_min_ns, &record::min_run_delay>>;
 using Io =
-    Fields<vocabulary::rchar, vocabulary::wchar, vocabulary::syscr, vocabulary::syscw,
-           vocabulary::read_bytes, vocabulary::write_bytes, vocabulary::cancelled_write_bytes>;
-using Memory = Fields<vocabulary::hiwater_rss_bytes, vocabulary::hiwater_vm_bytes>;
-using Delays = Fields<vocabulary::blkio_delay_count, vocabulary::blkio_delay_total_ns,
-                      vocabulary::swapin_delay_count, vocabulary::swapin_delay_total_ns,
-                      vocabulary::freepages_delay_count, vocabulary::freepages_delay_total_ns,
-                      vocabulary::thrashing_delay_count, vocabulary::thrashing_delay_total_ns,
-                      vocabulary::compact_delay_count, vocabulary::compact_delay_total_ns>;
-using Copies = Fields<vocabulary::wpcopy_delay_count, vocabulary::wpcopy_delay_total_ns>;
-using Interrupts = Fields<vocabulary::irq_delay_count, vocabulary::irq_delay_total_ns>;
-using DelayExtremes = Fields<vocabulary::blkio_delay_max_ns, vocabulary::blkio_delay_min_ns,
-                             vocabulary::swapin_delay_max_ns, vocabulary::swapin_delay_min_ns,
-                             vocabulary::freepages_delay_max_ns, vocabulary::freepages_delay_min_ns,
-                             vocabulary::thrashing_delay_max_ns, vocabulary::thrashing_delay_min_ns,
-                             vocabulary::compact_delay_max_ns, vocabulary::compact_delay_min_ns,
-                             vocabulary::wpcopy_delay_max_ns, vocabulary::wpcopy_delay_min_ns>;
-using InterruptExtremes = Fields<vocabulary::irq_delay_max_ns, vocabulary::irq_delay_min_ns>;
-using Wakeups =
-    Fields<vocabulary::nr_wakeups, vocabulary::nr_wakeups_local, vocabulary::nr_wakeups_remote,
-           vocabulary::nr_wakeups_sync, vocabulary::nr_wakeups_migrate,
-           vocabulary::nr_wakeups_affine, vocabulary::nr_wakeups_affine_attempts,
-           vocabulary::nr_forced_migrations, vocabulary::nr_failed_migrations_affine,
-           vocabulary::nr_failed_migrations_running, vocabulary::nr_failed_migrations_hot>;
-using Statistics = Fields<vocabulary::wait_sum, vocabulary::wait_count, vocabulary::wait_max,
-                          vocabulary::voluntary_sleep_ns, vocabulary::sleep_max,
-                          vocabulary::block_sum, vocabulary::block_max, vocabulary::iowait_sum,
-                          vocabulary::iowait_count, vocabulary::exec_max, vocabulary::slice_max>;
-using Forceidle = Fields<vocabulary::core_forceidle_sum>;
+    sdk::Table<Fill<vocabulary::rchar, &record::rchar>, Fill<vocabulary::wchar, &record::wchar>,
+               Fill<vocabulary::syscr, &record::syscr>, Fill<vocabulary::syscw, &record::syscw>,
+               Fill<vocabulary::read_bytes, &record::read_bytes>,
+               Fill<vocabulary::write_bytes, &record::write_bytes>,
+               Fill<vocabulary::cancelled_write_bytes, &record::cancelled_write_bytes>>;
+using Memory = sdk::Table<Fill<vocabulary::hiwater_rss_bytes, peak_rss>,
+                          Fill<vocabulary::hiwater_vm_bytes, peak_vm>>;
+
+// What each kind of delay has, and what it has since Linux 6.14.
+template <int kKind, const auto& kCount, const auto& kTotal>
+using DelayOf = sdk::Table<FillDelay<kCount, kKind, &record_delay::count>,
+                           FillDelay<kTotal, kKind, &record_delay::total>>;
+template <int kKind, const auto& kMax, const auto& kMin>
+using ExtremesOf = sdk::Table<FillDelay<kMax, kKind, &record_delay::max>,
+                              FillDelay<kMin, kKind, &record_delay::min>>;
+
+using Delays = sdk::Groups<
+    DelayOf<RECORD_BLKIO, vocabulary::blkio_delay_count, vocabulary::blkio_delay_total_ns>,
+    DelayOf<RECORD_SWAPIN, vocabulary::swapin_delay_count, vocabulary::swapin_delay_total_ns>,
+    DelayOf<RECORD_FREEPAGES, vocabulary::freepages_delay_count,
+            vocabulary::freepages_delay_total_ns>,
+    DelayOf<RECORD_THRASHING, vocabulary::thrashing_delay_count,
+            vocabulary::thrashing_delay_total_ns>,
+    DelayOf<RECORD_COMPACT, vocabulary::compact_delay_count, vocabulary::compact_delay_total_ns>>;
+using Copies =
+    DelayOf<RECORD_WPCOPY, vocabulary::wpcopy_delay_count, vocabulary::wpcopy_delay_total_ns>;
+using Interrupts = DelayOf<RECORD_IRQ, vocabulary::irq_delay_count, vocabulary::irq_delay_total_ns>;
+using DelayExtremes = sdk::Groups<
+    ExtremesOf<RECORD_BLKIO, vocabulary::blkio_delay_max_ns, vocabulary::blkio_delay_min_ns>,
+    ExtremesOf<RECORD_SWAPIN, vocabulary::swapin_delay_max_ns, vocabulary::swapin_delay_min_ns>,
+    ExtremesOf<RECORD_FREEPAGES, vocabulary::freepages_delay_max_ns,
+               vocabulary::freepages_delay_min_ns>,
+    ExtremesOf<RECORD_THRASHING, vocabulary::thrashing_delay_max_ns,
+               vocabulary::thrashing_delay_min_ns>,
+    ExtremesOf<RECORD_COMPACT, vocabulary::compact_delay_max_ns, vocabulary::compact_delay_min_ns>,
+    ExtremesOf<RECORD_WPCOPY, vocabulary::wpcopy_delay_max_ns, vocabulary::wpcopy_delay_min_ns>>;
+using InterruptExtremes =
+    ExtremesOf<RECORD_IRQ, vocabulary::irq_delay_max_ns, vocabulary::irq_delay_min_ns>;
+
+using Wakeups = sdk::Table<
+    Fill<vocabulary::nr_wakeups, &record::nr_wakeups>,
+    Fill<vocabulary::nr_wakeups_local, &record::nr_wakeups_local>,
+    Fill<vocabulary::nr_wakeups_remote, &record::nr_wakeups_remote>,
+    Fill<vocabulary::nr_wakeups_sync, &record::nr_wakeups_sync>,
+    Fill<vocabulary::nr_wakeups_migrate, &record::nr_wakeups_migrate>,
+    Fill<vocabulary::nr_wakeups_affine, &record::nr_wakeups_affine>,
+    Fill<vocabulary::nr_wakeups_affine_attempts, &record::nr_wakeups_affine_attempts>,
+    Fill<vocabulary::nr_forced_migrations, &record::nr_forced_migrations>,
+    Fill<vocabulary::nr_failed_migrations_affine, &record::nr_failed_migrations_affine>,
+    Fill<vocabulary::nr_failed_migrations_running, &record::nr_failed_migrations_running>,
+    Fill<vocabulary::nr_failed_migrations_hot, &record::nr_failed_migrations_hot>>;
+using Statistics = sdk::Table<FillTime<vocabulary::wait_sum, &record::wait_sum>,
+                              Fill<vocabulary::wait_count, &record::wait_count>,
+                              FillTime<vocabulary::wait_max, &record::wait_max>,
+                              Fill<vocabulary::voluntary_sleep_ns, voluntary_sleep>,
+                              FillTime<vocabulary::sleep_max, &record::sleep_max>,
+                              FillTime<vocabulary::block_sum, &record::sum_block_runtime>,
+                              FillTime<vocabulary::block_max, &record::block_max>,
+                              FillTime<vocabulary::iowait_sum, &record::iowait_sum>,
+                              Fill<vocabulary::iowait_count, &record::iowait_count>,
+                              FillTime<vocabulary::exec_max, &record::exec_max>,
+                              FillTime<vocabulary::slice_max, &record::slice_max>>;
+using Forceidle = sdk::Table<FillTime<vocabulary::core_forceidle_sum, &record::core_forceidle_sum>>;
+
+// Filled for every thread; for those whose delays are accounted; and where the kernel keeps the
+// scheduler's statistics.
+using Always =
+    sdk::Groups<Scheduling, Slice, Extensible, Counters, Waits, WaitExtremes, Io, Memory>;
+using AllDelays = sdk::Groups<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>;
+using AllStatistics = sdk::Groups<Wakeups, Statistics, Forceidle>;
 
 class Columns {
  public:
   static constexpr auto kOffers =
-      joined(Identity::kOffers, Scheduling::kOffers, Slice::kOffers, Affinity::kOffers,
-             Extensible::kOffers, Counters::kOffers, Times::kOffers, Waits::kOffers,
-             WaitExtremes::kOffers, Io::kOffers, Memory::kOffers, Delays::kOffers, Copies::kOffers,
-             Interrupts::kOffers, DelayExtremes::kOffers, InterruptExtremes::kOffers,
-             Wakeups::kOffers, Statistics::kOffers, Forceidle::kOffers);
+      sdk::joined(Identity::kOffers, Always::kOffers, Times::kOffers, Affinity::kOffers,
+                  AllDelays::kOffers, AllStatistics::kOffers);
 
   explicit Columns(const sdk::Batch& batch);
   void put(std::uint32_t row, const record& task, const Facts& facts);
@@ -84,32 +180,13 @@ class Columns {
   void fail(std::uint32_t row, Gap gap);
 
  private:
-  void put_scheduling(std::uint32_t row, const record& task, const Facts& facts);
-  void put_times(std::uint32_t row, const record& task, const Facts& facts);
-  void put_delays(std::uint32_t row, const record& task);
-  void fail_delays(std::uint32_t row, Gap gap);
-  void put_statistics(std::uint32_t row, const record& task);
-
   Identity identity_;
-  Scheduling scheduling_;
-  Slice slice_;
-  Affinity affinity_;
-  Extensible extensible_;
-  Counters counters_;
+  Always always_;
   Times times_;
-  Waits waits_;
-  WaitExtremes wait_extremes_;
-  Io io_;
-  Memory memory_;
-  Delays delays_;
-  Copies copies_;
-  Interrupts interrupts_;
-  DelayExtremes delay_extremes_;
-  InterruptExtremes interrupt_extremes_;
-  Wakeups wakeups_;
-  Statistics statistics_;
-  Forceidle forceidle_;
-  std::vector<std::uint64_t> words_;
+  Affinity affinity_;
+  AllDelays delays_;
+  AllStatistics statistics_;
+  Scratch scratch_{};
 };
 
 }  // namespace ctprof::task_iter

@@ -19,6 +19,10 @@ constexpr std::uint32_t kLockWait = 0x1000;  // told as uninterruptible
 constexpr std::uint32_t kFrozen = 0x8000;    // likewise
 constexpr std::string_view kLetters = "RSDTtXZPI";
 
+// As the kernel counts priorities, with a sign.
+constexpr int kFirstFairPriority = 100;
+constexpr int kPriorityOfNiceZero = 120;
+
 // a * b / c, without losing what does not fit 64 bits. REQUIRES: c > 0
 std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   __extension__ using Wide = unsigned __int128;
@@ -38,12 +42,18 @@ std::string_view short_name(const record& task) {
   return {task.comm, ::strnlen(task.comm, sizeof task.comm)};
 }
 
-std::string_view state_letter(const record& task) {
+sdk::Figure<sdk::Char> state_letter(const record& task) {
   if ((task.state & kIdle) == kIdle) return kLetters.substr(kLetters.size() - 1, 1);
   std::uint32_t bits = (task.state | task.exit_state) & kReported;
   if ((task.state & (kLockWait | kFrozen)) != 0) bits = kUninterruptible;
   return kLetters.substr(static_cast<std::size_t>(std::bit_width(bits)), 1);
 }
+
+sdk::Figure<sdk::OrdinalI32> nice(const record& task) {
+  return task.static_prio - kPriorityOfNiceZero;
+}
+
+sdk::Figure<sdk::OrdinalI32> priority(const record& task) { return task.prio - kFirstFairPriority; }
 
 CpuTimes cpu_times(const record& task) {
   const std::uint64_t ran = task.sum_exec_runtime;
@@ -54,41 +64,42 @@ CpuTimes cpu_times(const record& task) {
   return {user, system};
 }
 
-sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online,
-                              std::vector<std::uint64_t>& words) {
+sdk::ReadingOf<sdk::CpuSet> cpus(const record& task, sdk::Words online,
+                                 std::vector<std::uint64_t>& words) {
   words.assign(online.begin(), online.end());
   for (std::size_t i = 0; i < words.size(); ++i) words[i] &= task.cpus[i];
   while (!words.empty() && words.back() == 0) words.pop_back();
-  return words.empty() ? sdk::Reading<sdk::Words>(Gap::Malformed) : sdk::Words(words);
+  if (words.empty()) return Gap::Malformed;
+  return sdk::Words(words);
 }
 
-sdk::Reading<bool> ext_enabled(const record& task,
-                               const sdk::Reading<std::uint64_t>& extensible_class) {
+sdk::ReadingOf<sdk::Flag> ext_enabled(const record& task,
+                                      const sdk::Reading<std::uint64_t>& extensible_class) {
   if (!extensible_class) return extensible_class.gap;
   return extensible_class.value != 0 && task.sched_class == extensible_class.value;
 }
 
-sdk::Reading<std::uint64_t> nr_threads(const record& task) {
+sdk::ReadingOf<sdk::GaugeCount> nr_threads(const record& task) {
   if (!is_leader(task)) return Gap::NotApplicable;
-  return std::uint64_t{task.nr_threads};
+  return task.nr_threads;
 }
 
-sdk::Reading<std::uint64_t> fair_slice(const record& task) {
+sdk::ReadingOf<sdk::GaugeNs> fair_slice(const record& task) {
   if (!has_fair_slice(task.policy)) return Gap::NotApplicable;
-  return std::uint64_t{task.slice};
+  return task.slice;
 }
 
-sdk::Reading<std::uint64_t> hiwater_rss_bytes(const record& task, std::uint64_t page) {
+sdk::ReadingOf<sdk::PeakBytes> hiwater_rss_bytes(const record& task, std::uint64_t page) {
   if ((task.of & RECORD_OF_MEMORY) == 0) return Gap::NotApplicable;
   return std::max<std::uint64_t>(task.hiwater_rss, task.rss) * page;
 }
 
-sdk::Reading<std::uint64_t> hiwater_vm_bytes(const record& task, std::uint64_t page) {
+sdk::ReadingOf<sdk::PeakBytes> hiwater_vm_bytes(const record& task, std::uint64_t page) {
   if ((task.of & RECORD_OF_MEMORY) == 0) return Gap::NotApplicable;
   return std::max<std::uint64_t>(task.hiwater_vm, task.total_vm) * page;
 }
 
-std::uint64_t voluntary_sleep(const record& task) {
+sdk::Figure<sdk::MonotonicNs> voluntary_sleep(const record& task) {
   const std::uint64_t sleep = unsigned_ns(task.sum_sleep_runtime),
                       block = unsigned_ns(task.sum_block_runtime);
   return sleep > block ? sleep - block : 0;

@@ -30,7 +30,11 @@ constexpr bool is_leader(const record& task) { return task.tid == task.tgid; }
 std::string_view short_name(const record& task);
 
 // The letter of /proc/<tid>/status.
-std::string_view state_letter(const record& task);
+sdk::Figure<sdk::Char> state_letter(const record& task);
+
+// As the kernel prints them: from -20 to 19, and from -100 to 39.
+sdk::Figure<sdk::OrdinalI32> nice(const record& task);
+sdk::Figure<sdk::OrdinalI32> priority(const record& task);
 
 // As in /proc/<tid>/stat, in nanoseconds: counted at ticks, then scaled to add up to the time that
 // the thread ran, and never less than what somebody was told already.
@@ -42,25 +46,25 @@ CpuTimes cpu_times(const record& task);
 
 // The CPUs that the thread may run on and that are online, into `words`; Malformed when there is
 // none.
-sdk::Reading<sdk::Words> cpus(const record& task, sdk::Words online,
-                              std::vector<std::uint64_t>& words);
+sdk::ReadingOf<sdk::CpuSet> cpus(const record& task, sdk::Words online,
+                                 std::vector<std::uint64_t>& words);
 
 // Whether a BPF scheduler is in charge of it: whether its class is the one for that, which is
 // nowhere (0) while none is loaded.
-sdk::Reading<bool> ext_enabled(const record& task,
-                               const sdk::Reading<std::uint64_t>& extensible_class);
+sdk::ReadingOf<sdk::Flag> ext_enabled(const record& task,
+                                      const sdk::Reading<std::uint64_t>& extensible_class);
 
-sdk::Reading<std::uint64_t> nr_threads(const record& task);
-sdk::Reading<std::uint64_t> fair_slice(const record& task);
+sdk::ReadingOf<sdk::GaugeCount> nr_threads(const record& task);
+sdk::ReadingOf<sdk::GaugeNs> fair_slice(const record& task);
 
 // The peaks are kept up when memory shrinks; what is resident now may be more.
-sdk::Reading<std::uint64_t> hiwater_rss_bytes(const record& task, std::uint64_t page);
-sdk::Reading<std::uint64_t> hiwater_vm_bytes(const record& task, std::uint64_t page);
+sdk::ReadingOf<sdk::PeakBytes> hiwater_rss_bytes(const record& task, std::uint64_t page);
+sdk::ReadingOf<sdk::PeakBytes> hiwater_vm_bytes(const record& task, std::uint64_t page);
 
 // /proc prints these with a sign, and a reader takes less than zero for zero.
 constexpr std::uint64_t unsigned_ns(long long time) {
   return time > 0 ? static_cast<std::uint64_t>(time) : 0;
 }
-std::uint64_t voluntary_sleep(const record& task);
+sdk::Figure<sdk::MonotonicNs> voluntary_sleep(const record& task);
 
 }  // namespace ctprof::task_iter

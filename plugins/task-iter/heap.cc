@@ -11,14 +11,6 @@ namespace {
 // No user memory is there: stands for a pointer that the kernel keeps from us.
 constexpr std::uint64_t kKept = UINT64_MAX;
 
-enum Read : std::uint32_t {
-  kPointer = sdk::ThreadSource::kStageReads.size(),
-  kCodeStart,
-  kCodeEnd,
-  kStackStart,
-  kState
-};
-
 bool is_ended(char state) { return state == 'Z' || state == 'X'; }
 
 }  // namespace
@@ -36,16 +28,15 @@ void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) {
 // Memory is read as well of a thread that is stopped; so what the state says is only whether it has
 // any.
 jemalloc::HeapReader::Known Heap::look_at(const sdk::Thread& thread, const sdk::Batch& batch) {
-  const auto number = [&](Read read) { return batch.input<std::uint64_t>(read).at(thread.row); };
-  const auto pointer = number(kPointer);
+  const auto pointer = batch.input<Heap, kThreadPointer>().at(thread.row);
   if (pointer.gap == Gap::Denied) return {.image = image_now(thread), .pointer = kKept};
-  const auto state = batch.input<ctprof_text>(kState).at(thread.row);
+  const auto state = batch.input<Heap, vocabulary::state>().at(thread.row);
   jemalloc::ThreadImage image;
-  image.state = state && state.value.size > 0 && is_ended(state.value.data[0]) ? 'Z' : 'S';
+  image.state = state && !state.value.empty() && is_ended(state.value.front()) ? 'Z' : 'S';
   image.kernel_thread = pointer.gap == Gap::NotApplicable;
-  image.code_start = number(kCodeStart).value;
-  image.code_end = number(kCodeEnd).value;
-  image.stack = number(kStackStart).value;
+  image.code_start = batch.input<Heap, kCodeStart>().at(thread.row).value;
+  image.code_end = batch.input<Heap, kCodeEnd>().at(thread.row).value;
+  image.stack = batch.input<Heap, kStackStart>().at(thread.row).value;
   return {.image = image, .pointer = pointer.value};
 }
 

@@ -14,6 +14,7 @@
 #include "plugins/jemalloc-ptrace/heap_reader.hpp"
 #include "plugins/jemalloc-ptrace/summary.hpp"
 #include "plugins/task-iter/context.hpp"
+#include "plugins/task-iter/places.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::task_iter {
@@ -24,8 +25,8 @@ class Heap final : public sdk::ThreadSource, private jemalloc::HeapReader {
   static constexpr std::int32_t kRank = 10;  // before ptrace
   static constexpr auto kOffers =
       sdk::offers(vocabulary::allocated_bytes, vocabulary::deallocated_bytes);
-  static constexpr std::array kReads{"thread_pointer", "code_start", "code_end", "stack_start",
-                                     "state"};
+  static constexpr auto kReads =
+      sdk::reads(kThreadPointer, kCodeStart, kCodeEnd, kStackStart, vocabulary::state);
   static constexpr std::uint32_t kTallies = jemalloc::kTallies;
   static constexpr const char* kSummaryKey = "probe_summary";
 

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "plugins/shared/fields.hpp"
+#include "ctprof/table.hpp"
 #include "plugins/task-iter/decode.hpp"
 
 namespace ctprof::task_iter {
@@ -29,13 +29,15 @@ inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kStackStart{
      .flags = CTPROF_METRIC_HIDDEN}};
 
 // Kernel threads and those that have ended have no such places.
-class Places : public Fields<kThreadPointer, kCodeStart, kCodeEnd, kStackStart> {
- public:
-  using Fields::Fields;
-  void put(std::uint32_t row, const record& task) {
-    if ((task.of & RECORD_OF_MEMORY) == 0) return fail(row, Gap::NotApplicable);
-    Fields::put(row, task.thread_pointer, task.start_code, task.end_code, task.start_stack);
-  }
-};
+template <auto kMember>
+sdk::ReadingOf<sdk::IdU64> place(const record& task) {
+  if ((task.of & RECORD_OF_MEMORY) == 0) return Gap::NotApplicable;
+  return std::uint64_t{task.*kMember};
+}
+
+using Places = sdk::Table<sdk::Fill<kThreadPointer, place<&record::thread_pointer>>,
+                          sdk::Fill<kCodeStart, place<&record::start_code>>,
+                          sdk::Fill<kCodeEnd, place<&record::end_code>>,
+                          sdk::Fill<kStackStart, place<&record::start_stack>>>;
 
 }  // namespace ctprof::task_iter

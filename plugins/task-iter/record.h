@@ -12,6 +12,28 @@
 #ifndef CTPROF_TASK_ITER_RECORD_H
 #define CTPROF_TASK_ITER_RECORD_H
 
+/* The same eight bytes for both sides; in C++ they know what they count, so that no table can put
+ * them into a column of another kind. Signed ones are as the kernel has them. */
+#ifdef __cplusplus
+#include "ctprof/metric.hpp"
+#include "ctprof/reading.hpp"
+namespace ctprof::task_iter {
+template <class N>
+struct SignedFigure {
+  SignedFigure() = default;
+  constexpr SignedFigure(long long known) : value(known) {}
+  constexpr operator long long() const { return value; }
+
+  long long value;
+};
+}  // namespace ctprof::task_iter
+#define RECORD_FIGURE(newtype) ctprof::sdk::Figure<ctprof::sdk::newtype>
+#define RECORD_SIGNED(newtype) ctprof::task_iter::SignedFigure<ctprof::sdk::newtype>
+#else
+#define RECORD_FIGURE(newtype) unsigned long long
+#define RECORD_SIGNED(newtype) long long
+#endif
+
 /* Bits of `has`: what this kernel's structures hold. The same in all records of a pass. */
 enum record_has {
   RECORD_HAS_SCHED_INFO = 1 << 0,
@@ -36,10 +58,10 @@ enum record_of {
 };
 
 struct record_delay {
-  unsigned long long count;
-  unsigned long long total;
-  unsigned long long max;
-  unsigned long long min;
+  RECORD_FIGURE(MonotonicCount) count;
+  RECORD_FIGURE(MonotonicNs) total;
+  RECORD_FIGURE(PeakNs) max;
+  RECORD_FIGURE(PeakNs) min;
 };
 
 /* Seven kinds, in the order of taskstats; the CPU's is in sched_info. */
@@ -73,33 +95,33 @@ struct record {
   int static_prio;
   unsigned int rt_priority;
   unsigned int cpu;
-  unsigned long long nr_threads; /* of leaders only */
+  RECORD_FIGURE(GaugeCount) nr_threads; /* of leaders only */
 
-  unsigned long long min_flt;
-  unsigned long long maj_flt;
-  unsigned long long nvcsw;
-  unsigned long long nivcsw;
+  RECORD_FIGURE(MonotonicCount) min_flt;
+  RECORD_FIGURE(MonotonicCount) maj_flt;
+  RECORD_FIGURE(MonotonicCount) nvcsw;
+  RECORD_FIGURE(MonotonicCount) nivcsw;
   unsigned long long utime;
   unsigned long long stime;
   unsigned long long prev_utime;
   unsigned long long prev_stime;
-  unsigned long long sum_exec_runtime;
-  unsigned long long nr_migrations;
-  unsigned long long slice;
+  RECORD_FIGURE(MonotonicNs) sum_exec_runtime;
+  RECORD_FIGURE(MonotonicCount) nr_migrations;
+  RECORD_FIGURE(GaugeNs) slice;
   unsigned long long sched_class; /* where it is */
 
-  unsigned long long pcount;
-  unsigned long long run_delay;
-  unsigned long long max_run_delay;
-  unsigned long long min_run_delay;
+  RECORD_FIGURE(MonotonicCount) pcount;
+  RECORD_FIGURE(MonotonicNs) run_delay;
+  RECORD_FIGURE(PeakNs) max_run_delay;
+  RECORD_FIGURE(PeakNs) min_run_delay;
 
-  unsigned long long rchar;
-  unsigned long long wchar;
-  unsigned long long syscr;
-  unsigned long long syscw;
-  unsigned long long read_bytes;
-  unsigned long long write_bytes;
-  unsigned long long cancelled_write_bytes;
+  RECORD_FIGURE(Bytes) rchar;
+  RECORD_FIGURE(Bytes) wchar;
+  RECORD_FIGURE(MonotonicCount) syscr;
+  RECORD_FIGURE(MonotonicCount) syscw;
+  RECORD_FIGURE(Bytes) read_bytes;
+  RECORD_FIGURE(Bytes) write_bytes;
+  RECORD_FIGURE(Bytes) cancelled_write_bytes;
 
   /* In pages. */
   unsigned long long hiwater_rss;
@@ -115,29 +137,29 @@ struct record {
 
   struct record_delay delays[RECORD_DELAYS];
 
-  unsigned long long nr_wakeups;
-  unsigned long long nr_wakeups_local;
-  unsigned long long nr_wakeups_remote;
-  unsigned long long nr_wakeups_sync;
-  unsigned long long nr_wakeups_migrate;
-  unsigned long long nr_wakeups_affine;
-  unsigned long long nr_wakeups_affine_attempts;
-  unsigned long long nr_forced_migrations;
-  unsigned long long nr_failed_migrations_affine;
-  unsigned long long nr_failed_migrations_running;
-  unsigned long long nr_failed_migrations_hot;
-  long long wait_sum;
-  unsigned long long wait_count;
-  long long wait_max;
-  long long sum_sleep_runtime;
-  long long sleep_max;
-  long long sum_block_runtime;
-  long long block_max;
-  long long iowait_sum;
-  unsigned long long iowait_count;
-  long long exec_max;
-  long long slice_max;
-  long long core_forceidle_sum;
+  RECORD_FIGURE(MonotonicCount) nr_wakeups;
+  RECORD_FIGURE(MonotonicCount) nr_wakeups_local;
+  RECORD_FIGURE(MonotonicCount) nr_wakeups_remote;
+  RECORD_FIGURE(MonotonicCount) nr_wakeups_sync;
+  RECORD_FIGURE(MonotonicCount) nr_wakeups_migrate;
+  RECORD_FIGURE(MonotonicCount) nr_wakeups_affine;
+  RECORD_FIGURE(MonotonicCount) nr_wakeups_affine_attempts;
+  RECORD_FIGURE(MonotonicCount) nr_forced_migrations;
+  RECORD_FIGURE(MonotonicCount) nr_failed_migrations_affine;
+  RECORD_FIGURE(MonotonicCount) nr_failed_migrations_running;
+  RECORD_FIGURE(MonotonicCount) nr_failed_migrations_hot;
+  RECORD_SIGNED(MonotonicNs) wait_sum;
+  RECORD_FIGURE(MonotonicCount) wait_count;
+  RECORD_SIGNED(PeakNs) wait_max;
+  RECORD_SIGNED(MonotonicNs) sum_sleep_runtime;
+  RECORD_SIGNED(PeakNs) sleep_max;
+  RECORD_SIGNED(MonotonicNs) sum_block_runtime;
+  RECORD_SIGNED(PeakNs) block_max;
+  RECORD_SIGNED(MonotonicNs) iowait_sum;
+  RECORD_FIGURE(MonotonicCount) iowait_count;
+  RECORD_SIGNED(PeakNs) exec_max;
+  RECORD_SIGNED(PeakNs) slice_max;
+  RECORD_SIGNED(MonotonicNs) core_forceidle_sum;
 
   unsigned long long cpus[RECORD_CPU_WORDS];
 };

@@ -15,6 +15,10 @@ bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
   return pids.empty() || std::find(pids.begin(), pids.end(), task.tgid) != pids.end();
 }
 
+using UnseenIdentity =
+    sdk::Table<sdk::Fill<sdk::kTgid, &UnseenThread::tgid>, sdk::Fill<sdk::kTid, &UnseenThread::tid>,
+               sdk::Fill<sdk::kStartTime, &UnseenThread::start_ticks>>;
+
 }  // namespace
 
 Tasks::Room::Room(const sdk::Batch& of)
@@ -103,7 +107,7 @@ void Tasks::put(Room& room, const UnseenThread& thread) {
   room.batch.tally(kUnseen);
   room.columns.fail(row, Gap::Unseen);
   room.places.fail(row, Gap::Denied);
-  Identity(room.batch).put(row, thread.tgid, thread.tid, thread.start_ticks);
+  UnseenIdentity(room.batch).put(row, thread);
   room.comm.put(row, thread.name);
   if (room.cgroup) room.cgroup.put(row, cgroups_.read(thread.tgid, thread.tid));
 }

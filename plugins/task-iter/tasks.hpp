@@ -28,7 +28,7 @@ class Tasks : public sdk::ListSource {
   static constexpr const char* kName = "tasks";
   static constexpr std::int32_t kRank = 20;  // before taskstats, and /proc
   static constexpr auto kOffers =
-      joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup), Places::kOffers);
+      sdk::joined(Columns::kOffers, sdk::offers(sdk::kComm, sdk::kCgroup), Places::kOffers);
   static constexpr std::uint32_t kUnseen = 0;
   static constexpr std::uint32_t kTallies = kUnseen + 1;
 

@@ -1,4 +1,4 @@
-// The metrics that a taskstats answer fills, in the order of Field: what the source offers, and the
+// The metrics that a taskstats answer fills, each with its field: what the source offers, and the
 // columns of a batch.
 //
 // The last seven are metrics that /proc has as well; the kernel copies both from the same
@@ -6,43 +6,105 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "ctprof/batch.hpp"
 #include "ctprof/source.hpp"
+#include "ctprof/table.hpp"
 #include "plugins/taskstats/layout.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::taskstats {
 
-template <const auto&... kMetrics>
-struct Metrics {
-  static_assert(sizeof...(kMetrics) == kFields, "one metric for each field");
-  static constexpr auto kOffers = sdk::offers(kMetrics...);
+// The newtype that each kind of figure has as a metric.
+constexpr std::string_view newtype_of(Figure figure) {
+  constexpr std::array<std::string_view, 4> kNewtypes{"MonotonicCount", "MonotonicNs", "PeakNs",
+                                                      "PeakBytes"};
+  return kNewtypes[static_cast<std::size_t>(figure)];
+}
 
-  static std::array<sdk::Column<CTPROF_U64>, kFields> columns(const sdk::Batch& batch) {
-    return {batch.column(kMetrics)...};
+// One line: the metric, and the field that fills it.
+template <const auto& kOf, Field kFrom>
+struct Line {
+  static constexpr const auto& kMetric = kOf;
+  static constexpr Field kField = kFrom;
+  static_assert(std::remove_cvref_t<decltype(kOf)>::Newtype::kName.view() ==
+                    newtype_of(kPlaces[index_of(kFrom)].figure),
+                CTPROF_SAYS_OTHER_NEWTYPE);
+};
+
+template <class... Lines>
+struct Metrics {
+  static_assert(sizeof...(Lines) == kFields, "one metric for each field");
+  // In the order of Field, whatever the order of the lines.
+  static constexpr auto kOffers = [] {
+    sdk::Offers<kFields> offers{};
+    ((offers[index_of(Lines::kField)] = Lines::kMetric.abi), ...);
+    return offers;
+  }();
+  static_assert(std::all_of(kOffers.begin(), kOffers.end(),
+                            [](const ctprof_metric& metric) { return metric.name != nullptr; }),
+                "two metrics from one field");
+
+  // Whatever is wanted of a batch, each with its field.
+  struct Cells {
+    Field field;
+    sdk::Column<CTPROF_U64> column;
+  };
+  static std::vector<Cells> wanted(const sdk::Batch& batch) {
+    std::vector<Cells> cells;
+    const auto add = [&](Field field, const sdk::Column<CTPROF_U64>& column) {
+      if (column) cells.push_back({field, column});
+    };
+    (add(Lines::kField, batch.column(Lines::kMetric)), ...);
+    return cells;
   }
 };
 
 using Offered = Metrics<
-    vocabulary::cpu_delay_count, vocabulary::cpu_delay_total_ns, vocabulary::cpu_delay_max_ns,
-    vocabulary::cpu_delay_min_ns, vocabulary::blkio_delay_count, vocabulary::blkio_delay_total_ns,
-    vocabulary::blkio_delay_max_ns, vocabulary::blkio_delay_min_ns, vocabulary::swapin_delay_count,
-    vocabulary::swapin_delay_total_ns, vocabulary::swapin_delay_max_ns,
-    vocabulary::swapin_delay_min_ns, vocabulary::freepages_delay_count,
-    vocabulary::freepages_delay_total_ns, vocabulary::freepages_delay_max_ns,
-    vocabulary::freepages_delay_min_ns, vocabulary::thrashing_delay_count,
-    vocabulary::thrashing_delay_total_ns, vocabulary::thrashing_delay_max_ns,
-    vocabulary::thrashing_delay_min_ns, vocabulary::compact_delay_count,
-    vocabulary::compact_delay_total_ns, vocabulary::compact_delay_max_ns,
-    vocabulary::compact_delay_min_ns, vocabulary::wpcopy_delay_count,
-    vocabulary::wpcopy_delay_total_ns, vocabulary::wpcopy_delay_max_ns,
-    vocabulary::wpcopy_delay_min_ns, vocabulary::irq_delay_count, vocabulary::irq_delay_total_ns,
-    vocabulary::irq_delay_max_ns, vocabulary::irq_delay_min_ns, vocabulary::hiwater_rss_bytes,
-    vocabulary::hiwater_vm_bytes, vocabulary::run_time_ns, vocabulary::wait_time_ns,
-    vocabulary::timeslices, vocabulary::voluntary_csw, vocabulary::nonvoluntary_csw,
-    vocabulary::minflt, vocabulary::majflt>;
+    Line<vocabulary::cpu_delay_count, Field::CpuCount>,
+    Line<vocabulary::cpu_delay_total_ns, Field::CpuTotal>,
+    Line<vocabulary::cpu_delay_max_ns, Field::CpuMax>,
+    Line<vocabulary::cpu_delay_min_ns, Field::CpuMin>,
+    Line<vocabulary::blkio_delay_count, Field::BlkioCount>,
+    Line<vocabulary::blkio_delay_total_ns, Field::BlkioTotal>,
+    Line<vocabulary::blkio_delay_max_ns, Field::BlkioMax>,
+    Line<vocabulary::blkio_delay_min_ns, Field::BlkioMin>,
+    Line<vocabulary::swapin_delay_count, Field::SwapinCount>,
+    Line<vocabulary::swapin_delay_total_ns, Field::SwapinTotal>,
+    Line<vocabulary::swapin_delay_max_ns, Field::SwapinMax>,
+    Line<vocabulary::swapin_delay_min_ns, Field::SwapinMin>,
+    Line<vocabulary::freepages_delay_count, Field::FreepagesCount>,
+    Line<vocabulary::freepages_delay_total_ns, Field::FreepagesTotal>,
+    Line<vocabulary::freepages_delay_max_ns, Field::FreepagesMax>,
+    Line<vocabulary::freepages_delay_min_ns, Field::FreepagesMin>,
+    Line<vocabulary::thrashing_delay_count, Field::ThrashingCount>,
+    Line<vocabulary::thrashing_delay_total_ns, Field::ThrashingTotal>,
+    Line<vocabulary::thrashing_delay_max_ns, Field::ThrashingMax>,
+    Line<vocabulary::thrashing_delay_min_ns, Field::ThrashingMin>,
+    Line<vocabulary::compact_delay_count, Field::CompactCount>,
+    Line<vocabulary::compact_delay_total_ns, Field::CompactTotal>,
+    Line<vocabulary::compact_delay_max_ns, Field::CompactMax>,
+    Line<vocabulary::compact_delay_min_ns, Field::CompactMin>,
+    Line<vocabulary::wpcopy_delay_count, Field::WpcopyCount>,
+    Line<vocabulary::wpcopy_delay_total_ns, Field::WpcopyTotal>,
+    Line<vocabulary::wpcopy_delay_max_ns, Field::WpcopyMax>,
+    Line<vocabulary::wpcopy_delay_min_ns, Field::WpcopyMin>,
+    Line<vocabulary::irq_delay_count, Field::IrqCount>,
+    Line<vocabulary::irq_delay_total_ns, Field::IrqTotal>,
+    Line<vocabulary::irq_delay_max_ns, Field::IrqMax>,
+    Line<vocabulary::irq_delay_min_ns, Field::IrqMin>,
+    Line<vocabulary::hiwater_rss_bytes, Field::HiwaterRss>,
+    Line<vocabulary::hiwater_vm_bytes, Field::HiwaterVm>,
+    Line<vocabulary::run_time_ns, Field::CpuRunVirtual>,
+    Line<vocabulary::wait_time_ns, Field::RunDelay>, Line<vocabulary::timeslices, Field::Pcount>,
+    Line<vocabulary::voluntary_csw, Field::VoluntaryCsw>,
+    Line<vocabulary::nonvoluntary_csw, Field::InvoluntaryCsw>,
+    Line<vocabulary::minflt, Field::MinorFaults>, Line<vocabulary::majflt, Field::MajorFaults>>;
 
 }  // namespace ctprof::taskstats

@@ -17,7 +17,7 @@
 
 namespace ctprof::taskstats {
 
-// In the order of the metrics in columns.hpp.
+// The figures that we want. Kinds of delay lie next to each other, cpu first.
 enum class Field : std::uint8_t {
   CpuCount,
   CpuTotal,
@@ -65,13 +65,80 @@ inline constexpr std::size_t kFields = 41;
 
 constexpr std::size_t index_of(Field field) { return static_cast<std::size_t>(field); }
 
+// What kind of figure a field is.
+enum class Figure : std::uint8_t {
+  Count,
+  Time,     // in ns, adding up
+  Extreme,  // in ns, of one wait
+  Peak,     // of memory, in KiB
+};
+
+struct Place {
+  Field field;
+  Figure figure;
+  std::uint16_t since;   // the version that brought it; 1 for all that is older than version 10
+  std::uint16_t offset;  // of its 64 bits, in every version but 15
+  std::uint16_t in_15;
+};
+
+// One line a field, in the order of Field.
+inline constexpr std::array<Place, kFields> kPlaces{{
+    {Field::CpuCount, Figure::Count, 1, 16, 16},
+    {Field::CpuTotal, Figure::Time, 1, 24, 24},
+    {Field::CpuMax, Figure::Extreme, 15, 432, 32},
+    {Field::CpuMin, Figure::Extreme, 15, 440, 40},
+    {Field::BlkioCount, Figure::Count, 1, 32, 48},
+    {Field::BlkioTotal, Figure::Time, 1, 40, 56},
+    {Field::BlkioMax, Figure::Extreme, 15, 448, 64},
+    {Field::BlkioMin, Figure::Extreme, 15, 456, 72},
+    {Field::SwapinCount, Figure::Count, 1, 48, 80},
+    {Field::SwapinTotal, Figure::Time, 1, 56, 88},
+    {Field::SwapinMax, Figure::Extreme, 15, 464, 96},
+    {Field::SwapinMin, Figure::Extreme, 15, 472, 104},
+    {Field::FreepagesCount, Figure::Count, 1, 312, 360},
+    {Field::FreepagesTotal, Figure::Time, 1, 320, 368},
+    {Field::FreepagesMax, Figure::Extreme, 15, 480, 376},
+    {Field::FreepagesMin, Figure::Extreme, 15, 488, 384},
+    {Field::ThrashingCount, Figure::Count, 1, 328, 392},
+    {Field::ThrashingTotal, Figure::Time, 1, 336, 400},
+    {Field::ThrashingMax, Figure::Extreme, 15, 496, 408},
+    {Field::ThrashingMin, Figure::Extreme, 15, 504, 416},
+    {Field::CompactCount, Figure::Count, 11, 352, 432},
+    {Field::CompactTotal, Figure::Time, 11, 360, 440},
+    {Field::CompactMax, Figure::Extreme, 15, 512, 448},
+    {Field::CompactMin, Figure::Extreme, 15, 520, 456},
+    {Field::WpcopyCount, Figure::Count, 13, 400, 496},
+    {Field::WpcopyTotal, Figure::Time, 13, 408, 504},
+    {Field::WpcopyMax, Figure::Extreme, 15, 528, 512},
+    {Field::WpcopyMin, Figure::Extreme, 15, 536, 520},
+    {Field::IrqCount, Figure::Count, 14, 416, 528},
+    {Field::IrqTotal, Figure::Time, 14, 424, 536},
+    {Field::IrqMax, Figure::Extreme, 15, 544, 544},
+    {Field::IrqMin, Figure::Extreme, 15, 552, 552},
+    {Field::HiwaterRss, Figure::Peak, 1, 200, 248},
+    {Field::HiwaterVm, Figure::Peak, 1, 208, 256},
+    {Field::CpuRunVirtual, Figure::Time, 1, 72, 120},
+    {Field::RunDelay, Figure::Time, 1, 24, 24},
+    {Field::Pcount, Figure::Count, 1, 16, 16},
+    {Field::VoluntaryCsw, Figure::Count, 1, 272, 320},
+    {Field::InvoluntaryCsw, Figure::Count, 1, 280, 328},
+    {Field::MinorFaults, Figure::Count, 1, 168, 216},
+    {Field::MajorFaults, Figure::Count, 1, 176, 224},
+}};
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kFields; ++i)
+        if (index_of(kPlaces[i].field) != i) return false;
+      return true;
+    }(),
+    "a line is not at its field's place");
+
 // Figures of the kinds of delay lie next to each other: count, total, max, min.
 inline constexpr std::size_t kFiguresOfKind = 4;
 inline constexpr std::size_t kFirstOtherKind = static_cast<std::size_t>(Field::BlkioCount);
 inline constexpr std::size_t kPastKinds = static_cast<std::size_t>(Field::HiwaterRss);
 
-// The version that brought the field; 1 for all that is older than version 10.
-std::uint16_t since(Field field);
+constexpr std::uint16_t since(Field field) { return kPlaces[index_of(field)].since; }
 
 class Layout {
  public:

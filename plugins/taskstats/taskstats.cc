@@ -59,21 +59,13 @@ class Threads : public sdk::ThreadSource {
  private:
   // A batch, and the fields that are wanted of it.
   struct Rows {
-    struct Cells {
-      Field field;
-      sdk::Column<CTPROF_U64> column;
-    };
-
-    explicit Rows(const sdk::Batch& batch) : batch(batch) {
+    explicit Rows(const sdk::Batch& of) : batch(of), wanted(Offered::wanted(of)) {
       for (const sdk::Thread thread : batch.threads()) tids.push_back(thread.tid);
-      const auto columns = Offered::columns(batch);
-      for (std::size_t i = 0; i < kFields; ++i)
-        if (columns[i]) wanted.push_back({static_cast<Field>(i), columns[i]});
     }
 
     const sdk::Batch& batch;
     std::vector<std::uint64_t> tids;
-    std::vector<Cells> wanted;
+    std::vector<Offered::Cells> wanted;
   };
 
   void ask(const Rows& rows, std::uint32_t first, std::uint32_t count) {
@@ -91,13 +83,13 @@ class Threads : public sdk::ThreadSource {
   void put(const Rows& rows, std::uint32_t row, const Answer& answer) {
     count_answer(rows.batch, answer.error);
     if (answer.error == 0) return put_fields(rows, row, answer.stats);
-    for (auto cells : rows.wanted) cells.column.put(row, gap_of_answer(answer.error));
+    for (Offered::Cells cells : rows.wanted) cells.column.put(row, gap_of_answer(answer.error));
   }
 
   void put_fields(const Rows& rows, std::uint32_t row, Bytes stats) {
     const std::uint16_t version = version_of(stats);
     if (!layout_.is_of(version, stats.size())) layout_ = Layout(version, stats.size());
-    for (auto cells : rows.wanted) cells.column.put(row, reading(stats, cells.field));
+    for (Offered::Cells cells : rows.wanted) cells.column.put(row, reading(stats, cells.field));
     if (may_predate_switch_ && !has_delays(stats)) taskstats::count(rows.batch, Tally::MayPredate);
   }
 

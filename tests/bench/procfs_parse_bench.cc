@@ -35,6 +35,9 @@ void parse(benchmark::State& state, const char* path) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text.size()));
 }
 
+IoFile::Values io(std::string_view text) { return IoFile::parse(text); }
+Status status(std::string_view text) { return StatusFile::parse(text); }
+
 std::size_t smaps_rollup(std::string_view text) {
   static std::vector<ctprof_entry> entries;
   parse_smaps_rollup(text, entries);
@@ -49,9 +52,9 @@ struct Case {
 
 constexpr Case kCases[] = {
     {"stat", parse<parse_stat>, "6.18/proc/151/task/169/stat"},
-    {"schedstat", parse<parse_schedstat>, "6.18/proc/1/task/1/schedstat"},
-    {"io", parse<parse_io>, "6.18/proc/1/task/1/io"},
-    {"status", parse<parse_status>, "6.18/proc/1/task/1/status"},
+    {"schedstat", parse<SchedstatFile::parse>, "6.18/proc/1/task/1/schedstat"},
+    {"io", parse<io>, "6.18/proc/1/task/1/io"},
+    {"status", parse<status>, "6.18/proc/1/task/1/status"},
     {"sched", parse<parse_sched>, "6.18/proc/1/task/1/sched"},
     {"sched of 5.10", parse<parse_sched>, "5.10/proc/1/task/1/sched"},
     {"sched without statistics", parse<parse_sched>, "6.18-schedstats-off/proc/151/task/151/sched"},

@@ -9,7 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto io = ctprof::procfs::parse_io(text);
-  if (io.rchar && text.find("rchar:") == text.npos) std::abort();
+  const auto io = ctprof::procfs::IoFile::parse(text);
+  if (io.of<ctprof::vocabulary::rchar>() && text.find("rchar:") == text.npos) std::abort();
   return 0;
 }

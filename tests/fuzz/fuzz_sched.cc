@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace ctprof::procfs;
   const Sched sched = parse_sched(text);
   const bool header = text.find("\n--------------------------------") != text.npos;
-  for (std::size_t i = 0; i < kSchedKeys; ++i)
-    if (sched[static_cast<SchedKey>(i)] && !header) std::abort();
+  for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
+    if (sched[i] && !header) std::abort();
   if (sched.negatives > size) std::abort();
   voluntary_sleep(sched);
   fair_slice(sched);

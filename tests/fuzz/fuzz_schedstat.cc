@@ -10,9 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto schedstat = ctprof::procfs::parse_schedstat(text);
-  if (schedstat.run_time_ns && !text.starts_with(std::to_string(schedstat.run_time_ns.value)) &&
-      !text.starts_with('0'))
-    std::abort();
+  const auto schedstat = ctprof::procfs::SchedstatFile::parse(text);
+  const auto& run = schedstat.of<ctprof::vocabulary::run_time_ns>();
+  if (run && !text.starts_with(std::to_string(run.value)) && !text.starts_with('0')) std::abort();
   return 0;
 }

@@ -10,8 +10,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const ctprof::procfs::Stat stat = ctprof::procfs::parse_stat(text);
-  if (stat.state && !stat.state.value.empty() &&
-      (stat.state.value.data() < text.data() || stat.state.value.data() >= text.data() + size))
+  if (stat.word<3>() && !stat.word<3>().value.empty() &&
+      (stat.word<3>().value.data() < text.data() ||
+       stat.word<3>().value.data() >= text.data() + size))
     std::abort();
   ctprof::procfs::has_no_memory(stat);
   return 0;

@@ -36,33 +36,33 @@ std::uint64_t ns(std::string_view text) {
 
 BOOST_AUTO_TEST_CASE(the_short_spelling_of_6_18) {
   const Sched sched = parse_sched(kernel_text("6.18/proc/1/task/1/sched"));
-  BOOST_TEST(is(sched[SchedKey::NrMigrations], 35));
-  BOOST_TEST(is(sched[SchedKey::Policy], 0));
-  BOOST_TEST(is(sched[SchedKey::Slice], 1400000));
-  BOOST_TEST(is(sched[SchedKey::ExtEnabled], 0));
-  BOOST_TEST(is(sched[SchedKey::NrWakeups], 284));
-  BOOST_TEST(is(sched[SchedKey::NrWakeupsLocal], 97));
-  BOOST_TEST(is(sched[SchedKey::NrWakeupsRemote], 187));
-  BOOST_TEST(is(sched[SchedKey::NrWakeupsSync], 11));
-  BOOST_TEST(is(sched[SchedKey::NrWakeupsMigrate], 26));
-  BOOST_TEST(is(sched[SchedKey::NrWakeupsAffine], 9));
-  BOOST_TEST(is(sched[SchedKey::NrWakeupsAffineAttempts], 148));
-  BOOST_TEST(is(sched[SchedKey::NrForcedMigrations], 0));
-  BOOST_TEST(is(sched[SchedKey::NrFailedMigrationsAffine], 1));
-  BOOST_TEST(is(sched[SchedKey::NrFailedMigrationsRunning], 17));
-  BOOST_TEST(is(sched[SchedKey::NrFailedMigrationsHot], 2));
-  BOOST_TEST(is(sched[SchedKey::WaitSum], 467558028));
-  BOOST_TEST(is(sched[SchedKey::WaitCount], 418));
-  BOOST_TEST(is(sched[SchedKey::WaitMax], 44194813));
-  BOOST_TEST(is(sched[SchedKey::SumSleepRuntime], 5277968778));
-  BOOST_TEST(is(sched[SchedKey::SleepMax], 3018789134));
-  BOOST_TEST(is(sched[SchedKey::SumBlockRuntime], 406218817));
-  BOOST_TEST(is(sched[SchedKey::BlockMax], 93859369));
-  BOOST_TEST(is(sched[SchedKey::IowaitSum], 0));
-  BOOST_TEST(is(sched[SchedKey::IowaitCount], 0));
-  BOOST_TEST(is(sched[SchedKey::ExecMax], 8090866));
-  BOOST_TEST(is(sched[SchedKey::SliceMax], 457956919));
-  BOOST_TEST((sched[SchedKey::CoreForceidleSum].gap == Gap::SwitchedOff));
+  BOOST_TEST(is(sched.key<"nr_migrations">(), 35));
+  BOOST_TEST(is(sched.key<"policy">(), 0));
+  BOOST_TEST(is(sched.key<"slice">(), 1400000));
+  BOOST_TEST(is(sched.key<"ext.enabled">(), 0));
+  BOOST_TEST(is(sched.key<"nr_wakeups">(), 284));
+  BOOST_TEST(is(sched.key<"nr_wakeups_local">(), 97));
+  BOOST_TEST(is(sched.key<"nr_wakeups_remote">(), 187));
+  BOOST_TEST(is(sched.key<"nr_wakeups_sync">(), 11));
+  BOOST_TEST(is(sched.key<"nr_wakeups_migrate">(), 26));
+  BOOST_TEST(is(sched.key<"nr_wakeups_affine">(), 9));
+  BOOST_TEST(is(sched.key<"nr_wakeups_affine_attempts">(), 148));
+  BOOST_TEST(is(sched.key<"nr_forced_migrations">(), 0));
+  BOOST_TEST(is(sched.key<"nr_failed_migrations_affine">(), 1));
+  BOOST_TEST(is(sched.key<"nr_failed_migrations_running">(), 17));
+  BOOST_TEST(is(sched.key<"nr_failed_migrations_hot">(), 2));
+  BOOST_TEST(is(sched.key<"wait_sum">(), 467558028));
+  BOOST_TEST(is(sched.key<"wait_count">(), 418));
+  BOOST_TEST(is(sched.key<"wait_max">(), 44194813));
+  BOOST_TEST(is(sched.key<"sum_sleep_runtime">(), 5277968778));
+  BOOST_TEST(is(sched.key<"sleep_max">(), 3018789134));
+  BOOST_TEST(is(sched.key<"sum_block_runtime">(), 406218817));
+  BOOST_TEST(is(sched.key<"block_max">(), 93859369));
+  BOOST_TEST(is(sched.key<"iowait_sum">(), 0));
+  BOOST_TEST(is(sched.key<"iowait_count">(), 0));
+  BOOST_TEST(is(sched.key<"exec_max">(), 8090866));
+  BOOST_TEST(is(sched.key<"slice_max">(), 457956919));
+  BOOST_TEST((sched.key<"core_forceidle_sum">().gap == Gap::SwitchedOff));
   BOOST_TEST(is(voluntary_sleep(sched), 5277968778 - 406218817));
   BOOST_TEST(is(fair_slice(sched), 1400000));
   BOOST_TEST((ext_enabled(sched) && !ext_enabled(sched).value));
@@ -71,27 +71,25 @@ BOOST_AUTO_TEST_CASE(the_short_spelling_of_6_18) {
 
 BOOST_AUTO_TEST_CASE(the_long_spelling_of_5_10) {
   const Sched sched = parse_sched(kernel_text("5.10/proc/1/task/1/sched"));
-  BOOST_TEST(is(sched[SchedKey::NrMigrations], 50));
-  BOOST_TEST(is(sched[SchedKey::WaitSum], 89094193));
-  BOOST_TEST(is(sched[SchedKey::NrWakeupsAffineAttempts], 40));
-  BOOST_TEST(is(sched[SchedKey::NrForcedMigrations], 1));
-  BOOST_TEST((sched[SchedKey::Slice].gap == Gap::Unsupported));
+  BOOST_TEST(is(sched.key<"nr_migrations">(), 50));
+  BOOST_TEST(is(sched.key<"wait_sum">(), 89094193));
+  BOOST_TEST(is(sched.key<"nr_wakeups_affine_attempts">(), 40));
+  BOOST_TEST(is(sched.key<"nr_forced_migrations">(), 1));
+  BOOST_TEST((sched.key<"slice">().gap == Gap::Unsupported));
   BOOST_TEST((ext_enabled(sched).gap == Gap::Unsupported));
-  BOOST_TEST(static_cast<bool>(sched[SchedKey::SumSleepRuntime]));
+  BOOST_TEST(static_cast<bool>(sched.key<"sum_sleep_runtime">()));
   BOOST_TEST(!voluntary_sleep(sched));  // no sum_block_runtime there
 }
 
 BOOST_AUTO_TEST_CASE(a_middle_spelling) {
-  BOOST_TEST(
-      is(parse_sched(sched_text("stats.wait_sum : 1.000002\n"))[SchedKey::WaitSum], 1000002));
+  BOOST_TEST(is(parse_sched(sched_text("stats.wait_sum : 1.000002\n")).key<"wait_sum">(), 1000002));
 }
 
 BOOST_AUTO_TEST_CASE(with_the_switch_off_only_the_statistics_are_missing) {
   const Sched sched = parse_sched(kernel_text("6.18-schedstats-off/proc/151/task/151/sched"));
-  for (std::size_t i = 0; i < kSchedKeys; ++i) {
-    const auto key = static_cast<SchedKey>(i);
-    BOOST_TEST((sched[key].gap == (needs_schedstats(key) ? Gap::SwitchedOff : Gap::None)), i);
-  }
+  for (std::size_t i = 0; i < kSchedKeys.size(); ++i)
+    BOOST_TEST((sched[i].gap == (kSchedKeys[i].needs_schedstats ? Gap::SwitchedOff : Gap::None)),
+               kSchedKeys[i].text);
 }
 
 BOOST_AUTO_TEST_CASE(a_slice_belongs_to_fair_policies) {
@@ -110,8 +108,8 @@ BOOST_AUTO_TEST_CASE(a_name_forges_no_line) {
   for (const std::string& name : {std::string("x\nnr_wakeups:9"), std::string("x\n---------\nya"),
                                   std::string("a\n\nwait_sum:1.5")}) {
     const Sched sched = parse_sched(sched_text("nr_wakeups : 3\n", name));
-    BOOST_TEST(is(sched[SchedKey::NrWakeups], 3));
-    BOOST_TEST((sched[SchedKey::WaitSum].gap == Gap::SwitchedOff));
+    BOOST_TEST(is(sched.key<"nr_wakeups">(), 3));
+    BOOST_TEST((sched.key<"wait_sum">().gap == Gap::SwitchedOff));
   }
 }
 
@@ -120,7 +118,7 @@ BOOST_AUTO_TEST_CASE(keys_that_only_resemble_ours) {
       "enabled : 1\nother.enabled : 1\nx.ext.enabled : 1\neffective slice : 5\nslice of bread : "
       "6\nnr_wakeups_idle : 7\n"
       "nr_migrations_cold : 8\nno colon at all\ncurrent_node=0, numa_group_id=0\n: 9\n.: 10\n"));
-  for (std::size_t i = 0; i < kSchedKeys; ++i) BOOST_TEST(!sched[static_cast<SchedKey>(i)], i);
+  for (std::size_t i = 0; i < kSchedKeys.size(); ++i) BOOST_TEST(!sched[i], kSchedKeys[i].text);
 }
 
 BOOST_AUTO_TEST_CASE(milliseconds_to_nanoseconds) {
@@ -151,8 +149,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_is_malformed) {
     BOOST_TEST(!negative, text);
   }
   BOOST_TEST(
-      (parse_sched(sched_text("nr_wakeups : -3\n"))[SchedKey::NrWakeups].gap == Gap::Malformed));
+      (parse_sched(sched_text("nr_wakeups : -3\n")).key<"nr_wakeups">().gap == Gap::Malformed));
   BOOST_TEST(
-      (parse_sched("nr_wakeups : 3\n")[SchedKey::NrWakeups].gap == Gap::Malformed));  // no header
-  BOOST_TEST((parse_sched("")[SchedKey::Policy].gap == Gap::Malformed));
+      (parse_sched("nr_wakeups : 3\n").key<"nr_wakeups">().gap == Gap::Malformed));  // no header
+  BOOST_TEST((parse_sched("").key<"policy">().gap == Gap::Malformed));
 }

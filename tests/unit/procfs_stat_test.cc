@@ -10,6 +10,7 @@ using ctprof::Gap;
 using ctprof::procfs::has_no_memory;
 using ctprof::procfs::parse_stat;
 using ctprof::procfs::Stat;
+namespace vocabulary = ctprof::vocabulary;
 
 namespace {
 
@@ -22,18 +23,18 @@ constexpr const char* kTail =
     "0\n";
 
 void check_tail(const Stat& stat) {
-  BOOST_TEST(stat.state.value == "S");
-  BOOST_TEST(stat.flags.value == 4194560u);
-  BOOST_TEST(stat.minflt.value == 322u);
-  BOOST_TEST(stat.majflt.value == 1u);
-  BOOST_TEST(stat.utime.value == 7u);
-  BOOST_TEST(stat.stime.value == 181u);
-  BOOST_TEST(stat.priority.value == 20);
-  BOOST_TEST(stat.nice.value == -5);
-  BOOST_TEST(stat.processor.value == 3);
-  BOOST_TEST(stat.rt_priority.value == 42u);
-  BOOST_TEST(stat.policy.value == 7u);
-  BOOST_TEST(static_cast<bool>(stat.policy));
+  BOOST_TEST(stat.word<3>().value == "S");
+  BOOST_TEST(stat.word<9>().value == 4194560u);
+  BOOST_TEST(stat.of<vocabulary::minflt>().value == 322u);
+  BOOST_TEST(stat.of<vocabulary::majflt>().value == 1u);
+  BOOST_TEST(stat.of<vocabulary::utime_clock_ticks>().value == 7u);
+  BOOST_TEST(stat.of<vocabulary::stime_clock_ticks>().value == 181u);
+  BOOST_TEST(stat.of<vocabulary::priority>().value == 20);
+  BOOST_TEST(stat.of<vocabulary::nice>().value == -5);
+  BOOST_TEST(stat.of<vocabulary::processor>().value == 3);
+  BOOST_TEST(stat.of<vocabulary::rt_priority>().value == 42u);
+  BOOST_TEST(stat.word<41>().value == 7u);
+  BOOST_TEST(static_cast<bool>(stat.word<41>()));
 }
 
 std::string with_field(int number, const std::string& text) {
@@ -55,8 +56,8 @@ BOOST_AUTO_TEST_CASE(every_name_is_passed_over) {
 
 BOOST_AUTO_TEST_CASE(recorded_threads) {
   const Stat deadline = parse_stat(kernel_text("6.18/proc/151/task/169/stat"));
-  BOOST_TEST(deadline.priority.value == -101);
-  BOOST_TEST(deadline.policy.value == 6u);
+  BOOST_TEST(deadline.of<vocabulary::priority>().value == -101);
+  BOOST_TEST(deadline.word<41>().value == 6u);
   BOOST_TEST(has_no_memory(parse_stat(kernel_text("6.18/proc/2/task/2/stat"))));
   BOOST_TEST(has_no_memory(parse_stat(kernel_text("6.18/proc/154/task/154/stat"))));
   BOOST_TEST(!has_no_memory(parse_stat(kernel_text("6.18/proc/151/task/176/stat"))));
@@ -66,19 +67,21 @@ BOOST_AUTO_TEST_CASE(a_bad_field_is_malformed_and_alone) {
   for (const char* bad : {"", "-1", "1x", "18446744073709551616", "0x10", "+1"})
     BOOST_TEST_CONTEXT(bad) {
       const Stat stat = parse_stat(with_field(10, bad));
-      BOOST_TEST((stat.minflt.gap == Gap::Malformed));
-      BOOST_TEST((stat.majflt.gap == Gap::None));
+      BOOST_TEST((stat.of<vocabulary::minflt>().gap == Gap::Malformed));
+      BOOST_TEST((stat.of<vocabulary::majflt>().gap == Gap::None));
     }
-  BOOST_TEST((parse_stat(with_field(19, "2147483648")).nice.gap == Gap::Malformed));
-  BOOST_TEST(parse_stat(with_field(19, "-2147483648")).nice.value == -2147483648LL);
-  BOOST_TEST((parse_stat(with_field(41, "4294967296")).policy.gap == Gap::Malformed));
+  BOOST_TEST(
+      (parse_stat(with_field(19, "2147483648")).of<vocabulary::nice>().gap == Gap::Malformed));
+  BOOST_TEST(parse_stat(with_field(19, "-2147483648")).of<vocabulary::nice>().value ==
+             -2147483648LL);
+  BOOST_TEST((parse_stat(with_field(41, "4294967296")).word<41>().gap == Gap::Malformed));
 }
 
 BOOST_AUTO_TEST_CASE(a_cut_text_has_what_it_has) {
   const std::string whole = kernel_text("6.1/proc/1/task/1/stat");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Stat stat = parse_stat(whole.substr(0, size));
-    if (stat.policy) BOOST_TEST(static_cast<bool>(stat.flags));
+    if (stat.word<41>()) BOOST_TEST(static_cast<bool>(stat.word<9>()));
   }
-  BOOST_TEST((parse_stat("1 (init").state.gap == Gap::Malformed));
+  BOOST_TEST((parse_stat("1 (init").word<3>().gap == Gap::Malformed));
 }

@@ -14,6 +14,7 @@
 #include "tests/unit/kernel_text.hpp"
 
 using namespace ctprof::procfs;
+namespace vocabulary = ctprof::vocabulary;
 using ctprof::Gap;
 using ctprof::parse_cpu_list;
 
@@ -31,32 +32,32 @@ Words cpus(std::string_view list) {
 
 BOOST_AUTO_TEST_CASE(recorded_threads) {
   const std::string text = kernel_text("6.18/proc/1/task/1/status");
-  const Status status = parse_status(text);
-  BOOST_TEST(status.state.value == "S");
-  BOOST_TEST(status.threads.value == 1u);
-  BOOST_TEST(status.voluntary_csw.value == 285u);
-  BOOST_TEST(status.nonvoluntary_csw.value == 89u);
-  BOOST_TEST(status.cpus_allowed.value == "0-1");
+  const Status status = StatusFile::parse(text);
+  BOOST_TEST(status.of<vocabulary::state>().value.value == "S");
+  BOOST_TEST(status.of<vocabulary::nr_threads>().value == 1u);
+  BOOST_TEST(status.of<vocabulary::voluntary_csw>().value == 285u);
+  BOOST_TEST(status.of<vocabulary::nonvoluntary_csw>().value == 89u);
+  BOOST_TEST(status.key<"Cpus_allowed_list">().value == "0-1");
   const std::string zombie = kernel_text("6.18/proc/154/task/154/status");
-  BOOST_TEST(parse_status(zombie).state.value == "Z");
+  BOOST_TEST(StatusFile::parse(zombie).of<vocabulary::state>().value.value == "Z");
 }
 
 BOOST_AUTO_TEST_CASE(a_name_forges_no_line) {
   // As the kernel prints a thread that calls itself "x\nThreads:\t9".
-  const Status status = parse_status("Name:\tx\\nThreads:\t9\nState:\tD (disk sleep)\n");
-  BOOST_TEST(status.state.value == "D");
-  BOOST_TEST((status.threads.gap == Gap::Malformed));
+  const Status status = StatusFile::parse("Name:\tx\\nThreads:\t9\nState:\tD (disk sleep)\n");
+  BOOST_TEST(status.of<vocabulary::state>().value.value == "D");
+  BOOST_TEST((status.of<vocabulary::nr_threads>().gap == Gap::Malformed));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_or_bad_is_malformed) {
-  const Status none = parse_status("");
-  BOOST_TEST((none.state.gap == Gap::Malformed));
-  BOOST_TEST((none.cpus_allowed.gap == Gap::Malformed));
-  const Status bad = parse_status(
+  const Status none = StatusFile::parse("");
+  BOOST_TEST((none.of<vocabulary::state>().gap == Gap::Malformed));
+  BOOST_TEST((none.key<"Cpus_allowed_list">().gap == Gap::Malformed));
+  const Status bad = StatusFile::parse(
       "State:\t\nThreads:\t-1\nvoluntary_ctxt_switches:\t1 2\nThreadsX:\t3\nState\n\n");
-  BOOST_TEST((bad.state.gap == Gap::Malformed));
-  BOOST_TEST((bad.threads.gap == Gap::Malformed));
-  BOOST_TEST((bad.voluntary_csw.gap == Gap::Malformed));
+  BOOST_TEST((bad.of<vocabulary::state>().gap == Gap::Malformed));
+  BOOST_TEST((bad.of<vocabulary::nr_threads>().gap == Gap::Malformed));
+  BOOST_TEST((bad.of<vocabulary::voluntary_csw>().gap == Gap::Malformed));
 }
 
 BOOST_AUTO_TEST_CASE(lists_of_cpus) {

@@ -39,19 +39,19 @@ void check_times(const record& task, std::uint64_t user, std::uint64_t system) {
 
 // Letters as /proc/<tid>/status has them, by the bits of TASK_* and EXIT_*.
 BOOST_AUTO_TEST_CASE(states_have_the_letters_of_proc) {
-  BOOST_TEST(state_letter(thread_of_state(0)) == "R");
-  BOOST_TEST(state_letter(thread_of_state(1)) == "S");
-  BOOST_TEST(state_letter(thread_of_state(2)) == "D");
-  BOOST_TEST(state_letter(thread_of_state(0x0104)) == "T");  // stopped, wakes when killed
-  BOOST_TEST(state_letter(thread_of_state(0x0108)) == "t");
-  BOOST_TEST(state_letter(thread_of_state(0x80, 0x10)) == "X");
-  BOOST_TEST(state_letter(thread_of_state(0x80, 0x20)) == "Z");
-  BOOST_TEST(state_letter(thread_of_state(0x40)) == "P");
-  BOOST_TEST(state_letter(thread_of_state(0x0402)) == "I");  // uninterruptible, without load
-  BOOST_TEST(state_letter(thread_of_state(0x0102)) == "D");  // killable
-  BOOST_TEST(state_letter(thread_of_state(0x1000)) == "D");  // waits for a sleeping lock
-  BOOST_TEST(state_letter(thread_of_state(0x8000)) == "D");  // frozen
-  BOOST_TEST(state_letter(thread_of_state(0x2001)) == "S");  // may be frozen
+  BOOST_TEST(state_letter(thread_of_state(0)).value == "R");
+  BOOST_TEST(state_letter(thread_of_state(1)).value == "S");
+  BOOST_TEST(state_letter(thread_of_state(2)).value == "D");
+  BOOST_TEST(state_letter(thread_of_state(0x0104)).value == "T");  // stopped, wakes when killed
+  BOOST_TEST(state_letter(thread_of_state(0x0108)).value == "t");
+  BOOST_TEST(state_letter(thread_of_state(0x80, 0x10)).value == "X");
+  BOOST_TEST(state_letter(thread_of_state(0x80, 0x20)).value == "Z");
+  BOOST_TEST(state_letter(thread_of_state(0x40)).value == "P");
+  BOOST_TEST(state_letter(thread_of_state(0x0402)).value == "I");  // uninterruptible, without load
+  BOOST_TEST(state_letter(thread_of_state(0x0102)).value == "D");  // killable
+  BOOST_TEST(state_letter(thread_of_state(0x1000)).value == "D");  // waits for a sleeping lock
+  BOOST_TEST(state_letter(thread_of_state(0x8000)).value == "D");  // frozen
+  BOOST_TEST(state_letter(thread_of_state(0x2001)).value == "S");  // may be frozen
 }
 
 BOOST_AUTO_TEST_CASE(times_add_up_to_the_time_that_the_thread_ran) {
@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(only_online_cpus_count) {
   std::vector<std::uint64_t> words;
   const auto found = cpus(task, online, words);
   BOOST_REQUIRE(found);
-  BOOST_TEST(found.value.size() == 1u);
-  BOOST_TEST(found.value[0] == 0b0110u);
+  BOOST_TEST(found.value.value.size() == 1u);
+  BOOST_TEST(found.value.value[0] == 0b0110u);
   task.cpus[0] = 0b1000;
   BOOST_CHECK(cpus(task, online, words).gap == Gap::Malformed);
 }

@@ -6,7 +6,7 @@
 // `put` takes a value, a Gap, or a Reading, which is one or the other; a column that nobody wants
 // swallows all of them, and is false when asked, so that a costly read can be left out.
 //
-// What is here:   Reading, Column, Batch.
+// What is here:   Column, Input, Batch.
 // What is not:    when collect is called, and what becomes of a row that nobody filled: source.hpp
 // and abi.h.
 
@@ -23,58 +23,10 @@
 #include "ctprof/gap.hpp"
 #include "ctprof/host.hpp"
 #include "ctprof/metric.hpp"
+#include "ctprof/reading.hpp"
+#include "ctprof/reads.hpp"
 
 namespace ctprof::sdk {
-
-// A value, or the reason why there is none.
-template <class T>
-struct Reading {
-  T value{};
-  Gap gap = Gap::None;
-
-  Reading(T value) : value(value) {}  // NOLINT: implicit on purpose
-  Reading(Gap gap) : gap(gap) {}      // NOLINT: implicit on purpose
-  explicit operator bool() const { return gap == Gap::None; }
-};
-
-using Entries = std::span<const ctprof_entry>;  // a map's cells
-using Words = std::span<const std::uint64_t>;   // a bitset's words, or an array's numbers
-
-// What a cell of a storage type holds, on its way in.
-template <ctprof_storage S>
-struct CellOf;
-template <>
-struct CellOf<CTPROF_U64> {
-  using type = std::uint64_t;
-};
-template <>
-struct CellOf<CTPROF_I64> {
-  using type = std::int64_t;
-};
-template <>
-struct CellOf<CTPROF_F64> {
-  using type = double;
-};
-template <>
-struct CellOf<CTPROF_BOOL> {
-  using type = bool;
-};
-template <>
-struct CellOf<CTPROF_STRING> {
-  using type = std::string_view;
-};
-template <>
-struct CellOf<CTPROF_BITSET> {
-  using type = Words;
-};
-template <>
-struct CellOf<CTPROF_MAP> {
-  using type = Entries;
-};
-template <>
-struct CellOf<CTPROF_ARRAY> {
-  using type = Words;
-};
 
 // One column of a batch. Rows are numbered from 0 within the batch.
 template <ctprof_storage S>
@@ -91,20 +43,27 @@ class Column {
   // Whether anybody wants it.
   explicit operator bool() const { return gaps_ != nullptr; }
 
-  void put(std::uint32_t row, Value value) {
-    if (!gaps_) return;
-    store(row, value);
-    gaps_[row] = CTPROF_VALUE;
+  // Fills a cell of this row with a value, a Gap, or a Reading or Figure of either. Nothing happens
+  // where nobody wants the column. The last `put` of a row counts. Texts, words and entries are
+  // copied before it returns.
+  //
+  // REQUIRES: row < Batch::rows().
+  template <class Cell>
+  void put(std::uint32_t row, const Cell& cell) {
+    if constexpr (std::is_same_v<Cell, Gap>) {
+      if (gaps_) gaps_[row] = static_cast<ctprof_gap>(cell);
+    } else if constexpr (kIsReading<Cell>) {
+      cell ? put(row, cell.value) : put(row, cell.gap);
+    } else {
+      static_assert(kIsFigure<Cell> || keeps_value<Cell, Value>(), CTPROF_SAYS_VALUE_CHANGES);
+      if (!gaps_) return;
+      store(row, cell);
+      gaps_[row] = CTPROF_VALUE;
+    }
   }
-  void put(std::uint32_t row, Gap gap) {
-    if (gaps_) gaps_[row] = static_cast<ctprof_gap>(gap);
-  }
-  void put(std::uint32_t row, const Reading<Value>& reading) {
-    reading ? put(row, reading.value) : put(row, reading.gap);
-  }
-  template <class ValueOrGap>
-  void put(const Thread& thread, const ValueOrGap& value) {
-    put(thread.row, value);
+  template <class Cell>
+  void put(const Thread& thread, const Cell& cell) {
+    put(thread.row, cell);
   }
 
  private:
@@ -129,26 +88,53 @@ class Column {
   std::uint32_t offer_;
 };
 
-// A column that the source reads. Strings come as ctprof_text.
+// How a column of a storage comes to whoever reads it: as it is put, but without copies.
+template <class T>
+struct RawInput {
+  using type = T;
+};
+template <>
+struct RawInput<std::string_view> {
+  using type = ctprof_text;
+};
+template <>
+struct RawInput<bool> {
+  using type = std::uint8_t;
+};
+
+// A column that the source reads. Its cells belong to ctprof and are gone after `collect`.
 template <class T>
 class Input {
  public:
-  explicit Input(const ctprof_input& input)
-      : values_(static_cast<const T*>(input.values)), gaps_(input.gaps) {}
+  using Raw = typename RawInput<T>::type;
 
-  // Whether anybody fills it on this host.
+  explicit Input(const ctprof_input& input)
+      : values_(static_cast<const Raw*>(input.values)), gaps_(input.gaps) {}
+
+  // Whether anybody fills it on this host. False only for columns that are read as optional.
   explicit operator bool() const { return values_ != nullptr; }
 
+  // The cell of a row: its value, the gap that its own source put, or Unsupported where nobody
+  // fills the column. REQUIRES: row < Batch::rows().
   Reading<T> at(std::uint32_t row) const {
     if (!values_) return Gap::Unsupported;
     if (gaps_[row] != CTPROF_VALUE) return static_cast<Gap>(gaps_[row]);
-    return values_[row];
+    if constexpr (std::is_same_v<T, std::string_view>)
+      return std::string_view(values_[row].data, values_[row].size);
+    else if constexpr (std::is_same_v<T, bool>)
+      return values_[row] != 0;
+    else
+      return values_[row];
   }
 
  private:
-  const T* values_;
+  const Raw* values_;
   const ctprof_gap* gaps_;
 };
+
+// What a column of a metric holds, for whoever reads it.
+template <class M>
+using InputOf = Input<typename CellOf<std::remove_cvref_t<M>::kStorage>::type>;
 
 // Some rows, at most CTPROF_MAX_ROWS. The threads' addresses come first among the inputs (see
 // ThreadSource in source.hpp).
@@ -166,16 +152,26 @@ class Batch {
     return Column<Metric<N, R, E>::kStorage>(*abi_, index_of(metric.abi.name));
   }
 
-  // A column that the source reads, by name, without the question mark. Throws std::logic_error for
-  // one that it does not read.
+  // A column that the source reads (reads.hpp), with the type that its metric has. Throws
+  // std::logic_error for one that is not among the source's reads. Ask once a batch, not once a
+  // row: it is looked up by name.
+  template <class N, class R, Entity E>
+  InputOf<Metric<N, R, E>> input(const Metric<N, R, E>& metric) const {
+    return InputOf<Metric<N, R, E>>(abi_->inputs[read_of(metric.abi.name)]);
+  }
+  // The same where it has to be asked for row by row: the compiler looks it up, and refuses a
+  // column that `Source` does not read.
+  template <class Source, const auto& kMetric>
+  InputOf<decltype(kMetric)> input() const {
+    constexpr std::size_t kAt = position_of_read<Source>(kMetric.abi.name);
+    static_assert(kAt != kNotRead, "this source does not read that column: add it to its kReads");
+    return InputOf<decltype(kMetric)>(abi_->inputs[kAt]);
+  }
+  // By bare name, without the question mark, for a column that nobody has declared in C++. T is
+  // what its storage holds: std::uint64_t, std::int64_t, double, bool or std::string_view.
   template <class T>
   Input<T> input(std::string_view name) const {
     return Input<T>(abi_->inputs[read_of(name)]);
-  }
-  // The same by position: the stage's own reads first, then those of `kReads`.
-  template <class T>
-  Input<T> input(std::uint32_t index) const {
-    return Input<T>(abi_->inputs[index]);
   }
 
   // For sources of the thread stage: an address per row.
@@ -230,14 +226,11 @@ class Batch {
                            "', which it does not offer");
   }
 
-  std::uint32_t read_of(std::string_view name) const {
+  std::uint32_t read_of(std::string_view wanted) const {
     const auto* reads = static_cast<const char* const*>(reads_->items);
-    for (std::uint32_t i = 0; i < reads_->count; ++i) {
-      std::string_view read = reads[i];
-      if (read.ends_with('?')) read.remove_suffix(1);
-      if (read == name) return i;
-    }
-    throw std::logic_error("asked to read '" + std::string(name) +
+    for (std::uint32_t i = 0; i < reads_->count; ++i)
+      if (is_read_of(reads[i], wanted)) return i;
+    throw std::logic_error("asked to read '" + std::string(wanted) +
                            "', which is not among its reads");
   }
 

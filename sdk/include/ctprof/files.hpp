@@ -136,6 +136,14 @@ inline std::string_view trimmed(std::string_view text) {
                             : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+// Takes the blanks and tabs at both ends off. Quicker than `trimmed`, for lines that have no
+// others.
+inline std::string_view bare(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
 // What stands after the colon of the line whose key is `key`; Unsupported when no line has it.
 inline Reading<std::string_view> value_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {

@@ -25,16 +25,9 @@
 
 #include "ctprof/abi.h"
 #include "ctprof/batch.hpp"
-#include "ctprof/metric.hpp"
+#include "ctprof/identity.hpp"
 
 namespace ctprof::sdk {
-
-// ctprof's own columns. A lister must offer the first four, and may offer the path of the cgroup.
-inline constexpr Metric<IdU32, Key> kTgid{{.name = "tgid"}};
-inline constexpr Metric<IdU32, Key> kTid{{.name = "tid"}};
-inline constexpr Metric<IdText, Key> kComm{{.name = "comm"}};
-inline constexpr Metric<IdU64, Key> kStartTime{{.name = "start_time_clock_ticks", .unit = "ticks"}};
-inline constexpr Metric<IdText, Key> kCgroup{{.name = "cgroup"}};
 
 class Listing {
  public:

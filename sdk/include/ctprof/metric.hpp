@@ -102,6 +102,7 @@ struct Metric {
   static_assert(kPairing != Pairing::CategoryCounted, CTPROF_SAYS_CATEGORY_COUNTED);
   static_assert(kPairing != Pairing::WithoutMeaning, CTPROF_SAYS_WITHOUT_MEANING);
 
+  using Newtype = N;
   static constexpr ctprof_storage kStorage = N::kInfo->storage;
 
   constexpr Metric(const About& about)  // NOLINT: implicit on purpose

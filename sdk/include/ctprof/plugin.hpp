@@ -12,11 +12,16 @@
 
 #include "ctprof/abi.h"
 #include "ctprof/batch.hpp"
+#include "ctprof/fields.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/gap.hpp"
 #include "ctprof/host.hpp"
+#include "ctprof/identity.hpp"
 #include "ctprof/metric.hpp"
+#include "ctprof/reads.hpp"
 #include "ctprof/source.hpp"
+#include "ctprof/table.hpp"
+#include "ctprof/text_table.hpp"
 
 namespace ctprof::sdk {
 

@@ -32,8 +32,10 @@
 #include "ctprof/abi.h"
 #include "ctprof/batch.hpp"
 #include "ctprof/host.hpp"
+#include "ctprof/identity.hpp"
 #include "ctprof/listing.hpp"
 #include "ctprof/metric.hpp"
+#include "ctprof/reads.hpp"
 #include "ctprof/shortage.hpp"
 
 namespace ctprof::sdk {
@@ -95,19 +97,19 @@ struct AnySource {
 // One row a thread. Batch::threads() gives their addresses.
 struct ThreadSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_THREAD;
-  static constexpr std::array kStageReads{"tgid", "tid", "task_dir?"};
+  static constexpr auto kStageReads = reads(kTgid, kTid, optional<kTaskDir>);
 };
 
 // One row a process; input "process.tgid" is its id.
 struct ProcessSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_PROCESS;
-  static constexpr std::array kStageReads{"process.tgid"};
+  static constexpr auto kStageReads = reads(kProcessTgid);
 };
 
 // One row a cgroup; input "cgroup.path" is its path (ctprof_text).
 struct CgroupSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_CGROUP;
-  static constexpr std::array kStageReads{"cgroup.path"};
+  static constexpr auto kStageReads = reads(kCgroupPath);
 };
 
 // Lists the threads, and fills what it offers on the way: `void list(const Listing&)` instead of

@@ -1,0 +1,79 @@
+// What a source reads: columns that others fill, before it is asked.
+//
+//   static constexpr auto kReads = sdk::reads(kStackStart, sdk::optional<sdk::kStatText>);
+//   ...
+//   auto starts = batch.input(kStackStart);           // typed, as the metric is
+//   if (const auto start = starts.at(row)) ...
+//
+// The columns may be your own, another plugin's or ctprof's (identity.hpp). ctprof runs the sources
+// of a stage in the order that this asks for; two that wait for each other are refused, and named.
+// A source whose input nobody can fill is refused too, with the name of the column, unless the
+// column is optional: then `batch.input` is false, and every cell of it reads as Unsupported.
+//
+// To read another plugin's column, declare its metric once more, with the name and newtype that it
+// has there. What you declare decides how the cells are read, so a wrong newtype reads nonsense;
+// `ctprof help NAME` prints the right one.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "ctprof/metric.hpp"
+
+namespace ctprof::sdk {
+
+// A column that the source can do without; see `optional`.
+struct OptionalRead {
+  const char* name;  // with the mark that the ABI has for such columns: "stat?"
+};
+
+template <const auto& kMetric>
+inline constexpr auto kOptionalName = [] {
+  constexpr std::string_view kBare = kMetric.abi.name;
+  std::array<char, kBare.size() + 2> marked{};
+  for (std::size_t i = 0; i < kBare.size(); ++i) marked[i] = kBare[i];
+  marked[kBare.size()] = '?';
+  return marked;
+}();
+
+template <const auto& kMetric>
+inline constexpr OptionalRead optional{kOptionalName<kMetric>.data()};
+
+constexpr const char* name_of_read(const OptionalRead& read) { return read.name; }
+template <class N, class R, Entity E>
+constexpr const char* name_of_read(const Metric<N, R, E>& metric) {
+  return metric.abi.name;
+}
+
+// What a source reads, best declared as `static constexpr auto kReads = reads(kOne, kTwo)`.
+template <class... Columns>
+constexpr std::array<const char*, sizeof...(Columns)> reads(const Columns&... columns) {
+  return {name_of_read(columns)...};
+}
+
+// Whether an entry of a source's reads is the column `name`.
+constexpr bool is_read_of(std::string_view entry, std::string_view name) {
+  if (entry.ends_with('?')) entry.remove_suffix(1);
+  return entry == name;
+}
+
+inline constexpr std::size_t kNotRead = static_cast<std::size_t>(-1);
+
+// Where `name` stands among all that the source reads: its stage's columns first, then its own.
+template <class Source>
+constexpr std::size_t position_of_read(std::string_view name) {
+  std::size_t at = 0;
+  for (const char* entry : Source::kStageReads) {
+    if (is_read_of(entry, name)) return at;
+    ++at;
+  }
+  for (const char* entry : Source::kReads) {
+    if (is_read_of(entry, name)) return at;
+    ++at;
+  }
+  return kNotRead;
+}
+
+}  // namespace ctprof::sdk

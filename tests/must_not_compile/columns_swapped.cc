@@ -1,0 +1,21 @@
+// A count in the place of a time: two members of a table that changed places.
+// must say: this figure is of another newtype than the metric that it is to fill
+#include "ctprof/plugin.hpp"
+
+namespace sdk = ctprof::sdk;
+
+inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kWaited{
+    {.name = "example_waited_ns", .description = "Time spent waiting."}};
+
+struct Waits {
+  sdk::ReadingOf<sdk::MonotonicNs> time = ctprof::Gap::Malformed;
+  sdk::ReadingOf<sdk::MonotonicCount> count = ctprof::Gap::Malformed;
+};
+
+#ifdef CONTROL
+using Columns = sdk::Table<sdk::Fill<kWaited, &Waits::time>>;
+#else
+using Columns = sdk::Table<sdk::Fill<kWaited, &Waits::count>>;
+#endif
+
+void put(const sdk::Batch& batch, const Waits& waits) { Columns(batch).put(0, waits); }

@@ -1,0 +1,16 @@
+// A signed number in an unsigned column.
+// must say: this value would lose its sign or its fraction in a cell of this kind
+#include "ctprof/plugin.hpp"
+
+namespace sdk = ctprof::sdk;
+
+inline constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kDepth{
+    {.name = "example_depth", .description = "How deep it is."}};
+
+#ifdef CONTROL
+using Depth = unsigned;
+#else
+using Depth = long long;
+#endif
+
+void put(const sdk::Batch& batch, Depth depth) { batch.column(kDepth).put(0, depth); }
