@@ -56,25 +56,12 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.storage = static_cast<Storage>(metric.storage);
   def.newtype = metric.newtype;
   def.rule = metric.rule;
-  def.unit = text(metric.unit, newtype.unit);
-  def.family = text(metric.family, newtype.family);
-  def.section = text(metric.section, "primary");
-  def.sched_class = text(metric.sched_class);
-  def.config_gates = text(metric.config_gates);
-  def.applies_to = text(metric.applies_to, "all");
-  def.since = text(metric.since);
-  def.source = text(metric.source);
-  def.description = text(metric.description);
-  def.kernel_writer = text(metric.kernel_writer);
-  def.caveat = text(metric.caveat);
-  def.file_path = metric.flags & CTPROF_METRIC_HIDDEN
-                      ? "none"
-                      : text(metric.file_path, home_place(def.entity, def.name));
-  def.file_aliases = text(metric.file_aliases);
-  def.file_unit = text(metric.file_unit);
-  def.file_absent = text(metric.file_absent, "omit");
-  def.mark = text(metric.mark);
-  def.map_keys = text(metric.map_keys);
+  for (const MetricText& field : kMetricTexts)
+    def.*field.kept = text(metric.*field.given, field.otherwise);
+  if (def.unit.empty()) def.unit = newtype.unit;
+  if (def.family.empty()) def.family = newtype.family;
+  if (def.file_path.empty()) def.file_path = home_place(def.entity, def.name);
+  if (metric.flags & CTPROF_METRIC_HIDDEN) def.file_path = "none";
   def.plugin = plugin;
   def.hidden = (metric.flags & CTPROF_METRIC_HIDDEN) != 0;
   def.is_mark = (metric.flags & CTPROF_METRIC_MARK) != 0;

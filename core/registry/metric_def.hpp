@@ -85,6 +85,36 @@ struct MetricDef {
   std::string role{};  // one of kRoles, or empty
 };
 
+// A text of a definition: what it is called in a file, where a plugin's table has it, and what
+// stands for none. `define`, the file and the help walk this table.
+struct MetricText {
+  const char* name;
+  const char* ctprof_metric::*given;
+  std::string MetricDef::*kept;
+  const char* otherwise = "";  // where the newtype or the entity does not say more
+};
+
+// To add a text: its member in ctprof_metric and sdk::About, its member above, and a line here.
+inline constexpr MetricText kMetricTexts[] = {
+    {"unit", &ctprof_metric::unit, &MetricDef::unit},
+    {"family", &ctprof_metric::family, &MetricDef::family},
+    {"section", &ctprof_metric::section, &MetricDef::section, "primary"},
+    {"sched_class", &ctprof_metric::sched_class, &MetricDef::sched_class},
+    {"config_gates", &ctprof_metric::config_gates, &MetricDef::config_gates},
+    {"applies_to", &ctprof_metric::applies_to, &MetricDef::applies_to, "all"},
+    {"since", &ctprof_metric::since, &MetricDef::since},
+    {"source", &ctprof_metric::source, &MetricDef::source},
+    {"description", &ctprof_metric::description, &MetricDef::description},
+    {"kernel_writer", &ctprof_metric::kernel_writer, &MetricDef::kernel_writer},
+    {"caveat", &ctprof_metric::caveat, &MetricDef::caveat},
+    {"file_path", &ctprof_metric::file_path, &MetricDef::file_path},
+    {"file_aliases", &ctprof_metric::file_aliases, &MetricDef::file_aliases},
+    {"file_unit", &ctprof_metric::file_unit, &MetricDef::file_unit},
+    {"file_absent", &ctprof_metric::file_absent, &MetricDef::file_absent, "omit"},
+    {"mark", &ctprof_metric::mark, &MetricDef::mark},
+    {"map_keys", &ctprof_metric::map_keys, &MetricDef::map_keys},
+};
+
 // The definition in a plugin's table, with the defaults of newtype and entity filled in. REQUIRES:
 // checked (registry/checks.hpp).
 MetricDef define(const ctprof_metric& metric, std::string_view plugin);

@@ -84,23 +84,7 @@ void each_field(T& def, Visitor&& visit) {
   visit("newtype", def.newtype);
   visit("rule", def.rule);
   visit("fallback", def.fallback);
-  visit("unit", def.unit);
-  visit("family", def.family);
-  visit("section", def.section);
-  visit("sched_class", def.sched_class);
-  visit("config_gates", def.config_gates);
-  visit("applies_to", def.applies_to);
-  visit("since", def.since);
-  visit("source", def.source);
-  visit("description", def.description);
-  visit("kernel_writer", def.kernel_writer);
-  visit("caveat", def.caveat);
-  visit("file_path", def.file_path);
-  visit("file_aliases", def.file_aliases);
-  visit("file_unit", def.file_unit);
-  visit("file_absent", def.file_absent);
-  visit("mark", def.mark);
-  visit("map_keys", def.map_keys);
+  for (const MetricText& field : kMetricTexts) visit(field.name, def.*field.kept);
   visit("plugin", def.plugin);
 }
 
