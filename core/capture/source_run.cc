@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,14 @@ void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
     ids[i] = 0;
     if (gaps[i] == CTPROF_VALUE) gaps[i] = CTPROF_UNTOUCHED;
   }
+}
+
+// Neither a rule nor the file has room for what is no number, or has no end.
+void reject_unending(Column& column, std::size_t first_row, std::size_t rows) {
+  const auto values = column.f64().subspan(first_row, rows);
+  const auto gaps = column.gaps().subspan(first_row, rows);
+  for (std::size_t row = 0; row < rows; ++row)
+    if (gaps[row] == CTPROF_VALUE && !std::isfinite(values[row])) gaps[row] = CTPROF_MALFORMED;
 }
 
 }  // namespace
@@ -239,6 +248,7 @@ void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows
       std::replace_if(gaps.begin(), gaps.end(), is_wrong,
                       static_cast<ctprof_gap>(CTPROF_SOURCE_FAILED));
     }
+    if (column->def().storage == Storage::F64) reject_unending(*column, first_row, rows);
     if (column->def().storage == Storage::Bool)
       for (std::uint8_t& value : column->bools().subspan(first_row, rows)) value = value ? 1 : 0;
   }

@@ -9,8 +9,9 @@ namespace {
 
 std::vector<const ctprof_rule*> gathered() {
   std::vector<const ctprof_rule*> rules;
-  for (const auto kind : {rules::sums(), rules::extremes(), rules::bounds(), rules::ranges(),
-                          rules::modes(), rules::affinity(), rules::maps(), rules::inert()})
+  for (const auto kind :
+       {rules::sums(), rules::extremes(), rules::fractions(), rules::bounds(), rules::ranges(),
+        rules::modes(), rules::affinity(), rules::maps(), rules::inert()})
     for (const ctprof_rule& rule : kind) rules.push_back(&rule);
   return rules;
 }

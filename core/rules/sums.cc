@@ -78,6 +78,7 @@ constexpr ctprof_rule kSums[] = {
     rule("SumTicks", "ClockTicks", "adds up ticks"),
     rule("SumBytes", "Bytes", "adds up bytes"),
     rule("SumGaugeCount", "GaugeCount", "adds up what there is now"),
+    rule("SumGaugeBytes", "GaugeBytes", "adds up the sizes now"),
 };
 
 }  // namespace

@@ -55,6 +55,10 @@ inline Column& add_i64(Snapshot& snapshot, const MetricDef& def, const Cells<std
       snapshot, def, cells, Gap::ThreadGone,
       [](Column& column, std::size_t row, std::int64_t value) { column.i64()[row] = value; });
 }
+inline Column& add_f64(Snapshot& snapshot, const MetricDef& def, const Cells<double>& cells) {
+  return add(snapshot, def, cells, Gap::ThreadGone,
+             [](Column& column, std::size_t row, double value) { column.f64()[row] = value; });
+}
 inline Column& add_bool(Snapshot& snapshot, const MetricDef& def, const Cells<bool>& cells) {
   return add(snapshot, def, cells, Gap::ThreadGone,
              [](Column& column, std::size_t row, bool value) { column.bools()[row] = value; });

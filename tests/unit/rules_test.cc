@@ -61,6 +61,10 @@ Said of_i64(std::string_view newtype, std::string_view rule, const Cells<std::in
   return said(cells.size(), [&](Snapshot& s) { add_i64(s, metric("m", newtype, rule), cells); });
 }
 
+Said of_f64(std::string_view rule, const Cells<double>& cells) {
+  return said(cells.size(), [&](Snapshot& s) { add_f64(s, metric("m", "GaugeF64", rule), cells); });
+}
+
 // The word or number that lies between two such groups.
 template <class Fill>
 Change between(Fill before, Fill after, std::size_t threads) {
@@ -103,9 +107,20 @@ BOOST_AUTO_TEST_CASE(sums_saturate_and_print_on_their_ladder) {
   BOOST_TEST(of_u64("MonotonicUs", "SumUs", {1, 2}).json == "3");
   BOOST_TEST(of_u64("ClockTicks", "SumTicks", {20, 2}).text == "22ticks");
   BOOST_TEST(of_u64("GaugeCount", "SumGaugeCount", {20, 2}).json == "22");
+  BOOST_TEST(of_u64("GaugeBytes", "SumGaugeBytes", {1024, 512}).text == "1.500KiB");
   BOOST_TEST(of_u64("MonotonicCount", "SumCount", {kMost, 1}).json == "18446744073709551615");
   BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost, 1}).text == "≥18446744073.710s");
   BOOST_TEST(of_u64("MonotonicNs", "SumNs", {kMost - 1}).text == "18446744073.710s");
+}
+
+BOOST_AUTO_TEST_CASE(fractions) {
+  BOOST_TEST(of_f64("SumGaugeF64", {0.5, {}, 0.25}).json == "0.75");
+  BOOST_TEST(of_f64("MaxGaugeF64", {-0.5, {}, -0.25}).json == "-0.25");
+  BOOST_TEST(of_f64("MeanGaugeF64", {0.5, {}, 0.25}).json == "0.375");
+  for (const char* rule : {"SumGaugeF64", "MaxGaugeF64", "MeanGaugeF64"}) {
+    BOOST_TEST(of_f64(rule, {{}, {}}).json == "null");
+    BOOST_TEST(of_f64(rule, {0.0}).json == "0");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(nothing_read_is_no_value_and_zero_is_zero) {

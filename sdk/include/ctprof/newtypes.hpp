@@ -1,6 +1,11 @@
 // The two tables of meaning: newtypes (what a reading is) and rules (how a group's readings become
 // one).
 //
+// Choose by asking two questions. Does the figure only grow, is it a high-water mark, or is it what
+// there is now? That is its newtype. And what would be true of ten threads together: the sum, the
+// largest, what most of them are? That is its rule. Where nothing would be true, the newtype is
+// the wrong one.
+//
 // A newtype names the rules that are legal for it; any other pairing is one of a few mistakes, each
 // with a sentence. The compiler says it to whoever declares a metric in C++ (metric.hpp), and the
 // core says the same to a plugin whose table was made by other means.
@@ -18,90 +23,163 @@
 
 namespace ctprof {
 
+// One newtype.
 struct NewtypeInfo {
   std::string_view name;
   ctprof_storage storage;
-  std::string_view family;  // how it behaves in time; only what is cumulative becomes a rate
+  // How it behaves in time: cumulative, peak, gauge, categorical, limit or identity. Only what is
+  // cumulative becomes a rate, and has a base in a window.
+  std::string_view family;
+  // Unless the metric names another.
   std::string_view unit;
-  std::string_view rules;  // the legal ones, with commas between
+  // The legal ones, with commas between.
+  std::string_view rules;
 };
 
+// Every newtype, with its storage and the rules that have a meaning for it. The first rule named is
+// no default: a metric always names one.
 inline constexpr std::array kNewtypes{
+    // Events since the thread was born: faults, switches, calls.
     NewtypeInfo{"MonotonicCount", CTPROF_U64, "cumulative", "count", "SumCount"},
+    // A field that the kernel still prints and no longer counts. Declare it so that nobody wonders
+    // where it went.
     NewtypeInfo{"DeadCounter", CTPROF_U64, "cumulative", "none", "Dead"},
+    // Time that adds up, in ns: on a CPU, waiting, blocked.
     NewtypeInfo{"MonotonicNs", CTPROF_U64, "cumulative", "ns", "SumNs"},
+    // The same in µs, as cgroups have it.
     NewtypeInfo{"MonotonicUs", CTPROF_U64, "cumulative", "us", "SumUs"},
+    // Bytes that were moved or obtained, ever. For what there is now take GaugeBytes.
     NewtypeInfo{"Bytes", CTPROF_U64, "cumulative", "bytes", "SumBytes"},
+    // Time in ticks of USER_HZ, 10 ms mostly. Kept as ticks, because turning it into ns would
+    // pretend to more digits than there are.
     NewtypeInfo{"ClockTicks", CTPROF_U64, "cumulative", "ticks", "SumTicks"},
+    // The longest single moment: a wait, a slice.
     NewtypeInfo{"PeakNs", CTPROF_U64, "peak", "ns", "MaxPeak"},
+    // The most memory there ever was.
     NewtypeInfo{"PeakBytes", CTPROF_U64, "peak", "bytes", "MaxPeakBytes"},
+    // The most of something there ever was at once.
     NewtypeInfo{"PeakCount", CTPROF_U64, "peak", "count", "MaxPeakCount"},
+    // A duration that is set now, such as a time slice.
     NewtypeInfo{"GaugeNs", CTPROF_U64, "gauge", "ns", "MaxGaugeNs"},
+    // How many there are now. Take the sum where rows own what they count, and the largest where
+    // several rows tell of the same things.
     NewtypeInfo{"GaugeCount", CTPROF_U64, "gauge", "count", "MaxGaugeCount,SumGaugeCount"},
-    NewtypeInfo{"GaugeBytes", CTPROF_U64, "gauge", "bytes", "MaxGaugeBytes"},
+    // How much there is now. Beware of sums of what is shared: pages of two processes count twice.
+    NewtypeInfo{"GaugeBytes", CTPROF_U64, "gauge", "bytes", "MaxGaugeBytes,SumGaugeBytes"},
+    // A number with a fraction, as it is now: a load, a temperature. Give the metric a unit of its
+    // own where it has one.
+    NewtypeInfo{"GaugeF64", CTPROF_F64, "gauge", "none", "MaxGaugeF64,SumGaugeF64,MeanGaugeF64"},
+    // A share in hundredths of a percent, as an integer: 1234 is 12.34 %.
     NewtypeInfo{"GaugeRatio100", CTPROF_U64, "gauge", "percent", "MaxRatio"},
+    // A place on a scale, with a sign: nice, a CPU number. A group has a range, no sum.
     NewtypeInfo{"OrdinalI32", CTPROF_I64, "categorical", "none", "RangeI32,MaxOrdinal"},
+    // The same without a sign, up to 32 bits.
     NewtypeInfo{"OrdinalU32", CTPROF_U64, "categorical", "none", "RangeU32"},
+    // The same, up to 64 bits.
     NewtypeInfo{"OrdinalU64", CTPROF_U64, "limit", "none", "MaxOrdinal,RangeU64"},
+    // A name out of few: a policy, a state of a subsystem.
     NewtypeInfo{"CategoricalString", CTPROF_STRING, "categorical", "none", "Mode"},
+    // One letter, such as a state.
     NewtypeInfo{"Char", CTPROF_STRING, "categorical", "none", "ModeChar"},
+    // Yes or no.
     NewtypeInfo{"Flag", CTPROF_BOOL, "categorical", "none", "ModeBool,AnyFlag"},
+    // A set of CPUs, as bits.
     NewtypeInfo{"CpuSet", CTPROF_BITSET, "categorical", "cpus", "Affinity"},
+    // A bound that somebody set; the largest number of 64 bits stands for none.
     NewtypeInfo{"LimitBytes", CTPROF_U64, "limit", "bytes", "LimitMax"},
+    // The same for a number of things.
     NewtypeInfo{"LimitCount", CTPROF_U64, "limit", "count", "LimitMax"},
+    // The same for a time.
     NewtypeInfo{"LimitUs", CTPROF_U64, "limit", "us", "LimitMax"},
+    // A guarantee that somebody set. The least of a group is what all of it can rely on.
     NewtypeInfo{"FloorBytes", CTPROF_U64, "limit", "bytes", "FloorMin"},
+    // Counters by name, of events: memory.events of a cgroup.
     NewtypeInfo{"CountMap", CTPROF_MAP, "cumulative", "count", "MapSum"},
+    // Counters by name, of bytes: io.stat by device.
     NewtypeInfo{"BytesMap", CTPROF_MAP, "cumulative", "bytes", "MapSum"},
+    // Sizes by name, in KiB: smaps_rollup.
     NewtypeInfo{"KibMap", CTPROF_MAP, "gauge", "kib", "MapSum"},
+    // Numbers by name that are of several kinds: memory.stat. The metric's map_keys say which key
+    // is what.
     NewtypeInfo{"MixedMap", CTPROF_MAP, "gauge", "none", "MapMixed"},
+    // What a formula comes to. Of ctprof_derived alone; nobody offers it.
     NewtypeInfo{"Derived", CTPROF_F64, "gauge", "none", "Formula"},
+    // Who or what a row is. Identities are never summed or compared.
     NewtypeInfo{"IdU32", CTPROF_U64, "identity", "none", "Key"},
+    // The same, up to 64 bits.
     NewtypeInfo{"IdU64", CTPROF_U64, "identity", "none", "Key"},
+    // The same, as a text.
     NewtypeInfo{"IdText", CTPROF_STRING, "identity", "text", "Key"},
 };
 
-enum class Reduction { Sum, Max, Min, Range, Mode, Affinity, PerKey, None };
+// What a rule makes of many readings, by kind; the table below says which rule does what. `None` is
+// for what is never reduced.
+enum class Reduction { Sum, Max, Min, Mean, Range, Mode, Affinity, PerKey, None };
 
+// One rule.
 struct RuleInfo {
   std::string_view name;
   Reduction reduction;
-  std::string_view unit;  // the one unit that it is about; empty: any
+  // The one unit that it is about; empty: any.
+  std::string_view unit;
 };
 
+// Every built-in rule. Its unit keeps nanoseconds from being added up as bytes.
 inline constexpr std::array kRules{
+    // Sums: what happened to the group is what happened to its rows. They stop at 2^64-1 rather
+    // than start again.
     RuleInfo{"SumCount", Reduction::Sum, "count"},
     RuleInfo{"SumNs", Reduction::Sum, "ns"},
     RuleInfo{"SumUs", Reduction::Sum, "us"},
     RuleInfo{"SumTicks", Reduction::Sum, "ticks"},
     RuleInfo{"SumBytes", Reduction::Sum, "bytes"},
+    // Sums of what there is now. Meaningful only if no two rows tell of the same things.
     RuleInfo{"SumGaugeCount", Reduction::Sum, "count"},
+    RuleInfo{"SumGaugeBytes", Reduction::Sum, "bytes"},
+    // Of fractions. Their order of adding can change the last digit.
+    RuleInfo{"SumGaugeF64", Reduction::Sum, "none"},
+    // The largest. For what has no sum: the longest wait of ten threads is that of one of them.
     RuleInfo{"MaxPeak", Reduction::Max, "ns"},
     RuleInfo{"MaxPeakBytes", Reduction::Max, "bytes"},
     RuleInfo{"MaxPeakCount", Reduction::Max, "count"},
+    // The largest now.
     RuleInfo{"MaxGaugeNs", Reduction::Max, "ns"},
     RuleInfo{"MaxGaugeCount", Reduction::Max, "count"},
     RuleInfo{"MaxGaugeBytes", Reduction::Max, "bytes"},
+    RuleInfo{"MaxGaugeF64", Reduction::Max, "none"},
+    // The mean of all rows that have a value.
+    RuleInfo{"MeanGaugeF64", Reduction::Mean, "none"},
+    // Shares: the largest, told in percent.
     RuleInfo{"MaxRatio", Reduction::Max, "percent"},
+    // The highest place on a scale.
     RuleInfo{"MaxOrdinal", Reduction::Max, "none"},
+    // Bounds: the loosest limit and the weakest guarantee of the group.
     RuleInfo{"LimitMax", Reduction::Max, ""},
     RuleInfo{"FloorMin", Reduction::Min, "bytes"},
+    // From the smallest to the largest; its number is the middle of the two.
     RuleInfo{"RangeI32", Reduction::Range, "none"},
     RuleInfo{"RangeU32", Reduction::Range, "none"},
     RuleInfo{"RangeU64", Reduction::Range, "none"},
+    // What most rows are, and how many of them.
     RuleInfo{"Mode", Reduction::Mode, ""},
     RuleInfo{"ModeChar", Reduction::Mode, ""},
     RuleInfo{"ModeBool", Reduction::Mode, ""},
+    // True if any is true.
     RuleInfo{"AnyFlag", Reduction::Mode, ""},
+    // How many CPUs each has, and which where all have the same.
     RuleInfo{"Affinity", Reduction::Affinity, "cpus"},
+    // Key by key; keys that only some rows have count where they are.
     RuleInfo{"MapSum", Reduction::PerKey, ""},
     RuleInfo{"MapMixed", Reduction::PerKey, ""},
+    // Nothing is reduced: a formula is computed from what its inputs came to, a key tells rows
+    // apart, a dead counter stands still.
     RuleInfo{"Formula", Reduction::None, ""},
     RuleInfo{"Key", Reduction::None, ""},
     RuleInfo{"Dead", Reduction::None, ""},
 };
 
-// Finds `name` in one of the two tables; null when it is not there.
+// Finds `name` in one of the two tables; null when it is not there. Works while compiling, which is
+// how a misspelt newtype stops the compiler.
 template <class Table>
 constexpr auto find_named(const Table& table, std::string_view name) -> decltype(table.data()) {
   auto it =
@@ -113,7 +191,7 @@ constexpr const NewtypeInfo* find_newtype(std::string_view name) {
 }
 constexpr const RuleInfo* find_rule(std::string_view name) { return find_named(kRules, name); }
 
-// Whether `word` stands in `list`, whose words have commas between.
+// Whether `word` stands in `list`, whose words have commas between, and no blanks.
 constexpr bool is_listed(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const auto comma = list.find(',');
@@ -123,12 +201,20 @@ constexpr bool is_listed(std::string_view list, std::string_view word) {
   return false;
 }
 
-// What a pairing of a newtype with a rule is: fine, or which mistake.
+// What a pairing of a newtype with a rule is: fine, or which mistake. The mistakes are told apart
+// because each wants another repair:
+//
+//   PeakSummed        take the largest
+//   UnitsDiffer       take the rule for the newtype's unit
+//   DeadReduced       take Dead, or do not declare the metric
+//   CategoryCounted   take what most rows are
+//   WithoutMeaning    take one of the rules that the newtype names
 enum class Pairing { Fits, PeakSummed, UnitsDiffer, DeadReduced, CategoryCounted, WithoutMeaning };
 
+// Which of them it is. A pair that the newtype's line names fits, whatever else is true of it.
 constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
   const bool counts = rule.reduction == Reduction::Sum || rule.reduction == Reduction::Max ||
-                      rule.reduction == Reduction::Min;
+                      rule.reduction == Reduction::Min || rule.reduction == Reduction::Mean;
   const bool category = newtype.storage == CTPROF_STRING || newtype.storage == CTPROF_BOOL ||
                         newtype.storage == CTPROF_BITSET;
   if (is_listed(newtype.rules, rule.name)) return Pairing::Fits;
@@ -153,6 +239,8 @@ constexpr Pairing pairing(const NewtypeInfo& newtype, const RuleInfo& rule) {
   "this newtype has no meaning under this rule: take one of the rules that its line in kNewtypes " \
   "names"
 
+// The sentence for a mistake; empty for what fits. A plugin whose table was made without these
+// headers is refused with the same words when it is loaded.
 constexpr std::string_view sentence(Pairing pairing) {
   switch (pairing) {
     case Pairing::Fits: return "";
