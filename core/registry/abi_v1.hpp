@@ -27,6 +27,7 @@ CTPROF_V1_ENDS_WITH(ctprof_metric, map_keys);
 CTPROF_V1_ENDS_WITH(ctprof_headline, floor);
 CTPROF_V1_ENDS_WITH(ctprof_derived, caveat);
 CTPROF_V1_ENDS_WITH(ctprof_rule, parts);
+CTPROF_V1_ENDS_WITH(ctprof_option, description);
 template <>
 inline constexpr std::size_t kSizeV1<const char*> = sizeof(const char*);
 

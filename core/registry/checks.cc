@@ -194,6 +194,20 @@ Result<void> check_derived(const ctprof_derived& derived) {
   return check_shown(who, derived.headline, derived.role);
 }
 
+Result<void> check_option(const ctprof_option& option, const Plugin& plugin) {
+  if (is_empty(option.key)) return Error{"an option without a key"};
+  const std::string who = "option " + quoted(option.key);
+  if (option.size < kSizeV1<ctprof_option>)
+    return Error{too_small<ctprof_option>(who, option.size)};
+  if (!is_name(option.key, "-_"))
+    return Error{who + ": a key is lower case letters, digits, - and _, beginning with a letter"};
+  const bool twice =
+      std::any_of(plugin.options.begin(), plugin.options.end(),
+                  [&](const PluginOption& other) { return other.key == option.key; });
+  if (twice) return Error{who + " is there twice"};
+  return {};
+}
+
 Result<void> check_rule(const ctprof_rule& rule) {
   if (is_empty(rule.name)) return Error{"a rule without a name"};
   const std::string who = "rule " + quoted(rule.name);

@@ -25,5 +25,7 @@ Result<void> check_source(const ctprof_source& source);
 Result<void> check_lister(const SourceTable& source);
 Result<void> check_derived(const ctprof_derived& derived);
 Result<void> check_rule(const ctprof_rule& rule);
+// Beside the options that `plugin` has already.
+Result<void> check_option(const ctprof_option& option, const Plugin& plugin);
 
 }  // namespace ctprof

@@ -127,6 +127,13 @@ Result<void> read_rule(const ctprof_rule& rule, Plugin& plugin) {
   return {};
 }
 
+Result<void> read_option(const ctprof_option& option, Plugin& plugin) {
+  if (auto fits = check_option(option, plugin); !fits) return fits.error();
+  const auto text = [](const char* given) { return std::string(given ? given : ""); };
+  plugin.options.push_back({option.key, text(option.fallback), text(option.description)});
+  return {};
+}
+
 Result<void> read_object(const char* key, Plugin& plugin) {
   if (!key || !*key) return Error{"a top-level key of the file without a name"};
   plugin.objects.emplace_back(key);
@@ -168,6 +175,8 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   if (auto ok = each<ctprof_derived>(table.derived, "derived metrics", with(read_derived)); !ok)
     return ok.error();
   if (auto ok = each<const char*>(table.objects, "objects", with(read_object)); !ok)
+    return ok.error();
+  if (auto ok = each<ctprof_option>(table.options, "options", with(read_option)); !ok)
     return ok.error();
   return plugin;
 }

@@ -34,6 +34,13 @@ struct SourceTable {
   std::vector<Read> reads;
 };
 
+// Something that it can be told, and what it was told.
+struct PluginOption {
+  std::string key;
+  std::string value;  // as set (settings.hpp), or else its own fallback
+  std::string description;
+};
+
 struct Plugin {
   std::string name;
   std::string version;
@@ -52,6 +59,7 @@ struct Plugin {
   std::vector<DerivedDef> derived;
   std::vector<ctprof_rule> rules;
   std::vector<std::string> objects;
+  std::vector<PluginOption> options;
   // What a newer plugin has and this ctprof has no use for (a stage, a storage): a sentence each.
   // The rest of the plugin counts.
   std::vector<std::string> unserved;

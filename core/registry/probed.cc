@@ -89,21 +89,25 @@ Probed::~Probed() {
 
 void Probed::open(const Plugin& plugin) {
   Opened& opened = opened_.emplace_back(Opened{&plugin});
+  for (const PluginOption& option : plugin.options)
+    opened.settings.push_back({option.key.c_str(), option.value.c_str()});
   if (plugin.open) {
-    opened.failure = open(plugin, opened.context);
+    opened.failure = open(opened);
     if (!opened.failure.empty()) thrown_.push_back({plugin.path, opened.failure});
   }
   for (const SourceTable& source : plugin.sources) ask(opened, source);
 }
 
-std::string Probed::open(const Plugin& plugin, void*& context) const {
+std::string Probed::open(Opened& opened) const {
+  const Plugin& plugin = *opened.plugin;
+  const ctprof_host host = host_for(opened);
   const KeptProcessState kept;
   const CallOwner& owner = *call_owner(plugin.path);
   const LimitedCall limited(owner, "open_plugin");
   std::array<char, 512> message{};
   std::int32_t status = 0;
   const std::string thrown = contained(&owner, "open_plugin", [&] {
-    status = plugin.open(&host_, &context, message.data(), message.size());
+    status = plugin.open(&host, &opened.context, message.data(), message.size());
   });
   message.back() = 0;
   if (!thrown.empty() || status == 0) return thrown;
@@ -132,9 +136,15 @@ const ProbedField* Probed::find(std::string_view metric) const {
 }
 
 ctprof_host Probed::host_for(const Plugin& plugin) const {
-  ctprof_host host = host_;
   const auto it = std::ranges::find(opened_, &plugin, &Opened::plugin);
-  host.context = it == opened_.end() ? nullptr : it->context;
+  return it == opened_.end() ? host_ : host_for(*it);
+}
+
+ctprof_host Probed::host_for(const Opened& opened) const {
+  ctprof_host host = host_;
+  host.context = opened.context;
+  host.options = {opened.settings.data(), static_cast<std::uint32_t>(opened.settings.size()),
+                  sizeof(ctprof_setting)};
   return host;
 }
 

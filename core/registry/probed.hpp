@@ -76,11 +76,13 @@ class Probed {
     const Plugin* plugin;
     void* context = nullptr;
     std::string failure{};  // not empty: it could not be opened
+    std::vector<ctprof_setting> settings{};
   };
 
   void open(const Plugin& plugin);
   // Why it could not be opened; empty when it could.
-  std::string open(const Plugin& plugin, void*& context) const;
+  std::string open(Opened& opened) const;
+  ctprof_host host_for(const Opened& opened) const;
   void ask(const Opened& opened, const SourceTable& source);
 
   const Registry* registry_;

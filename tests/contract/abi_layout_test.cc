@@ -92,7 +92,7 @@ AT(ctprof_derived, caveat, 80);
 AT(ctprof_derived, headline, 88);
 AT(ctprof_derived, role, 96);
 
-SIZE(ctprof_host, 72);
+SIZE(ctprof_host, 88);
 AT(ctprof_host, size, 0);
 AT(ctprof_host, flags, 4);
 AT(ctprof_host, proc_fd, 8);
@@ -105,6 +105,18 @@ AT(ctprof_host, cgroup, 40);
 AT(ctprof_host, sample_tgid, 48);
 AT(ctprof_host, sample_tid, 56);
 AT(ctprof_host, context, 64);
+AT(ctprof_host, options, 72);
+
+SIZE(ctprof_option, 32);
+AT(ctprof_option, size, 0);
+AT(ctprof_option, reserved, 4);
+AT(ctprof_option, key, 8);
+AT(ctprof_option, fallback, 16);
+AT(ctprof_option, description, 24);
+
+SIZE(ctprof_setting, 16);
+AT(ctprof_setting, key, 0);
+AT(ctprof_setting, value, 8);
 
 SIZE(ctprof_offer, 16);
 AT(ctprof_offer, metric, 0);
@@ -293,7 +305,7 @@ AT(ctprof_rule, parts, 120);
 AT(ctprof_rule, reduction, 128);
 AT(ctprof_rule, reserved, 132);
 
-SIZE(ctprof_plugin, 136);
+SIZE(ctprof_plugin, 152);
 AT(ctprof_plugin, abi, 0);
 AT(ctprof_plugin, size, 4);
 AT(ctprof_plugin, name, 8);
@@ -308,6 +320,7 @@ AT(ctprof_plugin, rules, 88);
 AT(ctprof_plugin, objects, 104);
 AT(ctprof_plugin, open_plugin, 120);
 AT(ctprof_plugin, close_plugin, 128);
+AT(ctprof_plugin, options, 136);
 
 // Signatures.
 CALL(ctprof_probe, refuse, void (*)(void*, std::uint32_t, ctprof_gap, const char*, std::size_t));

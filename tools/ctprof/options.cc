@@ -77,6 +77,8 @@ constexpr std::array kOptions{
                "exactly these plugins, or only what they filled"},
     OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins,doctor,help",
                "look for plugins here too; may be repeated"},
+    OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,plugins,doctor",
+               "tell a plugin something; `ctprof plugins` lists what; may be repeated"},
     OptionInfo{"rootfs", "DIR", "capture,plugins,doctor",
                "take /proc, /sys and cgroup from under this directory"},
     OptionInfo{"quiet,q", nullptr, kEvery, "only errors"},
@@ -184,6 +186,7 @@ class Reader {
     if (has("derive")) options_.derive = all("derive");
     if (has("fail-on")) options_.fail_on = all("fail-on");
     if (has("plugin-path")) options_.plugin_path = all("plugin-path");
+    if (has("set")) options_.set = all("set");
     // An empty entry stands for nothing: an unset variable in somebody's script is not the current
     // directory.
     if (const char* path = std::getenv("CTPROF_PLUGIN_PATH"))

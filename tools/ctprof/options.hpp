@@ -30,6 +30,7 @@ struct Options {
   std::optional<std::vector<std::string>> plugins;  // --plugins: exactly these
   std::vector<std::string> plugin_path;
   std::vector<std::string> plugin_path_of_environment;  // CTPROF_PLUGIN_PATH
+  std::vector<std::string> set;                         // PLUGIN.KEY=VALUE, for plugins
   std::string rootfs;
   Format format = Format::Text;
   Color color = Color::Auto;

@@ -25,6 +25,11 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
                                std::to_string(plugin.abi) + ")  " + plugin.path) +
                      "\n";
   if (!plugin.description.empty()) text += "  " + printable(plugin.description) + "\n";
+  for (const PluginOption& option : plugin.options)
+    text += "  " +
+            printable("--set " + plugin.name + "." + option.key + "=" + option.value + "  " +
+                      option.description) +
+            "\n";
   text +=
       "  fills " + std::to_string(filled.size()) + " of " + count(verdicts.size(), "metric") + "\n";
   if (!filled.empty()) text += wrapped(filled, 4, width);
@@ -46,6 +51,15 @@ void put_offer(JsonWriter& out, const Verdict& verdict) {
   out.put(',');
 }
 
+void put_option(JsonWriter& out, const PluginOption& option) {
+  out.put('{');
+  out.member("key", option.key);
+  out.member("value", option.value);
+  out.member("description", option.description);
+  out.close('}');
+  out.put(',');
+}
+
 void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<Verdict>& verdicts) {
   out.put('{');
   out.member("name", plugin.name);
@@ -55,6 +69,11 @@ void put_plugin(JsonWriter& out, const Plugin& plugin, const std::vector<Verdict
   out.number(std::uint64_t{plugin.abi});
   out.put(',');
   out.member("state", "loaded");
+  out.key("options");
+  out.put('[');
+  for (const PluginOption& option : plugin.options) put_option(out, option);
+  out.close(']');
+  out.put(',');
   out.key("offers");
   out.put('[');
   for (const Verdict& verdict : verdicts) put_offer(out, verdict);

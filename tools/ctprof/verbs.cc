@@ -10,6 +10,7 @@
 
 #include "core/base/version.hpp"
 #include "core/registry/plugin_directory.hpp"
+#include "core/registry/settings.hpp"
 #include "core/render/printable.hpp"
 #include "tools/ctprof/output.hpp"
 
@@ -94,6 +95,7 @@ Result<Registry> load_registry(const Options& options, Load which) {
   auto loaded = load_plugins({own_plugin_directory(), plugin_directories(options), options.plugins,
                               which == Load::Layouts, which == Load::Capture});
   if (!loaded) return loaded.error();
+  if (auto set = apply_settings(loaded->plugins, options.set); !set) return set.error();
   Registry registry(std::move(*loaded));
   if (which == Load::Layouts) return registry;
   note_ignored(options);

@@ -12,6 +12,37 @@
  *
  * and nothing else. The core reads its first field before it calls anything.
  *
+ * A whole plugin, which says of each thread that it is odd or even:
+ *
+ *     static const struct ctprof_metric kOdd = {
+ *       .size = sizeof kOdd, .storage = CTPROF_BOOL, .name = "parity_odd", .newtype = "Flag",
+ *       .rule = "ModeBool", .description = "Whether the thread's id is odd."};
+ *     static const struct ctprof_offer kOffers[] = {{&kOdd, 0, 0}};
+ *     static const char* const kReads[] = {"tid"};
+ *
+ *     static int32_t open_worker(const struct ctprof_host* host, void** worker, char* message,
+ *                                size_t message_size) { return 0; }
+ *     static void close_worker(void* worker) {}
+ *     static int32_t collect(void* worker, struct ctprof_batch* batch) {
+ *       const uint64_t* tids = batch->inputs[0].values;
+ *       uint8_t* odd = batch->cells[0].values;
+ *       for (uint32_t row = 0; batch->cells[0].gaps && row < batch->rows; ++row) {
+ *         odd[row] = tids[row] & 1;
+ *         batch->cells[0].gaps[row] = CTPROF_VALUE;
+ *       }
+ *       batch->rows_done = batch->rows;
+ *       return 0;
+ *     }
+ *
+ *     static const struct ctprof_source kSources[] = {{
+ *       .size = sizeof kSources[0], .stage = CTPROF_STAGE_THREAD, .name = "threads",
+ *       .offers = CTPROF_ARRAY_OF(kOffers), .reads = CTPROF_ARRAY_OF(kReads),
+ *       .open_worker = open_worker, .collect = collect, .close_worker = close_worker}};
+ *
+ *     CTPROF_EXPORT const struct ctprof_plugin ctprof_plugin = {
+ *       .abi = CTPROF_ABI, .size = sizeof ctprof_plugin, .name = "parity", .version = "1.0",
+ *       .sources = CTPROF_ARRAY_OF(kSources)};
+ *
  * How it may change, for ever:
  *   - every struct carries its size, every array the size of one item; new fields go to the end,
  * and a field beyond the size that the other side states is zero;
@@ -42,6 +73,17 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* Stands before the one constant that a plugin exports, so that it stays visible in a library that
+ * is built with -fvisibility=hidden:
+ *
+ *     CTPROF_EXPORT const struct ctprof_plugin ctprof_plugin = { CTPROF_ABI, ... };
+ */
+#ifdef __cplusplus
+#define CTPROF_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define CTPROF_EXPORT __attribute__((visibility("default")))
 #endif
 
 #define CTPROF_ABI 1u
@@ -76,6 +118,7 @@ struct ctprof_plugin {
   int32_t (*open_plugin)(const struct ctprof_host* host, void** context, char* message,
                          size_t message_size) CTPROF_TAIL;
   void (*close_plugin)(void* context) CTPROF_TAIL;
+  struct ctprof_array options CTPROF_TAIL; /* of struct ctprof_option: what it can be told */
 };
 
 #ifdef __cplusplus
