@@ -26,6 +26,14 @@ std::string without_prefix(const Plugin& plugin, std::string_view name) {
          "'; names without a prefix are ctprof's own";
 }
 
+// Threads and processes are grouped together; cgroups and the host have groups of their own.
+bool may_be_computed_from(Entity derived, Entity input) {
+  const auto grouped_as = [](Entity entity) {
+    return entity == Entity::Process ? Entity::Thread : entity;
+  };
+  return grouped_as(derived) == grouped_as(input);
+}
+
 }  // namespace
 
 Registry::Registry(LoadedPlugins loaded)
@@ -141,6 +149,10 @@ std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived)
   for (const Expression::Input& input : expression->inputs()) {
     const MetricDef* metric = vocabulary_.find(input.name);
     if (!metric) return {};  // of a plugin that is not loaded
+    if (!may_be_computed_from(derived.entity, metric->entity))
+      return who + " is about a " + std::string(name(derived.entity)) + ", but reads '" +
+             metric->name + "', which is about a " + std::string(name(metric->entity)) +
+             ": they have no groups in common";
     units.push_back(metric->unit);
   }
   const auto unit = expression->unit(units);

@@ -41,6 +41,25 @@ BOOST_AUTO_TEST_CASE(another_meaning_is_refused_and_both_are_named) {
   BOOST_TEST(merged.find("two")->offers.size() == 1u);  // the rest of the plugin stays
 }
 
+// What is about a thread and what is about a cgroup have no groups in common.
+BOOST_AUTO_TEST_CASE(a_formula_stays_with_its_entity) {
+  static constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount, sdk::Entity::Cgroup> kOfCgroup{
+      {.name = "of_cgroup", .description = "one"}};
+  Plugin mixed = plugin<Offers<kOne>>("mixed");
+  mixed.declared.push_back(define(kOfCgroup.abi, "mixed"));
+  DerivedDef ratio;
+  ratio.name = "mixed_ratio";
+  ratio.expression = "one / of_cgroup";
+  ratio.unit = "ratio";
+  mixed.derived.push_back(ratio);
+  const Registry merged = registry({mixed});
+  BOOST_TEST(merged.derived().empty());
+  BOOST_REQUIRE_EQUAL(merged.refused().size(), 1u);
+  BOOST_TEST(merged.refused()[0].reason ==
+             "its derived metric 'mixed_ratio' is about a thread, but reads 'of_cgroup', which is "
+             "about a cgroup: they have no groups in common");
+}
+
 BOOST_AUTO_TEST_CASE(a_third_party_prefixes_its_names) {
   const Registry merged = registry({plugin<Offers<kOne>>("other", false)});
   BOOST_TEST(merged.find("one") == nullptr);
