@@ -6,6 +6,18 @@
 // `put` takes a value, a Gap, or a Reading, which is one or the other; a column that nobody wants
 // swallows all of them, and is false when asked, so that a costly read can be left out.
 //
+// What may be put into a column follows from its metric, and the compiler holds you to it. An
+// unsigned column takes unsigned integers, so `put(row, -1)` for "unknown" does not compile; a
+// column of fractions takes doubles; a flag takes bool and nothing else. A value that carries its
+// newtype (Figure, reading.hpp) goes through a table, which checks that too.
+//
+// Three ways to go through a batch, by stage:
+//
+//   for (const sdk::Thread thread : batch.threads()) ...           // threads, with their address
+//   const auto tgids = batch.input(sdk::kProcessTgid);             // processes, by their id
+//   const auto paths = batch.input(sdk::kCgroupPath);              // cgroups, by their path
+//   for (std::uint32_t row = 0; row < batch.rows(); ++row) ...     // any of them, and the host
+//
 // What is here:   Column, Input, Batch.
 // What is not:    when collect is called, and what becomes of a row that nobody filled: source.hpp
 // and abi.h.
@@ -28,24 +40,46 @@
 
 namespace ctprof::sdk {
 
-// One column of a batch. Rows are numbered from 0 within the batch.
+// One column of a batch. Rows are numbered from 0 within the batch. It is a view: cheap to copy,
+// and good until `collect` returns.
+//
+// What each storage takes, by example:
+//
+//   count.put(row, std::uint64_t{42});                 // an unsigned number
+//   nice.put(row, -5);                                 // a signed one
+//   load.put(row, 0.25);                               // a fraction
+//   enabled.put(row, true);                            // a flag
+//   policy.put(row, "SCHED_RR");                       // a text
+//   cpus.put(row, sdk::Words(mask));                   // a std::vector<std::uint64_t> of bits
+//   const ctprof_entry sizes[] = {{{"anon", 4}, 12}, {{"file", 4}, 7}};
+//   memory.put(row, sdk::Entries(sizes));              // a map
+//   count.put(row, Gap::ThreadGone);                   // no value, and why
+//   count.put(row, read_count(thread));                // a Reading: one or the other
 template <ctprof_storage S>
 class Column {
  public:
+  // What a cell holds: a number of 64 bits, a bool, or a view (reading.hpp).
   using Value = typename CellOf<S>::type;
 
+  // Columns are got from a Batch, which knows the number of the offer.
   Column(const ctprof_batch& batch, std::uint32_t offer)
       : batch_(&batch),
         values_(batch.cells[offer].values),
         gaps_(batch.cells[offer].gaps),
         offer_(offer) {}
 
-  // Whether anybody wants it.
+  // Whether anybody wants it. A column that nobody wants costs nothing, if you let it:
+  //
+  //   auto stacks = batch.column(kStackDepth);
+  //   if (stacks) unwind_everything();
   explicit operator bool() const { return gaps_ != nullptr; }
 
   // Fills a cell of this row with a value, a Gap, or a Reading or Figure of either. Nothing happens
   // where nobody wants the column. The last `put` of a row counts. Texts, words and entries are
   // copied before it returns.
+  //
+  // A fraction that is not finite becomes Malformed when the batch is taken. Texts may hold any
+  // bytes.
   //
   // REQUIRES: row < Batch::rows().
   template <class Cell>
@@ -61,6 +95,7 @@ class Column {
       gaps_[row] = CTPROF_VALUE;
     }
   }
+  // The same for the row of a thread.
   template <class Cell>
   void put(const Thread& thread, const Cell& cell) {
     put(thread.row, cell);
@@ -89,29 +124,30 @@ class Column {
 };
 
 // How a column of a storage comes to whoever reads it: as it is put, but without copies.
+// Texts come by address and length, flags as a byte.
 template <class T>
-struct RawInput {
-  using type = T;
-};
-template <>
-struct RawInput<std::string_view> {
-  using type = ctprof_text;
-};
-template <>
-struct RawInput<bool> {
-  using type = std::uint8_t;
-};
+using RawInput = std::conditional_t<std::is_same_v<T, std::string_view>, ctprof_text,
+                                    std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>;
 
 // A column that the source reads. Its cells belong to ctprof and are gone after `collect`.
+//
+//   const auto states = batch.input(kState);
+//   for (const sdk::Thread thread : batch.threads()) {
+//     const auto state = states.at(thread.row);
+//     if (!state) depth.put(thread, state.gap);          // what I depend on is not known: why
+//     else if (state.value == "Z") depth.put(thread, Gap::NotApplicable);
+//     else depth.put(thread, measure(thread));
+//   }
 template <class T>
 class Input {
  public:
-  using Raw = typename RawInput<T>::type;
+  using Raw = RawInput<T>;
 
   explicit Input(const ctprof_input& input)
       : values_(static_cast<const Raw*>(input.values)), gaps_(input.gaps) {}
 
-  // Whether anybody fills it on this host. False only for columns that are read as optional.
+  // Whether anybody fills it on this host. False only for columns that are read as optional. True
+  // does not mean that every row has a value: look at each reading.
   explicit operator bool() const { return values_ != nullptr; }
 
   // The cell of a row: its value, the gap that its own source put, or Unsupported where nobody
@@ -133,20 +169,38 @@ class Input {
 };
 
 // What a column of a metric holds, for whoever reads it.
+// Texts are std::string_view, sets of CPUs are words, and so on, as `put` takes them.
 template <class M>
 using InputOf = Input<typename CellOf<std::remove_cvref_t<M>::kStorage>::type>;
 
 // Some rows, at most CTPROF_MAX_ROWS. The threads' addresses come first among the inputs (see
 // ThreadSource in source.hpp).
+//
+//   void collect(const sdk::Batch& batch) {
+//     auto waits = batch.column(kWaits);                    // once a batch
+//     for (const sdk::Thread thread : batch.threads())      // then row by row
+//       waits.put(thread, read_waits(thread));
+//   }
+//
+// Two sources in one plugin do not share a batch, even for the same rows. What both need, read once
+// and hand on as a hidden column (CTPROF_METRIC_HIDDEN), which the second one reads.
+//
+// Every cell of every wanted column has to be put, a value or a gap; one that is forgotten becomes
+// SourceFailed, and the user is told that you forgot it. Rows are independent of each other, and no
+// order of filling is better than another.
+//
+// Threads: a batch belongs to one call of `collect`. Do not keep it, and do not hand it to a thread
+// that outlives the call.
 class Batch {
  public:
   Batch(ctprof_batch& batch, const ctprof_array& offers, const ctprof_array& reads)
       : abi_(&batch), offers_(&offers), reads_(&reads) {}
 
+  // How many rows there are, at most CTPROF_MAX_ROWS.
   std::uint32_t rows() const { return abi_->rows; }
 
   // The column of a metric that the source offers. Throws std::logic_error for one that it does
-  // not.
+  // not. It is looked up by name, so get it once a batch and not once a row.
   template <class N, class R, Entity E>
   Column<Metric<N, R, E>::kStorage> column(const Metric<N, R, E>& metric) const {
     return Column<Metric<N, R, E>::kStorage>(*abi_, index_of(metric.abi.name));
@@ -168,13 +222,17 @@ class Batch {
     return InputOf<decltype(kMetric)>(abi_->inputs[kAt]);
   }
   // By bare name, without the question mark, for a column that nobody has declared in C++. T is
-  // what its storage holds: std::uint64_t, std::int64_t, double, bool or std::string_view.
+  // what its storage holds: std::uint64_t, std::int64_t, double, bool or std::string_view. Nobody
+  // can check that it does: a wrong T misreads the cells.
   template <class T>
   Input<T> input(std::string_view name) const {
     return Input<T>(abi_->inputs[read_of(name)]);
   }
 
-  // For sources of the thread stage: an address per row.
+  // For sources of the thread stage: an address per row, made of the first three inputs.
+  //
+  // Where ctprof has a thread's directory open, the address holds it, and the thread's files are
+  // opened through it: cheaper than by path, and never another thread's.
   class Threads {
    public:
     class Iterator {
@@ -205,19 +263,25 @@ class Batch {
    private:
     const ctprof_batch* batch_;
   };
+  // The threads of the batch, in the order of their rows: `for (sdk::Thread thread :
+  // batch.threads())`. REQUIRES: a source of the thread stage.
   Threads threads() const { return Threads(abi_); }
 
-  // Adds to one of the source's tallies, by position.
+  // Adds to one of the source's tallies, by position. Tallies are for what the summary tells once,
+  // such as how many reads were denied; ctprof adds them up over all workers. An enum keeps their
+  // numbers and kTallies together.
   void tally(std::uint32_t which, std::uint64_t count = 1) const {
     abi_->tally(abi_->core, which, count);
   }
 
-  // A target was held up for so long.
+  // A target was held up for so long: for sources that stop what they look at. The longest stop of
+  // a capture stands in its file.
   void stopped(std::uint64_t nanoseconds) const {
     if (nanoseconds > abi_->longest_stop_ns) abi_->longest_stop_ns = nanoseconds;
   }
 
  private:
+  // The number of an offer is its place in kOffers.
   std::uint32_t index_of(std::string_view name) const {
     const auto* offers = static_cast<const ctprof_offer*>(offers_->items);
     for (std::uint32_t i = 0; i < offers_->count; ++i)
@@ -226,6 +290,7 @@ class Batch {
                            "', which it does not offer");
   }
 
+  // The number of a read is its place among the stage's reads and then kReads.
   std::uint32_t read_of(std::string_view wanted) const {
     const auto* reads = static_cast<const char* const*>(reads_->items);
     for (std::uint32_t i = 0; i < reads_->count; ++i)

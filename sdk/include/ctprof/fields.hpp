@@ -7,6 +7,18 @@
 //   list else io.fail(row, Gap::Denied);      // the same reason for all of them
 //   IoFields::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING");
 //
+// What a source of two files looks like then:
+//
+//   class Threads : public sdk::ThreadSource {
+//    public:
+//     using Columns = sdk::Groups<IoFields, StatFields>;
+//     static constexpr auto kOffers = Columns::kOffers;
+//     static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+//       if (!has_io_files(host)) IoFields::refuse(probe, Gap::Unsupported, "...");
+//     }
+//     ...
+//   };
+//
 // Use one group for each thing that can be missing by itself: a file, an option of the kernel, a
 // line that came with some version. What is asked, refused and failed together then stands together
 // once, and a metric that is added to the group is treated like the rest of it everywhere.
@@ -35,22 +47,25 @@
 namespace ctprof::sdk {
 
 // The columns of some metrics, each a constant of a namespace.
+// Making one looks each metric up by name, so make it once a batch, not once a row.
 template <const auto&... kMetrics>
 class Fields {
  public:
   // For the source's kOffers, alone or `joined` with others.
   static constexpr Offers<sizeof...(kMetrics)> kOffers = {kMetrics.abi...};
 
-  // The source must offer all of them, else this throws std::logic_error.
+  // The source must offer all of them, else this throws std::logic_error, and the batch fails with
+  // the name of the metric.
   explicit Fields(const Batch& batch) : columns_(batch.column(kMetrics)...) {}
 
-  // Whether anybody wants any of them. Where it is false you need not read the file at all.
+  // Whether anybody wants any of them. Where it is false you need not read the file at all:
   explicit operator bool() const {
     return std::apply([](const auto&... columns) { return (static_cast<bool>(columns) || ...); },
                       columns_);
   }
 
-  // Fills this row's cell of each column.
+  // Fills this row's cell of each column. Takes what Column::put takes, and refuses what it
+  // refuses; another number of arguments than metrics does not compile.
   template <class... Readings>
   void put(std::uint32_t row, const Readings&... readings) {
     static_assert(sizeof...(Readings) == sizeof...(kMetrics),
@@ -58,12 +73,13 @@ class Fields {
     std::apply([&](auto&... columns) { (columns.put(row, readings), ...); }, columns_);
   }
 
-  // Puts one gap into this row's cell of each column.
+  // Puts one gap into this row's cell of each column: the file could not be read, say.
   void fail(std::uint32_t row, Gap gap) {
     std::apply([&](auto&... columns) { (columns.put(row, gap), ...); }, columns_);
   }
 
-  // Says of each what Probe::refuse and Probe::lacks say of one.
+  // Says of each what Probe::refuse and Probe::lacks say of one. Call them in the source's `probe`,
+  // where there is no batch yet; a metric that the source does not offer is passed over.
   static void refuse(const Probe& probe, Gap gap, std::string_view reason,
                      const Remedy& remedy = {}) {
     (probe.refuse(kMetrics, gap, reason, remedy), ...);
@@ -77,6 +93,7 @@ class Fields {
 };
 
 // Several lists of offers as one.
+//   static constexpr auto kOffers = sdk::joined(IoFields::kOffers, StatFields::kOffers);
 template <std::size_t... N>
 constexpr auto joined(const std::array<ctprof_metric, N>&... lists) {
   std::array<ctprof_metric, (N + ... + 0)> all{};
@@ -92,12 +109,16 @@ constexpr auto joined(const std::array<ctprof_metric, N>&... lists) {
 //   files.for_each([&](auto& file) { if (file) file.fill(row, read(file.kName)); });
 //   files.template get<IoFields>().fail(row, Gap::Denied);
 //
+// Groups can be made of Groups: all of a plugin's columns are then one thing with one kOffers, and
+// still each part can be refused by itself.
+//
 // A group is any type that is made of a batch, is true when somebody wants a column of it, and has
 // `kOffers`; `fail`, `refuse` and `lacks` are needed only where they are called. No type may stand
 // in the list twice.
 template <class... Members>
 class Groups {
  public:
+  // Of all groups, one after the other.
   static constexpr auto kOffers = joined(Members::kOffers...);
 
   explicit Groups(const Batch& batch) : members_(Members(batch)...) {}
@@ -108,12 +129,14 @@ class Groups {
                       members_);
   }
 
+  // One group, by its type.
   template <class Member>
   Member& get() {
     return std::get<Member>(members_);
   }
 
-  // Calls `deed(group)` for each, in the order of the list.
+  // Calls `deed(group)` for each, in the order of the list. The groups are of different types, so
+  // the deed is a lambda that takes `auto&`.
   template <class Deed>
   void for_each(Deed deed) {
     std::apply([&](auto&... members) { (deed(members), ...); }, members_);
@@ -130,7 +153,7 @@ class Groups {
     for_each([&](auto& member) { member.put(row, record, more...); });
   }
 
-  // The same for all columns of all groups.
+  // The same for all columns of all groups: what Fields says of one.
   void fail(std::uint32_t row, Gap gap) {
     for_each([&](auto& member) { member.fail(row, gap); });
   }

@@ -3,6 +3,19 @@
 // Reading and parsing are two things: TextFile::read gives the text or the gap, the functions below
 // it take text apart.
 //
+// A whole reader of /proc/<tgid>/task/<tid>/schedstat, three numbers with blanks between:
+//
+//   sdk::Reading<std::uint64_t> waited(const sdk::Thread& thread) {
+//     const auto text = file_.read(host_, thread, "schedstat");
+//     if (!text) return text.gap;
+//     std::string_view rest = sdk::trimmed(text.value);
+//     sdk::take(rest, ' ');                                  // the first is time on a CPU
+//     return sdk::number<std::uint64_t>(sdk::take(rest, ' '));
+//   }
+//
+// Nothing here throws, and nothing is shared between objects: give each worker a TextFile of its
+// own.
+//
 // What is here:   what most sources of /proc and /sys need.
 // What is not:    formats of single files; a reader is named after what it reads, and lives in its
 // plugin.
@@ -26,7 +39,13 @@
 
 namespace ctprof::sdk {
 
-// Owns a file descriptor.
+// Owns a file descriptor, as std::unique_ptr owns memory.
+//
+//   const sdk::Fd map(::openat(host.proc(), "self/maps", O_RDONLY | O_CLOEXEC));
+//   if (!map) return sdk::gap_of_errno(errno);
+//
+// It closes what it owns when it ends, is moved and never copied, and keeps -1 when there is
+// nothing to own. Always open with O_CLOEXEC: ctprof starts helper processes.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -37,13 +56,16 @@ class Fd {
   }
   ~Fd() { reset(); }
 
+  // The descriptor, still owned; -1 when there is none.
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  // Gives it away: from now on the caller closes it.
   int release() {
     const int fd = fd_;
     fd_ = -1;
     return fd;
   }
+  // Closes what it owns, and owns `fd` instead.
   void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
@@ -55,8 +77,20 @@ class Fd {
 
 // Reads whole files into one buffer that it keeps; a text lives until the next read. One per
 // worker.
+//   sdk::TextFile file;                                     // a member of the source
+//   const auto text = file.read(host, thread, "schedstat");
+//   if (!text) return text.gap;                             // ThreadGone, Denied, ...
+//
+// The first buffer is 8 KiB and grows as files do, so reading allocates nothing after the first
+// few. A text is a view into it: parse it, or copy what you keep, before the next read.
+//
+// Why not std::ifstream? It reads in pieces. The kernel makes most of these files anew for each
+// read, so two pieces can be of two moments; and a name with a zero byte or a line end in it is
+// legal.
 class TextFile {
  public:
+  // Failure: the gap that the errno means (gap_of_errno). Want of descriptors is noted too, and
+  // told to the user once (shortage.hpp).
   // Reads `path` under the directory `dir` to its end; the errno is in last_errno() when there is a
   // gap.
   Reading<std::string_view> read(int dir, const char* path) {
@@ -72,7 +106,9 @@ class TextFile {
   }
 
   // Reads a file of a thread, under /proc/<tgid>/task/<tid>/ and nowhere else: outside task/ some
-  // figures are the whole process's.
+  // figures are the whole process's. Goes through the thread's open directory where there is one. A
+  // file that is missing now is ThreadGone: the thread ended since it was listed, for `probe` has
+  // found out what the kernel lacks.
   Reading<std::string_view> read(const Host& host, const Thread& thread, const char* file) {
     if (thread.dir >= 0) return read(thread.dir, file);
     char path[96];
@@ -82,9 +118,11 @@ class TextFile {
     return read(host.proc(), path);
   }
 
+  // Of the last read that gave a gap; what it holds after one that did not means nothing.
   int last_errno() const { return errno_; }
 
  private:
+  // How the kernel makes a file, and so, whether a short read is its end.
   enum class Made { InOnePiece, ByRecords };
 
   Reading<std::string_view> read_all(int fd, Made made) {
@@ -102,6 +140,7 @@ class TextFile {
     }
   }
 
+  // The gap of the errno of now.
   Gap failed() {
     errno_ = errno;
     note_shortage(errno_);
@@ -112,6 +151,9 @@ class TextFile {
   int errno_ = 0;
 };
 
+//   sdk::number<std::uint64_t>("42")       42
+//   sdk::number<std::uint64_t>("42 kB")    Malformed: trim it before
+//   sdk::number<std::uint32_t>("-1")       Malformed, as is what does not fit
 // A number that fills all of `text`, or Malformed.
 template <class T>
 Reading<T> number(std::string_view text) {
@@ -121,6 +163,13 @@ Reading<T> number(std::string_view text) {
                                                                   : Reading<T>(Gap::Malformed);
 }
 
+//   std::string_view line = "cpu 12 34";
+//   sdk::take(line, ' ');                  "cpu", and "12 34" is left
+//   sdk::take(line, ' ');                  "12", and "34" is left
+//   sdk::take(line, ' ');                  "34", and nothing is left
+//
+// Where the mark is not there, all of the text is the part. So a loop `while (!text.empty())` over
+// lines needs no care for a last one without its end.
 // Takes the part of `text` before the first `mark` off it, and the mark with it.
 inline std::string_view take(std::string_view& text, char mark) {
   const auto at = text.find(mark);
@@ -129,6 +178,8 @@ inline std::string_view take(std::string_view& text, char mark) {
   return part;
 }
 
+// The text without white space at both ends, line ends included. Do not trim names of threads: they
+// may begin and end with blanks (thread_name.hpp).
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const auto first = text.find_first_not_of(kSpace);
@@ -136,14 +187,17 @@ inline std::string_view trimmed(std::string_view text) {
                             : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// Takes the blanks and tabs at both ends off. Quicker than `trimmed`, for lines that have no
-// others.
+// Takes the blanks and tabs at both ends off: " \t12 kB " becomes "12 kB". Quicker than `trimmed`,
+// for lines that have no other white space.
 inline std::string_view bare(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
 }
 
+//   sdk::value_of("Name:\tx\nVmPeak:\t  12 kB\n", "VmPeak")    "12 kB"
+//
+// For one or two keys of a file. For more, a KeyedText (text_table.hpp) goes through the text once.
 // What stands after the colon of the line whose key is `key`; Unsupported when no line has it.
 inline Reading<std::string_view> value_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {

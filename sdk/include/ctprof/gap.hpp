@@ -18,6 +18,20 @@
 
 namespace ctprof {
 
+// Choose by what the reader of a report can do about it:
+//
+//   NotApplicable   nothing, the question has no meaning here
+//   ThreadGone      nothing, threads end
+//   Denied          run ctprof with more rights
+//   Unsupported     run another kernel
+//   SwitchedOff     turn a switch
+//   PredatesSwitch  restart the program
+//   Malformed       report a bug, in your parser or in the kernel
+//   Busy            try again
+//   SourceFailed    read the sentence that came with it
+//
+// Untouched, NotInFile, NoBase and WentBackwards are the core's own. Unseen is for listers, which
+// leave a cell to the next source with it.
 enum class Gap : ctprof_gap {
   None = CTPROF_VALUE,
   Untouched = CTPROF_UNTOUCHED,
@@ -36,12 +50,15 @@ enum class Gap : ctprof_gap {
   WentBackwards = CTPROF_WENT_BACKWARDS,
 };
 
+// A new gap needs a number in abi/cells.h, a word above and a name here; abi_layout_test keeps the
+// three together.
 // Names by number; the table of all gaps.
 inline constexpr std::array<std::string_view, 15> kGapNames{
     "None",         "Untouched",   "NotApplicable",  "ThreadGone", "Denied",
     "Unsupported",  "SwitchedOff", "PredatesSwitch", "Malformed",  "Busy",
     "SourceFailed", "NotInFile",   "Unseen",         "NoBase",     "WentBackwards"};
 
+// The gap as files and reports spell it. REQUIRES: one of the table.
 constexpr std::string_view name(Gap gap) { return kGapNames[static_cast<std::size_t>(gap)]; }
 
 // Whether `number` is a gap that a source may write: neither beyond the table nor one of the core's
@@ -52,6 +69,14 @@ constexpr bool may_be_written(ctprof_gap number) {
 
 // What the errno of a failed read of a thread's file means during a capture. Probing has settled
 // what the kernel lacks, so a file that is missing now went away with its thread.
+//   ENOENT, ESRCH                    ThreadGone
+//   EACCES, EPERM                    Denied
+//   EBUSY, EAGAIN, ETIMEDOUT         Busy
+//   EINVAL, ENOSYS, EOPNOTSUPP, ...  Unsupported
+//   anything else                    SourceFailed
+//
+// For files of the whole host this is wrong in one place: nothing goes away there, and ENOENT means
+// that the kernel does not have it. Map that to Unsupported yourself.
 constexpr Gap gap_of_errno(int error) {
   switch (error) {
     case ENOENT:

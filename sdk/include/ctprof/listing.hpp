@@ -5,9 +5,17 @@
 //
 //   void list(const sdk::Listing& listing) {
 //     while (const auto room = listing.room()) {
-//       room->column(sdk::kTid).put(0, tid);   // rows from 0 on, at most CTPROF_MAX_ROWS
+//       auto tgid = room->column(sdk::kTgid), tid = room->column(sdk::kTid);
+//       ...
+//       std::uint32_t rows = 0;
+//       while (rows < CTPROF_MAX_ROWS && next_thread()) {
+//         tgid.put(rows, ...);
+//         tid.put(rows, ...);
+//         ...
+//         ++rows;
+//       }
 //       listing.commit(rows);
-//       if (rows == 0) return;
+//       if (rows < CTPROF_MAX_ROWS) return;              // no more threads
 //     }
 //   }
 //

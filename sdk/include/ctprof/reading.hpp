@@ -20,6 +20,13 @@
 // Views in a reading (texts, words, entries) are valid only as long as what they point into. Most
 // of the time that is the buffer of a TextFile, which the next read overwrites.
 //
+// There is no way to ask for a value "or zero". If your figure is computed from two others and one
+// is not known, neither is yours: return its gap.
+//
+//   if (!sleep) return sleep.gap;
+//   if (!block) return block.gap;
+//   return sleep.value - block.value;
+//
 // What is here:   Reading, Figure, and what a cell of each storage is made of.
 // What is not:    the gaps themselves (gap.hpp), columns (batch.hpp).
 
@@ -29,6 +36,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include "ctprof/abi.h"
@@ -41,39 +49,12 @@ using Entries = std::span<const ctprof_entry>;  // a map's cells
 using Words = std::span<const std::uint64_t>;   // a bitset's words, or an array's numbers
 
 // What a cell of a storage holds, on its way in. Nothing for stacks, which only records bring.
+// The types are those that `Column::put` takes and `Input::at` gives: integers of 64 bits, double,
+// bool, and views for all that is larger.
 template <ctprof_storage S>
-struct CellOf;
-template <>
-struct CellOf<CTPROF_U64> {
-  using type = std::uint64_t;
-};
-template <>
-struct CellOf<CTPROF_I64> {
-  using type = std::int64_t;
-};
-template <>
-struct CellOf<CTPROF_F64> {
-  using type = double;
-};
-template <>
-struct CellOf<CTPROF_BOOL> {
-  using type = bool;
-};
-template <>
-struct CellOf<CTPROF_STRING> {
-  using type = std::string_view;
-};
-template <>
-struct CellOf<CTPROF_BITSET> {
-  using type = Words;
-};
-template <>
-struct CellOf<CTPROF_MAP> {
-  using type = Entries;
-};
-template <>
-struct CellOf<CTPROF_ARRAY> {
-  using type = Words;
+struct CellOf {
+  using type = std::tuple_element_t<S, std::tuple<std::uint64_t, std::int64_t, double, bool,
+                                                  std::string_view, Words, Entries, Words>>;
 };
 
 // A value with its newtype. It converts to and from the bare value without a word, and to no other
@@ -81,6 +62,11 @@ struct CellOf<CTPROF_ARRAY> {
 //
 // It is as large as the value and has the same layout, so a struct that a kernel program fills with
 // plain 64-bit numbers may declare them as figures on the C++ side.
+//   sdk::Figure<sdk::MonotonicNs> ran = stat.run_time;    // says what it is
+//   std::uint64_t ticks = ran / ns_per_tick;              // and is a number all the same
+//
+// There is no arithmetic that keeps the newtype: what comes out of a sum or a quotient is a bare
+// number, and whoever makes a figure of it again says what it is now.
 template <class N>
 struct Figure {
   using Newtype = N;
@@ -101,6 +87,11 @@ inline constexpr bool kIsFigure<Figure<N>> = true;
 // Whether a value of type `From` can become a `To` without losing its sign or its fraction. An
 // unsigned cell takes unsigned integers, a signed one any integer that fits, a double any number
 // that it holds exactly, a bool nothing but a bool. Views and figures take what converts to them.
+//   keeps_value<unsigned, std::uint64_t>()        true
+//   keeps_value<int, std::uint64_t>()             false: -1 would be a very large number
+//   keeps_value<double, std::uint64_t>()          false
+//   keeps_value<int, double>()                    true
+//   keeps_value<std::uint64_t, double>()          false: beyond 2^53 digits would be lost
 template <class From, class To>
 constexpr bool keeps_value() {
   if constexpr (!std::is_arithmetic_v<From> || !std::is_arithmetic_v<To>)
@@ -124,6 +115,9 @@ constexpr bool keeps_value() {
 
 // A value, or why there is none. Test it before you use `value`, which is zero or empty where there
 // is a gap; `gap` is None where there is a value.
+// Copying is cheap and nothing is owned. A reading is made of what it holds without a word: `return
+// 5u;` and `return Gap::Denied;` are both fine in a function that returns a
+// `Reading<std::uint64_t>`.
 template <class T>
 struct Reading {
   using Value = T;
@@ -148,15 +142,21 @@ struct Reading {
     static_assert(keeps_value<From, T>(), CTPROF_SAYS_VALUE_CHANGES);
   }
 
+  // Whether there is a value.
   constexpr explicit operator bool() const { return gap == Gap::None; }
 };
 
+// Which of the two a type is, for templates that take any of them.
 template <class T>
 inline constexpr bool kIsReading = false;
 template <class T>
 inline constexpr bool kIsReading<Reading<T>> = true;
 
-// A reading of a newtype; what most members of a parser's struct are.
+// A reading of a newtype; what most members of a parser's struct are. Begin each with the gap that
+// holds when the parser does not come across it:
+//
+//   sdk::ReadingOf<sdk::Bytes> read_bytes = Gap::Malformed;       // every kernel prints it
+//   sdk::ReadingOf<sdk::GaugeNs> slice = Gap::Unsupported;        // some do
 template <class N>
 using ReadingOf = Reading<Figure<N>>;
 

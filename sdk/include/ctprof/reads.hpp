@@ -10,6 +10,10 @@
 // A source whose input nobody can fill is refused too, with the name of the column, unless the
 // column is optional: then `batch.input` is false, and every cell of it reads as Unsupported.
 //
+// Only columns of the same rows can be read: a source of threads reads columns of threads. What the
+// lister fills is there for every stage of threads; what another source of your own stage fills is
+// there if it has run before, which is what ctprof sees to.
+//
 // To read another plugin's column, declare its metric once more, with the name and newtype that it
 // has there. What you declare decides how the cells are read, so a wrong newtype reads nonsense;
 // `ctprof help NAME` prints the right one.
@@ -24,7 +28,7 @@
 
 namespace ctprof::sdk {
 
-// A column that the source can do without; see `optional`.
+// A column that the source can do without; see `optional`. Its name lives as long as the program.
 struct OptionalRead {
   const char* name;  // with the mark that the ABI has for such columns: "stat?"
 };
@@ -38,16 +42,23 @@ inline constexpr auto kOptionalName = [] {
   return marked;
 }();
 
+// A source that has only optional reads always runs. Use this for what saves work (a file that was
+// read already), not for what a figure depends on.
 template <const auto& kMetric>
 inline constexpr OptionalRead optional{kOptionalName<kMetric>.data()};
 
+// Both kinds of entries, as the name that the ABI wants.
 constexpr const char* name_of_read(const OptionalRead& read) { return read.name; }
 template <class N, class R, Entity E>
 constexpr const char* name_of_read(const Metric<N, R, E>& metric) {
   return metric.abi.name;
 }
 
-// What a source reads, best declared as `static constexpr auto kReads = reads(kOne, kTwo)`.
+// What a source reads, best declared as `static constexpr auto kReads = reads(kOne, kTwo)`. Columns
+// of the stage (tgid and tid of a thread) are read in any case, and need not be named again.
+//
+// Why declare it at all? ctprof orders sources by it, reads no column that nobody wants, and tells
+// the user why a figure is missing when an input of it is.
 template <class... Columns>
 constexpr std::array<const char*, sizeof...(Columns)> reads(const Columns&... columns) {
   return {name_of_read(columns)...};

@@ -3,6 +3,9 @@
 // Four kinds, so that programs can act on them. Only what is known to help is a remedy; where
 // nothing does, there is none.
 //
+// A remedy must be true on the host in question: where the option cannot be switched on by a
+// command name the kernel option, and where it is not known what would help, name nothing.
+//
 // What is here:   the kinds, each made by a function of its name.
 // What is not:    handing them over (Probe, host.hpp); the numbers, which are the ABI's (abi.h).
 
@@ -14,7 +17,8 @@
 
 namespace ctprof::sdk {
 
-// A view: it is copied when it is handed over.
+// A view: it is copied when it is handed over. Made by one of the functions below and passed as the
+// last argument of Probe::refuse and Probe::lacks.
 struct Remedy {
   ctprof_remedy kind = CTPROF_REMEDY_NONE;
   std::string_view what;

@@ -1,5 +1,8 @@
 // Roles: what the accounting of a window takes a metric for.
 //
+//   inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kRunTime{{
+//       .name = "run_time_ns", .description = "...", .role = "run-time"}};
+//
 // The core knows no metric by name. To say how much of the host's busy time the threads explain, it
 // looks for the metrics that claim these roles. One metric of each entity may have a role; only
 // ctprof's own plugins may claim one.
@@ -12,6 +15,14 @@
 
 namespace ctprof {
 
+// Without a metric for a role, what depends on it is not told; nothing is guessed.
+//
+// A role names the meaning that accounting relies on, so it comes with a unit and an entity, which
+// the metric must have:
+//
+//   busy time of the host = user + system + irq + softirq + steal, as far as its kernel counts them
+//   explained by threads  = the sum of their run-time
+//   blocked-time          = wall time - run-time - wait-time
 inline constexpr std::array<std::string_view, 11> kRoles{
     "run-time",      // a thread's time on a CPU, ns
     "wait-time",     // a thread's time waiting for a CPU, ns
@@ -26,6 +37,7 @@ inline constexpr std::array<std::string_view, 11> kRoles{
     "host-steal",    // ... taken by the hypervisor
 };
 
+// Whether `word` is one of them.
 constexpr bool is_role(std::string_view word) {
   return std::find(kRoles.begin(), kRoles.end(), word) != kRoles.end();
 }

@@ -6,12 +6,52 @@
 //    public:
 //     static constexpr auto kOffers = sdk::offers(kWchan);
 //     static void probe(const sdk::Host& host, const sdk::Probe& probe) { ... }   // optional
-//     explicit Wchan(const sdk::Host& host);                                      // one object per
-//     worker void collect(const sdk::Batch& batch);
+//     explicit Wchan(const sdk::Host& host);              // one object per worker
+//     void collect(const sdk::Batch& batch);
 //   };
 //
-// Objects are made and used by one worker each; `collect` may throw, and what it left untouched
-// becomes SourceFailed with the exception's words.
+// Written out, with all that a source may say:
+//
+//   class Limits : public sdk::ProcessSource {
+//    public:
+//     static constexpr const char* kName = "limits";
+//     static constexpr auto kOffers = sdk::offers(kMostFiles, kMostThreads);
+//     static constexpr std::int32_t kRank = 0;
+//     static constexpr std::uint32_t kTallies = 1;
+//     static constexpr const char* kSummaryKey = "example_summary";
+//
+//     static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+//       if (!host.live()) probe.refuse_all(Gap::Unsupported, "limits are not recorded");
+//     }
+//     explicit Limits(const sdk::Host& host) : host_(host) {}
+//
+//     void collect(const sdk::Batch& batch) {
+//       const auto tgids = batch.input(sdk::kProcessTgid);
+//       LimitTable columns(batch);                       // a Table (table.hpp)
+//       for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+//         const auto text = read(tgids.at(row).value);
+//         if (text.gap == Gap::Denied) batch.tally(0);
+//         text ? columns.put(row, parse_limits(text.value)) : columns.fail(row, text.gap);
+//       }
+//     }
+//
+//     static void summarise(const sdk::Summary& summary) {
+//       summary.put("denied", summary.tally(0));
+//     }
+//   };
+//
+// The order of events in one capture: `probe` once; then for each worker a constructor, `collect`
+// for batch after batch, and the destructor; then `summarise`. Between one capture and the next
+// nothing of a source is kept. What has to be, is the plugin's context (Host::context).
+//
+// Threads: an object is made and used by one worker, so its members need no lock. Objects of
+// several workers run side by side, so statics and the context do.
+//
+// Failure: the constructor and `collect` may throw. What a batch left untouched becomes
+// SourceFailed with the exception's words, the user is told once, and the next batch is tried.
+//
+// Cost: `collect` is measured, and a source that is slow is named while it lasts. Keep buffers and
+// open files in the object; ask whether a column is wanted before you read for it.
 //
 // What is here:   the stages' bases, offers(), SourceTable.
 // What is not:    what a lister writes to (listing.hpp), cells (batch.hpp), the exported constant
@@ -41,35 +81,56 @@
 namespace ctprof::sdk {
 
 // What a source fills, best declared as `static constexpr auto kOffers = offers(kOne, kTwo)`.
+// Each offer is a promise to fill the column on hosts where `probe` does not refuse it. A source
+// may offer metrics of one entity, that of its stage. Several sources, of several plugins, may
+// offer one metric; ctprof takes one of them for the whole column, by kRank.
 template <std::size_t N>
 using Offers = std::array<ctprof_metric, N>;
 
+// Metrics as a list of offers, in their order, which is also their numbering in a batch.
 template <class... Metrics>
 constexpr Offers<sizeof...(Metrics)> offers(const Metrics&... metrics) {
   return {metrics.abi...};
 }
 
 // What a source says once the capture is over: its object in the file, and sentences for the user.
+//
+// Declare `static void summarise(const sdk::Summary&)` to have one. It is called once after the
+// last batch, when no worker is left, so totals come from tallies, which ctprof adds up over all
+// workers:
+//
+//   static constexpr std::uint32_t kTallies = 1;
+//   static constexpr const char* kSummaryKey = "example_summary";
+//   static void summarise(const sdk::Summary& summary) {
+//     summary.put("threads_without_stack", summary.tally(0));
+//   }
 class Summary {
  public:
   explicit Summary(const ctprof_summary& summary) : abi_(&summary) {}
 
+  // What Batch::tally added up to. REQUIRES: which < kTallies.
   std::uint64_t tally(std::uint32_t which) const { return abi_->tallies[which]; }
+  // How many threads were listed, and how many of them were gone before anything was read.
   std::uint64_t rows_listed() const { return abi_->rows_listed; }
   std::uint64_t rows_absent() const { return abi_->rows_absent; }
 
+  // A field of the object that stands in the file under kSummaryKey, in the order of the calls.
   // A dot in `key` opens an inner object.
   void put(const char* key, std::uint64_t value) const { abi_->put_u64(abi_->core, key, value); }
   void put(const char* key, bool value) const { abi_->put_bool(abi_->core, key, value ? 1 : 0); }
   void put(const char* key, std::string_view text) const {
     abi_->put_text(abi_->core, key, text.data(), text.size());
   }
+  // The key with null: there is such a figure, and it is not known.
   void put_null(const char* key) const { abi_->put_text(abi_->core, key, nullptr, 0); }
+  // A sentence for the user, on standard error. Say it only where figures are missing or misleading
+  // because of it, and begin with your plugin's name.
   void note(std::string_view sentence) const {
     abi_->note(abi_->core, sentence.data(), sentence.size());
   }
 
-  // The plugin's context (Host::context in host.hpp).
+  // The plugin's context (Host::context in host.hpp). It is the same object that the workers used,
+  // and nobody else uses it now. Throws std::runtime_error under a ctprof that opens no plugins.
   template <class Context>
   Context& context() const {
     constexpr std::size_t kSizeWithContext =
@@ -83,49 +144,71 @@ class Summary {
   const ctprof_summary* abi_;
 };
 
-// Defaults that a source may hide with its own.
+// Defaults that a source may hide with its own. Everything here is found at compile time, so a
+// misspelt name is a default that stays in force: `static constexpr int kRanks = 5` sets no rank.
+// `ctprof plugins` shows what arrived.
 struct AnySource {
-  static constexpr const char* kName = nullptr;          // the plugin's name
-  static constexpr std::int32_t kRank = 0;               // among several that can, the highest wins
-  static constexpr std::array<const char*, 0> kReads{};  // further columns it reads
+  // For messages and provenance. Give one where a plugin has several sources; else it is the
+  // plugin's.
+  static constexpr const char* kName = nullptr;
+  // Among several that can fill a column, the highest wins. ctprof's own have 0 where they read
+  // /proc, 10 for taskstats, 20 for BPF.
+  static constexpr std::int32_t kRank = 0;
+  // Further columns that it reads, made by `reads` (reads.hpp).
+  static constexpr std::array<const char*, 0> kReads{};
+  // How many counters of its own it keeps (Batch::tally).
   static constexpr std::uint32_t kTallies = 0;
+  // The object in the file that `summarise` fills; two sources of a plugin may share one.
   static constexpr const char* kSummaryKey = nullptr;
+  // Refuses what this host cannot give. Called once for each capture, before any object is made,
+  // and must return within 5 s. If it throws, all offers are refused with the exception's words.
   static void probe(const Host&, const Probe&) {}
+  // Called once after the last batch.
   static void summarise(const Summary&) {}
 };
 
 // One row a thread. Batch::threads() gives their addresses.
+// The stage that most plugins want: `collect` is called with up to 1,024 threads at a time, from
+// several workers side by side. A thread may end at any moment; what it no longer tells is
+// ThreadGone.
 struct ThreadSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_THREAD;
   static constexpr auto kStageReads = reads(kTgid, kTid, optional<kTaskDir>);
 };
 
-// One row a process; input "process.tgid" is its id.
+// One row a process; `batch.input(kProcessTgid)` is its id.
+// For figures that the kernel keeps once for all threads, such as memory. A group of threads shows
+// each process once.
 struct ProcessSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_PROCESS;
   static constexpr auto kStageReads = reads(kProcessTgid);
 };
 
-// One row a cgroup; input "cgroup.path" is its path (ctprof_text).
+// One row a cgroup; `batch.input(kCgroupPath)` is its path.
+// Every cgroup that a thread lives in, and every ancestor of one. Paths are relative to
+// Host::cgroup(), and begin with "/".
 struct CgroupSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_CGROUP;
   static constexpr auto kStageReads = reads(kCgroupPath);
 };
 
 // Lists the threads, and fills what it offers on the way: `void list(const Listing&)` instead of
-// collect.
+// collect. Only where you know all threads sooner than a walk of /proc does. See listing.hpp.
 struct ListSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_LIST;
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
-// One row.
+// One row, for figures of the whole machine.
 struct HostSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_HOST;
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
 // Runs `deed`; an exception's words go to `message`. 0, or 1 when it threw.
+//
+// No exception may cross the boundary; the tables below run every function of a source through
+// this. Use it for functions of your own that you hand to ctprof.
 template <class Deed>
 std::int32_t contained(char* message, std::size_t size, Deed deed) noexcept {
   try {
@@ -139,15 +222,18 @@ std::int32_t contained(char* message, std::size_t size, Deed deed) noexcept {
   return 1;
 }
 
-// The ABI's view of a source class.
+// The ABI's view of a source class. You need it only for a plugin whose table you build yourself;
+// CTPROF_PLUGIN does the rest.
 template <class S>
 class SourceTable {
+  // Constants, so that the exported table is complete before anything runs.
   static constexpr auto kOfferTable = [] {
     std::array<ctprof_offer, S::kOffers.size()> table{};
     for (std::size_t i = 0; i < table.size(); ++i) table[i] = {&S::kOffers[i], S::kRank, 0};
     return table;
   }();
 
+  // What the stage brings, then what the source asks for; one item more, for no array may be empty.
   static constexpr auto kReadTable = [] {
     std::array<const char*, S::kStageReads.size() + S::kReads.size() + 1> table{};
     std::size_t at = 0;
@@ -161,6 +247,7 @@ class SourceTable {
   static constexpr ctprof_array kReadArray{kReadTable.data(), kReadTable.size() - 1,
                                            sizeof(const char*)};
 
+  // A probe that throws refuses everything, with its words.
   static void probe(const ctprof_host* host, const ctprof_probe* probe) noexcept {
     char message[256];
     const Probe answer(*probe, kOfferArray);
@@ -173,6 +260,7 @@ class SourceTable {
     return contained(message, size, [&] { *worker = new S(Host(*host)); });
   }
 
+  // A batch counts as done unless it threw. Descriptors that ran out meanwhile are told once.
   static std::int32_t collect(void* worker, ctprof_batch* batch) noexcept {
     return contained(batch->message, batch->message_size, [&] {
       static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray, kReadArray));
@@ -196,6 +284,7 @@ class SourceTable {
   }
 
  public:
+  // The table, of a plugin of that name.
   static constexpr ctprof_source make(const char* plugin_name) {
     ctprof_source table = common(plugin_name);
     if constexpr (S::kStage == CTPROF_STAGE_LIST)

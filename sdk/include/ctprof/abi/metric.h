@@ -1,5 +1,12 @@
 /* ctprof/abi/metric.h: metrics, derived metrics, and how they are shown. Part of ctprof/abi.h,
- * which says how all of it may change; include that. */
+ * which says how all of it may change; include that.
+ *
+ * A definition travels: it stands in every file that holds the metric, so a snapshot can be shown
+ * and compared where the plugin is not installed. That is why a definition is data, why it is
+ * complete, and why its name is for ever. A change of meaning needs a new name.
+ *
+ * All strings are UTF-8 and end with a NUL; an absent one is NULL or "".
+ */
 #ifndef CTPROF_ABI_METRIC_H
 #define CTPROF_ABI_METRIC_H
 
@@ -11,87 +18,127 @@ extern "C" {
 
 typedef uint32_t ctprof_metric_flags;
 enum {
-  CTPROF_METRIC_HIDDEN = 1, /* a column between sources: never listed, shown or written */
-  CTPROF_METRIC_MARK =
-      2, /* true where any metric that names it as its `mark` has a value; the core fills it */
-  CTPROF_METRIC_SETTING =
-      4, /* somebody's choice (an affinity, a limit): a comparison tells that it changed */
-  CTPROF_METRIC_COSTLY = 8 /* reading it costs as much as everything else: at a window's opening
-                              only when it was asked for */
+  /* A column between sources: never listed, shown or written. Give it no name that others could
+   * take for a metric. */
+  CTPROF_METRIC_HIDDEN = 1,
+  /* True where any metric that names it as its `mark` has a value. The core fills it; nobody
+   * offers it. */
+  CTPROF_METRIC_MARK = 2,
+  /* Somebody's choice (an affinity, a limit): a comparison tells that it changed. */
+  CTPROF_METRIC_SETTING = 4,
+  /* Reading it costs as much as everything else: at a window's opening only when it was asked for.
+   */
+  CTPROF_METRIC_COSTLY = 8
 };
 
 /* How the figure of a headline is shown. */
 typedef uint32_t ctprof_shown;
 enum {
-  CTPROF_SHOWN_PERCENT = 0, /* of one CPU, or of the time that passed: a time over a time */
-  CTPROF_SHOWN_RATE = 1,    /* per second */
-  CTPROF_SHOWN_LEVEL = 2    /* as it is, and how much it changed */
+  /* of one CPU, or of the time that passed: a time over a time */
+  CTPROF_SHOWN_PERCENT = 0,
+  /* per second */
+  CTPROF_SHOWN_RATE = 1,
+  /* as it is, and how much it changed */
+  CTPROF_SHOWN_LEVEL = 2
 };
 
 typedef uint32_t ctprof_headline_flags;
 enum {
-  CTPROF_HEADLINE_BY_CHANGE =
-      1 /* orders rows only where two windows are compared, by how much it changed */
+  /* orders rows only where two windows are compared, by how much it changed */
+  CTPROF_HEADLINE_BY_CHANGE = 1
 };
 
-/* A column of the first screen. */
+/* A column of the first screen. Ask for one only if a user who knows nothing of your plugin should
+ * see the figure at once; there is little room. */
 struct ctprof_headline {
   uint32_t size;
-  uint32_t order; /* the smallest stands first; columns of a third party, at most three, come after
-                     ours */
-  const char* label; /* "%wait" */
+  /* The smallest stands first; columns of a third party, at most three, come after ours. */
+  uint32_t order;
+  /* Short, with its kind of figure: "%wait", "migr/s". */
+  const char* label;
   ctprof_shown shown;
   ctprof_headline_flags flags;
-  double floor; /* below it a group is quiet; per second where a rate or a percentage is shown, in
-                   the metric's unit */
+  /* Below it a group is quiet, and is not ordered by this column. Per second where a rate or a
+   * percentage is shown; in the metric's unit. */
+  double floor;
 };
 
-/* One column of one entity. */
+/* One column of one entity. Newtype and rule must fit each other; newtypes.hpp has the table of
+ * what does, and a pair that has no meaning is refused with a sentence. */
 struct ctprof_metric {
-  uint32_t size; /* sizeof(struct ctprof_metric) */
+  /* sizeof(struct ctprof_metric) */
+  uint32_t size;
+  /* What a row is about, and how a cell is stored. */
   ctprof_entity entity;
   ctprof_storage storage;
   ctprof_metric_flags flags;
-  const char* name; /* lower case, stable for ever; a third party's begins with its plugin's name */
-  const char* newtype; /* what a reading is: "MonotonicNs", "PeakBytes" ... */
-  const char* rule; /* how a group's readings become one: "SumNs", "MaxPeakBytes" ... or a rule of
-                       the plugin's own */
-  const char* unit; /* NULL: the newtype's */
-  const char*
-      family; /* cumulative, peak, gauge, categorical, limit, identity; NULL: the newtype's */
-  const char* section;       /* where show and compare put it; NULL: "primary" */
-  const char* sched_class;   /* cfs-only, non-ext, fair-policy, or NULL */
-  const char* config_gates;  /* kernel options it needs, with commas between */
-  const char* applies_to;    /* all, leader, user, fair ... for the reader; NULL: all */
-  const char* since;         /* kernel version, for the reader */
-  const char* source;        /* path or interface, for the reader */
-  const char* description;   /* one sentence */
-  const char* kernel_writer; /* the kernel function that writes it */
-  const char* caveat;        /* what it is not */
-  const char* file_path; /* "threads[].name"; NULL: the entity's table and the name; "none": not in
-                            the file */
-  const char* file_aliases; /* other spellings of the last key, with commas between */
-  const char* file_unit;    /* how the file writes it, where that differs: "cpus", "0-or-1" */
-  const char* file_absent; /* JSON that stands for no value: "0", "null"; NULL or "omit": the key is
-                              left out */
-  const char* mark;        /* the mark that is true where this one has a value */
-  const char* map_keys;    /* for maps: "gauge bytes: anon file; counter ns: X_*" */
-  /* Since windows. */
-  const struct ctprof_headline* headline
-      CTPROF_TAIL;  /* NULL: it is no column of the first screen */
-  const char* role; /* what the accounting of a window takes it for: "run-time", "wait-time" ...;
-                       ctprof's own plugins alone; NULL: nothing */
+  /* Lower case letters, digits, _ and dots, beginning with a letter; stable for ever. A third
+   * party's begins with its plugin's name and "_". */
+  const char* name;
+  /* What a reading is: "MonotonicNs", "PeakBytes" ... */
+  const char* newtype;
+  /* How a group's readings become one: "SumNs", "MaxPeakBytes" ... or a rule of the plugin's own.
+   */
+  const char* rule;
+  /* NULL: the newtype's. */
+  const char* unit;
+  /* How it behaves in time: cumulative, peak, gauge, categorical, limit, identity; NULL: the
+   * newtype's. Only what is cumulative becomes a rate. */
+  const char* family;
+  /* The part of a report that it stands in (sections.hpp); NULL: "primary". */
+  const char* section;
+  /* Which threads have it, by scheduling class: cfs-only, non-ext, fair-policy, or NULL. */
+  const char* sched_class;
+  /* Kernel options that it needs, with commas between: "CONFIG_SCHED_INFO". */
+  const char* config_gates;
+  /* Which rows it is about, in a word for the reader: all, leader, user, fair ...; NULL: all. */
+  const char* applies_to;
+  /* The first kernel version that has it, for the reader: "6.12". */
+  const char* since;
+  /* Where it comes from, for the reader: "/proc/<tgid>/task/<tid>/sched:wait_max". */
+  const char* source;
+  /* What it is, in one sentence. */
+  const char* description;
+  /* The kernel function that writes it, for a reader who wants to be sure: "update_curr()". */
+  const char* kernel_writer;
+  /* What it is not, and what misleads. Say here what you had to find out yourself. */
+  const char* caveat;
+  /* Its place in the file: "threads[].name". NULL: the entity's table and the name, the only place
+   * that a third party may have; "none": not in the file. */
+  const char* file_path;
+  /* Other spellings of the last key, with commas between, for reading older files. */
+  const char* file_aliases;
+  /* How the file writes it, where that differs from the storage: "cpus", "0-or-1". */
+  const char* file_unit;
+  /* JSON that stands for no value in the file: "0", "null"; NULL or "omit": the key is left out. */
+  const char* file_absent;
+  /* The name of the mark that is true where this one has a value. */
+  const char* mark;
+  /* For maps, which keys are what: "gauge bytes: anon file; counter ns: X_*". */
+  const char* map_keys;
+  /* Since windows. NULL: it is no column of the first screen. */
+  const struct ctprof_headline* headline CTPROF_TAIL;
+  /* What the accounting of a window takes it for (roles.hpp); ctprof's own plugins alone. */
+  const char* role CTPROF_TAIL;
 };
 
-/* A metric computed per group from aggregates of others. */
+/* A metric computed per group from what the group's readings of others came to, not from single
+ * rows: a ratio of two sums, say, where a mean of ratios would weigh idle threads like busy ones.
+ */
 struct ctprof_derived {
   uint32_t size;
+  /* What it is about. Its inputs must be of the same kind: threads and processes can be mixed;
+   * cgroups and the host have groups of their own, and a formula across them is refused. */
   ctprof_entity entity;
   const char* name;
-  const char* expression; /* "a / (a + b?)": + - * / max(); a trailing ? marks an input that may be
-                             missing */
-  const char* unit;       /* "ratio", "ns" ... */
-  const char* family;     /* NULL: gauge */
+  /* "a / (a + b?)": + - * / max(). A trailing ? marks an input that may be missing, and is zero
+   * then; without any other input the result is missing. Division by zero has no result. */
+  const char* expression;
+  /* "ratio", "ns" ... It must be what the expression makes of its inputs' units. */
+  const char* unit;
+  /* NULL: gauge. */
+  const char* family;
+  /* These are as in ctprof_metric; NULL: the section "derived". */
   const char* section;
   const char* sched_class;
   const char* config_gates;

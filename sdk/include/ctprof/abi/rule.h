@@ -1,5 +1,30 @@
 /* ctprof/abi/rule.h: rules: how the readings of a group become one value. Part of ctprof/abi.h,
- * which says how all of it may change; include that. */
+ * which says how all of it may change; include that.
+ *
+ * A rule is a state and functions on it. ctprof makes a state for each group, has `add` take rows
+ * in, `merge` join states of several workers, and asks the result for a number, a text or JSON:
+ *
+ *     struct mean { uint64_t sum, count; };            zeroes are a fine beginning: no `init`
+ *     add:    for each row that has a group and a value, sum += value, ++count
+ *     merge:  sum and count of one added to the other
+ *     number: sum / count, or CTPROF_NUMBER_NONE when count is 0
+ *
+ * Written out:
+ *
+ *     static void add(void* states, const struct ctprof_rows* rows) {
+ *       const uint64_t* values = rows->values;
+ *       for (uint64_t i = 0; i < rows->count; ++i) {
+ *         if (rows->groups[i] == UINT32_MAX) continue;
+ *         if (rows->gaps && rows->gaps[i] != CTPROF_VALUE) continue;
+ *         struct mean* mean = (struct mean*)states + rows->groups[i];
+ *         mean->sum += values[i];
+ *         ++mean->count;
+ *       }
+ *     }
+ *
+ * The built-in rules are made of the very same struct. Look there first: a rule of your own is
+ * needed only where none of them says what you mean.
+ */
 #ifndef CTPROF_ABI_RULE_H
 #define CTPROF_ABI_RULE_H
 
@@ -20,26 +45,33 @@ struct ctprof_rows {
   uint32_t size;
   ctprof_storage storage;
   uint64_t count;
-  uint64_t first_row;     /* number of the first row in its table */
-  const uint32_t* groups; /* index of the group's state; UINT32_MAX: the row counts nowhere */
-  const ctprof_gap* gaps; /* NULL: every row has a value */
-  const void* values; /* uint64_t, int64_t, double or uint8_t; for the other storages uint32_t ids,
-                         equal for equal content */
+  /* Number of the first row in its table. */
+  uint64_t first_row;
+  /* Index of the row's state; UINT32_MAX: the row counts nowhere, pass it over. */
+  const uint32_t* groups;
+  /* A row that has a gap has no value to look at. NULL: every row has a value. */
+  const ctprof_gap* gaps;
+  /* uint64_t, int64_t, double or uint8_t; for the other storages uint32_t ids, equal for equal
+   * content. So compare ids first, and ask what they stand for once per distinct one. */
+  const void* values;
   const void* core;
   /* What an id stands for; valid as long as the snapshot. */
   struct ctprof_text (*text)(const void* core, uint32_t id);
   const uint64_t* (*bits)(const void* core, uint32_t id, size_t* words);
   const struct ctprof_entry* (*map)(const void* core, uint32_t id, size_t* entries);
-  const char* map_keys; /* of the metric */
+  /* Of the metric (ctprof_metric). */
+  const char* map_keys;
   /* Since windows; NULL in a core that has no stacks. */
   const struct ctprof_stack* (*stacks)(const void* core, uint32_t id, size_t* stacks)CTPROF_TAIL;
   /* Numbers of a stack's frames, leaf first. */
   const uint32_t* (*frames)(const void* core, uint64_t stack, size_t* frames)CTPROF_TAIL;
 };
 
-/* A number, exact where it is an integer. */
+/* A number, exact where it is an integer: a u64 does not lose its last digits on the way through a
+ * double. */
 struct ctprof_number {
-  uint32_t kind; /* 0 none, 1 u64, 2 i64, 3 f64 */
+  /* CTPROF_NUMBER_... */
+  uint32_t kind;
   uint32_t reserved;
   union {
     uint64_t u64;
@@ -48,13 +80,14 @@ struct ctprof_number {
   };
 };
 enum {
+  /* There is none: no row of the group had a value. Not the same as zero. */
   CTPROF_NUMBER_NONE = 0,
   CTPROF_NUMBER_U64 = 1,
   CTPROF_NUMBER_I64 = 2,
   CTPROF_NUMBER_F64 = 3
 };
 
-/* Takes text as often as it is called. */
+/* Takes text as often as it is called, and strings it together. */
 struct ctprof_sink {
   uint32_t size;
   uint32_t reserved;
@@ -71,12 +104,13 @@ struct ctprof_parts {
               struct ctprof_text unit);
 };
 
-/* What kind of value a rule makes of many. */
+/* What kind of value a rule makes of many. It decides what a report may say beside the value. */
 typedef uint32_t ctprof_reduction;
 enum {
   CTPROF_REDUCES_OTHERWISE = 0,
-  CTPROF_REDUCES_BY_SUM = 1, /* parts of it are told: "of which" by threads that came and went, and
-                                the thread with most of it */
+  /* Parts of it are told: "of which" by threads that came and went, and the thread with most of it.
+   */
+  CTPROF_REDUCES_BY_SUM = 1,
   CTPROF_REDUCES_BY_MAX = 2,
   CTPROF_REDUCES_BY_MIN = 3,
   CTPROF_REDUCES_TO_RANGE = 4,
@@ -85,28 +119,44 @@ enum {
   CTPROF_REDUCES_BY_KEY = 7
 };
 
-/* How readings become one value. Adding and merging must be associative and free of order. States
- * are zeroed before `init`. */
+/* How readings become one value. Adding and merging must be associative and free of order: rows
+ * come in any order, from several workers, and the result must be the same each time.
+ *
+ * None of the functions may fail, keep what it is handed, or keep anything outside the state. Two
+ * may run at once, on different states. */
 struct ctprof_rule {
   uint32_t size;
+  /* Of one state, at most 64 KiB. States are zeroed before `init`. */
   uint32_t state_size;
+  /* Begins with the plugin's name and "_"; no built-in rule's. */
   const char* name;
-  const char* fallback; /* a built-in rule, for machines without this plugin */
-  const char* newtypes; /* those it is legal for, with commas between */
+  /* A built-in rule, for machines without this plugin. A file that holds the metric can be shown
+   * there, and says whose rule is missing. */
+  const char* fallback;
+  /* Those it is legal for, with commas between. */
+  const char* newtypes;
+  /* What it does, for `ctprof help METRIC`: "the mean of the group". */
   const char* description;
-  void (*init)(void* state);                                 /* NULL: zeroes are fine */
-  void (*add)(void* states, const struct ctprof_rows* rows); /* states[group], state_size apart */
+  /* NULL: zeroes are fine. */
+  void (*init)(void* state);
+  /* The state of group g is at (char*)states + g * state_size. */
+  void (*add)(void* states, const struct ctprof_rows* rows);
+  /* Both states are of one group. `from` is destroyed afterwards. */
   void (*merge)(void* into, const void* from);
-  void (*finish)(void* state);  /* once, after the last add or merge; may be NULL */
-  void (*destroy)(void* state); /* may be NULL */
-  struct ctprof_number (*number)(const void* state); /* NULL: it has none */
+  /* Once, after the last add or merge; may be NULL. */
+  void (*finish)(void* state);
+  /* Releases what the state owns, not the state itself; may be NULL. */
+  void (*destroy)(void* state);
+  /* The value as a number. NULL: it never has one. Either this or `text` must be there. */
+  struct ctprof_number (*number)(const void* state);
   /* NULL: the difference of the two numbers. Otherwise the number if there is one, or else text
    * such as "differs". */
   struct ctprof_number (*delta)(const void* baseline, const void* candidate,
                                 const struct ctprof_sink* text);
-  void (*text)(const void* state, const char* unit,
-               const struct ctprof_sink* text); /* NULL: the number in its unit */
-  void (*json)(const void* state, const struct ctprof_sink* json); /* NULL: the number */
+  /* For people. NULL: the number in its unit. */
+  void (*text)(const void* state, const char* unit, const struct ctprof_sink* text);
+  /* For programs: one JSON value. NULL: the number. */
+  void (*json)(const void* state, const struct ctprof_sink* json);
   /* Named values beside the main one, as members of a JSON object without its braces; may be NULL.
    */
   void (*extras)(const void* state, const struct ctprof_sink* json);

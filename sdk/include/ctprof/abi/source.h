@@ -1,5 +1,15 @@
 /* ctprof/abi/source.h: sources: what fills cells, and what it is handed. Part of ctprof/abi.h,
- * which says how all of it may change; include that. */
+ * which says how all of it may change; include that.
+ *
+ * The life of a source in one capture:
+ *
+ *     probe                                            once, on one thread
+ *     open_worker -> collect, collect ... -> close_worker    for each worker, side by side
+ *     summarise                                        once, after all workers are closed
+ *
+ * A source that none of whose offers is wanted is probed, and then left alone. A source that fails
+ * costs its own cells; the capture goes on.
+ */
 #ifndef CTPROF_ABI_SOURCE_H
 #define CTPROF_ABI_SOURCE_H
 
@@ -10,56 +20,71 @@
 extern "C" {
 #endif
 
-/* When a source is asked. A process row is a distinct tgid, a cgroup row a distinct path or an
- * ancestor of one. */
+/* When a source is asked, and for rows of what. A process row is a distinct tgid, a cgroup row a
+ * distinct path or an ancestor of one. A newer stage than a ctprof knows costs that source, not the
+ * plugin. */
 typedef uint32_t ctprof_stage;
 enum {
-  CTPROF_STAGE_LIST = 0, /* lists the threads, and may fill columns of its own on the way */
+  /* lists the threads, and may fill columns of its own on the way */
+  CTPROF_STAGE_LIST = 0,
   CTPROF_STAGE_THREAD = 1,
   CTPROF_STAGE_PROCESS = 2,
   CTPROF_STAGE_CGROUP = 3,
   CTPROF_STAGE_HOST = 4,
-  CTPROF_STAGE_EXITED = 5, /* lists threads that ended while a window was open */
-  CTPROF_STAGE_RECORD = 6  /* hands over weighted call stacks while a window is open */
+  /* lists threads that ended while a window was open */
+  CTPROF_STAGE_EXITED = 5,
+  /* hands over weighted call stacks while a window is open */
+  CTPROF_STAGE_RECORD = 6
 };
 
 /* A column that the source reads. `values` points to uint64_t, int64_t, double, uint8_t, or struct
- * ctprof_text for strings; both are NULL when nobody fills the column. */
+ * ctprof_text for strings; both are NULL when nobody fills the column. Look at a row's gap before
+ * its value. */
 struct ctprof_input {
   const void* values;
   const ctprof_gap* gaps;
 };
 
-/* A column that the source fills; both NULL when nobody wants it. Scalars are written straight into
- * `values` and the cell's gap set to CTPROF_VALUE; strings, bitsets, maps and arrays go through the
- * put_* of the batch, and `values` is NULL for them. */
+/* A column that the source fills; both NULL when nobody wants it, and then what is costly need not
+ * be read. Scalars are written straight into `values` and the cell's gap set to CTPROF_VALUE;
+ * strings, bitsets, maps and arrays go through the put_* of the batch, which set the gap as well,
+ * and `values` is NULL for them. For a cell without value, write its gap alone. */
 struct ctprof_cells {
   void* values;
   ctprof_gap* gaps;
 };
 
-/* Some rows to be filled. Cells come as CTPROF_UNTOUCHED, and none may be left so. */
+/* Some rows to be filled, numbered from 0. Cells come as CTPROF_UNTOUCHED, and none may be left so.
+ */
 struct ctprof_batch {
   uint32_t size;
-  uint32_t rows;                     /* at most CTPROF_MAX_ROWS */
-  const struct ctprof_input* inputs; /* one for each of `reads`, in its order */
-  const struct ctprof_cells* cells;  /* one for each of `offers`, in its order */
+  /* At most CTPROF_MAX_ROWS. */
+  uint32_t rows;
+  /* One for each of `reads`, in its order. */
+  const struct ctprof_input* inputs;
+  /* One for each of `offers`, in its order. */
+  const struct ctprof_cells* cells;
+  /* Handed back to the functions below. */
   void* core;
-  /* These copy at once. A row or an offer that is out of range fails the batch. */
+  /* These copy at once. A row or an offer that is out of range fails the batch, and so does one
+   * whose storage is another. */
   void (*put_text)(void* core, uint32_t offer, uint32_t row, const char* data, size_t size);
   void (*put_bits)(void* core, uint32_t offer, uint32_t row, const uint64_t* words,
                    size_t words_count);
   void (*put_map)(void* core, uint32_t offer, uint32_t row, const struct ctprof_entry* entries,
                   size_t count);
   void (*put_array)(void* core, uint32_t offer, uint32_t row, const uint64_t* values, size_t count);
-  /* Adds to one of the source's tallies. */
+  /* Adds to one of the source's tallies, by its number. */
   void (*tally)(void* core, uint32_t tally, uint64_t count);
-  /* Filled by the source. */
-  uint32_t rows_done; /* must equal `rows` at the end */
+  /* Filled by the source from here on. Must equal `rows` at the end, so that a source which stopped
+   * halfway shows. */
+  uint32_t rows_done;
   uint32_t reserved;
-  uint64_t longest_stop_ns; /* the longest that a target was held up, 0 when none was */
-  char* message; /* room for one sentence: why it failed; or, if it did not, what the user is to be
-                    told once */
+  /* The longest that a target was held up, 0 when none was. */
+  uint64_t longest_stop_ns;
+  /* Room for one sentence that ends with a NUL: why it failed; or, if it did not, what the user is
+   * to be told once. */
+  char* message;
   size_t message_size;
 };
 
@@ -69,65 +94,80 @@ struct ctprof_batch {
 struct ctprof_listing {
   uint32_t size;
   uint32_t pids_count;
-  const uint64_t* pids; /* only these processes; none: all */
+  /* Only these processes; none: all. */
+  const uint64_t* pids;
   void* core;
-  struct ctprof_batch* (*room)(
-      void* core); /* CTPROF_MAX_ROWS rows; NULL: stop, the core has had enough */
+  /* CTPROF_MAX_ROWS rows, good until the next call; NULL: stop, the core has had enough. */
+  struct ctprof_batch* (*room)(void* core);
+  /* So many rows of that room are filled, from the first on. The rest is dropped. */
   void (*commit)(void* core, uint32_t rows);
+  /* As in ctprof_batch. */
   char* message;
   size_t message_size;
-  void* context CTPROF_TAIL; /* the plugin's */
-  /* Filled by the source. */
-  uint64_t lost CTPROF_TAIL;   /* of the stage EXITED: threads that were seen to end, and whose
-                                  figures a full buffer lost */
-  uint64_t unseen CTPROF_TAIL; /* threads that are known to be there, or to have ended, and of which
-                                  nothing is known */
+  /* The plugin's. */
+  void* context CTPROF_TAIL;
+  /* Filled by the source. Of the stage EXITED: threads that were seen to end, and whose figures a
+   * full buffer lost. */
+  uint64_t lost CTPROF_TAIL;
+  /* Threads that are known to be there, or to have ended, and of which nothing is known. */
+  uint64_t unseen CTPROF_TAIL;
 };
 
 /* What a source has to say once a capture is over. */
 struct ctprof_summary {
   uint32_t size;
   uint32_t tallies_count;
-  const uint64_t* tallies; /* summed over all workers */
-  uint64_t rows_listed;    /* threads that the directory walk or the list source found */
-  uint64_t rows_absent;    /* of these, gone before anything could be read */
+  /* Summed over all workers. */
+  const uint64_t* tallies;
+  /* Threads that the directory walk or the list source found. */
+  uint64_t rows_listed;
+  /* Of these, gone before anything could be read. */
+  uint64_t rows_absent;
   void* core;
   /* Fields of the source's object in the file, in this order; a dot in `key` opens an inner object,
-   * which stays empty when nothing follows the dot. */
+   * which stays empty when nothing follows the dot. NULL data stand for null. */
   void (*put_u64)(void* core, const char* key, uint64_t value);
   void (*put_bool)(void* core, const char* key, uint32_t value);
-  void (*put_text)(void* core, const char* key, const char* data,
-                   size_t size); /* NULL data: null */
-  /* A sentence for the user, printed once. */
+  void (*put_text)(void* core, const char* key, const char* data, size_t size);
+  /* A sentence for the user, printed once. Begin it with the plugin's name; say what it means for
+   * the figures, and what the user can do. */
   void (*note)(void* core, const char* data, size_t size);
-  void* context CTPROF_TAIL; /* the plugin's */
+  /* The plugin's. */
+  void* context CTPROF_TAIL;
 };
 
+/* A source. What must be there: size, stage, name, open_worker, close_worker, and collect, or list
+ * for the list stage. All else may be NULL or 0. */
 struct ctprof_source {
   uint32_t size;
   ctprof_stage stage;
+  /* For messages and provenance: "threads". Unique within the plugin. */
   const char* name;
-  struct ctprof_array offers; /* of struct ctprof_offer */
-  struct ctprof_array
-      reads; /* of const char *: columns by name; a trailing ? marks one it can do without */
+  /* Of struct ctprof_offer. Their order is the numbering that batches and probes use. */
+  struct ctprof_array offers;
+  /* Of const char *: columns by name; a trailing ? marks one it can do without. What the stage
+   * brings has to be named too: "tgid", "tid", "task_dir?" ("process.tgid", "cgroup.path"). */
+  struct ctprof_array reads;
   uint32_t tallies_count;
   uint32_t reserved;
   /* Top-level key of its summary in the file, or NULL. Sources of one plugin that name the same key
    * share tallies, and the first of them speaks for all. */
   const char* summary_key;
 
-  /* Looks at the host and refuses what cannot be filled here, with the reason. NULL: nothing is
-   * refused. */
+  /* Looks at the host and refuses what cannot be filled here, with the reason. It must return
+   * within 5 s. NULL: nothing is refused. */
   void (*probe)(const struct ctprof_host* host, const struct ctprof_probe* probe);
   /* A context for one worker. Returns 0 and sets *worker (which may stay NULL), or fails with a
-   * sentence in `message`. */
+   * sentence in `message`; then close_worker is not called. */
   int32_t (*open_worker)(const struct ctprof_host* host, void** worker, char* message,
                          size_t message_size);
   /* Fills a batch: 0, or anything else and a sentence in the batch's message; cells untouched by
    * then become SourceFailed. */
   int32_t (*collect)(void* worker, struct ctprof_batch* batch);
-  /* For the list stage alone, instead of collect. */
+  /* For the list stage alone, instead of collect. If it fails, its rows are discarded, and another
+   * lister or a walk of /proc takes its place. */
   int32_t (*list)(void* worker, struct ctprof_listing* listing);
+  /* Ends what open_worker began. */
   void (*close_worker)(void* worker);
   /* May be NULL. */
   void (*summarise)(const struct ctprof_summary* summary);
