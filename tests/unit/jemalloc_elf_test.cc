@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(our_own_program) {
   BOOST_TEST(pointer + start.value_or(0) + static_cast<std::int64_t>(*symbols.tsd_offset) ==
              reinterpret_cast<std::int64_t>(&unit_tsd_tls[0]));
   // A sanitizer has pairs of its own.
-  BOOST_TEST(std::any_of(symbols.pairs.begin(), symbols.pairs.end(),
-                         [](const auto& pair) { return pair.prefix == "unit_"; }));
+  BOOST_TEST(std::any_of(symbols.allocators.begin(), symbols.allocators.end(),
+                         [](const auto& functions) { return functions.prefix == "unit_"; }));
 }
 
 // It says that it is jemalloc, and nothing tells the fields: an answer of its own, not silence.

@@ -1,8 +1,10 @@
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
 
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
+#include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 #include "plugins/jemalloc-ptrace/finder/tls_slots.hpp"
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
+#include "plugins/jemalloc-ptrace/finder/tsd_registers.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -18,11 +20,6 @@ constexpr std::uint64_t kFunctionOfUnknownSize = 512;
 
 // How jemalloc's messages to people begin.
 constexpr const char* kMessagePrefix = "<jemalloc>: ";
-
-// Of numbers that a file made up: it may wrap.
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
 
 class Suspect {
  public:
@@ -42,12 +39,12 @@ class Suspect {
       certain = certain || symbols_.mallctl || symbols_.tsd_offset;
       if (certain) layout = by_code(symbols_);
     }
-    if (!certain)
-      return layout && has_constant(file_, kMessagePrefix) ? found(*layout) : FileVerdict{};
+    if (!certain) return layout ? verdict_of_exported(*layout) : verdict_of_stripped();
     if (!program_ && slots_.slots.empty() && slots_.by_module)
       return {.attach = Attach::DynamicTls};
     if (!layout) layout = by_debug_files(ask);
     if (!layout) layout = by_version();
+    if (!layout && program_) layout = by_all_code(TsdImage(file_));
     return layout ? found(*layout) : FileVerdict{.attach = Attach::DwarfParseFailure};
   }
 
@@ -58,29 +55,60 @@ class Suspect {
     return {Attach::Found, layout, first->p_vaddr, first->p_offset};
   }
 
+  // A malloc and a free that add to counters need not be jemalloc's.
+  FileVerdict verdict_of_exported(const Layout& layout) const {
+    return has_constant(file_, kMessagePrefix) ? found(layout) : FileVerdict{};
+  }
+
+  // Without any name, jemalloc is known by what its segment begins with, and by its messages.
+  FileVerdict verdict_of_stripped() const {
+    if (!program_) return {};
+    const TsdImage image(file_);
+    if (!image.may_be_jemalloc() || !has_constant(file_, kMessagePrefix)) return {};
+    const auto layout = by_all_code(image);
+    return layout ? found(*layout) : FileVerdict{.attach = Attach::DwarfParseFailure};
+  }
+
+  std::optional<Layout> by_all_code(const TsdImage& image) const {
+    const auto start = start_of_program();
+    const auto places = start ? counters_of_stripped(file_, image, *start) : std::nullopt;
+    return places ? at_places(*places) : std::nullopt;
+  }
+
   std::optional<std::uint64_t> tsd_symbol() const {
     return dynamic_.tsd_offset ? dynamic_.tsd_offset : symbols_.tsd_offset;
   }
 
   std::optional<Layout> by_code(const Symbols& symbols) const {
-    for (const MallocAndFree& pair : symbols.pairs)
-      if (const auto layout = by_code_of(pair)) return layout;
+    for (const AllocatorFunctions& functions : symbols.allocators)
+      if (const auto layout = by_code_of(functions)) return layout;
     return std::nullopt;
   }
 
-  std::optional<Layout> by_code_of(const MallocAndFree& pair) const {
-    const auto malloc = code(pair.malloc);
-    const auto free = code(pair.free);
+  // The first two functions that agree: most allocators have malloc and free.
+  std::optional<Layout> by_code_of(const AllocatorFunctions& functions) const {
+    for (const Function& allocating : functions.allocating)
+      for (const Function& freeing : functions.freeing)
+        if (const auto layout = by_code_of(allocating, freeing)) return layout;
+    return std::nullopt;
+  }
+
+  std::optional<Layout> by_code_of(const Function& allocating, const Function& freeing) const {
+    const auto malloc = code(allocating);
+    const auto free = code(freeing);
     const auto places =
-        counters_in(file_.machine(), {pair.malloc.address, malloc}, {pair.free.address, free});
-    if (!places) return std::nullopt;
-    const auto start = start_of(places->allocated.slot);
-    if (!start || !fit(difference(places->allocated.offset, *start),
-                       difference(places->deallocated.offset, *start)))
+        counters_in(file_.machine(), {allocating.address, malloc}, {freeing.address, free});
+    return places ? at_places(*places) : std::nullopt;
+  }
+
+  std::optional<Layout> at_places(const CounterPlaces& places) const {
+    const auto start = start_of(places.allocated.slot);
+    if (!start || !fit(wrapped_difference(places.allocated.offset, *start),
+                       wrapped_difference(places.deallocated.offset, *start)))
       return std::nullopt;
-    const std::uint64_t slot = places->allocated.slot;
+    const std::uint64_t slot = places.allocated.slot;
     return Layout{slot == 0 ? std::nullopt : std::optional(slot),
-                  {places->allocated.offset, places->deallocated.offset}};
+                  {places.allocated.offset, places.deallocated.offset}};
   }
 
   std::vector<std::uint8_t> code(const Function& function) const {

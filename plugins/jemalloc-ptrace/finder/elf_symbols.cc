@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <string_view>
+#include <utility>
 
 namespace ctprof::jemalloc {
 namespace {
@@ -13,7 +16,13 @@ constexpr std::uint64_t kMaxSymbols = 8'000'000;
 constexpr std::uint64_t kMaxNames = 256ULL << 20;
 // Of a symbol; a longer one means nothing to us.
 constexpr std::size_t kLongestName = 256;
-constexpr std::size_t kMaxPairs = 64;
+// A program with OpenSSL in it has a thousand names that end in `free`.
+constexpr std::size_t kMaxPrefixes = 4096;
+
+// Each writes one of the two counters on its fast path, in every version; realloc writes both.
+// What is likeliest to be there comes first.
+constexpr std::array<std::string_view, 3> kAllocating{"malloc", "mallocx", "calloc"};
+constexpr std::array<std::string_view, 4> kFreeing{"free", "sdallocx", "dallocx", "realloc"};
 
 // Symbols are looked at in pieces: memory for all at once would come from the kernel anew for each
 // file.
@@ -52,32 +61,52 @@ class Gathered {
       result_.tsd_offset = result_.tsd_offset.value_or(symbol.st_value);
     if (!is_function(symbol)) return;
     if (ends_in(name, "mallctl")) result_.mallctl = true;
-    add_function(symbol, name, "malloc", &MallocAndFree::malloc);
-    add_function(symbol, name, "free", &MallocAndFree::free);
+    add_function(symbol, name, kAllocating, &Found::allocating);
+    add_function(symbol, name, kFreeing, &Found::freeing);
   }
 
   Symbols result() {
-    for (auto& [prefix, pair] : pairs_)
-      if (pair.malloc.address != 0 && pair.free.address != 0)
-        result_.pairs.push_back({prefix, pair.malloc, pair.free});
-    std::stable_partition(result_.pairs.begin(), result_.pairs.end(),
-                          [](const MallocAndFree& p) { return !p.prefix.empty(); });
+    for (const auto& [prefix, found] : found_) {
+      AllocatorFunctions functions{prefix, present(found.allocating), present(found.freeing)};
+      if (!functions.allocating.empty() && !functions.freeing.empty())
+        result_.allocators.push_back(std::move(functions));
+    }
+    std::stable_partition(result_.allocators.begin(), result_.allocators.end(),
+                          [](const AllocatorFunctions& f) { return !f.prefix.empty(); });
     return std::move(result_);
   }
 
  private:
-  void add_function(const Elf64_Sym& symbol, std::string_view name, std::string_view end,
-                    Function MallocAndFree::*which) {
-    if (!ends_in(name, end)) return;
-    name.remove_suffix(end.size());
-    const bool full = pairs_.size() >= kMaxPairs && !name.empty();
-    if (full && !pairs_.contains(std::string(name))) return;
-    Function& function = pairs_[std::string(name)].*which;
-    if (function.address == 0) function = {symbol.st_value, symbol.st_size};
+  // By their place among the names; address 0: not there.
+  struct Found {
+    std::array<Function, kAllocating.size()> allocating;
+    std::array<Function, kFreeing.size()> freeing;
+  };
+
+  template <std::size_t N>
+  void add_function(const Elf64_Sym& symbol, std::string_view name,
+                    const std::array<std::string_view, N>& ends,
+                    std::array<Function, N> Found::*which) {
+    for (std::size_t i = 0; i < N; ++i) {
+      if (!ends_in(name, ends[i])) continue;
+      const std::string prefix(name.substr(0, name.size() - ends[i].size()));
+      const bool full = found_.size() >= kMaxPrefixes && !prefix.empty();
+      if (full && !found_.contains(prefix)) return;
+      Function& function = (found_[prefix].*which)[i];
+      if (function.address == 0) function = {symbol.st_value, symbol.st_size};
+    }
+  }
+
+  template <std::size_t N>
+  static std::vector<Function> present(const std::array<Function, N>& functions) {
+    std::vector<Function> there;
+    std::ranges::copy_if(functions, std::back_inserter(there),
+                         [](const Function& function) { return function.address != 0; });
+    return there;
   }
 
   Symbols result_;
-  std::map<std::string, MallocAndFree> pairs_;
+  std::map<std::string, Found> found_;
 };
 
 Symbols gather(const ElfFile& file, const Table& table) {

@@ -20,17 +20,18 @@ struct Function {
   std::uint64_t size = 0;
 };
 
-// An allocator's two sides, of one prefix.
-struct MallocAndFree {
+// An allocator's functions, of one prefix. A linker drops those that nobody calls: a Rust program
+// has no `free`, for it gives memory back by `sdallocx`.
+struct AllocatorFunctions {
   std::string prefix;
-  Function malloc;
-  Function free;
+  std::vector<Function> allocating;  // malloc, mallocx, calloc: those that are there, in this order
+  std::vector<Function> freeing;     // free, sdallocx, dallocx, realloc
 };
 
 struct Symbols {
-  bool mallctl = false;              // jemalloc's own entry point, with any prefix, is defined
-  std::vector<MallocAndFree> pairs;  // without prefix last
-  std::optional<std::uint64_t> tsd_offset;  // of `tsd_tls` in the thread-local segment
+  bool mallctl = false;  // jemalloc's own entry point, with any prefix, is defined
+  std::vector<AllocatorFunctions> allocators;  // each has both sides; without prefix last
+  std::optional<std::uint64_t> tsd_offset;     // of `tsd_tls` in the thread-local segment
 };
 
 // Of .dynsym, which is always there in a file that others link to.

@@ -36,6 +36,9 @@ inline Value loaded(const Place& place) { return {Value::Kind::Loaded, place}; }
 inline std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
+inline std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
 
 // What an addition yields.
 inline Value sum(const Value& a, const Value& b) {

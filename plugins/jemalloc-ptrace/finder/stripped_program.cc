@@ -1,0 +1,159 @@
+#include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+#include <span>
+
+#include "plugins/jemalloc-ptrace/finder/known_versions.hpp"
+#include "plugins/jemalloc-ptrace/finder/tsd_registers.hpp"
+
+namespace ctprof::jemalloc {
+namespace {
+
+// The head of .eh_frame_hdr as every linker writes it: version 1, a relative pointer, a count of
+// four bytes, and a sorted table of two distances of four bytes for each function.
+constexpr std::array<std::uint8_t, 4> kUsualHead{1, 0x1b, 0x03, 0x3b};
+struct Head {
+  std::array<std::uint8_t, 4> encodings;
+  std::int32_t frames;
+  std::uint32_t count;
+};
+struct Entry {
+  std::int32_t function;  // from the head's address
+  std::int32_t frame;
+};
+
+constexpr std::uint64_t kMostFunctions = 2'000'000;
+constexpr std::uint64_t kMostCode = 128 << 20;
+// Longer ones are followed this far.
+constexpr std::uint64_t kLongestFunction = 8192;
+// Of a hostile file: jemalloc and a program together add to a few hundred places.
+constexpr std::size_t kMostPlaces = 10'000;
+
+constexpr std::uint64_t kMaxImage = 1 << 20;
+// Of 5.0 to 5.2: tsd_state_uninitialized in the variable's first byte, nothing behind it yet; and
+// where the counters are.
+constexpr std::uint64_t kStates[] = {5, 6};
+constexpr std::int64_t kCountersBehindState = 16;
+// Since 5.3, in all versions of the table.
+constexpr std::int64_t kCountersBehindCache = 392;
+constexpr std::int64_t kWord = sizeof(std::uint64_t);
+constexpr std::int64_t kLargestTls = 1LL << 30;
+
+const Elf64_Phdr* unwind_segment(const ElfFile& file) {
+  const auto& segments = file.segments();
+  const auto found = std::ranges::find(segments, Elf64_Word{PT_GNU_EH_FRAME}, &Elf64_Phdr::p_type);
+  return found == segments.end() ? nullptr : &*found;
+}
+
+// A function ends where the next one begins, at the latest.
+void set_sizes(std::vector<Function>& functions) {
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const bool last = i + 1 == functions.size();
+    const std::uint64_t size =
+        last ? kLongestFunction : functions[i + 1].address - functions[i].address;
+    functions[i].size = std::min(size, kLongestFunction);
+  }
+}
+
+// The places to which the functions of one segment of code add, counted from the start of the
+// thread-local one.
+class Search {
+ public:
+  Search(const ElfFile& file, const Elf64_Phdr& segment, std::int64_t start)
+      : machine_(file.machine()),
+        start_(start),
+        address_(segment.p_vaddr),
+        code_(file.table<std::uint8_t>(segment.p_offset, segment.p_filesz, kMostCode)) {}
+
+  void add(const Function& function, std::set<std::int64_t>& places) const {
+    if (function.address < address_ || function.address - address_ >= code_.size()) return;
+    const auto bytes = std::span(code_).subspan(function.address - address_);
+    const Code code{function.address,
+                    bytes.first(std::min<std::uint64_t>(bytes.size(), function.size))};
+    for (const Place& place : places_added_to(machine_, code)) {
+      const std::int64_t at = wrapped_difference(place.offset, start_);
+      const bool within = place.slot == 0 && at >= 0 && at < kLargestTls;
+      if (within && places.size() < kMostPlaces) places.insert(at);
+    }
+  }
+
+ private:
+  std::uint16_t machine_;
+  std::int64_t start_;
+  std::uint64_t address_;
+  std::vector<std::uint8_t> code_;
+};
+
+std::set<std::int64_t> all_places(const ElfFile& file, std::int64_t start) {
+  std::set<std::int64_t> places;
+  const auto functions = unwound_functions(file);
+  for (const Elf64_Phdr& segment : file.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const Search search(file, segment, start);
+    for (const Function& function : functions) {
+      if (!file.budget()->charge(1)) return {};  // time passes
+      search.add(function, places);
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+std::vector<Function> unwound_functions(const ElfFile& file) {
+  const Elf64_Phdr* segment = unwind_segment(file);
+  Head head{};
+  if (segment == nullptr || !file.read(segment->p_offset, &head, sizeof head) ||
+      head.encodings != kUsualHead)
+    return {};
+  std::vector<Function> functions;
+  for (const Entry& entry :
+       file.table<Entry>(segment->p_offset + sizeof head, head.count, kMostFunctions))
+    functions.push_back({segment->p_vaddr + static_cast<std::uint64_t>(entry.function), 0});
+  std::ranges::sort(functions, {}, &Function::address);
+  set_sizes(functions);
+  return functions;
+}
+
+TsdImage::TsdImage(const ElfFile& file) {
+  const Elf64_Phdr* tls = file.tls();
+  if (tls == nullptr || tls->p_filesz > kMaxImage) return;
+  words_ = file.table<std::uint64_t>(tls->p_offset, tls->p_filesz / kWord, kMaxImage);
+  cache_ = empty_cache_in(words_);
+}
+
+bool TsdImage::is_state(std::size_t word) const {
+  return word < words_.size() && std::ranges::find(kStates, words_[word]) != std::end(kStates);
+}
+
+bool TsdImage::may_be_jemalloc() const {
+  for (std::size_t word = 0; word < words_.size(); ++word)
+    if (is_state(word)) return true;
+  return cache_.has_value();
+}
+
+bool TsdImage::has_counters_at(std::int64_t allocated, std::int64_t deallocated) const {
+  if (cache_)
+    return allocated == *cache_ + kCountersBehindCache && deallocated == allocated + 2 * kWord;
+  const std::int64_t variable = allocated - kCountersBehindState;
+  return deallocated == allocated + kWord && variable >= 0 && variable % kWord == 0 &&
+         is_state(static_cast<std::size_t>(variable / kWord));
+}
+
+std::optional<CounterPlaces> counters_of_stripped(const ElfFile& file, const TsdImage& image,
+                                                  std::int64_t start) {
+  std::optional<CounterPlaces> found;
+  const auto places = all_places(file, start);
+  for (const std::int64_t allocated : places)
+    for (const std::int64_t deallocated : {allocated + kWord, allocated + 2 * kWord}) {
+      if (!places.contains(deallocated) || !image.has_counters_at(allocated, deallocated)) continue;
+      if (found) return std::nullopt;
+      found = CounterPlaces{{0, start + allocated}, {0, start + deallocated}};
+    }
+  return found;
+}
+
+}  // namespace ctprof::jemalloc
