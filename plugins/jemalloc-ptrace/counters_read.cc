@@ -29,7 +29,7 @@ std::uint64_t word(const char* bytes) {
 
 }  // namespace
 
-std::optional<Extent> extent_of(std::uint64_t pointer, const Counters& counters) {
+std::optional<Extent> extent_of(std::uint64_t pointer, const CounterPair& counters) {
   const auto [low, high] = std::minmax(counters.allocated, counters.deallocated);
   const auto farthest = static_cast<std::int64_t>(kTop);
   if (pointer >= kTop || low < -farthest || high > farthest || high - low > kFarthest)
@@ -40,13 +40,13 @@ std::optional<Extent> extent_of(std::uint64_t pointer, const Counters& counters)
                 static_cast<std::uint32_t>(high - low) + static_cast<std::uint32_t>(kCounterBytes)};
 }
 
-void CountersRead::gather(std::span<Tracee> tracees, const Counters& counters) {
+void CountersRead::gather(std::span<Tracee> tracees, const CounterPair& pair) {
   wanted_.clear();
   remote_.clear();
   std::size_t size = 0;
   for (Tracee& tracee : tracees) {
     if (tracee.outcome.failed != Step::Done) continue;
-    const auto extent = extent_of(tracee.pointer, counters);
+    const auto extent = extent_of(tracee.pointer, pair);
     if (!extent) {
       tracee.outcome = {Step::TlsArithmetic, EFAULT};
       continue;
@@ -79,17 +79,30 @@ void CountersRead::fetch() {
   }
 }
 
-std::span<const Reading> CountersRead::read(std::span<Tracee> tracees, const Counters& counters) {
-  gather(tracees, counters);
+void CountersRead::add(std::span<Tracee> tracees, const CounterPair& pair) {
+  gather(tracees, pair);
   fetch();
-  readings_.assign(tracees.size(), {});
-  const std::int64_t low = std::min(counters.allocated, counters.deallocated);
+  const std::int64_t low = std::min(pair.allocated, pair.deallocated);
   const char* bytes = bytes_.data();
   for (std::size_t i = 0; i < wanted_.size(); ++i, bytes += remote_[i - 1].iov_len) {
-    if (!still_there(*wanted_[i])) wanted_[i]->outcome = {Step::ReadMemory, ESRCH};
-    readings_[static_cast<std::size_t>(wanted_[i] - tracees.data())] = {
-        word(bytes + (counters.allocated - low)), word(bytes + (counters.deallocated - low))};
+    Reading& reading = readings_[static_cast<std::size_t>(wanted_[i] - tracees.data())];
+    reading.allocated += word(bytes + (pair.allocated - low));
+    reading.deallocated += word(bytes + (pair.deallocated - low));
   }
+}
+
+// Memory that could not be read may be that of a thread that ended. No counters are no zeros.
+void CountersRead::settle(Tracee& tracee, const Counters& counters) {
+  Outcome& outcome = tracee.outcome;
+  if (outcome.failed == Step::Done && counters.all().empty()) outcome = {Step::ReadMemory, EFAULT};
+  const bool asked = outcome.failed == Step::Done || outcome.failed == Step::ReadMemory;
+  if (asked && !still_there(tracee)) outcome = {Step::ReadMemory, ESRCH};
+}
+
+std::span<const Reading> CountersRead::read(std::span<Tracee> tracees, const Counters& counters) {
+  readings_.assign(tracees.size(), {});
+  for (const CounterPair& pair : counters.all()) add(tracees, pair);
+  for (Tracee& tracee : tracees) settle(tracee, counters);
   return readings_;
 }
 

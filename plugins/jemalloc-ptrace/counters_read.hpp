@@ -23,7 +23,7 @@
 
 namespace ctprof::jemalloc {
 
-// The bytes from the first of the two counters to the end of the second.
+// The bytes from the first of a pair's counters to the end of the second.
 struct Extent {
   std::uint64_t address;
   std::uint32_t size;
@@ -31,7 +31,7 @@ struct Extent {
 
 // Nothing, where that is no address of user memory or the counters are further apart than those of
 // one structure can be.
-std::optional<Extent> extent_of(std::uint64_t pointer, const Counters& counters);
+std::optional<Extent> extent_of(std::uint64_t pointer, const CounterPair& pair);
 
 struct Reading {
   std::uint64_t allocated = 0;
@@ -41,12 +41,15 @@ struct Reading {
 // Keeps its buffers. One per worker.
 class CountersRead {
  public:
-  // Reads for each tracee whose outcome is good so far, all of one process; where that fails, the
-  // outcome says so. The answer is as long as `tracees`, and lives until the next call.
+  // Reads for each tracee whose outcome is good so far, all of one process, and adds up the pairs;
+  // where that fails for any of them, the outcome says so. The answer is as long as `tracees`, and
+  // lives until the next call.
   std::span<const Reading> read(std::span<Tracee> tracees, const Counters& counters);
 
  private:
-  void gather(std::span<Tracee> tracees, const Counters& counters);
+  void add(std::span<Tracee> tracees, const CounterPair& pair);
+  void gather(std::span<Tracee> tracees, const CounterPair& pair);
+  static void settle(Tracee& tracee, const Counters& counters);
   void fetch();
   long fetch_from(std::size_t first);
 

@@ -139,11 +139,12 @@ class HeapDuty {
     if (watch_.avoided().empty()) return;
     watch_.allows({.deed = Deed::Mappings});
     const auto ranges = mappings_of(proc_, static_cast<std::uint64_t>(tracees_.front().tid));
-    for (Tracee& tracee : tracees_) {
-      const auto extent = extent_of(tracee.pointer, counters);
-      if (extent && watch_.avoids(device_at(ranges, extent->address)))
-        tracee.outcome = {Step::ReadMemory, EBUSY};
-    }
+    for (Tracee& tracee : tracees_)
+      for (const CounterPair& pair : counters.all()) {
+        const auto extent = extent_of(tracee.pointer, pair);
+        if (extent && watch_.avoids(device_at(ranges, extent->address)))
+          tracee.outcome = {Step::ReadMemory, EBUSY};
+      }
   }
 
   void name(NameItem& item) {
@@ -158,11 +159,12 @@ class HeapDuty {
   std::uint64_t device_in_question(const NameItem& item) const {
     const auto ranges = mappings_of(proc_, item.tid);
     if (item.address != 0) return device_at(ranges, item.address);
-    for (const ReadThread& thread : threads_of(board_.reads[0])) {
-      const auto extent = extent_of(thread.pointer, board_.reads[0].counters);
-      const std::uint64_t device = extent ? device_at(ranges, extent->address) : 0;
-      if (device != 0 && !watch_.avoids(device)) return device;
-    }
+    for (const ReadThread& thread : threads_of(board_.reads[0]))
+      for (const CounterPair& pair : board_.reads[0].counters.all()) {
+        const auto extent = extent_of(thread.pointer, pair);
+        const std::uint64_t device = extent ? device_at(ranges, extent->address) : 0;
+        if (device != 0 && !watch_.avoids(device)) return device;
+      }
     return 0;
   }
 

@@ -30,7 +30,8 @@ Gap gap_of(const Found& found) {
     case Attach::MapsReadFailure: return gap_of_errno(found.error);
     case Attach::ArchMismatch:
     case Attach::DwarfParseFailure:
-    case Attach::DynamicTls: return Gap::Unsupported;
+    case Attach::DynamicTls:
+    case Attach::TooMany: return Gap::Unsupported;
     case Attach::TooCostly: return found.error == EFBIG ? Gap::Unsupported : Gap::Busy;
     case Attach::NotAnswering: return Gap::Busy;
     case Attach::Unreadable: break;

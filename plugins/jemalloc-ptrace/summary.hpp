@@ -31,7 +31,7 @@ enum class Tally : std::uint32_t {
   Denied,        // of all that was looked at, failures or not
   FirstFailure,
 };
-inline constexpr std::uint32_t kAttaches = static_cast<std::uint32_t>(Attach::NotAnswering) + 1;
+inline constexpr std::uint32_t kAttaches = static_cast<std::uint32_t>(Attach::TooMany) + 1;
 inline constexpr std::uint32_t kSteps = static_cast<std::uint32_t>(Step::ReadMemory) + 1;
 inline constexpr std::uint32_t kTallies =
     static_cast<std::uint32_t>(Tally::FirstFailure) + kAttaches + kSteps;

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return DebugFacts{{static_cast<std::int64_t>(size), 1 << 20}, size};
   };
   const FileVerdict verdict = judge(file, fields);
-  const Counters& counters = verdict.layout.counters;
+  const CounterPair& counters = verdict.layout.counters;
   if (verdict.attach == Attach::Found && counters.allocated >= counters.deallocated) std::abort();
   debug_sections(file);
   debug_hints(file);

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(memory_of_ours_is_read_as_far_as_it_is_there) {
                               {pid, pid, 0, {Step::Wait, ESRCH}},
                               {pid, pid, pointer(last), {}}};
   CountersRead memory;
-  const auto readings = memory.read(tracees, {0, 16});
+  const auto readings = memory.read(tracees, {1, {{0, 16}}});
   BOOST_REQUIRE(readings.size() == 4u);
   BOOST_TEST(readings[0].allocated == 11u);
   BOOST_TEST(readings[0].deallocated == 22u);
@@ -116,6 +116,27 @@ BOOST_AUTO_TEST_CASE(memory_of_ours_is_read_as_far_as_it_is_there) {
   BOOST_TEST((tracees[3].outcome.failed == Step::Done));
   BOOST_TEST(readings[3].allocated == 33u);
   BOOST_TEST(readings[3].deallocated == 44u);
+}
+
+BOOST_AUTO_TEST_CASE(figures_of_two_allocators_add_up) {
+  const std::array<std::uint64_t, 4> words{1, 20, 300, 4000};
+  const auto pointer = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(words.data()));
+  const pid_t pid = ::getpid();
+  std::vector<Tracee> tracees{{pid, pid, pointer, {}}};
+  CountersRead memory;
+  const auto readings = memory.read(tracees, {2, {{0, 8}, {16, 24}}});
+  BOOST_TEST((tracees[0].outcome.failed == Step::Done));
+  BOOST_TEST(readings[0].allocated == 301u);
+  BOOST_TEST(readings[0].deallocated == 4020u);
+}
+
+// A helper that lies about what it found is not believed: no counters are no zeros.
+BOOST_AUTO_TEST_CASE(no_counters_are_no_zeros) {
+  const pid_t pid = ::getpid();
+  std::vector<Tracee> tracees{{pid, pid, 0x1000, {}}};
+  CountersRead memory;
+  memory.read(tracees, {});
+  BOOST_TEST((tracees[0].outcome.failed == Step::ReadMemory));
 }
 
 BOOST_AUTO_TEST_CASE(hosts_without_threads_are_refused) {

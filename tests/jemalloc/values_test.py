@@ -71,6 +71,14 @@ class ByPtrace(unittest.TestCase):
     def test_static_stripped(self):
         self.check("HEAP_STATIC_STRIPPED")
 
+    def test_two_allocators(self):
+        """The library is there, but the program calls its own: all that the threads have is counted there."""
+        if not LIBRARY:
+            self.skipTest("no libjemalloc.so.2")
+        os.environ["LD_PRELOAD"] = LIBRARY
+        self.addCleanup(os.environ.pop, "LD_PRELOAD")
+        self.check("HEAP_ARCHIVE")
+
     def test_more_threads_than_a_batch_holds(self):
         self.check("HEAP_LINKED", 2000)
 

@@ -29,7 +29,7 @@ namespace ctprof::jemalloc {
 // wrote into a slot.
 struct Layout {
   std::optional<std::uint64_t> slot;  // its address in the file's own count
-  Counters counters{};
+  CounterPair counters{};
 };
 
 struct FileVerdict {

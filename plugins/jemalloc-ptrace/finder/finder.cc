@@ -100,10 +100,11 @@ Found read_slot(std::uint64_t tgid, std::uint64_t address, std::int64_t& value) 
   return without(error == ESRCH ? Attach::PidMissing : Attach::Unreadable, error);
 }
 
+// One file's counters in the process; `pair` where that is Found.
 Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& verdict,
-                 Watch* watch) {
-  const Counters& counters = verdict.layout.counters;
-  if (!verdict.layout.slot) return {Attach::Found, counters, 0};
+                 Watch* watch, CounterPair& pair) {
+  pair = verdict.layout.counters;
+  if (!verdict.layout.slot) return without(Attach::Found);
   std::int64_t start = 0;
   const std::uint64_t slot = bias(file, verdict) + *verdict.layout.slot;
   if (watch && !watch->allows({.deed = Deed::Memory, .address = slot}))
@@ -114,9 +115,37 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
   const bool plausible =
       kMachine == EM_X86_64 ? start < 0 && start > -kFarthest : start > 0 && start < kFarthest;
   if (!plausible) return without(Attach::Unreadable, EAGAIN);
-  found.counters = {start + counters.allocated, start + counters.deallocated};
+  pair = {start + pair.allocated, start + pair.deallocated};
   return found;
 }
+
+// What the files of a process come to. One that is jemalloc and cannot be read hides a part of the
+// figures, so it outweighs those that can; one that cannot be judged is seldom jemalloc, and does
+// not.
+class Outcomes {
+ public:
+  void found(const CounterPair& pair) {
+    if (!found_.counters.add(pair)) hidden_ = without(Attach::TooMany);
+    found_.attach = Attach::Found;
+  }
+  // A file that was found, but not its place in this process.
+  void hides(const Found& why) { hidden_ = why; }
+  void failed(const Found& why) {
+    const bool is_jemalloc =
+        why.attach == Attach::DwarfParseFailure || why.attach == Attach::DynamicTls;
+    (is_jemalloc ? hidden_ : doubtful_) = why;
+  }
+
+  Found result() const {
+    if (hidden_.attach != Attach::NotJemalloc) return hidden_;
+    return found_.attach == Attach::Found ? found_ : doubtful_;
+  }
+
+ private:
+  Found found_ = without(Attach::NotJemalloc);
+  Found hidden_ = without(Attach::NotJemalloc);
+  Found doubtful_ = without(Attach::NotJemalloc);
+};
 
 // Of a process of many threads: each has a stack or two among the mappings.
 sdk::Fd open_map_files(int proc, const std::string& process) {
@@ -151,6 +180,7 @@ struct Finder::Impl {
 
   Found find(std::uint64_t tgid);
   std::shared_ptr<Entry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
+  void look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes);
 };
 
 // The name in maps is enough for a file that was seen before: then it is not even opened.
@@ -176,25 +206,25 @@ Found Finder::Impl::find(std::uint64_t tgid) {
   if (watch && !watch->allows({.deed = Deed::Mappings})) return without(Attach::NotAnswering);
   if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found)
     return read;
-  // What bears the name is looked at first: then the others need not be.
-  std::stable_partition(files.begin(), files.end(), [](const MappedFile& file) {
-    return file.path.find("jemalloc") != file.path.npos;
-  });
-  Found result = without(Attach::NotJemalloc);
-  for (const MappedFile& file : files) {
-    if (is_bare_memory(file)) continue;
-    int error = 0;
-    const auto entry = verdict_of(tgid, file, error);
-    if (!entry) {
-      result = without(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error);
-      continue;
-    }
-    if (entry->verdict.attach == Attach::Found)
-      return in_process(tgid, file, entry->verdict, watch);
-    if (entry->verdict.attach != Attach::NotJemalloc)
-      result = without(entry->verdict.attach, entry->verdict.error);
-  }
-  return result;
+  Outcomes outcomes;
+  for (const MappedFile& file : files)
+    if (!is_bare_memory(file)) look_into(tgid, file, outcomes);
+  return outcomes.result();
+}
+
+void Finder::Impl::look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes) {
+  int error = 0;
+  const auto entry = verdict_of(tgid, file, error);
+  if (!entry)
+    return outcomes.failed(
+        without(error == EBUSY ? Attach::NotAnswering : Attach::Unreadable, error));
+  const FileVerdict& verdict = entry->verdict;
+  if (verdict.attach == Attach::NotJemalloc) return;
+  if (verdict.attach != Attach::Found)
+    return outcomes.failed(without(verdict.attach, verdict.error));
+  CounterPair pair{};
+  const Found found = in_process(tgid, file, verdict, watch, pair);
+  found.attach == Attach::Found ? outcomes.found(pair) : outcomes.hides(found);
 }
 
 Finder::Finder(const sdk::Host& host, Watch* watch) : impl_(new Impl{host, {}, {}, watch}) {}
@@ -215,6 +245,7 @@ const char* tag(Attach attach) {
     case Attach::Unreadable: return "unreadable";
     case Attach::TooCostly: return "too-costly";
     case Attach::NotAnswering: return "not-answering";
+    case Attach::TooMany: return "too-many-allocators";
   }
   return "unknown";
 }

@@ -18,16 +18,36 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "ctprof/host.hpp"
 #include "plugins/jemalloc-ptrace/finder/watch.hpp"
 
 namespace ctprof::jemalloc {
 
-// Bytes from a thread's pointer (x86_64: fs base; aarch64: tpidr_el0) to each 64-bit counter.
-struct Counters {
+// Bytes from a thread's pointer (x86_64: fs base; aarch64: tpidr_el0) to each 64-bit counter of one
+// jemalloc.
+struct CounterPair {
   std::int64_t allocated;
   std::int64_t deallocated;
+};
+
+// Of every jemalloc of the process. Few have more than one: a library that is preloaded, say, into
+// a program that has its own. A thread's figures are the sums. It crosses to another process, so
+// that the count is not believed.
+struct Counters {
+  static constexpr std::uint32_t kMost = 4;
+
+  std::uint32_t count = 0;
+  CounterPair pairs[kMost] = {};
+
+  std::span<const CounterPair> all() const { return {pairs, count < kMost ? count : kMost}; }
+  // False when there is no room.
+  bool add(const CounterPair& pair) {
+    if (count >= kMost) return false;
+    pairs[count++] = pair;
+    return true;
+  }
 };
 
 enum class Attach : std::uint8_t {
@@ -44,6 +64,7 @@ enum class Attach : std::uint8_t {
   TooCostly,   // a file costs more to read than it may: EFBIG; or all of them more than a capture
                // may: EBUSY
   NotAnswering,  // a file, or the memory of the process, did not come within the time for it
+  TooMany,       // more jemallocs than Counters holds
 };
 
 struct Found {

@@ -12,13 +12,16 @@ constexpr std::uint64_t kMaxConstants = 256 << 20;
 constexpr std::uint64_t kPiece = 1 << 20;
 constexpr std::size_t kPairs = 24;
 
-// Read from Debian's builds, each compared with what mallctl says or with the code of malloc and
-// free.
+// Read from Debian's builds and those of crates, each compared with what mallctl says or with the
+// code of malloc and free.
 constexpr std::array kVersions{
     KnownVersion{"5.2.1-0-gea6b3e973b47", EM_X86_64, {16, 24}, -1},
     KnownVersion{"5.2.1-0-gea6b3e973b47", EM_AARCH64, {16, 24}, -1},
     KnownVersion{"5.3.0-0-g54eaed1d8b56", EM_X86_64, {824, 840}, 432},
     KnownVersion{"5.3.0-0-g54eaed1d8b56", EM_AARCH64, {888, 904}, 496},
+    // As tikv-jemallocator 0.6 has it.
+    KnownVersion{"5.3.0-1-ge13ca993e8cc", EM_X86_64, {824, 840}, 432},
+    KnownVersion{"5.3.0-1-ge13ca993e8cc", EM_AARCH64, {888, 904}, 496},
     KnownVersion{"5.3.1-0-g81034ce1f137", EM_X86_64, {936, 952}, 544},
     KnownVersion{"5.3.1-0-g81034ce1f137", EM_AARCH64, {1008, 1024}, 616},
 };

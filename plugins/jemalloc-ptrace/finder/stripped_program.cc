@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <set>
 #include <span>
@@ -58,6 +59,49 @@ void set_sizes(std::vector<Function>& functions) {
   }
 }
 
+std::vector<Function> by_sorted_table(const ElfFile& file) {
+  const Elf64_Phdr* segment = unwind_segment(file);
+  Head head{};
+  if (segment == nullptr || !file.read(segment->p_offset, &head, sizeof head) ||
+      head.encodings != kUsualHead)
+    return {};
+  std::vector<Function> functions;
+  for (const Entry& entry :
+       file.table<Entry>(segment->p_offset + sizeof head, head.count, kMostFunctions))
+    functions.push_back({segment->p_vaddr + static_cast<std::uint64_t>(entry.function), 0});
+  return functions;
+}
+
+// A static program has no sorted table, only the records that it would lead to: their length, a
+// distance that is 0 for a record that several share, and where the function is, from there.
+struct Record {
+  std::uint32_t length;
+  std::uint32_t shared;
+  std::int32_t function;
+};
+
+std::vector<Function> by_records(const ElfFile& file, const Elf64_Shdr& section) {
+  constexpr std::uint64_t kMostBytes = 64 << 20;
+  const auto bytes = file.table<std::uint8_t>(section.sh_offset, section.sh_size, kMostBytes);
+  std::vector<Function> functions;
+  Record record{};
+  for (std::size_t at = 0; bytes.size() - at >= sizeof record;) {
+    std::memcpy(&record, bytes.data() + at, sizeof record);
+    const std::uint64_t there = section.sh_addr + at + offsetof(Record, function);
+    if (record.shared != 0)
+      functions.push_back({there + static_cast<std::uint64_t>(record.function), 0});
+    if (record.length == 0 || record.length > bytes.size() - at - sizeof record.length) break;
+    at += sizeof record.length + record.length;
+  }
+  return functions;
+}
+
+std::vector<Function> by_records(const ElfFile& file) {
+  for (const NamedSection& section : file.named_sections())
+    if (section.name == ".eh_frame") return by_records(file, section.header);
+  return {};
+}
+
 // The places to which the functions of one segment of code add, counted from the start of the
 // thread-local one.
 class Search {
@@ -104,15 +148,8 @@ std::set<std::int64_t> all_places(const ElfFile& file, std::int64_t start) {
 }  // namespace
 
 std::vector<Function> unwound_functions(const ElfFile& file) {
-  const Elf64_Phdr* segment = unwind_segment(file);
-  Head head{};
-  if (segment == nullptr || !file.read(segment->p_offset, &head, sizeof head) ||
-      head.encodings != kUsualHead)
-    return {};
-  std::vector<Function> functions;
-  for (const Entry& entry :
-       file.table<Entry>(segment->p_offset + sizeof head, head.count, kMostFunctions))
-    functions.push_back({segment->p_vaddr + static_cast<std::uint64_t>(entry.function), 0});
+  auto functions = by_sorted_table(file);
+  if (functions.empty()) functions = by_records(file);
   std::ranges::sort(functions, {}, &Function::address);
   set_sizes(functions);
   return functions;

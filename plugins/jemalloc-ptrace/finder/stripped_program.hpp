@@ -21,8 +21,9 @@
 
 namespace ctprof::jemalloc {
 
-// By the table for unwinding, in the order of their addresses; empty where the file has none, or
-// one that linkers do not write.
+// In the order of their addresses: by the table for unwinding (.eh_frame_hdr), or else by the
+// records that it would lead to (.eh_frame); empty where the file has neither, or what no linker
+// writes.
 std::vector<Function> unwound_functions(const ElfFile& file);
 
 // The image of the thread-local segment, as seen by the search.

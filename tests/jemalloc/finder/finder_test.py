@@ -13,7 +13,10 @@ import unittest
 TELL, SOURCES, CC = os.environ["TELL"], os.environ["SOURCES"], os.environ.get("CC", "cc")
 ARCHIVE = ["-Wl,-Bstatic", "-ljemalloc", "-Wl,-Bdynamic", "-lstdc++", "-lm"]
 WHOLE = ["-static", "-ljemalloc", "-lstdc++", "-lm"]
-PUBLIC = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "malloc_usable_size", "mallctl"]
+PUBLIC = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "malloc_usable_size",
+          "mallctl", "mallocx", "rallocx", "sdallocx", "dallocx"]
+ALLOCATING = ["malloc", "mallocx", "calloc"]
+FREEING = ["free", "sdallocx", "dallocx", "realloc"]
 
 
 def run(*command):
@@ -100,11 +103,68 @@ class Jemalloc(Case):
             more.write("_Thread_local long a[100] = {1}; _Thread_local char b[300] __attribute__((aligned(64)));\n")
         self.both(self.build("where.c", self.path("more.c"), *ARCHIVE))
 
+    def prefixed(self, prefix, *options):
+        names = [option for name in PUBLIC for option in ("--redefine-sym", f"{name}={prefix}{name}")]
+        run("objcopy", *names, library("libjemalloc.a"), self.path("prefixed.a"))
+        return self.build("where.c", f"-DMALLCTL={prefix}mallctl", *options, self.path("prefixed.a"), "-lstdc++", "-lm")
+
+    def without(self, program, *names):
+        run("strip", *(word for name in names for word in ("-N", f"_rjem_{name}")), "-N", "je_tsd_tls", "-N", "tsd_tls", program)
+
     def test_prefixes(self):
         for prefix in ("je_", "_rjem_"):
-            names = [option for name in PUBLIC for option in ("--redefine-sym", f"{name}={prefix}{name}")]
-            run("objcopy", *names, library("libjemalloc.a"), self.path("prefixed.a"))
-            self.both(self.build("where.c", f"-DMALLCTL={prefix}mallctl", self.path("prefixed.a"), "-lstdc++", "-lm"))
+            self.both(self.prefixed(prefix))
+
+    def test_functions_that_the_linker_dropped(self):
+        """As in a Rust program. The other names are taken away: Debian's archive is one piece, which a linker takes whole."""
+        for kept in FREEING:
+            with self.subTest(kept):
+                program = self.prefixed("_rjem_")
+                self.unknown_version(program)
+                self.without(program, *(set(FREEING) - {kept}))
+                self.check(program)
+        for kept in ALLOCATING:
+            with self.subTest(kept):
+                program = self.prefixed("_rjem_")
+                self.unknown_version(program)
+                self.without(program, *(set(ALLOCATING) - {kept}))
+                self.check(program)
+
+    def test_many_functions_of_others_that_free(self):
+        with open(self.path("more.c"), "w") as more:
+            more.writelines(f"void a{number}_free(void) {{}}\n" for number in range(1500))
+        program = self.prefixed("_rjem_", self.path("more.c"))
+        self.unknown_version(program)
+        self.check(program)
+
+    def unknown_version(self, program):
+        """So that the table of versions does not tell."""
+        with open(program, "r+b") as file:
+            content = file.read()
+            self.assertIn(b"5.3.0-0-g", content)
+            file.seek(0)
+            file.write(content.replace(b"5.3.0-0-g", b"9.9.9-9-g"))
+
+    def test_stripped_and_of_no_known_version(self):
+        for options in (["-no-pie", *ARCHIVE], ARCHIVE, ["-static-pie", "-ljemalloc_pic", "-lstdc++", "-lm"]):
+            with self.subTest(options):
+                program = self.build("where.c", *options)
+                self.unknown_version(program)
+                run("strip", program)
+                self.check(program)
+
+    def test_two_in_one_process(self):
+        with Running(self.prefixed("_rjem_"), LD_PRELOAD="libjemalloc.so.2") as running:
+            (answer,) = tell(running.process.pid)
+        self.assertEqual(answer[0], "found")
+        pairs = [answer[1:3], answer[3:5]]
+        self.assertIn(running.own, pairs)
+        self.assertNotEqual(*pairs)
+
+    def test_one_of_two_that_cannot_be_read(self):
+        """What the other one has is a part alone, and no figure."""
+        with Running(self.build("described.c"), LD_PRELOAD="libjemalloc.so.2") as running:
+            self.assertEqual(tell(running.process.pid), [["dwarf-parse-failure", "0", "0", "0"]])
 
     def test_a_copy_without_a_name(self):
         if os.geteuid() != 0:
@@ -227,6 +287,33 @@ class Described(Case):
                 self.assertEqual(answer[0], expected)
                 if expected == "found":
                     self.assertEqual(answer[1:3], running.own)
+
+
+class Stripped(Case):
+    """Before 5.3 nothing but code and the first word of jemalloc's variable tells."""
+
+    def told(self, *options, without=()):
+        program = self.build("stripped.c", "-O2", *options)
+        run("strip", *(word for section in without for word in ("-R", section)), program)
+        with Running(program) as running:
+            return tell(running.process.pid)[0], running.own
+
+    def test_code_and_state(self):
+        for options in ([], ["-no-pie"], ["-static"], ["-static-pie"]):
+            with self.subTest(options):
+                answer, own = self.told("-DSTATE=6", *options)
+                self.assertEqual(answer, ["found", *own, "0"])
+
+    def test_a_pair_of_counters_that_is_not_jemallocs(self):
+        self.assertEqual(self.told("-DSTATE=7")[0], ["jemalloc-not-found", "0", "0", "0"])
+
+    def test_no_sorted_table_of_functions(self):
+        answer, own = self.told("-DSTATE=6", "-Wl,--no-eh-frame-hdr")
+        self.assertEqual(answer, ["found", *own, "0"])
+
+    def test_no_table_of_functions(self):
+        answer, _ = self.told("-DSTATE=6", "-Wl,--no-eh-frame-hdr", without=[".eh_frame"])
+        self.assertEqual(answer, ["dwarf-parse-failure", "0", "0", "0"])
 
 
 class Others(unittest.TestCase):

@@ -1,5 +1,5 @@
-// tell PID...: what the finder says of each process: its tag, both distances, the errno. For the
-// tests beside it.
+// tell PID...: what the finder says of each process: its tag, both distances of each jemalloc (0 0
+// where there is none), the errno. For the tests beside it.
 
 #include <fcntl.h>
 
@@ -16,7 +16,10 @@ int main(int count, char** words) {
   ctprof::jemalloc::Finder finder{ctprof::sdk::Host(host)};
   for (int i = 1; i < count; ++i) {
     const auto found = finder.find(std::strtoull(words[i], nullptr, 10));
-    std::printf("%s %ld %ld %d\n", tag(found.attach), static_cast<long>(found.counters.allocated),
-                static_cast<long>(found.counters.deallocated), found.error);
+    std::printf("%s", tag(found.attach));
+    for (const auto& pair : found.counters.all())
+      std::printf(" %ld %ld", static_cast<long>(pair.allocated),
+                  static_cast<long>(pair.deallocated));
+    std::printf("%s %d\n", found.counters.all().empty() ? " 0 0" : "", found.error);
   }
 }

@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""Rust programs as cargo builds them, with each crate that brings jemalloc: a capture has the figures that they count themselves.
+
+The linker drops `free` from them. Needs cargo, the registry of crates, and its toolchain; CARGO_TARGET keeps what was built.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
+import file_json
+import harness
+
+SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rust")
+TARGET = os.environ["CARGO_TARGET"]
+THREADS = 20
+HOST = "x86_64-unknown-linux-gnu"
+STATIC = "-C target-feature=+crt-static -C relocation-model=pie"
+
+MANIFEST = """[package]
+name = "rust_heap"
+version = "0.0.0"
+edition = "2021"
+[[bin]]
+name = "rust_heap"
+path = "{main}"
+[dependencies]
+jemalloc = {{ package = "{package}", version = "={version}" }}
+[workspace]
+"""
+
+
+def cargo(directory, *words, **environment):
+    told = {**os.environ, "CARGO_TARGET_DIR": os.path.join(directory, "target"), "CARGO_NET_RETRY": "0", "CARGO_HTTP_TIMEOUT": "20", **environment}
+    return subprocess.run(["cargo", *words], cwd=directory, env=told, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+class Crates(unittest.TestCase):
+    maxDiff = 2000
+
+    def setUp(self):
+        if not shutil.which("cargo"):
+            self.skipTest("needs cargo")
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+
+    def build(self, package, version, *words, **environment):
+        """The program's path."""
+        directory = os.path.join(TARGET, f"{package}-{version}")
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(directory, "Cargo.toml"), "w", encoding="utf-8") as manifest:
+            manifest.write(MANIFEST.format(main=os.path.join(SOURCES, "main.rs"), package=package, version=version))
+        fetched = cargo(directory, "fetch")
+        if fetched.returncode != 0:
+            self.skipTest(f"needs {package} {version} from a registry of crates: {fetched.stderr.splitlines()[-1:]}")
+        built = cargo(directory, "build", "--release", *words, **environment)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        return os.path.join(directory, "target", HOST if words else "", "release", "rust_heap")
+
+    def check(self, program):
+        path = os.path.join(self.scratch.name, "heap.ctprof.zst")
+        with harness.Process([program, str(THREADS)], None) as heap:
+            harness.capture(path, before=("--plugins=jemalloc-ptrace",))
+            lines = heap.finish().splitlines()
+        own = {int(tid): (int(allocated), int(freed)) for tid, allocated, freed in map(str.split, lines)}
+        rows = file_json.load(path).threads.items()
+        ours = {tid: (row["allocated_bytes"], row["deallocated_bytes"]) for (tgid, tid), row in rows if tgid == heap.pid}
+        self.assertEqual(len(own), THREADS + 1)
+        self.assertEqual(ours, own)
+
+    def check_both(self, program):
+        with self.subTest("as it is"):
+            self.check(program)
+        with self.subTest("stripped"):
+            stripped = os.path.join(self.scratch.name, "stripped")
+            subprocess.run(["strip", "-o", stripped, program], check=True)
+            self.check(stripped)
+
+    def test_tikv_jemallocator_0_6(self):
+        self.check_both(self.build("tikv-jemallocator", "0.6.0"))
+
+    def test_tikv_jemallocator_0_6_in_a_static_pie(self):
+        self.check_both(self.build("tikv-jemallocator", "0.6.0", "--target", HOST, RUSTFLAGS=STATIC))
+
+    def test_tikv_jemallocator_0_4(self):
+        self.check_both(self.build("tikv-jemallocator", "0.4.3"))
+
+    def test_jemallocator_0_3(self):
+        self.check_both(self.build("jemallocator", "0.3.2"))
+
+    def test_jemallocator_0_1(self):
+        self.check_both(self.build("jemallocator", "0.1.9"))
+
+
+if __name__ == "__main__":
+    harness.main()
