@@ -70,6 +70,24 @@ void note_costly(const sdk::Summary& summary, const std::string& plugin) {
                "not known");
 }
 
+// Those that are, or may be, jemalloc's and were looked at in vain; what was denied or cost too
+// much is told apart.
+void note_unread(const sdk::Summary& summary, const std::string& plugin) {
+  std::uint64_t unread = 0;
+  std::string words;
+  for (const Attach attach : {Attach::DwarfParseFailure, Attach::DynamicTls, Attach::TooMany,
+                              Attach::ArchMismatch, Attach::Unreadable}) {
+    const std::uint64_t count = summary.tally(kFirstAttach + static_cast<std::uint32_t>(attach));
+    if (count == 0) continue;
+    unread += count;
+    words += (words.empty() ? "" : ", ") + std::to_string(count) + ' ' + tag(attach);
+  }
+  if (unread == 0) return;
+  summary.note(plugin + ": the allocator of " + std::to_string(unread) +
+               (unread == 1 ? " process" : " processes") + " could not be read (" + words +
+               "); `ctprof capture -v` names " + (unread == 1 ? "it" : "them"));
+}
+
 }  // namespace
 
 void count(const sdk::Batch& batch, Tally tally) { batch.tally(static_cast<std::uint32_t>(tally)); }
@@ -98,6 +116,7 @@ void put_probe_summary(const sdk::Summary& summary, const char* plugin, HeapHelp
   summary.put("denied", tally(summary, Tally::Denied));
   note_denied(summary, tally(summary, Tally::Denied), plugin);
   note_costly(summary, plugin);
+  note_unread(summary, plugin);
   for (const std::string& trouble : helper.finish())
     summary.note(std::string(plugin) + ": " + trouble);
 }

@@ -6,6 +6,7 @@ By ptrace, and by task-iter, which stops nobody."""
 import os
 import re
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -78,6 +79,23 @@ class ByPtrace(unittest.TestCase):
         os.environ["LD_PRELOAD"] = LIBRARY
         self.addCleanup(os.environ.pop, "LD_PRELOAD")
         self.check("HEAP_ARCHIVE")
+
+    def test_an_allocator_that_cannot_be_read(self):
+        """It is counted, and named to who asks."""
+        path = os.path.join(self.scratch.name, "heap.ctprof.zst")
+        with subprocess.Popen([os.environ["DESCRIBED"]], stdout=subprocess.PIPE) as described:
+            try:
+                described.stdout.readline()
+                quiet = harness.capture(path, "--pid", str(described.pid), before=(f"--plugins={self.PLUGIN}",))
+                told = harness.capture(path, "--pid", str(described.pid), "-v", before=(f"--plugins={self.PLUGIN}",))
+            finally:
+                described.kill()
+        note = f"{self.PLUGIN}: the allocator of 1 process could not be read (1 dwarf-parse-failure); `ctprof capture -v` names it"
+        name = f"{self.PLUGIN}: allocated_bytes and 1 other metric: Unsupported for described[{described.pid}]"
+        self.assertIn(note, quiet.stderr)
+        self.assertNotIn(name, quiet.stderr)
+        self.assertIn(name, told.stderr)
+        self.assertIn(note, file_json.load(path).document["ctprof"]["notes"])
 
     def test_more_threads_than_a_batch_holds(self):
         self.check("HEAP_LINKED", 2000)

@@ -19,6 +19,7 @@
 #include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
+#include "tools/ctprof/unread.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -179,6 +180,8 @@ int run_capture(const Options& options) {
   for (const Takeover& takeover : snapshot->meta.takeovers)
     note(options, file_of(takeover.plugin, *registry) + ": " + takeover_in_words(takeover));
   for (const std::string& sentence : snapshot->meta.notes) note(options, sentence);
+  if (options.verbose)
+    for (const std::string& sentence : unread_processes(*snapshot)) note(options, sentence);
   // All has been read; the file is the user's, where the user may write.
   if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
 

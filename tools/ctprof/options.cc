@@ -34,6 +34,8 @@ constexpr std::array kOptions{
     OptionInfo{"jobs,j", "N", "capture", "workers; default: what the host can spare"},
     OptionInfo{"no-sync", nullptr, "capture", "do not wait until the file is on the disk"},
     OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
+    OptionInfo{"verbose,v", nullptr, "capture",
+               "also name the processes that could not be read, and what of them"},
     OptionInfo{"metrics", "NAME,...", "capture,show,compare", "only these metrics"},
     OptionInfo{"sections", "NAME,...", "show,compare",
                "only these sections; metric-list names them"},
@@ -172,6 +174,7 @@ class Reader {
     options_.quiet = has("quiet");
     options_.sync = !has("no-sync");
     options_.hostname = !has("no-hostname");
+    options_.verbose = has("verbose");
     if (has("output")) options_.output = last("output");
     if (has("rootfs")) options_.rootfs = last("rootfs");
     if (has("sections")) options_.sections = last("sections");

@@ -42,6 +42,7 @@ struct Options {
   unsigned jobs = 0;  // 0: what the host can spare
   bool sync = true;
   bool hostname = true;
+  bool verbose = false;
 
   std::string sections;
   std::string group_by = "pcomm";
