@@ -18,6 +18,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rust")
 TARGET = os.environ["CARGO_TARGET"]
 THREADS = 20
 HOST = "x86_64-unknown-linux-gnu"
+MUSL = "x86_64-unknown-linux-musl"
 STATIC = "-C target-feature=+crt-static -C relocation-model=pie"
 
 MANIFEST = """[package]
@@ -47,8 +48,8 @@ class Crates(unittest.TestCase):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)
 
-    def build(self, package, version, *words, **environment):
-        """The program's path."""
+    def build(self, package, version, target="", **environment):
+        """The program's path; `target` where it is not the compiler's own, or has flags of its own."""
         directory = os.path.join(TARGET, f"{package}-{version}")
         os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, "Cargo.toml"), "w", encoding="utf-8") as manifest:
@@ -56,9 +57,9 @@ class Crates(unittest.TestCase):
         fetched = cargo(directory, "fetch")
         if fetched.returncode != 0:
             self.skipTest(f"needs {package} {version} from a registry of crates: {fetched.stderr.splitlines()[-1:]}")
-        built = cargo(directory, "build", "--release", *words, **environment)
+        built = cargo(directory, "build", "--release", *(["--target", target] if target else []), **environment)
         self.assertEqual(built.returncode, 0, built.stderr)
-        return os.path.join(directory, "target", HOST if words else "", "release", "rust_heap")
+        return os.path.join(directory, "target", target, "release", "rust_heap")
 
     def check(self, program):
         path = os.path.join(self.scratch.name, "heap.ctprof.zst")
@@ -83,7 +84,13 @@ class Crates(unittest.TestCase):
         self.check_both(self.build("tikv-jemallocator", "0.6.0"))
 
     def test_tikv_jemallocator_0_6_in_a_static_pie(self):
-        self.check_both(self.build("tikv-jemallocator", "0.6.0", "--target", HOST, RUSTFLAGS=STATIC))
+        self.check_both(self.build("tikv-jemallocator", "0.6.0", HOST, RUSTFLAGS=STATIC))
+
+    def test_tikv_jemallocator_0_6_on_musl(self):
+        installed = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=False).stdout.strip()
+        if not os.path.isdir(os.path.join(installed, "lib", "rustlib", MUSL)) or not shutil.which("musl-gcc"):
+            self.skipTest(f"needs musl-gcc, and Rust's standard library for {MUSL}")
+        self.check_both(self.build("tikv-jemallocator", "0.6.0", MUSL))
 
     def test_tikv_jemallocator_0_4(self):
         self.check_both(self.build("tikv-jemallocator", "0.4.3"))

@@ -59,8 +59,8 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.dir, name)
 
-    def build(self, source, *options, name="program"):
-        run(CC, "-O1", os.path.join(SOURCES, source), "-o", self.path(name), *options)
+    def build(self, source, *options, name="program", compiler=CC):
+        run(compiler, "-O1", os.path.join(SOURCES, source), "-o", self.path(name), *options)
         return self.path(name)
 
     def check(self, *command, **environment):
@@ -292,8 +292,8 @@ class Described(Case):
 class Stripped(Case):
     """Before 5.3 nothing but code and the first word of jemalloc's variable tells."""
 
-    def told(self, *options, without=()):
-        program = self.build("stripped.c", "-O2", *options)
+    def told(self, *options, without=(), compiler=CC):
+        program = self.build("stripped.c", "-O2", *options, compiler=compiler)
         run("strip", *(word for section in without for word in ("-R", section)), program)
         with Running(program) as running:
             return tell(running.process.pid)[0], running.own
@@ -302,6 +302,14 @@ class Stripped(Case):
         for options in ([], ["-no-pie"], ["-static"], ["-static-pie"]):
             with self.subTest(options):
                 answer, own = self.told("-DSTATE=6", *options)
+                self.assertEqual(answer, ["found", *own, "0"])
+
+    def test_another_c_library(self):
+        if not shutil.which("musl-gcc"):
+            self.skipTest("needs musl-gcc")
+        for options in ([], ["-static"], ["-static-pie"]):
+            with self.subTest(options):
+                answer, own = self.told("-DSTATE=6", *options, compiler="musl-gcc")
                 self.assertEqual(answer, ["found", *own, "0"])
 
     def test_a_pair_of_counters_that_is_not_jemallocs(self):

@@ -1,6 +1,6 @@
 //! rust_heap N: N threads beside the first; each allocates, grows and frees a different amount, and
-//! sleeps. The global allocator counts what jemalloc should count, for nothing else in the program
-//! may ask jemalloc: mallctl and nallocx apart, the linker is to keep what any Rust program needs.
+//! sleeps. The global allocator counts what jemalloc should count, so that nothing is linked for
+//! the test's sake but nallocx, which tells how a size is rounded.
 //!
 //! Says "ready" when all of them sleep. When standard input ends, it prints a line `tid allocated
 //! deallocated` for each thread, the first one's included, and ends; as ../heap.c does.
