@@ -17,6 +17,7 @@ import harness
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rust")
 TARGET = os.environ["CARGO_TARGET"]
 THREADS = 20
+PATIENCE = 300  # seconds for a crate, which takes 40 where nothing else is built
 HOST = "x86_64-unknown-linux-gnu"
 MUSL = "x86_64-unknown-linux-musl"
 STATIC = "-C target-feature=+crt-static -C relocation-model=pie"
@@ -36,7 +37,8 @@ jemalloc = {{ package = "{package}", version = "={version}" }}
 
 def cargo(directory, *words, **environment):
     told = {**os.environ, "CARGO_TARGET_DIR": os.path.join(directory, "target"), "CARGO_NET_RETRY": "0", "CARGO_HTTP_TIMEOUT": "20", **environment}
-    return subprocess.run(["cargo", *words], cwd=directory, env=told, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return subprocess.run(["cargo", *words], cwd=directory, env=told, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                          timeout=PATIENCE)
 
 
 class Crates(unittest.TestCase):
@@ -54,6 +56,12 @@ class Crates(unittest.TestCase):
         os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, "Cargo.toml"), "w", encoding="utf-8") as manifest:
             manifest.write(MANIFEST.format(main=os.path.join(SOURCES, "main.rs"), package=package, version=version))
+        try:
+            return self.built(directory, package, version, target, **environment)
+        except subprocess.TimeoutExpired:
+            self.skipTest(f"needs cargo to build {package} {version} within {PATIENCE} s")
+
+    def built(self, directory, package, version, target, **environment):
         fetched = cargo(directory, "fetch")
         if fetched.returncode != 0:
             self.skipTest(f"needs {package} {version} from a registry of crates: {fetched.stderr.splitlines()[-1:]}")

@@ -93,11 +93,11 @@ fn main() {
     }
     barrier.wait();
     let kept = work(0);
+    let (mut input, mut byte) = (std::io::stdin().lock(), [0u8; 1]); // has a buffer of 8 KiB
     std::io::stdout().write_all(b"ready\n").unwrap();
     std::io::stdout().flush().unwrap();
     let own = own_figures();
-    let mut byte = [0u8; 1];
-    while std::io::stdin().read(&mut byte).unwrap() > 0 {}
+    while input.read(&mut byte).unwrap() > 0 {}
     let mut told = told.lock().unwrap();
     told.push(own);
     for (tid, allocated, deallocated) in told.iter() {
