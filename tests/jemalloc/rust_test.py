@@ -17,6 +17,7 @@ import harness
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rust")
 TARGET = os.environ["CARGO_TARGET"]
 THREADS = 20
+TIMED_OUT = 124  # of timeout(1), which ends the compilers too
 PATIENCE = 300  # seconds for a crate, which takes 40 where nothing else is built
 HOST = "x86_64-unknown-linux-gnu"
 MUSL = "x86_64-unknown-linux-musl"
@@ -37,8 +38,8 @@ jemalloc = {{ package = "{package}", version = "={version}" }}
 
 def cargo(directory, *words, **environment):
     told = {**os.environ, "CARGO_TARGET_DIR": os.path.join(directory, "target"), "CARGO_NET_RETRY": "0", "CARGO_HTTP_TIMEOUT": "20", **environment}
-    return subprocess.run(["cargo", *words], cwd=directory, env=told, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                          timeout=PATIENCE)
+    return subprocess.run(["timeout", str(PATIENCE), "cargo", *words], cwd=directory, env=told, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False)
 
 
 class Crates(unittest.TestCase):
@@ -56,16 +57,12 @@ class Crates(unittest.TestCase):
         os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, "Cargo.toml"), "w", encoding="utf-8") as manifest:
             manifest.write(MANIFEST.format(main=os.path.join(SOURCES, "main.rs"), package=package, version=version))
-        try:
-            return self.built(directory, package, version, target, **environment)
-        except subprocess.TimeoutExpired:
-            self.skipTest(f"needs cargo to build {package} {version} within {PATIENCE} s")
-
-    def built(self, directory, package, version, target, **environment):
         fetched = cargo(directory, "fetch")
         if fetched.returncode != 0:
             self.skipTest(f"needs {package} {version} from a registry of crates: {fetched.stderr.splitlines()[-1:]}")
         built = cargo(directory, "build", "--release", *(["--target", target] if target else []), **environment)
+        if built.returncode == TIMED_OUT:
+            self.skipTest(f"needs cargo to build {package} {version} within {PATIENCE} s")
         self.assertEqual(built.returncode, 0, built.stderr)
         return os.path.join(directory, "target", target, "release", "rust_heap")
 
