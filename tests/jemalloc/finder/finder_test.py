@@ -161,6 +161,17 @@ class Jemalloc(Case):
         self.assertIn(running.own, pairs)
         self.assertNotEqual(*pairs)
 
+    def test_more_than_are_added_up(self):
+        for copies, expected in ((4, "found"), (5, "too-many-allocators")):
+            with self.subTest(copies):
+                paths = [shutil.copy(library("libjemalloc.so.2"), self.path(f"{number}.so")) for number in range(copies)]
+                with Running(self.build("where.c", "-DPRELOADED"), LD_PRELOAD=":".join(paths),
+                             GLIBC_TUNABLES="glibc.rtld.optional_static_tls=32768") as running:
+                    (answer,) = tell(running.process.pid)
+                self.assertEqual(answer[0], expected)
+                if expected == "found":
+                    self.assertIn(running.own, [answer[at:at + 2] for at in range(1, 2 * copies, 2)])
+
     def test_one_of_two_that_cannot_be_read(self):
         """What the other one has is a part alone, and no figure."""
         with Running(self.build("described.c"), LD_PRELOAD="libjemalloc.so.2") as running:
