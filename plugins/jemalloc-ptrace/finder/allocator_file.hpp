@@ -1,13 +1,15 @@
 // What one file tells: whether it carries jemalloc, and where a thread's counters are.
 //
-// It is jemalloc when it defines mallctl under any prefix, has the variable tsd_tls, has the empty
-// cache in its thread-local image, or, being a program that exports malloc and free alone, when
-// their code and its constants are jemalloc's. A file without a thread-local segment of some size,
+// It is jemalloc when it defines mallctl under any prefix, has the variable tsd_tls, or has the
+// empty cache in its thread-local image. A program may have none of these: then it is jemalloc when
+// it has its messages, and either exports a malloc and a free whose code is jemalloc's or has the
+// first state of its variable in the image. A file without a thread-local segment of some size,
 // which is nearly every file, is dismissed by its program headers.
 //
-// Sources of the place, in this order: the code of malloc and free, which costs two small reads and
-// is how the program itself finds the counters; debug information, as sure but slow and seldom
-// there; the table of known versions, which trusts a text.
+// Sources of the place, in this order: the code of an allocating and a freeing function, which
+// costs two small reads and is how the program itself finds the counters; debug information, as
+// sure but slow and seldom there; the table of known versions, which trusts a text; of a program,
+// all its code, as far as the tables for unwinding lead to it.
 //
 // What is here:   the decision.
 // What is not:    which files a process has, what a file's slot holds in it (finder.hpp); the

@@ -1,4 +1,5 @@
-// Where the counters are, read out of the machine code of malloc and free.
+// Where the counters are, read out of the machine code of malloc and free, or of functions that do
+// the same under other names (sdallocx, say).
 //
 // On their fast path, malloc adds the size to the thread's counter of allocated bytes and free to
 // that of deallocated ones. Both functions are followed from their first instruction in the order
