@@ -144,63 +144,91 @@ Error cannot_write_here(const Options& options) {
       "elsewhere"};
 }
 
-// The user's own rights decide where a file may be.
-Result<Destination> place_for(const std::string& path) {
-  std::optional<Destination> place;
+// Checks, with the user's own rights, that `path` can be written.
+Result<Destination> destination_for(const std::string& path) {
+  std::optional<Destination> destination;
   const auto found = without_privileges([&]() -> Result<void> {
     auto checked = check_output(path);
     if (!checked) return checked.error();
-    place = std::move(*checked);
+    destination = std::move(*checked);
     return {};
   });
   if (!found) return found.error();
-  return std::move(*place);
+  return std::move(*destination);
+}
+
+// Where the snapshot goes.
+struct Target {
+  Destination destination;
+  bool is_stdout;
+  std::string name;  // as reported
+};
+
+Result<Target> target_of(const Options& options) {
+  const bool to_stdout = names_output(options.output);
+  if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
+    return cannot_write_here(options);
+  auto destination = destination_for(to_stdout ? "-" : options.output);
+  if (!destination) return destination.error();
+  return Target{std::move(*destination), to_stdout, to_stdout ? "standard output" : options.output};
+}
+
+// Notes sources that failed, metrics that another plugin took over, and what the sources said.
+void note_sources(const Snapshot& snapshot, const Registry& registry, const Options& options) {
+  for (const SourceCost& cost : snapshot.meta.sources)
+    if (!cost.failed.empty())
+      note(options, file_of(cost.plugin, registry) + ": source '" + cost.source +
+                        "' failed: " + cost.failed);
+  for (const Takeover& takeover : snapshot.meta.takeovers)
+    note(options, file_of(takeover.plugin, registry) + ": " + takeover_in_words(takeover));
+  for (const std::string& sentence : snapshot.meta.notes) note(options, sentence);
+  if (options.verbose)
+    for (const std::string& sentence : unread_processes(snapshot)) note(options, sentence);
+}
+
+// Writes the file with the user's own rights: everything has been read, so the capabilities go
+// first.
+Result<Outcome> write(const Snapshot& snapshot, const Registry& registry, const Target& target,
+                      const Options& options) {
+  if (auto dropped = drop_privileges(); !dropped) return dropped.error();
+  const std::uint64_t start = monotonic_ns();
+  const auto written = write_file(snapshot, registry.vocabulary(), target.destination,
+                                  {.sync = options.sync, .standard_output = output_fd()});
+  if (!written) return written.error();
+  const Meta& meta = snapshot.meta;
+  return Outcome{snapshot,
+                 tally(snapshot),
+                 *written,
+                 target.name,
+                 meta.end.boottime_ns - meta.start.boottime_ns,
+                 monotonic_ns() - start};
+}
+
+// The one line, or the JSON, on a capture; on standard error if the snapshot itself went to
+// standard output.
+int report(const Outcome& outcome, bool to_stderr, const Options& options) {
+  const std::string text = options.format == Format::Json ? json_of(outcome) : line(outcome);
+  if (!to_stderr) return print(text);
+  say(text);
+  return kFine;
 }
 
 }  // namespace
 
 int run_capture(const Options& options) {
-  const bool to_stdout = names_output(options.output);
-  if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
-    return fail(cannot_write_here(options));
-  const auto place = place_for(to_stdout ? "-" : options.output);
-  if (!place) return fail(place.error());
+  const auto target = target_of(options);
+  if (!target) return fail(target.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
   auto registry = load_metrics(options, Load::Capture);
   if (!registry) return fail(registry.error());
-
   std::vector<Refusal> refused;
-  auto snapshot = watched_capture(*registry, options, refused);
+  const auto snapshot = watched_capture(*registry, options, refused);
   if (!snapshot) return fail(snapshot.error());
   note_unused(options, refused);
-  for (const SourceCost& cost : snapshot->meta.sources)
-    if (!cost.failed.empty())
-      note(options, file_of(cost.plugin, *registry) + ": source '" + cost.source +
-                        "' failed: " + cost.failed);
-  for (const Takeover& takeover : snapshot->meta.takeovers)
-    note(options, file_of(takeover.plugin, *registry) + ": " + takeover_in_words(takeover));
-  for (const std::string& sentence : snapshot->meta.notes) note(options, sentence);
-  if (options.verbose)
-    for (const std::string& sentence : unread_processes(*snapshot)) note(options, sentence);
-  // All has been read; the file is the user's, where the user may write.
-  if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
-
-  const std::uint64_t write_start = monotonic_ns();
-  const auto written = write_file(*snapshot, registry->vocabulary(), *place,
-                                  {.sync = options.sync, .standard_output = output_fd()});
-  if (!written) return fail(written.error());
-  const Meta& meta = snapshot->meta;
-  const Outcome outcome{*snapshot,
-                        tally(*snapshot),
-                        *written,
-                        to_stdout ? "standard output" : options.output,
-                        meta.end.boottime_ns - meta.start.boottime_ns,
-                        monotonic_ns() - write_start};
-  if (options.quiet) return kFine;
-  const std::string text = options.format == Format::Json ? json_of(outcome) : line(outcome);
-  if (!to_stdout) return print(text);
-  say(text);
-  return kFine;
+  note_sources(*snapshot, *registry, options);
+  const auto outcome = write(*snapshot, *registry, *target, options);
+  if (!outcome) return fail(outcome.error());
+  return options.quiet ? kFine : report(*outcome, target->is_stdout, options);
 }
 
 }  // namespace ctprof::cli

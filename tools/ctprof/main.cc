@@ -1,9 +1,8 @@
-// ctprof: finds the verb, runs it.
+// ctprof: finds the verb and runs it.
 
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,10 +12,8 @@
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/process_state.hpp"
-#include "core/render/metric_help.hpp"
-#include "tools/ctprof/catalog_source.hpp"
 #include "tools/ctprof/conduct.hpp"
-#include "tools/ctprof/naming.hpp"
+#include "tools/ctprof/help.hpp"
 #include "tools/ctprof/options.hpp"
 #include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
@@ -28,29 +25,11 @@ namespace {
 constexpr std::string_view kTextAlone =
     "help on a command is text only; for JSON name a metric: ctprof help METRIC --format json";
 
-std::string overview() {
-  std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
-  for (const Verb& verb : verbs()) text += "  " + std::string(verb.example) + "\n";
-  text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
-  for (const Verb& verb : verbs()) {
-    std::string name = "  " + std::string(verb.name);
-    name.resize(16, ' ');
-    text += name + std::string(verb.summary) + "\n";
-  }
-  return text +
-         "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` all that is "
-         "known of a metric.\n";
-}
-
-std::string usage_of(const Verb& verb) {
-  const std::string usage = "ctprof " + std::string(verb.name) + " [OPTION...]";
-  return verb.arguments.empty() ? usage : usage + " " + std::string(verb.arguments);
-}
-
-std::string help_of(const Verb& verb) {
-  return "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) +
-         ".\n\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
-         options_help(std::string(verb.name));
+// Null if there is no such verb.
+const Verb* find_verb(std::string_view name) {
+  const auto it = std::find_if(verbs().begin(), verbs().end(),
+                               [&](const Verb& known) { return known.name == name; });
+  return it == verbs().end() ? nullptr : &*it;
 }
 
 int unknown_verb(const std::string& given) {
@@ -60,67 +39,52 @@ int unknown_verb(const std::string& given) {
               "; see `ctprof --help`");
 }
 
-Error surplus(const std::string& argument, const std::string& usage) {
-  return {"surplus argument '" + argument + "'; usage: " + usage};
-}
-
-// What is neither a verb nor a metric is answered with the nearest of both.
-int help_on_metric(const std::string& name, const Options& options) {
-  if (options.arguments.size() > 2)
-    return fail(surplus(options.arguments[2], "ctprof help METRIC [FILE]"));
-  const auto source = CatalogSource::open(options, std::span(options.arguments).subspan(1));
-  if (!source) return fail(source.error());
-  const MetricCatalog catalog = source->catalog();
-  const TextLayout layout{terminal_width() > 0 ? terminal_width() : 100, use_color(options)};
-  const bool json = options.format == Format::Json;
-  const std::string page =
-      json ? metric_help_json(catalog, name) : metric_help(catalog, name, layout);
-  if (!page.empty()) return print(page);
-  auto names = catalog.names();
-  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
-  return fail("unknown command or metric '" + name + "'" + nearest_hint(name, names) +
-              "; see `ctprof --help` and `ctprof metric-list`");
-}
-
-int help_in_all(const Options& options) {
-  return options.format == Format::Json ? fail(kTextAlone) : print(overview());
-}
-
-// The arguments that a command has no use for, told with what it does take.
-Result<void> check_arguments(const Verb& verb, const Options& options) {
-  const std::size_t most = options.verb == "help" ? 1 : verb.most_arguments;
+Result<void> check_arguments(const Verb& verb, const Options& options, std::size_t most) {
   if (options.arguments.size() <= most) return {};
-  return surplus(options.arguments[most], usage_of(verb));
+  return surplus_argument(options.arguments[most], usage_of(verb));
 }
 
-bool reads_kernel(const Options& options) {
-  return std::any_of(verbs().begin(), verbs().end(), [&](const Verb& verb) {
-    return verb.reads_kernel && verb.name == options.verb && !options.help;
-  });
+// `ctprof --help`, `ctprof --version`, or a usage error.
+int run_without_verb(const Options& options) {
+  if (options.help) return print(overview());
+  if (options.version) return run_version(options);
+  return fail("missing command; see `ctprof --help`");
+}
+
+// `ctprof help`, `ctprof help VERB`, `ctprof help METRIC [FILE]`.
+int run_help(const Options& options) {
+  const bool json = options.format == Format::Json;
+  if (options.json_schema) return print_schema("help");
+  if (options.arguments.empty()) return json ? fail(kTextAlone) : print(overview());
+  const Verb* verb = find_verb(options.arguments.front());
+  if (!verb) return help_on_metric(options);
+  if (auto fits = check_arguments(*verb, options, 1); !fits) return fail(fits.error());
+  return json ? fail(kTextAlone) : print(help_of(*verb));
+}
+
+int run_verb(const Options& options) {
+  const Verb* verb = find_verb(options.verb);
+  if (!verb) return unknown_verb(options.verb);
+  if (auto fits = check_arguments(*verb, options, verb->most_arguments); !fits)
+    return fail(fits.error());
+  if (options.help) return print(help_of(*verb));
+  return options.json_schema ? print_schema(verb->name) : verb->run(options);
+}
+
+// Only a verb that reads the kernel keeps the capabilities of ctprof's file.
+Result<void> settle_privileges(const Options& options) {
+  const Verb* verb = find_verb(options.verb);
+  return verb && verb->reads_kernel && !options.help ? Result<void>() : drop_privileges();
 }
 
 int run(const Options& options) {
-  if (auto dropped = reads_kernel(options) ? Result<void>() : drop_privileges(); !dropped)
-    return fail(dropped.error());
-  if (options.verb.empty() && options.help) return print(overview());
-  if (options.verb.empty() && options.version) return run_version(options);
-  if (options.verb.empty()) return fail("missing command; see `ctprof --help`");
-  const bool asks_help = options.verb == "help";
-  if (asks_help && options.json_schema) return print_schema("help");
-  if (asks_help && options.arguments.empty()) return help_in_all(options);
-  const std::string& name = asks_help ? options.arguments.front() : options.verb;
-  const auto verb = std::find_if(verbs().begin(), verbs().end(),
-                                 [&](const Verb& known) { return known.name == name; });
-  if (verb == verbs().end()) return asks_help ? help_on_metric(name, options) : unknown_verb(name);
-  if (auto fits = check_arguments(*verb, options); !fits) return fail(fits.error());
-  if (asks_help && options.format == Format::Json) return fail(kTextAlone);
-  if (options.json_schema && !options.help) return print_schema(name);
-  return asks_help || options.help ? print(help_of(*verb)) : verb->run(options);
+  if (auto settled = settle_privileges(options); !settled) return fail(settled.error());
+  if (options.verb.empty()) return run_without_verb(options);
+  return options.verb == "help" ? run_help(options) : run_verb(options);
 }
 
-// Who starts a ctprof that has capabilities from its file has no say in what it does but by its
-// options: neither ours nor libraries' variables count (libdw, for one, can be told to ask
-// servers). Those that stay are about colours alone.
+// A ctprof with capabilities takes orders by its options alone. Environment variables could steer
+// the libraries too (libdw can be told to ask servers), so only those about colours are kept.
 void forget_environment() {
   if (!runs_privileged()) return;
   std::vector<std::pair<const char*, std::string>> kept;

@@ -15,7 +15,6 @@
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
-#include "tools/ctprof/naming.hpp"
 #include "tools/ctprof/report_files.hpp"
 #include "tools/ctprof/verbs.hpp"
 

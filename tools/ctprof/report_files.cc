@@ -6,7 +6,6 @@
 
 #include "core/base/workers.hpp"
 #include "core/file/file.hpp"
-#include "tools/ctprof/naming.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {

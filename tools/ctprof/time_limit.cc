@@ -9,8 +9,7 @@
 #include <cstdint>
 
 #include "core/base/clock.hpp"
-#include "tools/ctprof/own_process.hpp"
-#include "tools/ctprof/signal_line.hpp"
+#include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {

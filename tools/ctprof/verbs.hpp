@@ -5,12 +5,16 @@
 
 #pragma once
 
+#include <exception>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/registry/plugin_call.hpp"
 #include "core/registry/registry.hpp"
 #include "tools/ctprof/options.hpp"
 
@@ -39,9 +43,6 @@ int run_plugins(const Options& options);
 int run_doctor(const Options& options);
 int run_version(const Options& options);
 
-// What --json-schema prints for a verb that takes it.
-int print_schema(std::string_view verb);
-
 // Says on standard error, in one line, why nothing came of it; returns kFailed.
 int fail(const Error& error);
 int fail(std::string_view sentence);
@@ -68,5 +69,30 @@ Result<Registry> load_metrics(const Options& options, Load which = Load::All);
 bool use_color(const Options& options);
 // Columns of the terminal; 0 when standard output is none.
 unsigned terminal_width();
+
+// What main() reports and ends with: something was thrown, and it is known which files it was
+// about.
+class Trouble : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Runs `work` and returns what it returns. Turns what it throws, a fault or a lack of memory, into
+// a Trouble that begins with `activity` and the files; lets PluginThrew through.
+template <class Work>
+auto naming(std::span<const std::string> files, const std::string& activity, Work work) {
+  std::string about = activity;
+  for (const std::string& file : files)
+    about += (&file == files.data() ? " '" : " and '") + file + "'";
+  try {
+    return work();
+  } catch (const PluginThrew&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw Trouble(about + ": there is not enough memory for this");
+  } catch (const std::exception& exception) {
+    throw Trouble(about + ": a fault of ctprof itself: " + exception.what());
+  }
+}
 
 }  // namespace ctprof::cli

@@ -1,4 +1,4 @@
-#include "tools/ctprof/own_process.hpp"
+#include "tools/ctprof/signals.hpp"
 
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,7 +1,13 @@
-// One line of text made in a signal handler: no allocation, no locale, one write.
+// What the signal handlers share: which process and thread they run in, whose code was interrupted,
+// and how to print a line.
+//
+// Everything here but remember_own_process() is safe in a signal handler. A child that a plugin
+// forks inherits our handlers and must not print anything in our name, so a handler asks
+// is_own_process() first.
 
 #pragma once
 
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +18,18 @@
 
 namespace ctprof::cli {
 
+// Remembers this process and where the main thread's stack begins. REQUIRES: called from main().
+void remember_own_process(const void* stack_begin);
+bool is_own_process();
+bool is_main_thread();
+
+// The plugin whose code the signal interrupted, by the program counter; on the main thread also by
+// the return addresses on its stack. Null if it was no plugin's code.
+const CallOwner* owner_of_context(const ucontext_t& context);
+// The same by the program counter alone.
+const CallOwner* owner_of_instruction(const ucontext_t& context);
+
+// One line on standard error, built without allocating, without a locale, and written by one call.
 class SignalLine {
  public:
   SignalLine() { *this << "ctprof: "; }

@@ -1,0 +1,121 @@
+#include "tools/ctprof/help.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/nearest.hpp"
+#include "core/render/metric_catalog.hpp"
+#include "core/render/metric_help.hpp"
+#include "core/render/metric_list.hpp"
+#include "schemas.hpp"
+#include "tools/ctprof/report_files.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr unsigned kWidthWithoutTerminal = 100;
+
+// The metrics that help and metric-list are about: those of one file, or of the loaded plugins.
+class CatalogSource {
+ public:
+  // `file`: at most one. Fails if it cannot be read, or if no plugin can be loaded.
+  static Result<CatalogSource> open(const Options& options, std::span<const std::string> file) {
+    CatalogSource source;
+    if (file.empty()) {
+      auto registry = load_metrics(options);
+      if (!registry) return registry.error();
+      source.plugins_.emplace(std::move(*registry));
+    } else {
+      auto loaded = ReportFiles::load(file.first(1), options);
+      if (!loaded) return loaded.error();
+      source.file_.emplace(std::move(*loaded));
+    }
+    return source;
+  }
+
+  // Valid as long as this object lives.
+  MetricCatalog catalog() const {
+    return file_ ? MetricCatalog::of(file_->snapshots().front(), *file_->knowledge().rules)
+                 : MetricCatalog::of(*plugins_);
+  }
+
+ private:
+  CatalogSource() = default;
+
+  std::optional<ReportFiles> file_;
+  std::optional<Registry> plugins_;
+};
+
+TextLayout text_layout(const Options& options) {
+  const unsigned width = terminal_width();
+  return {width > 0 ? width : kWidthWithoutTerminal, use_color(options)};
+}
+
+}  // namespace
+
+std::string overview() {
+  std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
+  for (const Verb& verb : verbs()) text += "  " + std::string(verb.example) + "\n";
+  text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
+  for (const Verb& verb : verbs()) {
+    std::string name = "  " + std::string(verb.name);
+    name.resize(16, ' ');
+    text += name + std::string(verb.summary) + "\n";
+  }
+  return text +
+         "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` all that is "
+         "known of a metric.\n";
+}
+
+std::string usage_of(const Verb& verb) {
+  const std::string usage = "ctprof " + std::string(verb.name) + " [OPTION...]";
+  return verb.arguments.empty() ? usage : usage + " " + std::string(verb.arguments);
+}
+
+std::string help_of(const Verb& verb) {
+  return "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) +
+         ".\n\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
+         options_help(std::string(verb.name));
+}
+
+Error surplus_argument(const std::string& argument, const std::string& usage) {
+  return {"surplus argument '" + argument + "'; usage: " + usage};
+}
+
+int help_on_metric(const Options& options) {
+  const std::string& name = options.arguments.front();
+  if (options.arguments.size() > 2)
+    return fail(surplus_argument(options.arguments[2], "ctprof help METRIC [FILE]"));
+  const auto source = CatalogSource::open(options, std::span(options.arguments).subspan(1));
+  if (!source) return fail(source.error());
+  const MetricCatalog catalog = source->catalog();
+  const bool json = options.format == Format::Json;
+  const std::string page =
+      json ? metric_help_json(catalog, name) : metric_help(catalog, name, text_layout(options));
+  if (!page.empty()) return print(page);
+  auto names = catalog.names();
+  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+  return fail("unknown command or metric '" + name + "'" + nearest_hint(name, names) +
+              "; see `ctprof --help` and `ctprof metric-list`");
+}
+
+int run_metric_list(const Options& options) {
+  const auto source = CatalogSource::open(options, options.arguments);
+  if (!source) return fail(source.error());
+  const MetricCatalog catalog = source->catalog();
+  return print(options.format == Format::Json ? metric_list_json(catalog)
+                                              : metric_list_text(catalog, text_layout(options)));
+}
+
+int print_schema(std::string_view verb) {
+  const auto schema = std::find_if(std::begin(kSchemas), std::end(kSchemas),
+                                   [&](const Schema& s) { return s.verb == verb; });
+  return schema == std::end(kSchemas) ? fail("there is no schema of '" + std::string(verb) + "'")
+                                      : print(schema->text);
+}
+
+}  // namespace ctprof::cli
