@@ -4,19 +4,18 @@
 #include <cmath>
 #include <vector>
 
-#include "core/expression/conjunction.hpp"
 #include "core/expression/expression.hpp"
 #include "core/expression/expression_parser.hpp"
 
 namespace ctprof {
 namespace {
 
-using Kind = Condition::Kind;
+using ValueType = Condition::ValueType;
 using Value = Condition::Value;
 
 // What an input is may not be known yet; a condition it never is.
-bool may_be(Kind kind, Kind wanted) {
-  return kind == wanted || (kind == Kind::Unknown && wanted != Kind::Truth);
+bool may_be(ValueType type, ValueType wanted) {
+  return type == wanted || (type == ValueType::Unknown && wanted != ValueType::Truth);
 }
 
 const Operator& operator_of(Op op) {
@@ -25,87 +24,93 @@ const Operator& operator_of(Op op) {
 }
 
 // Why an operator does not take what stands on its sides; empty where it does.
-std::string objection(const Operator& found, Kind left, Kind right) {
+std::string objection(const Operator& found, ValueType left, ValueType right) {
   const std::string sign = "'" + std::string(found.sign) + "' needs ";
-  const auto both = [&](Kind kind) { return may_be(left, kind) && may_be(right, kind); };
+  const auto both = [&](ValueType type) { return may_be(left, type) && may_be(right, type); };
   switch (found.operands) {
     case Operands::Numbers:
-    case Operands::Ordered: return both(Kind::Number) ? "" : sign + "a number on either side";
+    case Operands::Ordered: return both(ValueType::Number) ? "" : sign + "a number on either side";
     case Operands::Alike:
-      return both(Kind::Number) || both(Kind::Text) ? "" : sign + "two numbers or two texts";
+      return both(ValueType::Number) || both(ValueType::Text) ? ""
+                                                              : sign + "two numbers or two texts";
     case Operands::Pattern:
-    case Operands::Path: return may_be(left, Kind::Text) ? "" : sign + "a text on its left";
-    case Operands::Truths: return both(Kind::Truth) ? "" : sign + "a condition on either side";
+    case Operands::Path: return may_be(left, ValueType::Text) ? "" : sign + "a text on its left";
+    case Operands::Truths: return both(ValueType::Truth) ? "" : sign + "a condition on either side";
   }
   return {};
 }
 
-// The kinds of operands under way, step by step.
+// Runs the program on the types of its operands instead of their values.
 class Checker {
  public:
-  Checker(const Program& program, std::span<const Kind> kinds) : program_(program), kinds_(kinds) {}
+  Checker(const Program& program, std::span<const ValueType> types)
+      : program_(program), types_(types) {}
 
   std::string complaint() {
-    for (const Program::Step& step : program_.steps)
-      if (std::string why = take(step); !why.empty()) return why;
-    return may_be(stack_.back(), Kind::Truth) ? "" : "it says a value, not what should hold of it";
+    for (const Program::Instruction& instruction : program_.instructions)
+      if (std::string why = take(instruction); !why.empty()) return why;
+    return may_be(stack_.back(), ValueType::Truth) ? ""
+                                                   : "it says a value, not what should hold of it";
   }
 
  private:
-  std::string take(const Program::Step& step) {
-    switch (step.op) {
-      case Op::Number: return push(Kind::Number);
-      case Op::Text: return push(Kind::Text);
-      case Op::Input: return input(step.index);
+  std::string take(const Program::Instruction& instruction) {
+    switch (instruction.op) {
+      case Op::Number: return push(ValueType::Number);
+      case Op::Text: return push(ValueType::Text);
+      case Op::Input: return input(instruction.index);
       case Op::Negate:
-        return may_be(stack_.back(), Kind::Number) ? push(Kind::Number, 1)
-                                                   : "'-' needs a number after it";
+        return may_be(stack_.back(), ValueType::Number) ? push(ValueType::Number, 1)
+                                                        : "'-' needs a number after it";
       case Op::Not:
-        return may_be(stack_.back(), Kind::Truth)
-                   ? push(Kind::Truth, 1)
+        return may_be(stack_.back(), ValueType::Truth)
+                   ? push(ValueType::Truth, 1)
                    : "'!' needs a condition after it, in parentheses";
-      case Op::Max: return numbers() ? push(Kind::Number, 2) : "'max' needs numbers";
-      default: return two_sided(operator_of(step.op));
+      case Op::Max: return numbers() ? push(ValueType::Number, 2) : "'max' needs numbers";
+      default: return two_sided(operator_of(instruction.op));
     }
   }
 
-  std::string push(Kind kind, std::size_t instead_of = 0) {
+  std::string push(ValueType type, std::size_t instead_of = 0) {
     stack_.resize(stack_.size() - instead_of);
-    stack_.push_back(kind);
+    stack_.push_back(type);
     return {};
   }
 
   std::string input(std::uint32_t index) {
-    const Kind kind = kinds_.empty() ? Kind::Unknown : kinds_[index];
+    const ValueType type = types_.empty() ? ValueType::Unknown : types_[index];
     const Program::Input& input = program_.inputs[index];
-    if (input.optional && kind == Kind::Text)
+    if (input.optional && type == ValueType::Text)
       return "'" + input.name + "' is a text, and none counts as zero";
-    return push(kind);
+    return push(type);
   }
 
   bool numbers() const {
-    return may_be(stack_.back(), Kind::Number) && may_be(stack_[stack_.size() - 2], Kind::Number);
+    return may_be(stack_.back(), ValueType::Number) &&
+           may_be(stack_[stack_.size() - 2], ValueType::Number);
   }
 
   std::string two_sided(const Operator& found) {
-    // What is written out has been read already, and is no step.
+    // What is written out has been read already, and is no instruction.
     const bool one_operand =
         found.operands == Operands::Pattern || found.operands == Operands::Path;
-    const Kind right = one_operand ? Kind::Text : stack_.back();
-    const Kind left = one_operand ? stack_.back() : stack_[stack_.size() - 2];
+    const ValueType right = one_operand ? ValueType::Text : stack_.back();
+    const ValueType left = one_operand ? stack_.back() : stack_[stack_.size() - 2];
     std::string why = objection(found, left, right);
     if (!why.empty()) return why;
-    return push(found.operands == Operands::Numbers ? Kind::Number : Kind::Truth,
+    return push(found.operands == Operands::Numbers ? ValueType::Number : ValueType::Truth,
                 one_operand ? 1 : 2);
   }
 
   const Program& program_;
-  std::span<const Kind> kinds_;
-  std::vector<Kind> stack_;
+  std::span<const ValueType> types_;
+  std::vector<ValueType> stack_;
 };
 
-Value truth(bool holds) { return {Kind::Truth, holds ? 1.0 : 0.0}; }
-bool is_missing(const Value& value) { return value.kind != Kind::Text && std::isnan(value.number); }
+Value truth(bool holds) { return {ValueType::Truth, holds ? 1.0 : 0.0}; }
+bool is_missing(const Value& value) {
+  return value.type != ValueType::Text && std::isnan(value.number);
+}
 
 bool is_under(std::string_view path, std::string_view top) {
   return !path.empty() && path.starts_with(top) &&
@@ -114,7 +119,7 @@ bool is_under(std::string_view path, std::string_view top) {
 
 bool compare(Op op, const Value& a, const Value& b) {
   if (is_missing(a) || is_missing(b)) return false;
-  const bool equal = a.kind == Kind::Text ? a.text == b.text : a.number == b.number;
+  const bool equal = a.type == ValueType::Text ? a.text == b.text : a.number == b.number;
   switch (op) {
     case Op::Equal: return equal;
     case Op::NotEqual: return !equal;
@@ -129,25 +134,26 @@ bool compare(Op op, const Value& a, const Value& b) {
 
 Value join(Op op, const Value& a, const Value& b) {
   const bool is_number = op == Op::Max || operator_of(op).operands == Operands::Numbers;
-  return is_number ? Value{Kind::Number, calculate(op, a.number, b.number)}
+  return is_number ? Value{ValueType::Number, calculate(op, a.number, b.number)}
                    : truth(compare(op, a, b));
 }
 
-// What one step makes of the operand on top of the stack; of two for what is not here.
-void advance(std::vector<Value>& stack, const Program& program, const Program::Step& step) {
+// What one instruction makes of the operand on top of the stack; of two for what is not here.
+void advance(std::vector<Value>& stack, const Program& program,
+             const Program::Instruction& instruction) {
   Value& top = stack.back();
-  if (step.op == Op::Negate) {
+  if (instruction.op == Op::Negate) {
     top.number = -top.number;
-  } else if (step.op == Op::Not) {
+  } else if (instruction.op == Op::Not) {
     top = truth(top.number == 0);
-  } else if (step.op == Op::Matches) {
-    top = truth(!is_missing(top) && program.patterns[step.index].matches(top.text));
-  } else if (step.op == Op::Under) {
-    top = truth(!is_missing(top) && is_under(top.text, program.texts[step.index]));
+  } else if (instruction.op == Op::Matches) {
+    top = truth(!is_missing(top) && program.patterns[instruction.index].matches(top.text));
+  } else if (instruction.op == Op::Under) {
+    top = truth(!is_missing(top) && is_under(top.text, program.texts[instruction.index]));
   } else {
     const Value right = top;
     stack.pop_back();
-    stack.back() = join(step.op, stack.back(), right);
+    stack.back() = join(instruction.op, stack.back(), right);
   }
 }
 
@@ -161,8 +167,8 @@ Result<Condition> Condition::parse(std::string_view text, std::string_view deed)
   return condition;
 }
 
-Result<void> Condition::check(std::span<const Kind> kinds) const {
-  const std::string why = Checker(program_, kinds).complaint();
+Result<void> Condition::check(std::span<const ValueType> types) const {
+  const std::string why = Checker(program_, types).complaint();
   if (!why.empty()) return refusal(why);
   return {};
 }
@@ -175,19 +181,19 @@ std::vector<Condition> Condition::joined() const {
 
 bool Condition::holds(std::span<const Value> inputs) const {
   std::vector<Value> stack;
-  stack.reserve(program_.steps.size());
-  for (const Program::Step& step : program_.steps) {
-    if (step.op == Op::Number) {
-      stack.push_back({Kind::Number, step.number});
-    } else if (step.op == Op::Text) {
-      stack.push_back({Kind::Text, 0, program_.texts[step.index]});
-    } else if (step.op == Op::Input) {
-      const Value& value = inputs[step.index];
-      stack.push_back(is_missing(value) && program_.inputs[step.index].optional
-                          ? Value{Kind::Number, 0}
+  stack.reserve(program_.instructions.size());
+  for (const Program::Instruction& instruction : program_.instructions) {
+    if (instruction.op == Op::Number) {
+      stack.push_back({ValueType::Number, instruction.number});
+    } else if (instruction.op == Op::Text) {
+      stack.push_back({ValueType::Text, 0, program_.texts[instruction.index]});
+    } else if (instruction.op == Op::Input) {
+      const Value& value = inputs[instruction.index];
+      stack.push_back(is_missing(value) && program_.inputs[instruction.index].optional
+                          ? Value{ValueType::Number, 0}
                           : value);
     } else {
-      advance(stack, program_, step);
+      advance(stack, program_, instruction);
     }
   }
   return stack.back().number != 0;

@@ -28,10 +28,10 @@ namespace ctprof {
 
 class Condition {
  public:
-  enum class Kind : std::uint8_t { Unknown, Number, Text, Truth };
+  enum class ValueType : std::uint8_t { Unknown, Number, Text, Truth };
   // An input; missing unless it is a text or a number other than NaN.
   struct Value {
-    Kind kind = Kind::Number;
+    ValueType type = ValueType::Number;
     double number = std::numeric_limits<double>::quiet_NaN();
     std::string_view text{};
   };
@@ -44,7 +44,7 @@ class Condition {
   std::span<const Program::Input> inputs() const { return program_.inputs; }
 
   // Whether operands go together, given what each input is. REQUIRES: as many as there are inputs.
-  Result<void> check(std::span<const Kind> kinds) const;
+  Result<void> check(std::span<const ValueType> types) const;
 
   // REQUIRES: as many as there are inputs, of the kinds that were checked. Threads: one at a time.
   bool holds(std::span<const Value> inputs) const;

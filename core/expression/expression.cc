@@ -58,18 +58,18 @@ double Expression::evaluate(std::span<const double> values) const {
                                                       [](double v) { return std::isnan(v); });
   if (nothing) return kNone;
   std::vector<double> stack;
-  stack.reserve(program_.steps.size());
-  for (const Program::Step& step : program_.steps) {
-    if (step.op == Op::Number) {
-      stack.push_back(step.number);
-    } else if (step.op == Op::Input) {
-      const double value = values[step.index];
-      stack.push_back(std::isnan(value) && inputs()[step.index].optional ? 0 : value);
-    } else if (step.op == Op::Negate) {
+  stack.reserve(program_.instructions.size());
+  for (const Program::Instruction& instruction : program_.instructions) {
+    if (instruction.op == Op::Number) {
+      stack.push_back(instruction.number);
+    } else if (instruction.op == Op::Input) {
+      const double value = values[instruction.index];
+      stack.push_back(std::isnan(value) && inputs()[instruction.index].optional ? 0 : value);
+    } else if (instruction.op == Op::Negate) {
       stack.back() = -stack.back();
     } else {
       const double right = pop(stack), left = pop(stack);
-      stack.push_back(calculate(step.op, left, right));
+      stack.push_back(calculate(instruction.op, left, right));
     }
   }
   return std::isfinite(stack.back()) ? stack.back() : kNone;
@@ -77,14 +77,14 @@ double Expression::evaluate(std::span<const double> values) const {
 
 Result<std::string> Expression::unit(std::span<const std::string> units) const {
   std::vector<std::string> stack;
-  for (const Program::Step& step : program_.steps) {
-    if (step.op == Op::Number) {
+  for (const Program::Instruction& instruction : program_.instructions) {
+    if (instruction.op == Op::Number) {
       stack.emplace_back(kAny);
-    } else if (step.op == Op::Input) {
-      stack.push_back(units[step.index]);
-    } else if (step.op != Op::Negate) {
+    } else if (instruction.op == Op::Input) {
+      stack.push_back(units[instruction.index]);
+    } else if (instruction.op != Op::Negate) {
       const std::string right = pop(stack), left = pop(stack);
-      const std::string* both = joined(step.op, left, right);
+      const std::string* both = joined(instruction.op, left, right);
       if (!both)
         return error("checking units of", program_.text,
                      "'" + left + "' and '" + right + "' do not go together");

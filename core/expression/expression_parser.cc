@@ -110,7 +110,7 @@ bool ExpressionParser::number() {
     return fail(grammar_ == Grammar::Formula ? "a name, a number or '(' was expected"
                                              : "a name, a number, a text or '(' was expected");
   rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-  made_.steps.push_back({Op::Number, 0, value});
+  made_.instructions.push_back({Op::Number, 0, value});
   return true;
 }
 

@@ -7,7 +7,6 @@
 
 #include <string_view>
 
-#include "core/expression/operators.hpp"
 #include "core/expression/program.hpp"
 
 namespace ctprof {
@@ -24,7 +23,7 @@ class ExpressionParser {
   Result<Program> parse(std::string_view deed);
 
  private:
-  // Each of these reads one piece, appends its steps, and is false once anything went wrong.
+  // Each of these reads one piece, appends its instructions, and is false once anything went wrong.
   bool sum(int least_precedence);
   bool right_side(const Operator& found);
   bool operand();
@@ -41,7 +40,7 @@ class ExpressionParser {
   const Operator* find_operator() const;
   std::uint32_t input(std::string_view name, bool optional);
   std::uint32_t add_text(std::string text);
-  void push(Op op, std::uint32_t index = 0) { made_.steps.push_back({op, index}); }
+  void push(Op op, std::uint32_t index = 0) { made_.instructions.push_back({op, index}); }
 
   std::string_view rest_;
   Grammar grammar_;

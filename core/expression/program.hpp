@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/expression/pattern.hpp"
@@ -44,7 +45,7 @@ struct Program {
     std::string name;
     bool optional = false;
   };
-  struct Step {
+  struct Instruction {
     Op op;
     std::uint32_t index = 0;  // of an input, a text or a pattern
     double number = 0;
@@ -52,9 +53,35 @@ struct Program {
 
   std::string text;           // as it was written
   std::vector<Input> inputs;  // each name once, in order of appearance
-  std::vector<Step> steps;
+  std::vector<Instruction> instructions;
   std::vector<std::string> texts;
   std::vector<Pattern> patterns;
 };
+
+// What stands on either side of an operator, and so what comes out: a number of Numbers, otherwise
+// whether it holds.
+enum class Operands : std::uint8_t { Numbers, Ordered, Alike, Pattern, Path, Truths };
+
+struct Operator {
+  std::string_view sign;
+  int precedence;
+  Op op;
+  Operands operands;
+};
+
+// To add one, add a line; a sign that begins with another stands before it.
+inline constexpr Operator kOperators[] = {
+    {"||", 1, Op::Or, Operands::Truths},           {"&&", 2, Op::And, Operands::Truths},
+    {"==", 3, Op::Equal, Operands::Alike},         {"!=", 3, Op::NotEqual, Operands::Alike},
+    {"=~", 3, Op::Matches, Operands::Pattern},     {"under", 3, Op::Under, Operands::Path},
+    {"<=", 3, Op::LessOrEqual, Operands::Ordered}, {">=", 3, Op::GreaterOrEqual, Operands::Ordered},
+    {"<", 3, Op::Less, Operands::Ordered},         {">", 3, Op::Greater, Operands::Ordered},
+    {"+", 4, Op::Add, Operands::Numbers},          {"-", 4, Op::Subtract, Operands::Numbers},
+    {"*", 5, Op::Multiply, Operands::Numbers},     {"/", 5, Op::Divide, Operands::Numbers},
+};
+
+// Splits a condition at its top-level `&&`s, left to right; each part keeps only the inputs that it
+// reads. A program without a top-level `&&` comes back as the one part.
+std::vector<Program> joined_by_and(const Program& program);
 
 }  // namespace ctprof

@@ -18,19 +18,19 @@ using ctprof::Condition;
 
 // Texts where the name begins with a letter of the first half, numbers elsewhere.
 Condition::Value value_of(std::string_view name) {
-  if (name.front() < 'm') return {Condition::Kind::Text, 0, "nginx: worker/0"};
-  return {Condition::Kind::Number, static_cast<double>(name.size())};
+  if (name.front() < 'm') return {Condition::ValueType::Text, 0, "nginx: worker/0"};
+  return {Condition::ValueType::Number, static_cast<double>(name.size())};
 }
 
-// Nothing where the kinds do not fit.
+// Nothing where the types do not fit.
 std::optional<bool> decided(const Condition& condition) {
   std::vector<Condition::Value> values;
-  std::vector<Condition::Kind> kinds;
+  std::vector<Condition::ValueType> types;
   for (const auto& input : condition.inputs()) {
     values.push_back(value_of(input.name));
-    kinds.push_back(values.back().kind);
+    types.push_back(values.back().type);
   }
-  if (!condition.check(kinds)) return {};
+  if (!condition.check(types)) return {};
   return condition.holds(values);
 }
 

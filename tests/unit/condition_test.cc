@@ -12,16 +12,17 @@
 namespace ctprof {
 namespace {
 
-using Kind = Condition::Kind;
+using ValueType = Condition::ValueType;
 using Value = Condition::Value;
 
-const std::map<std::string, Value> kKnown{{"one", {Kind::Number, 1}},
-                                          {"two", {Kind::Number, 2}},
-                                          {"nice", {Kind::Number, -5}},
-                                          {"comm", {Kind::Text, 0, "nginx: worker"}},
-                                          {"nothing", {Kind::Text, 0, ""}},
-                                          {"quoted", {Kind::Text, 0, "a\"b\\c"}},
-                                          {"cgroup", {Kind::Text, 0, "/system.slice/a.service"}}};
+const std::map<std::string, Value> kKnown{
+    {"one", {ValueType::Number, 1}},
+    {"two", {ValueType::Number, 2}},
+    {"nice", {ValueType::Number, -5}},
+    {"comm", {ValueType::Text, 0, "nginx: worker"}},
+    {"nothing", {ValueType::Text, 0, ""}},
+    {"quoted", {ValueType::Text, 0, "a\"b\\c"}},
+    {"cgroup", {ValueType::Text, 0, "/system.slice/a.service"}}};
 
 bool holds(std::string_view text) {
   const auto condition = Condition::parse(text, "reading");
@@ -35,9 +36,9 @@ bool holds(std::string_view text) {
 std::string refusal(std::string_view text) {
   const auto condition = Condition::parse(text, "reading --where");
   if (!condition) return condition.error().text;
-  std::vector<Kind> kinds;
-  for (const auto& input : condition->inputs()) kinds.push_back(kKnown.at(input.name).kind);
-  const auto sound = condition->check(kinds);
+  std::vector<ValueType> types;
+  for (const auto& input : condition->inputs()) types.push_back(kKnown.at(input.name).type);
+  const auto sound = condition->check(types);
   return sound ? "" : sound.error().text;
 }
 

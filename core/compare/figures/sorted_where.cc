@@ -7,7 +7,7 @@
 namespace ctprof {
 namespace {
 
-using Kind = Condition::Kind;
+using Kind = Condition::ValueType;
 
 // What an input is, and of what.
 struct Found {

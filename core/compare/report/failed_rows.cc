@@ -12,7 +12,7 @@
 namespace ctprof {
 namespace {
 
-using Kind = Condition::Kind;
+using Kind = Condition::ValueType;
 using Value = Condition::Value;
 
 Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_view name,

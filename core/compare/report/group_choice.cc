@@ -8,7 +8,7 @@
 namespace ctprof {
 namespace {
 
-using Kind = Condition::Kind;
+using Kind = Condition::ValueType;
 using Value = Condition::Value;
 
 // One condition, with its metrics found in the plan.
