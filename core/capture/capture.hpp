@@ -1,41 +1,94 @@
-// Taking a snapshot: list the threads, let every planned source fill its columns, and say what it
-// cost.
+// Takes a snapshot: lists the threads, lets every planned source fill its columns, and records what
+// each of them cost.
 //
 //   const Registry registry(*load_plugins({.own_directory = own_plugin_directory()}));
 //   Result<Snapshot> snapshot = capture(registry, {});
 //
-// A capture never fails because a thread went away or a file was denied: such cells are gaps, with
-// the reason. It fails when the roots cannot be read, or when it is asked for something that is not
-// there.
+// A thread that exits, or a file that may not be read, does not fail a capture: the cell becomes a
+// gap that gives the reason. A capture fails if /proc cannot be read, or if it is asked for a
+// process or a metric that does not exist.
+//
+// A Session is the same in steps, for callers that do something between the two ends:
+//
+//   auto session = Session::open(registry, options);   // probe this host
+//   session->begin();                                  // read everything that is planned
+//   while (...) session->drain();                      // collect what recorders have gathered
+//   Result<Snapshot> snapshot = session->end();
+//
+// No source of this version records anything between begin() and end(), so end() returns what
+// begin() read, and drain() does nothing.
+//
+// Threads: one thread uses a session. Any number of sessions may share a registry, in turn or at
+// the same time; each of them probes the host anew.
 
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/capture/session.hpp"
+#include "core/capture/roots.hpp"
 #include "core/file/file.hpp"
+#include "core/registry/plan.hpp"
+#include "core/registry/probed.hpp"
 #include "core/registry/registry.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
-// Sources that did not take part, though their plugins are loaded, land in `refused` when it is
-// given.
+struct CaptureOptions {
+  std::string rootfs;                               // prefix of /proc, /sys and the cgroup mount
+  std::vector<std::uint64_t> pids;                  // only these processes; empty: all
+  std::optional<std::vector<std::string>> metrics;  // only these; nullopt: all
+  unsigned jobs = 0;                                // worker threads; 0: one per idle processor
+  bool hostname = true;                             // whether to record the host's name
+};
+
+class Session {
+ public:
+  // Opens /proc and its neighbours, checks that the requested processes exist, opens every plugin
+  // and probes every source. Fails if there is no /proc or no such process.
+  // REQUIRES: the registry outlives the session.
+  static Result<Session> open(const Registry& registry, CaptureOptions options);
+
+  // Plans the capture and reads everything. Fails if /proc cannot be read, or if no plugin has a
+  // metric that was asked for. If the source that lists the threads gives up, the host is read
+  // again without it.
+  Result<void> begin();
+  Result<void> drain();
+  // Hands the snapshot over. REQUIRES: begin() succeeded, and end() has not been called.
+  Result<Snapshot> end();
+
+  // Sources that were loaded but took no part, and why. Complete once begin() has returned.
+  const std::vector<Refusal>& refused() const { return refused_; }
+
+ private:
+  Session(const Registry& registry, CaptureOptions options, Roots roots);
+
+  CaptureOptions options_;
+  std::unique_ptr<const Roots> roots_;  // on the heap: ctprof_host keeps pointers into it
+  Probed probed_;
+  std::optional<Snapshot> read_;
+  std::vector<Refusal> refused_;
+};
+
+// A whole session. Stores in `refused`, unless it is null, the sources that took no part.
 Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options,
                          std::vector<Refusal>* refused = nullptr);
 
-// One process.
+// Captures one process.
 Result<Snapshot> capture_pid(const Registry& registry, std::uint64_t pid,
                              CaptureOptions options = {});
 
-// Straight to a file.
+// Captures and writes the file. Checks that `path` can be written before anything is read.
 Result<Written> capture_to(const Registry& registry, const std::string& path,
                            const CaptureOptions& options = {});
 
-// How many cells hold a value, and how many each gap, over all columns that were to be filled.
+// How many cells hold a value, and how many hold each gap, over all columns.
 struct CellTally {
   std::uint64_t values = 0;
   std::array<std::uint64_t, kGapNames.size()> gaps{};

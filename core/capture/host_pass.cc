@@ -4,15 +4,15 @@
 #include <array>
 #include <iterator>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/workers.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
-#include "core/capture/other_tables.hpp"
 #include "core/capture/summaries.hpp"
-#include "core/capture/takeovers.hpp"
 #include "core/capture/thread_pass.hpp"
 #include "core/capture/unseen.hpp"
 #include "core/capture/watched.hpp"
@@ -44,6 +44,17 @@ void tell_skew(const std::optional<Span>& threads, Meta& meta) {
   }
   meta.thread_skew_ns = threads->last - threads->first;
   meta.skew_ns = all.last - all.first;
+}
+
+Column& add_key(Table& table, std::string_view name) {
+  Column& column = table.add(identity_metric(name), Gap::Untouched);
+  column.provenance = {identity_metric(name).plugin, "lister", Gap::None, {}};
+  return column;
+}
+
+// The path's parent: "/a/b" to "/a", "/a" to "/".
+std::string_view parent_of(std::string_view path) {
+  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }
 
 }  // namespace
@@ -132,5 +143,48 @@ void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve)
   snapshot_.meta.end = now();
   snapshot_.meta.cpu_time_ns = cpu_time_ns() - cpu_before;
 }
+
+void add_process_rows(Snapshot& snapshot) {
+  const Table& threads = snapshot.threads();
+  const auto thread_tgid = threads.find(kTgid)->u64();
+  const Column& thread_pcomm = *threads.find(kPcomm);
+  std::vector<std::size_t> firsts;
+  for (std::size_t row = 0; row < threads.rows; ++row)
+    if (row == 0 || thread_tgid[row] != thread_tgid[row - 1]) firsts.push_back(row);
+
+  Table& processes = snapshot.table(Entity::Process);
+  processes.rows = firsts.size();
+  Column& tgid = add_key(processes, kProcessTgid);
+  Column& pcomm = add_key(processes, kProcessPcomm);
+  for (std::size_t row = 0; row < firsts.size(); ++row) {
+    tgid.u64()[row] = thread_tgid[firsts[row]];
+    tgid.gaps()[row] = CTPROF_VALUE;
+    pcomm.ids()[row] = thread_pcomm.ids()[firsts[row]];
+    pcomm.gaps()[row] = thread_pcomm.gaps()[firsts[row]];
+  }
+}
+
+void add_cgroup_rows(Snapshot& snapshot) {
+  const Column& cgroup = *snapshot.threads().find(kCgroup);
+  TextPool& texts = snapshot.pools->texts;
+  std::set<Id> seen;
+  std::set<std::string_view> paths;
+  for (std::size_t row = 0; row < cgroup.rows(); ++row) {
+    if (!cgroup.has_value(row) || !seen.insert(cgroup.ids()[row]).second) continue;
+    for (std::string_view path = texts[cgroup.ids()[row]];
+         paths.insert(path).second && path.size() > 1;)
+      path = parent_of(path);
+  }
+  Table& table = snapshot.table(Entity::Cgroup);
+  table.rows = paths.size();
+  Column& column = add_key(table, kCgroupPath);
+  std::size_t row = 0;
+  for (const std::string_view path : paths) {
+    column.ids()[row] = texts.intern(path);
+    column.gaps()[row++] = CTPROF_VALUE;
+  }
+}
+
+void add_host_row(Snapshot& snapshot) { snapshot.table(Entity::Host).rows = 1; }
 
 }  // namespace ctprof

@@ -14,9 +14,9 @@
 #include <variant>
 
 #include "core/base/result.hpp"
+#include "core/capture/capture.hpp"
 #include "core/capture/held.hpp"
 #include "core/capture/roots.hpp"
-#include "core/capture/session.hpp"
 #include "core/capture/source_run.hpp"
 #include "core/registry/plan.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -50,5 +50,10 @@ class HostPass {
   std::deque<SourceRun> sources_;
   HeldProcesses held_;
 };
+
+// Fills the identity columns of the three tables. REQUIRES: a finished thread table.
+void add_process_rows(Snapshot& snapshot);
+void add_cgroup_rows(Snapshot& snapshot);
+void add_host_row(Snapshot& snapshot);
 
 }  // namespace ctprof

@@ -14,7 +14,7 @@
 
 #include "core/base/result.hpp"
 #include "core/file/write/destination.hpp"
-#include "core/registry/vocabulary.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/registry/abi_v1.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 #include "ctprof/roles.hpp"

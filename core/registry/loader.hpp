@@ -12,7 +12,8 @@
 // checked: /proc/self/fd/N, which stays open so that no two plugins share a name.
 //
 // What is here:   files to plugins, each with the reason if it is refused.
-// What is not:    what plugins mean together (registry.hpp), where ctprof is (program_place.hpp).
+// What is not:    what plugins mean together (registry.hpp), where ctprof is
+// (plugin_directory.hpp).
 
 #pragma once
 
@@ -22,7 +23,7 @@
 
 #include "core/base/result.hpp"
 #include "core/registry/plugin.hpp"
-#include "core/registry/program_place.hpp"
+#include "core/registry/plugin_directory.hpp"
 
 namespace ctprof {
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
+#include "core/base/split.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {
@@ -33,6 +35,18 @@ std::optional<Headline> headline_of(const ctprof_headline* headline) {
                   .shown = headline->shown,
                   .by_change = (headline->flags & CTPROF_HEADLINE_BY_CHANGE) != 0,
                   .floor = headline->floor};
+}
+
+std::vector<std::string> tags(const std::string& sched_class, bool dead, std::string_view gates) {
+  constexpr std::string_view kConfig = "CONFIG_";
+  std::vector<std::string> tags;
+  if (!sched_class.empty()) tags.push_back(sched_class);
+  if (dead) tags.emplace_back("dead");
+  for (std::string_view gate : split(gates)) {
+    if (gate.starts_with(kConfig)) gate.remove_prefix(kConfig.size());
+    if (!gate.empty()) tags.emplace_back(gate);
+  }
+  return tags;
 }
 
 }  // namespace
@@ -92,6 +106,19 @@ DerivedDef define(const ctprof_derived& derived, std::string_view plugin) {
           .plugin = std::string(plugin),
           .headline = headline_of(derived.headline),
           .role = text(derived.role)};
+}
+
+const MetricDef* Vocabulary::find(std::string_view name) const {
+  const auto it = std::find_if(metrics.begin(), metrics.end(),
+                               [&](const MetricDef& def) { return def.name == name; });
+  return it == metrics.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> tags_of(const MetricDef& def) {
+  return tags(def.sched_class, def.rule == "Dead", def.config_gates);
+}
+std::vector<std::string> tags_of(const DerivedDef& def) {
+  return tags(def.sched_class, false, def.config_gates);
 }
 
 }  // namespace ctprof

@@ -145,4 +145,17 @@ struct DerivedDef {
 
 DerivedDef define(const ctprof_derived& derived, std::string_view plugin);
 
+struct Vocabulary {
+  std::vector<MetricDef> metrics;
+  std::vector<std::string>
+      objects;  // top-level keys of the file that are null when nobody fills them
+
+  // Null when there is none of that name.
+  const MetricDef* find(std::string_view name) const;
+};
+
+// The scheduling class first, then "dead", then the options of the kernel without their CONFIG_.
+std::vector<std::string> tags_of(const MetricDef& def);
+std::vector<std::string> tags_of(const DerivedDef& def);
+
 }  // namespace ctprof

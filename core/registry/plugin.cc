@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/registry/abi_v1.hpp"
 #include "core/registry/checks.hpp"
 
 namespace ctprof {

@@ -58,4 +58,11 @@ class PluginDirectory {
   std::vector<std::string> names_;
 };
 
+// The directory of the running program; empty where nothing says that can be trusted.
+std::string program_directory();
+
+// The directory of ctprof's own plugins, seen from the running program: in a build tree that one's,
+// else where it is installed. Empty where it is not known where the program is.
+std::string own_plugin_directory();
+
 }  // namespace ctprof

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "core/registry/loader.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/registry/plugin.hpp"
-#include "core/registry/vocabulary.hpp"
 #include "core/rules/rule_book.hpp"
 
 namespace ctprof {

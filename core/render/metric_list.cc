@@ -6,7 +6,7 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/compare/asked/section.hpp"
-#include "core/registry/tags.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"
 #include "core/render/report_json.hpp"

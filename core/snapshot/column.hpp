@@ -7,14 +7,16 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/pool.hpp"
-#include "core/snapshot/zeroed_bytes.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
@@ -34,6 +36,42 @@ struct RowRun {
 };
 // As few as there can be.
 std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows);
+
+// A byte array whose new bytes are zero. Large arrays come straight from mmap, so that a page costs
+// memory only once something is written to it.
+class ZeroedBytes {
+ public:
+  ZeroedBytes() = default;
+  explicit ZeroedBytes(std::size_t size) { resize(size); }
+  ZeroedBytes(ZeroedBytes&& other) noexcept { swap(other); }
+  ZeroedBytes& operator=(ZeroedBytes&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  std::byte* data() { return bytes_.get(); }
+  const std::byte* data() const { return bytes_.get(); }
+  std::size_t size() const { return size_; }
+
+  // New bytes are zero, also where there were others before.
+  void resize(std::size_t size);
+  void reserve(std::size_t capacity);
+  void swap(ZeroedBytes& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
+    std::swap(used_, other.used_);
+  }
+
+ private:
+  struct Free {
+    std::size_t capacity;
+    void operator()(std::byte* bytes) const;
+  };
+
+  std::unique_ptr<std::byte, Free> bytes_{nullptr, Free{0}};
+  std::size_t size_ = 0;
+  std::size_t used_ = 0;  // what lies beyond was never written
+};
 
 class Column {
  public:

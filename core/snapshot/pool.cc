@@ -59,30 +59,30 @@ std::string_view Arena::copy(std::string_view text) {
 Id TextPool::intern(std::string_view text) {
   const auto hash = static_cast<std::uint32_t>(SeededHash{}(text));
   const std::lock_guard lock(mutex_);
-  Place* place = &find(text, hash);
-  if (place->next_id != 0) return place->next_id - 1;
-  if (2 * (texts_.size() + 1) > places_.size()) {
+  Bucket* bucket = &find(text, hash);
+  if (bucket->next_id != 0) return bucket->next_id - 1;
+  if (2 * (texts_.size() + 1) > buckets_.size()) {
     grow();
-    place = &find(text, hash);
+    bucket = &find(text, hash);
   }
   texts_.push_back(arena_.copy(text));
-  *place = {hash, static_cast<Id>(texts_.size())};
-  return place->next_id - 1;
+  *bucket = {hash, static_cast<Id>(texts_.size())};
+  return bucket->next_id - 1;
 }
 
 // Where the text is, or where it would go.
-TextPool::Place& TextPool::find(std::string_view text, std::uint32_t hash) {
+TextPool::Bucket& TextPool::find(std::string_view text, std::uint32_t hash) {
   for (std::size_t at = hash;; ++at) {
-    Place& place = places_[at & (places_.size() - 1)];
-    if (place.next_id == 0 || (place.hash == hash && texts_[place.next_id - 1] == text))
-      return place;
+    Bucket& bucket = buckets_[at & (buckets_.size() - 1)];
+    if (bucket.next_id == 0 || (bucket.hash == hash && texts_[bucket.next_id - 1] == text))
+      return bucket;
   }
 }
 
 void TextPool::grow() {
-  const std::vector<Place> old = std::exchange(places_, std::vector<Place>(2 * places_.size()));
-  for (const Place& place : old)
-    if (place.next_id != 0) find(texts_[place.next_id - 1], place.hash) = place;
+  const std::vector<Bucket> old = std::exchange(buckets_, std::vector<Bucket>(2 * buckets_.size()));
+  for (const Bucket& bucket : old)
+    if (bucket.next_id != 0) find(texts_[bucket.next_id - 1], bucket.hash) = bucket;
 }
 
 void TextPool::resolve(std::span<const Id> ids, std::span<ctprof_text> out) const {

@@ -63,18 +63,18 @@ class TextPool {
  private:
   // A hash table in one piece: with names by the ten thousand, following a list from bucket to
   // bucket is what costs.
-  struct Place {
+  struct Bucket {
     std::uint32_t hash = 0;
     Id next_id = 0;  // the text's id and one; 0: free
   };
-  Place& find(std::string_view text, std::uint32_t hash);
+  Bucket& find(std::string_view text, std::uint32_t hash);
   void grow();
 
   mutable std::mutex mutex_;
   Arena arena_;
   std::deque<std::string_view> texts_;
-  std::vector<Place> places_ =
-      std::vector<Place>(256);  // a power of two of them, at most half taken
+  std::vector<Bucket> buckets_ =
+      std::vector<Bucket>(256);  // a power of two of them, at most half taken
 };
 
 // Bitsets (words of 64 bits, no trailing zero word) and arrays.

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/registry/identity.hpp"
-#include "core/registry/vocabulary.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 

@@ -12,7 +12,7 @@
 #include "core/compare/figures/added_derived.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/registry/identity.hpp"
-#include "core/registry/tags.hpp"
+#include "core/registry/metric_def.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {

@@ -28,7 +28,7 @@ struct PlannedMetric {
   Entity entity = Entity::Thread;
   std::string unit;
   std::string section;
-  std::vector<std::string> tags;  // registry/tags.hpp
+  std::vector<std::string> tags;  // tags_of()
   bool adds_up = false;           // cumulative, so that a group's part of the whole has a meaning
   const ctprof_rule* rule = nullptr;      // null: derived
   const CallOwner* rule_owner = nullptr;  // null: the rule is built in

@@ -20,7 +20,7 @@
 #include "core/file/layout/layout.hpp"
 #include "core/file/layout/registry_part.hpp"
 #include "core/file/read/row_filler.hpp"
-#include "core/registry/vocabulary.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

@@ -8,7 +8,7 @@
 
 #include "core/base/result.hpp"
 #include "core/file/layout/limits.hpp"
-#include "core/registry/vocabulary.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

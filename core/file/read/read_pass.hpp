@@ -15,7 +15,7 @@
 #include "core/file/layout/registry_part.hpp"
 #include "core/file/read/draft.hpp"
 #include "core/file/read/text_source.hpp"
-#include "core/registry/vocabulary.hpp"
+#include "core/registry/metric_def.hpp"
 
 namespace ctprof {
 

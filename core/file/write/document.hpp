@@ -26,7 +26,7 @@
 #include "core/file/layout/layout.hpp"
 #include "core/file/layout/registry_part.hpp"
 #include "core/file/write/row_writer.hpp"
-#include "core/registry/vocabulary.hpp"
+#include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
