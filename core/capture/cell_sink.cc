@@ -30,7 +30,7 @@ void CellSink::connect(ctprof_batch& batch) {
   batch.tally = &tally;
 }
 
-// The cell's column; null where nobody wants it, and after a wrong call.
+// The cell's column; null if it was not chosen, or if the call is wrong.
 Column* CellSink::column(std::uint32_t offer, std::uint32_t row, Storage storage) {
   if (offer >= columns_.size())
     return blame("put a value into offer " + std::to_string(offer) + ", which it does not have"),

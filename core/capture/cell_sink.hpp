@@ -1,10 +1,10 @@
-// Where the put_* calls of a source's batch go: texts, sets, maps and arrays into pools, their ids
-// into cells.
+// Receives the put_* calls of a source's batch: contents go into the pools, their ids into the
+// cells.
 //
-// A call that reaches beyond the batch, or puts one storage into a column of another, changes
-// nothing and is noted as the batch's fault.
+// A call that names a row beyond the batch, or an offer of another storage, changes nothing; the
+// first such call is recorded as the batch's fault.
 //
-// Threads: one sink a worker; sinks of different workers may put at once.
+// Threads: one sink per worker. Sinks of different workers may be used at the same time.
 
 #pragma once
 
@@ -20,16 +20,16 @@ namespace ctprof {
 
 class CellSink {
  public:
-  // `columns` by offer, null where nobody wants it; they and the pools outlive the sink.
+  // `columns`: by offer, null if the offer was not chosen. REQUIRES: the columns and the pools
+  // outlive the sink.
   CellSink(const std::vector<Column*>& columns, Pools& pools, std::uint32_t tallies);
 
-  // The rows of the table that calls may reach from now on.
+  // Sets the rows of the table that calls may write from now on.
   void aim(std::size_t first_row, std::uint32_t rows);
   std::size_t first_row() const { return first_row_; }
   std::uint32_t rows() const { return rows_; }
 
-  // What the first wrong call did, as in "put a value into row 9 of a batch of 8"; empty when there
-  // was none.
+  // What the first wrong call did, as in "put a value into row 9 of a batch of 8", or "".
   const std::string& fault() const { return fault_; }
   void blame(std::string what);
   void forgive() { fault_.clear(); }
@@ -40,7 +40,8 @@ class CellSink {
     if (tallies.size() == tallies_.size()) tallies_ = tallies;
   }
 
-  // Sets the callbacks of a batch, with this sink as their `core`.
+  // Sets the callbacks of a batch, with this sink as their `core`. REQUIRES: the sink outlives the
+  // batch.
   void connect(ctprof_batch& batch);
 
  private:

@@ -14,12 +14,12 @@
 namespace ctprof {
 namespace {
 
-// Open beside the directories that workers keep: a source or two of each worker, and some to spare.
+// Files open besides the workers' directories: one or two per worker, and some to spare.
 constexpr rlim_t kOtherFiles = 128;
-// What one worker takes beside such directories.
+// The same for a single worker.
 constexpr rlim_t kOneWorker = 64;
 
-// The limit, raised to `wanted` or as far as it goes.
+// Raises the limit to `wanted`, or as far as it goes. Returns the new limit.
 rlim_t raised_limit(rlim_t wanted) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;

@@ -1,7 +1,7 @@
-// File descriptors: whether there are enough of them for a capture, and how many of them a pass
-// over the threads may hold.
+// File descriptors: whether there are enough of them for a capture, and how many a pass over the
+// threads may keep open.
 //
-// The soft limit is raised as far as the hard one lets it, once it does not suffice.
+// If the soft limit is too low, it is raised, as far as the hard limit permits.
 
 #pragma once
 
@@ -12,16 +12,15 @@
 
 namespace ctprof {
 
-// What a capture by all plugins opens at a time with one worker that holds no directory, and some
-// to spare; and how many of them are not open yet when the plugins have been asked what they can
-// do.
+// What a capture with one worker opens at a time, directories of threads not counted, and a few to
+// spare; and how many of these are still to be opened once the plugins have been probed.
 inline constexpr std::size_t kDescriptors = 16;
 inline constexpr std::size_t kDescriptorsAfterProbing = 8;
 
-// Whether as many can be opened now. The error says which limit would do.
+// Fails unless `fewest` files can be opened now. The error says which limit would do.
 Result<void> check_descriptors(std::size_t fewest);
 
-// What a pass over the threads may do at once.
+// How many workers a pass over the threads may use, and how many directories each may keep open.
 struct DescriptorShare {
   unsigned workers;
   std::uint32_t directories;  // that each worker keeps open

@@ -33,7 +33,8 @@ std::uint32_t rows_of_run(const Table& table, std::size_t run) {
 constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup,
                                     Entity::Host};
 
-// The times within which threads, and all rows, were read. REQUIRES: the sources have been told of.
+// Records the time spans within which threads, and all rows, were read. REQUIRES: meta.sources is
+// complete.
 void tell_skew(const std::optional<Span>& threads, Meta& meta) {
   if (!threads) return;
   Span all = *threads;

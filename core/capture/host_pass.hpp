@@ -1,12 +1,11 @@
-// One pass over all that there is: threads, processes, cgroups, the host; each by the sources that
-// the plan has for it.
+// One pass over everything: threads, then processes, cgroups and the host, each filled by the
+// sources that the plan has for it.
 //
-// In: what the host can do, where it is, the plan. Out: a snapshot in which no cell is Untouched;
-// or, where the source that was to list the threads gave up, that source and what it cost: then
-// there is no snapshot, and the pass is to be made again by a plan without it. Fails where /proc
-// cannot be read.
+// In: the probed host, its roots, the plan. Out: a snapshot without an Untouched cell. If the
+// source that lists the threads gives up, there is no snapshot; run() returns that source and what
+// it cost, and the caller plans again without it. Fails if /proc cannot be read.
 //
-// Used once, by one thread; its workers are threads of its own.
+// Threads: used once, by one thread; its workers are threads of its own.
 
 #pragma once
 
@@ -51,7 +50,9 @@ class HostPass {
   HeldProcesses held_;
 };
 
-// Fills the identity columns of the three tables. REQUIRES: a finished thread table.
+// The rows that follow from the threads: one process per distinct tgid; one cgroup per distinct
+// path, and one per ancestor; one host. They fill the identity columns. REQUIRES: the thread table
+// is complete.
 void add_process_rows(Snapshot& snapshot);
 void add_cgroup_rows(Snapshot& snapshot);
 void add_host_row(Snapshot& snapshot);

@@ -1,9 +1,9 @@
-// The core's own reading of who a thread is: its directory, its stat file, and its cgroup where
-// threads of a process can differ.
+// Reads who a thread is: opens its directory, reads its stat file, and its cgroup if threads of one
+// process can differ in it.
 //
-// One reader a worker. It reads a run of rows, leaves out those that went away before anything
-// could be read, and keeps the others' directories open and their stat texts in memory until
-// `release`, so that sources need not open and read them again.
+// Each worker has a reader. It reads a run of rows, leaves out threads that exited before anything
+// of them could be read, and keeps the other threads' directories open and their stat texts in
+// memory until release(), so that sources need not open and read them again.
 
 #pragma once
 
@@ -38,14 +38,14 @@ struct IdentityColumns {
 void add_identity_columns(Table& threads);
 IdentityColumns identity_columns(Table& threads);  // REQUIRES: added
 
-// Whether threads of one process can be in different cgroups: only below a threaded one, which the
-// cgroup itself tells. Shared by workers.
+// Whether threads of one process can be in different cgroups: only in a threaded cgroup, as its
+// cgroup.type says. Shared by all workers; any thread may ask.
 class ThreadedCgroups {
  public:
-  // Paths can be looked up only where the mount begins where they do.
+  // Paths can be looked up only if the mount shows the whole hierarchy.
   explicit ThreadedCgroups(const Roots& roots)
       : root_fd_(roots.cgroup_root == "/" ? roots.cgroup_fd.get() : -1) {}
-  // For the cgroup that one thread of a process is in.
+  // `path`: the cgroup of one thread of the process.
   bool threads_can_differ(std::string_view path);
 
  private:
@@ -59,22 +59,22 @@ class ThreadedCgroups {
 
 class IdentityReader {
  public:
-  // Rows that a reader holds open at once.
+  // The most rows that a reader keeps open at once.
   static constexpr std::uint32_t kRows = 128;
 
   IdentityReader(const Roots& roots, IdentityColumns& columns, TextPool& texts,
                  ThreadedCgroups& threaded, const HeldProcesses& held,
                  std::vector<std::uint64_t>& read_at, std::uint64_t clock_start);
 
-  // How many directories of a run are kept open for sources, which open the files of others by
-  // their paths. 0 until this is called.
+  // How many directories of a run to keep open for sources; they open the files of other threads by
+  // path. 0 until this is called.
   void keep_open(std::uint32_t directories) { most_directories_ = directories; }
-  // Reads at most kRows threads into the rows from `first_row` on; returns how many of them were
-  // still there. Of a process that is held the stat file is Busy, and not read.
+  // Reads at most kRows threads into the rows from `first_row` on. Returns how many still existed. The
+  // stat file of a process that is held is Busy, and is not read.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
   HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
   void release();
-  // For rows that another lister gave: their cgroups alone.
+  // Reads the cgroups alone, for rows that another source listed.
   void read_cgroups(std::size_t first_row, std::uint32_t rows);
 
  private:
@@ -98,20 +98,19 @@ class IdentityReader {
   std::vector<std::string> stat_texts_;
   std::vector<ctprof_text> stats_;
   std::vector<ctprof_gap> stat_gaps_;
-  // The process whose threads all share one cgroup, and that cgroup.
+  // The last process whose threads all share one cgroup, and that cgroup.
   std::uint64_t shared_tgid_ = 0;
   Id shared_cgroup_ = 0;
 };
 
-// The text of a stat file in its two interesting parts; nothing when it is not one.
+// The name and the start time in a stat file; nullopt if `text` is not one.
 struct StatIdentity {
   std::string_view comm;
   std::uint64_t start_time;
 };
 std::optional<StatIdentity> parse_stat_identity(std::string_view text);
 
-// The path in the unified hierarchy out of a cgroup file: the line that begins with "0::"; nothing
-// when there is none.
+// The path in the unified hierarchy: the line of a cgroup file that begins with "0::", or nullopt.
 std::optional<std::string_view> parse_cgroup_path(std::string_view text);
 
 }  // namespace ctprof

@@ -1,4 +1,5 @@
-// How, when and where a capture was made, as far as it can be said before it begins.
+// What a snapshot says about its own capture: how, when and where it was made, and which of
+// ctprof's metrics another plugin filled.
 
 #pragma once
 
@@ -10,13 +11,14 @@
 
 namespace ctprof {
 
-// Both clocks, now.
+// The time now, on both clocks.
 Moment now();
-// All but the end, the cost and the sources.
+// Everything that is known before the capture begins: all but its end, its cost and its sources.
 Meta begin_meta(const Roots& roots, bool with_hostname);
 
-// One entry for each such plugin of the plan. A metric counts where a source of ctprof's own could
-// have filled it here; who a row is, ctprof can always say.
+// Metrics of ctprof's own that a third party's plugin fills because of its higher rank; one entry
+// for each such plugin. A metric counts only if a source of ctprof's own could have filled it here;
+// identity metrics always count.
 std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan);
 
 }  // namespace ctprof

@@ -25,8 +25,8 @@ bool is_procfs(int fd) {
   return ::fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
 }
 
-// How many PID namespaces lie between this procfs and us, our own included: 1 means that its ids
-// are ours, 0 that we are not in it.
+// How many PID namespaces there are from this procfs down to us, our own included: 1 means that its
+// ids are valid for us, 0 that we are not in it.
 std::size_t namespaces_down_to_us(int proc) {
   sdk::TextFile file;
   const auto status = file.read(proc, "self/status");
@@ -37,8 +37,8 @@ std::size_t namespaces_down_to_us(int proc) {
   return static_cast<std::size_t>(std::distance(std::istream_iterator<std::uint64_t>(words), {}));
 }
 
-// The mount point and root of the first cgroup2 mount in a mountinfo file, as the kernel spells
-// them; a later one at the same place lies on top of it.
+// Finds the mount point and root of the first cgroup2 mount in mountinfo. A later mount on the same
+// directory hides it, and is taken instead.
 void find_cgroup2(int proc, Roots& roots) {
   sdk::TextFile file;
   auto mounts = file.read_records(proc, "self/mountinfo");
@@ -54,7 +54,7 @@ void find_cgroup2(int proc, Roots& roots) {
   }
 }
 
-// A tree that is not our own mount namespace's: the two usual places.
+// For a tree that is not our mount namespace's: tries the two usual directories.
 void look_for_cgroup2(const std::string& rootfs, Roots& roots) {
   for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     if (::access((rootfs + place + "/cgroup.controllers").c_str(), F_OK) != 0) continue;

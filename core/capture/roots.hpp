@@ -1,9 +1,9 @@
 // The roots of a capture: where /proc, /sys and the cgroup hierarchy are, and what may be done
 // there.
 //
-// Under --rootfs the same three lie under a directory: a container that has the host's tree
-// mounted, or a recorded tree. Whether the tree is the running kernel's, and whether its thread ids
-// are those that our own system calls understand, is looked at, not assumed.
+// With --rootfs they are looked for under a directory: in a container that has the host's tree
+// mounted, or in a recorded tree. Whether the tree is that of the running kernel, and whether its
+// thread ids are the ones that our system calls understand, is checked rather than assumed.
 
 #pragma once
 
@@ -27,13 +27,13 @@ struct Roots {
   bool live = false;
   bool own_tids = false;
 
-  // The plugins' view; lives no longer than this object. The sample thread is ours on a live host,
-  // else the first that is found.
+  // The view of the host that plugins get. Points into this object, which must outlive it. The
+  // sample thread is our own if its id is valid there, else the first one found.
   ctprof_host host() const;
 };
 
-// Fails where there is no readable proc directory under `rootfs`. Under privileges from our file
-// there is no `rootfs` at all: links in a tree that its user made would lead to what only the
+// Fails if there is no readable proc directory under `rootfs`; and for any `rootfs` if the
+// executable gave us privileges: links in a tree that the user made could lead to what only the
 // privileges can read.
 Result<Roots> open_roots(const std::string& rootfs);
 

@@ -23,7 +23,7 @@ constexpr std::array<ctprof_gap, CTPROF_MAX_ROWS> kNoGaps{};
 // puts one, is found out.
 constexpr Id kNothingPut = UINT32_MAX;
 
-// Makes a gap-to-be of each cell that was said to hold a value, and got none.
+// Marks as Untouched each pooled cell that is flagged as a value although nothing was put there.
 void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] != kNothingPut) continue;
@@ -228,7 +228,7 @@ void SourceRun::collect(unsigned index, std::size_t first_row, std::uint32_t row
 }
 
 void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed) {
-  // Only who lists may leave cells to others.
+  // Only a lister may leave cells to other sources.
   const ctprof_gap barred = stage() == CTPROF_STAGE_LIST ? CTPROF_UNTOUCHED : CTPROF_UNSEEN;
   const auto is_wrong = [barred](ctprof_gap gap) {
     return (gap != CTPROF_VALUE && !may_be_written(gap)) || gap == barred;
@@ -238,7 +238,7 @@ void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows
     const auto gaps = column->gaps().subspan(first_row, rows);
     if (is_pooled(column->def().storage))
       disown_unput(column->ids().subspan(first_row, rows), gaps);
-    // Most batches have nothing wrong; one pass without a branch finds that out.
+    // Most batches have no wrong cell, and one pass without a branch shows it.
     unsigned wrong = 0;
     for (const ctprof_gap gap : gaps) wrong += is_wrong(gap);
     if (wrong > 0) {
@@ -315,7 +315,7 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
   return worker.failed.empty();
 }
 
-// Of hidden columns nothing is told.
+// Hidden columns do not count.
 void SourceRun::count_gaps(SourceCost& cost) const {
   std::array<std::uint64_t, kGapNames.size()> counts{};
   for (const Column* column : columns_)

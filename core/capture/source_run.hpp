@@ -1,12 +1,12 @@
 // A source at work: one planned source, its columns, and a context per worker.
 //
-// `collect` hands it a batch of rows and settles what came back: nothing stays Untouched, no gap
-// number is one that a source may not write, a put beyond the batch or a wrong row count fails the
-// batch. A source that fails says why in a sentence, and the cells that it left become
+// collect() hands a batch of rows to the source and checks what comes back: no cell stays
+// Untouched, no gap is one that a source may not write, and a put beyond the batch or a wrong row
+// count fails the batch. A source that fails gives a message, and the cells that it left become
 // SourceFailed; no other source takes over.
 //
-// Threads: different workers may collect different rows at once; everything else needs the object
-// alone.
+// Threads: different workers may collect different rows at the same time; everything else needs
+// exclusive use of the object.
 
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace ctprof {
 
-// The lister's hidden columns for one batch; null where another lister listed.
+// The hidden columns of the core's lister for one batch; null if a source listed the threads.
 struct HiddenColumns {
   const std::int64_t* task_dirs = nullptr;
   const ctprof_text* stats = nullptr;
@@ -50,27 +50,28 @@ class SourceRun {
   ctprof_stage stage() const { return planned_.source->table.stage; }
   const SourceTable& source() const { return *planned_.source; }
   const Plugin* plugin() const { return planned_.plugin; }
-  // The plugin's own.
+  // The plugin's context (open_plugin).
   void* context() const { return host_.context; }
 
   void collect(unsigned worker, std::size_t first_row, std::uint32_t rows,
                const HiddenColumns& hidden);
 
-  // The same without the source: these cells are all this gap.
+  // Gives these cells that gap, without asking the source.
   void leave(std::size_t first_row, std::uint32_t rows, Gap gap);
 
-  // A worker that hangs in the source, or in what came before it, is to be left alone with all that
-  // it has; another one takes its number, with what it had counted when `keep_count` was called.
+  // A worker that hangs in the source, or in what came before it, is left alone with everything it
+  // has; another one takes its number, with what it had counted when `keep_count` was called.
   void keep_count(unsigned worker);
   void replace(unsigned worker);
 
-  // For the list stage: appends rows to the table until the source is through. False, and a
-  // sentence in cost().failed, when it failed; the rows it gave are then of no use.
+  // For the list stage: appends rows to the table until the source is done. Returns false if it
+  // failed; finish() then has the message, and the rows are not usable.
   bool list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at);
 
-  // Closes the workers and tells what the source did. The gaps of its columns are counted by then.
+  // Closes the workers and returns what the source did, with the gaps in its columns counted.
+  // REQUIRES: called once, after the last batch.
   SourceCost finish();
-  // What else the source had to say to the user, each sentence once.
+  // The source's remarks for the user, each once. Valid after finish().
   const std::set<std::string>& remarks() const { return remarks_; }
   // Summed over workers; valid after finish().
   const std::vector<std::uint64_t>& tallies() const { return tallies_; }

@@ -13,7 +13,7 @@
 namespace ctprof {
 namespace {
 
-// Builds one object out of dotted keys that come in order: "a", "b.c", "b.d".
+// Builds a JSON object from dotted keys in order: "a", "b.c", "b.d".
 class SummaryObject {
  public:
   explicit SummaryObject(Meta& meta) : meta_(meta) { out_.put('{'); }
@@ -43,8 +43,8 @@ class SummaryObject {
  private:
   static SummaryObject& self(void* core) { return *static_cast<SummaryObject*>(core); }
 
-  // Opens the inner object that the key needs and writes the key's last part; null when there is
-  // none, and with it no value.
+  // Opens the inner object that the key names and writes the last part of the key. Null if the key
+  // has no last part; no value is written then.
   JsonWriter* at(std::string_view key) {
     const auto dot = key.find('.');
     enter(dot == key.npos ? "" : key.substr(0, dot));
@@ -68,7 +68,7 @@ class SummaryObject {
   std::string inner_;
 };
 
-// The only name, or the first and how many others there are.
+// "a", or "a and 3 other metrics".
 std::string named(const std::vector<std::string_view>& names) {
   const std::string first(names.front());
   if (names.size() == 1) return first;
@@ -76,7 +76,7 @@ std::string named(const std::vector<std::string_view>& names) {
          (names.size() > 2 ? " other metrics" : " other metric");
 }
 
-// Whether two sources of one plugin speak with one voice.
+// Whether two sources of one plugin have the same summary key.
 bool share_summary(const SourceRun& a, const SourceRun& b) {
   const char* key_a = a.source().table.summary_key;
   const char* key_b = b.source().table.summary_key;
@@ -119,7 +119,7 @@ void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies,
     snapshot.objects[table.summary_key] = std::move(text);
 }
 
-// Sentences of sources, and the core's own; of one that several have, one.
+// Adds the remarks of the sources and the core's own, each once.
 void note_remarks(const std::deque<SourceRun>& sources, Meta& meta) {
   std::set<std::string> remarks;
   for (const SourceRun& run : sources) remarks.insert(run.remarks().begin(), run.remarks().end());

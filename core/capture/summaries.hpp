@@ -1,5 +1,5 @@
-// What the sources have to say once a capture is over: their objects in the file, and sentences for
-// the user.
+// What the sources report once a capture is over: their objects in the file, and messages for the
+// user.
 
 #pragma once
 
@@ -10,11 +10,12 @@
 
 namespace ctprof {
 
-// Notes, a sentence for each reason, the columns that nobody fills but somebody could: for want of
-// a permission, or behind a switch.
+// Adds a note for each reason why columns stay empty that could be filled with a permission or by
+// turning a switch.
 void note_within_reach(Snapshot& snapshot);
 
-// Ends every source, notes its cost, and lets it speak.
+// Finishes every source, records its cost, and calls its `summarise`. Sources of one plugin with
+// the same summary key get one call, with their tallies added up.
 void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot);
 
 }  // namespace ctprof

@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::uint32_t kRun = IdentityReader::kRows;
 constexpr std::size_t kProcessesPerPiece = 64;
-// Rows that a source gets at a time where no directory is held open.
+// Rows per batch when no directories are kept open.
 constexpr std::uint32_t kListedRun = 512;
 
 // The kernel's own limit (PID_MAX_LIMIT).
 constexpr std::uint64_t kMostThreads = 4 << 20;
 
-// About as many as there are, for making room: the kernel counts them in /proc/loadavg, "0.52 0.58
-// 0.59 1/467 11206". 0: not known.
+// Roughly how many threads there are, for reserving memory: the kernel counts them in
+// /proc/loadavg, "0.52 0.58 0.59 1/467 11206". 0 if unknown.
 std::size_t threads_of_host(const Roots& roots) {
   sdk::TextFile file;
   const auto text = file.read(roots.proc_fd.get(), "loadavg");
@@ -153,7 +153,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   if (snapshot.threads().rows > 0) read = {start, end};
 }
 
-// Closes the holes that threads left that were gone before anything was read.
+// Removes the rows of threads that exited before anything was read.
 void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
   Table& table = snapshot.threads();
   const std::size_t rows = std::accumulate(alive.begin(), alive.end(), std::size_t{0});
@@ -251,8 +251,8 @@ void ThreadPass::replace(unsigned worker, std::uint64_t process) {
     if (source.stage() == CTPROF_STAGE_THREAD) source.replace(worker);
 }
 
-// A thread's process name is its leader's name; where the leader is not among the rows, the process
-// is asked once more.
+// A process's name is that of its leader thread; if the leader is not among the rows, it is read
+// once more.
 void ThreadPass::name_processes() {
   Table& table = snapshot.threads();
   Column& pcomm = *table.find(kPcomm);

@@ -1,12 +1,12 @@
-// The pass over all threads: who they are, and what the sources of the thread stage say of them.
+// The pass over all threads: who they are, and what the sources of the thread stage say about them.
 //
-// Threads are listed by name first, then read in runs of a few dozen: identity, then every source,
-// while the run's directories are open. Runs are shared by the workers. Threads that went away
-// before anything could be read leave no row; they are counted.
+// Threads are first listed by id, then read in runs of a few dozen: identity, then every source,
+// while the directories of the run are open. The workers share the runs. A thread that exited
+// before anything of it could be read leaves no row, and is counted.
 //
-// If a source of the list stage was planned, it lists instead, and the sources of the thread stage
-// follow. Should it fail, nothing of the pass is of use: `run` returns that source, and the pass is
-// to be made again by a plan without it.
+// If the plan has a source of the list stage, that source lists the threads instead, and the
+// sources of the thread stage follow. If it fails, the snapshot is not usable: run() returns the
+// source, and the caller makes another pass by a plan without it.
 
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace ctprof {
 
-// A stretch of time, ns after the capture's start.
+// A span of time, in ns after the capture's start.
 struct Span {
   std::uint64_t first;
   std::uint64_t last;
@@ -39,8 +39,7 @@ struct ThreadPass {
   std::deque<SourceRun>& sources;  // of all stages; those of the list and thread stages are run
   HeldProcesses& held;             // their threads are Busy
 
-  // Fills the thread table, in (tgid, tid) order, without a hidden column. Null, or the lister that
-  // failed.
+  // Fills the thread table, in (tgid, tid) order. Returns null, or the lister that failed.
   Result<SourceRun*> run();
   // Set by `run`:
   std::uint32_t directories = 0;            // that a worker keeps open

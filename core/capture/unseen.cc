@@ -19,7 +19,7 @@ bool has_unseen(const Column& column) {
   return !gaps.empty() && std::memchr(gaps.data(), CTPROF_UNSEEN, gaps.size()) != nullptr;
 }
 
-// The rows in which anything is unseen, ascending.
+// The rows that have an Unseen cell, ascending.
 std::vector<std::uint32_t> unseen_rows(const Table& table) {
   std::vector<std::uint32_t> rows;
   for (const Column& column : table.columns) {
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> unseen_rows(const Table& table) {
   return rows;
 }
 
-// A table of these rows alone, with who they are.
+// A table of these rows alone, with their identity.
 Table reserve_table(const Table& table, const std::vector<std::uint32_t>& rows) {
   Table reserve;
   reserve.rows = rows.size();

@@ -1,14 +1,13 @@
-// Threads that the lister knows to be there and cannot see: their cells come as Unseen, and the
-// next offers fill them.
+// Fills in threads that the lister knows to exist but cannot see.
 //
-// A source that lists may be blind for some threads: some kernels hide processes from BPF programs.
-// It lists them all the same, with what it knows (who they are), and writes Unseen elsewhere. Here
-// the sources that the plan has in reserve (Plan::unseen) are run on a table of those rows alone,
-// and each cell that is Unseen becomes what they say. One for which there is nobody becomes Denied.
-// No Unseen is left.
+// Some kernels hide processes from BPF programs. A lister that is affected lists the threads all
+// the same, with their identity, and writes Unseen into the other cells. fill_unseen() runs the
+// sources that the plan keeps in reserve (Plan::unseen) on a table of those rows alone, and
+// replaces each Unseen cell with what they say. A cell that no source can fill becomes Denied, so
+// no Unseen remains.
 //
-// In: the thread table as it was listed. Out: the same, filled, and what each source in reserve
-// cost. Where nothing is Unseen, it costs a look at each column's gaps. Used by one thread.
+// In: the listed thread table. Out: the same table, and what each reserve source cost. If nothing
+// is Unseen, the cost is one look at each column's gaps. Threads: one.
 
 #pragma once
 

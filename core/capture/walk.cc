@@ -68,7 +68,7 @@ ThreadId first_thread(int proc) {
     walker.threads(proc, tgid, threads);
     if (threads.empty()) continue;
     if (any.tid == 0) any = threads.front();
-    // A process with memory of its own shows more of what the kernel has than a kernel thread does.
+    // A process with memory of its own has more files to try than a kernel thread.
     const std::string smaps = std::to_string(tgid) + "/smaps_rollup";
     if (file.read(proc, smaps.c_str())) return threads.front();
   }

@@ -1,7 +1,7 @@
-// Walking /proc: which processes there are, and which threads a process has.
+// Walks /proc: which processes there are, and which threads a process has.
 //
-// Names only; nothing of a thread is read. Directory entries come in big pieces (getdents64),
-// because at ten thousand threads the walk itself is a cost that shows.
+// Only names are read, nothing of a thread itself. Directory entries are read in large pieces
+// (getdents64), because with ten thousand threads the walk is a measurable part of a capture.
 
 #pragma once
 
@@ -17,14 +17,13 @@ struct ThreadId {
   std::uint64_t tid = 0;
 };
 
-// Reads directories into one buffer that it keeps.
+// Reads directories into a buffer of its own. Threads: one per walker.
 class Walker {
  public:
-  // The numeric names under the open directory `proc`, ascending; the error is the errno of a
-  // failed read.
+  // The process ids under the open directory `proc`, ascending. Fails if it cannot be read.
   Result<std::vector<std::uint64_t>> processes(int proc);
-  // Appends the threads of a process, ascending; one that is gone has none. Returns the errno with
-  // which it could not be opened, or 0.
+  // Appends the threads of a process, ascending. Returns 0, or the errno of a failed open, as for a
+  // process that has exited.
   int threads(int proc, std::uint64_t tgid, std::vector<ThreadId>& out);
 
  private:
@@ -33,8 +32,8 @@ class Walker {
   std::vector<char> buffer_ = std::vector<char>(64 * 1024);
 };
 
-// A thread that exists, to try things on: the first process with a readable stat that is not a
-// kernel thread, or else any; {0, 0} when there is none.
+// Some thread that exists, to try things on: of the first process with memory of its own if there
+// is one, else of any; {0, 0} if there is none.
 ThreadId first_thread(int proc);
 
 }  // namespace ctprof

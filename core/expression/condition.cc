@@ -13,7 +13,7 @@ namespace {
 using ValueType = Condition::ValueType;
 using Value = Condition::Value;
 
-// What an input is may not be known yet; a condition it never is.
+// An Unknown input may be a number or a text, but never a condition.
 bool may_be(ValueType type, ValueType wanted) {
   return type == wanted || (type == ValueType::Unknown && wanted != ValueType::Truth);
 }
@@ -23,7 +23,7 @@ const Operator& operator_of(Op op) {
                        [&](const Operator& known) { return known.op == op; });
 }
 
-// Why an operator does not take what stands on its sides; empty where it does.
+// Why an operator does not accept its operands, or "".
 std::string objection(const Operator& found, ValueType left, ValueType right) {
   const std::string sign = "'" + std::string(found.sign) + "' needs ";
   const auto both = [&](ValueType type) { return may_be(left, type) && may_be(right, type); };
@@ -91,7 +91,7 @@ class Checker {
   }
 
   std::string two_sided(const Operator& found) {
-    // What is written out has been read already, and is no instruction.
+    // A pattern or path on the right was stored by the parser, and is no operand on the stack.
     const bool one_operand =
         found.operands == Operands::Pattern || found.operands == Operands::Path;
     const ValueType right = one_operand ? ValueType::Text : stack_.back();
@@ -138,7 +138,7 @@ Value join(Op op, const Value& a, const Value& b) {
                    : truth(compare(op, a, b));
 }
 
-// What one instruction makes of the operand on top of the stack; of two for what is not here.
+// Executes an operator: replaces its one or two operands on the stack with the result.
 void advance(std::vector<Value>& stack, const Program& program,
              const Program::Instruction& instruction) {
   Value& top = stack.back();
@@ -159,10 +159,10 @@ void advance(std::vector<Value>& stack, const Program& program,
 
 }  // namespace
 
-Result<Condition> Condition::parse(std::string_view text, std::string_view deed) {
-  auto program = ExpressionParser(text, Grammar::Condition).parse(deed);
+Result<Condition> Condition::parse(std::string_view text, std::string_view activity) {
+  auto program = ExpressionParser(text, Grammar::Condition).parse(activity);
   if (!program) return program.error();
-  Condition condition(std::move(*program), deed);
+  Condition condition(std::move(*program), activity);
   if (auto sound = condition.check({}); !sound) return sound.error();
   return condition;
 }
@@ -175,7 +175,8 @@ Result<void> Condition::check(std::span<const ValueType> types) const {
 
 std::vector<Condition> Condition::joined() const {
   std::vector<Condition> parts;
-  for (Program& part : joined_by_and(program_)) parts.push_back(Condition(std::move(part), deed_));
+  for (Program& part : joined_by_and(program_))
+    parts.push_back(Condition(std::move(part), activity_));
   return parts;
 }
 

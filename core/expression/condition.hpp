@@ -6,12 +6,12 @@
 //   under "/PATH"     that path itself or one below it
 //   && || !           in C's order
 //
-// Texts stand in double quotes, where \" is a quote and \\ one backslash (two stay two in patterns)
+// Texts are written in double quotes, where \" is a quote and \\ a backslash (in patterns \\ stays
+// as it is).
 //
-// A comparison with what is missing is false; name? counts as zero where it is missing.
+// A comparison with a missing value is false; name? counts as zero if it is missing.
 //
-// What is here:   reading, checking, deciding.
-// What is not:    what its names mean (compare/asked/where.hpp, compare/asked/fail_on.hpp).
+// What the names mean is up to the caller (compare/asked/where.hpp, compare/asked/fail_on.hpp).
 
 #pragma once
 
@@ -29,37 +29,38 @@ namespace ctprof {
 class Condition {
  public:
   enum class ValueType : std::uint8_t { Unknown, Number, Text, Truth };
-  // An input; missing unless it is a text or a number other than NaN.
+  // The value of an input. A number is missing if it is NaN.
   struct Value {
     ValueType type = ValueType::Number;
     double number = std::numeric_limits<double>::quiet_NaN();
     std::string_view text{};
   };
 
-  // The error begins with the deed, "reading --where", and quotes the condition.
-  static Result<Condition> parse(std::string_view text, std::string_view deed);
+  // The error begins with `activity`, such as "reading --where", and quotes the condition.
+  static Result<Condition> parse(std::string_view text, std::string_view activity);
 
   const std::string& text() const { return program_.text; }
-  // What it reads, each name once, in order of appearance.
+  // The names that it reads, each once, in order of appearance.
   std::span<const Program::Input> inputs() const { return program_.inputs; }
 
-  // Whether operands go together, given what each input is. REQUIRES: as many as there are inputs.
+  // Whether the operands of each operator fit together. REQUIRES: one type for each input.
   Result<void> check(std::span<const ValueType> types) const;
 
-  // REQUIRES: as many as there are inputs, of the kinds that were checked. Threads: one at a time.
+  // REQUIRES: one value for each input, of the type that was checked. Threads: one at a time.
   bool holds(std::span<const Value> inputs) const;
 
-  // What it joins by && at the top, each a condition of its own that still quotes the whole; where
-  // it joins nothing, itself.
+  // The conditions joined by && at the top level; each still quotes the whole in its errors. If
+  // there is no &&, the condition itself.
   std::vector<Condition> joined() const;
 
-  // "<deed> '<condition>': <cause>"
-  Error refusal(std::string_view cause) const { return error(deed_, program_.text, cause); }
+  // "<activity> '<condition>': <cause>"
+  Error refusal(std::string_view cause) const { return error(activity_, program_.text, cause); }
 
  private:
-  Condition(Program program, std::string_view deed) : program_(std::move(program)), deed_(deed) {}
+  Condition(Program program, std::string_view activity)
+      : program_(std::move(program)), activity_(activity) {}
   Program program_;
-  std::string deed_;
+  std::string activity_;
 };
 
 }  // namespace ctprof

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// What is taken off the top of a stack.
+// Removes and returns the top of a stack.
 template <class T>
 T pop(std::vector<T>& stack) {
   T top = std::move(stack.back());
@@ -19,14 +19,14 @@ T pop(std::vector<T>& stack) {
   return top;
 }
 
-// A unit under way; a number written out has none and goes with any.
+// The unit of a literal number, which fits any other.
 constexpr std::string_view kAny = "";
 
 bool is_pure(std::string_view unit) {
   return unit == kAny || unit == "count" || unit == "ratio" || unit == "none";
 }
 
-// The unit of `a op b`, or null where it has no meaning.
+// The unit of `a op b`, or null if the units do not fit.
 const std::string* joined(Op op, const std::string& a, const std::string& b) {
   static const std::string ratio = "ratio";
   if (op == Op::Multiply) return is_pure(a) ? &b : is_pure(b) ? &a : nullptr;

@@ -4,12 +4,10 @@
 //             (dots belong to them)
 //   name?     an input that may be missing: it counts as zero then, as long as any other is there
 //
-// A missing input, or a zero to divide by, gives no value. An expression is data that files carry:
-// reading one is bounded in length and depth, and evaluating it cannot fail.
+// A missing input or a division by zero gives no value. Files carry expressions, so parsing one is
+// bounded in length and depth, and evaluating it cannot fail.
 //
-// What is here:   reading, evaluating, the unit that comes out.
-// What is not:    where inputs come from (compare/figures/rollup.hpp); what holds or does not
-// (condition.hpp).
+// The caller supplies the inputs (compare/figures/rollup.hpp); conditions are in condition.hpp.
 
 #pragma once
 
@@ -28,19 +26,19 @@ class Expression {
  public:
   using Input = Program::Input;
 
-  // The error quotes the expression and says where it stops making sense.
+  // The error quotes the expression and names the character at which it is wrong.
   static Result<Expression> parse(std::string_view text);
 
-  // What it reads, each name once, in order of appearance.
+  // The names that it reads, each once, in order of appearance.
   std::span<const Input> inputs() const { return program_.inputs; }
 
-  // One value for each input, NaN where it is missing; NaN for no value. REQUIRES: as many as there
-  // are inputs.
+  // `values`: one for each input, NaN if missing. Returns NaN if there is no result. REQUIRES: as
+  // many values as inputs.
   double evaluate(std::span<const double> values) const;
 
-  // The unit of the result from one unit for each input: like adds to like, like divided by like is
-  // a ratio, and only counts and bare numbers multiply and divide another unit. REQUIRES: as many
-  // as there are inputs.
+  // The unit of the result, from one unit for each input. Equal units add, and divide to a ratio;
+  // only counts and plain numbers multiply or divide another unit. Fails if units do not fit.
+  // REQUIRES: as many units as inputs.
   Result<std::string> unit(std::span<const std::string> units) const;
 
  private:
@@ -48,11 +46,10 @@ class Expression {
   Program program_;
 };
 
-// What an operator between two numbers makes of them: NaN where one is missing, or a zero would
-// divide.
+// Applies an arithmetic operator. NaN if an operand is NaN, or for a division by zero.
 double calculate(Op op, double a, double b);
 
-// The names that an expression reads; none for one that makes no sense.
+// The names that an expression reads; none if it cannot be parsed.
 std::vector<std::string> inputs_of(std::string_view expression);
 
 }  // namespace ctprof

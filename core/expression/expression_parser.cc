@@ -6,7 +6,7 @@
 namespace ctprof {
 namespace {
 
-// Longer or deeper than anyone writes; short of what would hurt.
+// More than anyone writes, and little enough to be harmless.
 constexpr std::size_t kMostText = 4096;
 constexpr int kMostDepth = 64;
 
@@ -16,13 +16,13 @@ bool goes_on(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
 
 }  // namespace
 
-Result<Program> ExpressionParser::parse(std::string_view deed) {
+Result<Program> ExpressionParser::parse(std::string_view activity) {
   const std::string_view whole = rest_;
   if (whole.size() > kMostText) fail("it is too long");
   if (why_.empty() && sum(1) && !rest_.empty()) fail("an operator was expected");
   if (why_.empty()) return std::move(made_);
   const std::size_t at = whole.size() - rest_.size() + 1;
-  return error(deed, whole.substr(0, kMostText), why_ + " at character " + std::to_string(at));
+  return error(activity, whole.substr(0, kMostText), why_ + " at character " + std::to_string(at));
 }
 
 const Operator* ExpressionParser::find_operator() const {
@@ -37,7 +37,7 @@ const Operator* ExpressionParser::find_operator() const {
   return it == std::end(kOperators) ? nullptr : it;
 }
 
-// Operands joined by operators that bind at least so tightly.
+// Operands joined by operators of at least this precedence.
 bool ExpressionParser::sum(int least_precedence) {
   if (!operand()) return false;
   while (true) {
@@ -114,7 +114,7 @@ bool ExpressionParser::number() {
   return true;
 }
 
-// The right side of =~, which is always written out.
+// The right side of =~: always a literal.
 bool ExpressionParser::pattern() {
   skip_blanks();
   std::string text;
@@ -131,7 +131,7 @@ bool ExpressionParser::pattern() {
   return true;
 }
 
-// The right side of `under`; a slash at its end says nothing.
+// The right side of `under`: always a literal. A slash at its end is dropped.
 bool ExpressionParser::path() {
   skip_blanks();
   std::string text;
@@ -169,7 +169,7 @@ std::uint32_t ExpressionParser::add_text(std::string text) {
   return static_cast<std::uint32_t>(made_.texts.size() - 1);
 }
 
-// A name that is asked for in both ways is needed.
+// A name that appears both with and without `?` is not optional.
 std::uint32_t ExpressionParser::input(std::string_view name, bool optional) {
   auto& inputs = made_.inputs;
   const auto known =

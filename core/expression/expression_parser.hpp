@@ -1,7 +1,7 @@
-// Reading an expression: precedence climbing over a handful of operators.
+// Parses formulas and conditions by precedence climbing.
 //
-// One grammar for all; formulas have no more of it than makes a number. Whether operands go
-// together is condition.cc's business.
+// There is one grammar; a formula is restricted to what yields a number. Whether operands fit
+// together is checked later (condition.cc). A parser is used once.
 
 #pragma once
 
@@ -19,11 +19,11 @@ class ExpressionParser {
     made_.text = text;
   }
 
-  // The error begins with the deed.
-  Result<Program> parse(std::string_view deed);
+  // The error begins with `activity`, and names the character at which the text is wrong.
+  Result<Program> parse(std::string_view activity);
 
  private:
-  // Each of these reads one piece, appends its instructions, and is false once anything went wrong.
+  // Each of these reads one construct and appends its instructions; false once anything is wrong.
   bool sum(int least_precedence);
   bool right_side(const Operator& found);
   bool operand();

@@ -1,7 +1,8 @@
 // A regular expression in RE2's syntax: what Perl and Python share, without back-references and
-// lookahead. So the time that a name takes is bounded by its length, and no pattern hangs.
+// lookahead. Matching takes time bounded by the length of the name, so no pattern can hang.
 //
-// It is found anywhere in a name unless ^ and $ say otherwise. Names are bytes.
+// It matches anywhere in a name, unless ^ and $ say otherwise. Names are bytes. Threads: any number
+// may match at the same time.
 
 #pragma once
 
@@ -18,7 +19,7 @@ namespace ctprof {
 
 class Pattern {
  public:
-  // The error is the cause alone: "a '[' has no ']'".
+  // The error is just the cause: "a '[' has no ']'".
   static Result<Pattern> parse(std::string_view text);
 
   bool matches(std::string_view name) const;

@@ -22,7 +22,7 @@ std::size_t operands(Op op) {
   }
 }
 
-// How many of the last instructions make the last operand.
+// How many instructions at the end make up the last operand.
 std::size_t last_operand(Instructions instructions) {
   std::size_t taken = 0;
   for (std::size_t wanted = 1; wanted > 0; ++taken)

@@ -1,9 +1,5 @@
-// What the one parser makes of a text: steps of a small stack machine, operands before their
-// operator.
-//
-// What is here:   the data that formulas and conditions share.
-// What is not:    reading it (expression_parser.hpp), what it comes to (expression.hpp,
-// condition.hpp).
+// What the parser makes of a text: instructions for a small stack machine, operands before their
+// operator. Formulas (expression.hpp) and conditions (condition.hpp) are both programs.
 
 #pragma once
 
@@ -16,7 +12,7 @@
 
 namespace ctprof {
 
-// Those from Text on are for conditions alone.
+// Those from Text on occur in conditions only.
 enum class Op : std::uint8_t {
   Number,
   Input,
@@ -58,8 +54,7 @@ struct Program {
   std::vector<Pattern> patterns;
 };
 
-// What stands on either side of an operator, and so what comes out: a number of Numbers, otherwise
-// whether it holds.
+// What an operator takes. From Numbers it makes a number; otherwise the result is true or false.
 enum class Operands : std::uint8_t { Numbers, Ordered, Alike, Pattern, Path, Truths };
 
 struct Operator {
@@ -69,7 +64,8 @@ struct Operator {
   Operands operands;
 };
 
-// To add one, add a line; a sign that begins with another stands before it.
+// The table of binary operators. To add one, add a line; if its sign begins with another's, it must
+// come first.
 inline constexpr Operator kOperators[] = {
     {"||", 1, Op::Or, Operands::Truths},           {"&&", 2, Op::And, Operands::Truths},
     {"==", 3, Op::Equal, Operands::Alike},         {"!=", 3, Op::NotEqual, Operands::Alike},

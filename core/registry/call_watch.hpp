@@ -3,11 +3,11 @@
 //   const CallWatch watch([](const SlowCall& slow) { ... });
 //   capture(...);
 //
-// A thread looks four times a second at who is in which function. A call that lasts from one look
-// to the next is slow; when the slow calls into one function add up to 2 s, `say` is called, and
-// again whenever that time has doubled. Captures that end sooner never wake it.
+// A thread of its own looks four times a second at which thread is in which function. A call that
+// is seen twice is slow. Once the slow calls into one function add up to 2 s, `say` is called, and
+// again each time that sum doubles. A capture of less than 250 ms never wakes the thread.
 //
-// Where no thread can be made, nothing is watched.
+// If no thread can be created, nothing is watched.
 
 #pragma once
 

@@ -1,8 +1,10 @@
-// What a plugin's table must hold to be loaded. Each check answers with a sentence when it does
-// not.
+// Checks a plugin's tables before they are used. Each check returns an error that names the fault.
 //
-// The C++ layer of the SDK makes most of these mistakes impossible; a table made by other means is
-// never trusted.
+// The C++ layer of the SDK rules most of these mistakes out; a table built by other means may hold
+// any of them. A plugin may be older than this ctprof: its structs then end where version 1 of the
+// ABI ended, and the missing tail counts as zero. No struct may be shorter than that.
+//
+// Everything here is a function of its arguments, and safe on any thread.
 
 #pragma once
 
@@ -15,7 +17,7 @@
 
 namespace ctprof {
 
-// Bytes of a struct up to and with its last field of version 1.
+// The size of a struct in version 1 of the ABI: up to the end of its last field.
 template <class Struct>
 inline constexpr std::size_t kSizeV1 = 0;
 
@@ -36,7 +38,7 @@ inline constexpr std::size_t kSizeV1<const char*> = sizeof(const char*);
 
 #undef CTPROF_V1_ENDS_WITH
 
-// Why a struct that says that it is `size` bytes cannot be read; `who` is its subject.
+// The refusal of a struct whose `size` field is too small; `who` is the subject of the sentence.
 template <class Struct>
 std::string too_small(const std::string& who, std::size_t size) {
   return who + " is of size " + std::to_string(size) + ", version 1 of the ABI has " +
@@ -44,15 +46,15 @@ std::string too_small(const std::string& who, std::size_t size) {
 }
 
 Result<void> check_plugin(const ctprof_plugin& plugin);
-// Why this ctprof has no use for it, though it may be sound; empty where it has. Asked before its
-// check.
+// Why this version of ctprof cannot use a source or a metric that may be sound, or "" if it can.
+// Call it before the check: what is not served is left out rather than refused.
 std::string unserved(const ctprof_source& source);
 std::string unserved(const ctprof_metric& metric);
-// `plugin` for the rules that it brings.
+// `plugin` supplies the rules that the metric may name.
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin);
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source);
 Result<void> check_source(const ctprof_source& source);
-// Once its offers are known.
+// REQUIRES: the source's offers have been read.
 Result<void> check_lister(const SourceTable& source);
 Result<void> check_derived(const ctprof_derived& derived);
 Result<void> check_rule(const ctprof_rule& rule);

@@ -28,15 +28,15 @@ Error cut_short(std::string_view what) {
 }
 Error damaged(std::string_view how) { return {"it is damaged: " + std::string(how)}; }
 
-// One that has no bytes in the file may begin anywhere. The dynamic loader maps whole pages,
-// though, and writes zeroes to the rest of the first.
+// A segment without bytes in the file may begin anywhere, unless it starts within a page: the
+// dynamic loader maps whole pages, and zeroes the rest of that one.
 bool maps_file(const ElfW(Phdr) & segment) {
   return segment.p_filesz > 0 ||
          (segment.p_type == PT_LOAD &&
           segment.p_vaddr % static_cast<std::uint64_t>(::getpagesize()) != 0);
 }
 
-// The dynamic loader reads these where they are mapped.
+// The dynamic loader reads these segments through their mapping.
 bool is_read_by_loader(const ElfW(Phdr) & segment) {
   return segment.p_type == PT_DYNAMIC || segment.p_type == PT_NOTE ||
          segment.p_type == PT_GNU_PROPERTY;

@@ -1,12 +1,9 @@
-// An ELF shared object of this machine, read piece by piece: its headers, checked, and bytes by
+// Reads an ELF shared object of this machine: its program headers, checked, and bytes by file
 // offset or by address.
 //
-// Nothing is mapped, so a file that shrinks meanwhile is an error and no signal. Every place is
-// checked against the file's size, and addresses against what the file fills of the segments that
-// will be mapped.
-//
-// What is here:   headers and bytes.
-// What is not:    the dynamic section (plugin_file.hpp).
+// Nothing is mapped, so that a file which shrinks meanwhile gives an error rather than SIGBUS.
+// Every offset is checked against the file's size, and every address against the segments' bytes in
+// the file. The dynamic section is the job of plugin_file.hpp.
 
 #pragma once
 
@@ -22,21 +19,21 @@ namespace ctprof {
 
 class ElfImage {
  public:
-  // The descriptor stays the caller's, and open as long as this is used.
+  // Does not take ownership of `fd`, which must stay open as long as this object is used.
   ElfImage(int fd, std::uint64_t size) : fd_(fd), size_(size) {}
 
-  // Reads and checks the headers; before anything else. The error is a reason without the file's
-  // name: "it is cut short: ...".
+  // Reads and checks the headers. The error does not name the file: "it is cut short: ...".
+  // REQUIRES: called before anything else.
   Result<void> read_headers();
 
-  // The segment of the dynamic section; null where there is none.
+  // The segment that holds the dynamic section, or null.
   const ElfW(Phdr) * dynamic() const;
 
-  // Where in the file the bytes of an address are; nothing where not all of them are of one segment
-  // and in the file.
+  // The file offset of `size` bytes at `address`; nullopt unless one segment holds them all in the
+  // file.
   std::optional<std::uint64_t> offset_of(std::uint64_t address, std::uint64_t size) const;
 
-  // Whether all of it is in the file.
+  // Copies `size` bytes to `to`; false if the file does not hold them all.
   bool bytes(std::uint64_t offset, void* to, std::size_t size) const;
   template <class T>
   bool at_offset(std::uint64_t offset, T& item) const {
@@ -57,7 +54,7 @@ class ElfImage {
   std::vector<ElfW(Phdr)> segments_;
 };
 
-// Whether `size` bytes from `from` on are among `all`, whatever the numbers.
+// Whether [from, from + size) is within [0, all), without overflow.
 inline bool lies_within(std::uint64_t from, std::uint64_t size, std::uint64_t all) {
   return from <= all && size <= all - from;
 }

@@ -1,8 +1,5 @@
-// The identity columns: which thread, process or cgroup a row is. The one vocabulary that the core
-// has by itself.
-//
-// What is here:   their names and definitions, and the names of the lister's hidden columns.
-// What is not:    filling them (capture/lister.hpp).
+// The identity columns: which thread, process or cgroup a row is. They are the only metrics that
+// the core itself defines; capture/identity_reader.hpp fills them.
 
 #pragma once
 
@@ -24,14 +21,14 @@ inline constexpr std::string_view kProcessTgid = "process.tgid";
 inline constexpr std::string_view kProcessPcomm = "process.pcomm";
 inline constexpr std::string_view kCgroupPath = "cgroup.path";
 
-// Hidden columns of the core's own lister, alive for one batch: the thread's open directory, and
-// its stat file as it was read.
+// Hidden columns of the core's own lister, valid for one batch: the descriptor of the thread's
+// directory, and the text of its stat file.
 inline constexpr std::string_view kTaskDir = "task_dir";
 inline constexpr std::string_view kStat = "stat";
 
-// All of them but the hidden ones, thread_count included.
+// The definitions of all of these but the hidden ones, thread_count included.
 const std::vector<MetricDef>& identity_metrics();
-// REQUIRES: one of the above.
+// REQUIRES: `name` is one of the constants above, and not hidden.
 const MetricDef& identity_metric(std::string_view name);
 
 }  // namespace ctprof

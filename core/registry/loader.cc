@@ -19,15 +19,15 @@
 namespace ctprof {
 namespace {
 
-// A library that is open, and under which name; the descriptor is there where that is its name.
+// An open library. The descriptor is set if the library was opened as /proc/self/fd/N.
 struct Held {
   boost::dll::shared_library library;
   sdk::Fd fd;
 };
 
-// Libraries are never closed: what they made may outlive any scope of ours. Each is held once,
-// however often it is loaded; but every descriptor is, for the dynamic loader remembers all names
-// that a library came by, and would take the next file of that number for it.
+// Keeps a library open for good: what it created may outlive any scope of ours. A library is kept
+// once, but each of its descriptors is: the dynamic loader remembers every name that a library was
+// opened by, and would mistake the next file with that number for it.
 void hold_open(Held held) {
   static auto* all = new std::vector<Held>;
   static std::mutex holding;
@@ -38,8 +38,7 @@ void hold_open(Held held) {
   if (held.fd || std::none_of(all->begin(), all->end(), is_same)) all->push_back(std::move(held));
 }
 
-// How many bytes the library says its symbol has; what a lying size field would claim beyond that
-// is not there.
+// The size of a symbol as its library declares it: an upper bound for the table's own size field.
 std::size_t symbol_size(const void* address) {
   Dl_info info;
   void* symbol = nullptr;
@@ -47,7 +46,7 @@ std::size_t symbol_size(const void* address) {
   return found != 0 && symbol ? static_cast<const ElfW(Sym)*>(symbol)->st_size : 0;
 }
 
-// The linker's own words out of the exception's; of the path that it begins with, there is no need.
+// The dynamic linker's message within the exception's, without the path that it begins with.
 std::string words_of(const std::exception& exception, const std::string& path) {
   const std::string text = exception.what();
   const std::string before = "dlerror system message: ";
@@ -58,14 +57,14 @@ std::string words_of(const std::exception& exception, const std::string& path) {
   return words.starts_with(path + ": ") ? words.substr(path.size() + 2) : words;
 }
 
-// The name that the dynamic loader gets. Between looking at a path and opening it again others may
-// come in; at a descriptor nobody does.
+// The name to load a checked file by. A path could be replaced between the check and the load; a
+// descriptor cannot.
 std::string name_for_loader(const OpenPlugin& file) {
   return runs_privileged() ? "/proc/self/fd/" + std::to_string(file.fd.get()) : file.path;
 }
 
-// Opens the library of that name, which runs its constructors. What they throw leaves the dynamic
-// loader half way, so that nobody can go on.
+// Opens a library, which runs its constructors. An exception from one leaves the dynamic loader in
+// an undefined state, so it ends the program.
 boost::dll::shared_library opened(const std::string& name, const CallOwner& owner) {
   const KeptProcessState kept;
   constexpr const char* kFunction = "its constructors";
@@ -135,7 +134,7 @@ std::string for_privileged(const std::string& why) {
          why + ": install it as root, in directories of root's";
 }
 
-// The program's own directory counts too: who can exchange that one chooses which plugins are the
+// Checks the program's directory too: whoever can replace it decides which plugins are the
 // program's own.
 Result<PluginDirectory> open_for_privileged(const std::string& directory) {
   if (const auto program = open_trusted_directory(program_directory()); !program)
@@ -147,7 +146,8 @@ std::string nothing_in(const std::string& directory) {
   return "'" + directory + "': no file there ends in .so";
 }
 
-// Where was looked, and why there is nothing to load from the own directory.
+// Loads ctprof's own plugins. Returns where it looked, with the reason if nothing can be loaded
+// from there.
 std::string load_own(const LoadOptions& options, LoadedPlugins& loaded) {
   const std::string& path = options.own_directory;
   if (path.empty())
@@ -167,7 +167,7 @@ Error nothing_found(const std::string& own, const LoadOptions& options) {
           "; install ctprof with its plugins, or say where they are by --plugin-path DIR"};
 }
 
-// Why `name` is not there: its file was refused, or there is none.
+// Why `name` was not loaded: its file was refused, or does not exist.
 Error missing(const std::string& name, const LoadedPlugins& loaded) {
   for (const Refusal& refusal : loaded.refused)
     if (std::filesystem::path(refusal.what).stem() == name)

@@ -1,19 +1,18 @@
-// Finding plugins and loading them.
+// Finds plugins and loads them.
 //
-// Directories are searched in order: the own one (installed, or the build tree's), --plugin-path,
-// CTPROF_PLUGIN_PATH; name order within one. Of two plugins of one name the first stands. A library
-// that was opened stays until the process ends.
+// Directories are searched in this order: ctprof's own (installed, or that of the build tree),
+// --plugin-path, CTPROF_PLUGIN_PATH; within a directory, in the order of names. If two plugins have
+// the same name, the first is kept. A library that was opened stays loaded until the process ends.
 //
-// A file is looked at before it is loaded: what is cut short, no regular file, or no plugin is
-// refused and runs nothing.
+// A file is inspected before it is loaded: one that is truncated, not a regular file, or no plugin
+// is refused, and none of its code runs.
 //
-// When the process has privileges from the file (AT_SECURE), only the own directory is searched,
-// and only what root alone can change is loaded (trusted_path.hpp), by the descriptor that was
-// checked: /proc/self/fd/N, which stays open so that no two plugins share a name.
+// If the executable gave the process privileges (AT_SECURE), only ctprof's own directory is
+// searched, and only what root alone can change is loaded (trusted_path.hpp). It is loaded through
+// the descriptor that was checked, as /proc/self/fd/N; the descriptor stays open, so that no two
+// plugins share a name.
 //
-// What is here:   files to plugins, each with the reason if it is refused.
-// What is not:    what plugins mean together (registry.hpp), where ctprof is
-// (plugin_directory.hpp).
+// Merging what plugins offer is the job of registry.hpp.
 
 #pragma once
 
@@ -37,7 +36,7 @@ struct LoadOptions {
       false;  // `only` or not, those of ours that take part in every capture load too
 };
 
-// A plugin, a metric or a source that is not taken, and why.
+// A plugin, a metric or a source that was refused, and why.
 struct Refusal {
   std::string what;  // a file, a directory, or a plugin's name
   std::string reason;
@@ -48,17 +47,18 @@ struct LoadedPlugins {
   std::vector<Refusal> refused;
 };
 
-// Fails where `only` names a plugin that is not there or is refused, where one of `directories`
-// cannot be opened, and where no file is found at all (but for layouts alone): the error says where
-// was looked. Not on two threads at once. Throws PluginThrew where a constructor throws.
+// Fails if `only` names a plugin that is missing or refused, if one of `directories` cannot be
+// opened, or if no plugin file was found anywhere (unless only layouts are wanted); the error then
+// lists the directories. Throws PluginThrew if a plugin's constructor throws. Threads: one at a
+// time.
 Result<LoadedPlugins> load_plugins(const LoadOptions& options);
 
-// Whether the process got privileges from its file, so that neither options nor environment may
-// choose what is loaded.
+// Whether the executable gave this process privileges, so that neither options nor the environment
+// may choose what is loaded.
 bool runs_privileged();
 
-// What keeps a ctprof with such privileges from loading all that is in the directory: a sentence,
-// empty where nothing does. Asked by one that may have none.
+// The first reason why a ctprof with such privileges would refuse something in `directory`, or ""
+// if it would load everything. The caller needs no privileges.
 std::string closed_to_privileged(const std::string& directory);
 
 }  // namespace ctprof

@@ -1,7 +1,8 @@
-// A metric's definition, owned: from a plugin's table, or from the registry that a file carries.
+// Definitions of metrics, owned by the core: read from a plugin's table, or from the registry
+// inside a file.
 //
-// What is here:   the definition and where it stands in the file.
-// What is not:    who can fill it (registry.hpp), its readings (snapshot/column.hpp).
+// These are values: copy them freely, from any thread. Which sources can fill a metric is the job
+// of registry.hpp; its values are in snapshot/column.hpp.
 
 #pragma once
 
@@ -34,14 +35,14 @@ enum class Storage : ctprof_storage {
   Array = CTPROF_ARRAY,
 };
 
-// "thread", "process", "cgroup", "host", and back; the second returns false for other words.
+// "thread", "process", "cgroup", "host", and back; parse() returns false for any other word.
 std::string_view name(Entity entity);
 bool parse(std::string_view word, Entity& entity);
 // "u64", "i64", "f64", "bool", "string", "bitset", "map", "array", and back.
 std::string_view name(Storage storage);
 bool parse(std::string_view word, Storage& storage);
 
-// A column of the first screen; see ctprof_headline.
+// A column of the overview; see ctprof_headline.
 struct Headline {
   std::string label;
   std::uint32_t order = 0;
@@ -79,7 +80,7 @@ struct MetricDef {
   std::string plugin;  // who declared it first
   bool hidden = false;
   bool is_mark = false;
-  bool setting = false;  // somebody's choice, told when it changed
+  bool setting = false;  // chosen by the user or administrator; reported when it changes
   bool costly = false;
   std::optional<Headline> headline{};
   std::string role{};  // one of kRoles, or empty
@@ -115,14 +116,14 @@ inline constexpr MetricText kMetricTexts[] = {
     {"map_keys", &ctprof_metric::map_keys, &MetricDef::map_keys},
 };
 
-// The definition in a plugin's table, with the defaults of newtype and entity filled in. REQUIRES:
-// checked (registry/checks.hpp).
+// Copies a definition from a plugin's table, with the defaults of its newtype and entity. REQUIRES:
+// check_metric() accepted it.
 MetricDef define(const ctprof_metric& metric, std::string_view plugin);
 
-// Where in the file a metric stands that names no place.
+// The path in the file of a metric that names none.
 std::string home_place(Entity entity, std::string_view name);
 
-// Whether two definitions of one name mean the same: newtype, rule, unit, entity and storage.
+// Whether two definitions agree on newtype, rule, unit, entity and storage.
 bool same_meaning(const MetricDef& a, const MetricDef& b);
 
 // A derived metric's definition, owned.
@@ -154,7 +155,8 @@ struct Vocabulary {
   const MetricDef* find(std::string_view name) const;
 };
 
-// The scheduling class first, then "dead", then the options of the kernel without their CONFIG_.
+// Short tags: the scheduling class, then "dead" if no kernel fills it any more, then the kernel
+// options that it needs, without CONFIG_.
 std::vector<std::string> tags_of(const MetricDef& def);
 std::vector<std::string> tags_of(const DerivedDef& def);
 

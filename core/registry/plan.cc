@@ -19,15 +19,15 @@ bool is_identity(std::string_view column) {
                      [&](const MetricDef& def) { return def.name == column; });
 }
 
-// Working state: offers still in play, and the sources that fell out.
+// Chooses and orders sources in rounds. Each round may rule sources out; the next one chooses again
+// without them.
 class Planner {
  public:
   Planner(const Probed& probed, const Lost& lost) : probed_(&probed), out_(lost) {}
 
   Result<Plan> plan(const std::optional<std::vector<std::string>>& names) {
     if (auto known = want(names); !known) return known.error();
-    // Each round that takes a source out may move metrics to other offers, so choose again until
-    // all fit.
+    // Ruling a source out moves its metrics to other offers, so choose again until nothing changes.
     do choose();
     while (!drop_unfed() || !order());
     collect_unfilled();
@@ -37,7 +37,7 @@ class Planner {
 
  private:
   Result<void> want(const std::optional<std::vector<std::string>>& names) {
-    // Whoever offers to list is asked to, whatever is wanted of the threads.
+    // Identity metrics are always wanted: the source that offers them lists the threads.
     for (const ProbedField& field : probed_->fields())
       if (is_identity(field.def.name) || is_always_wanted(field) || (!names && !field.def.hidden))
         wanted_.insert(&field);
@@ -76,14 +76,14 @@ class Planner {
             "; `ctprof metric-list` shows them all"};
   }
 
-  // The best offer of a source that is still in play.
+  // The best offer whose source has not been ruled out, or null.
   const ProbedOffer* best(const ProbedField& field) const {
     for (const ProbedOffer& offer : field.offers)
       if (offer.verdict == Gap::None && !out_.contains(offer.source)) return &offer;
     return nullptr;
   }
 
-  // Winners for what is wanted, and for what the winners read.
+  // Chooses an offer for each wanted metric, and for what the chosen sources read in turn.
   void choose() {
     plan_.sources.clear();
     std::vector<const ProbedField*> open(wanted_.begin(), wanted_.end());
@@ -101,7 +101,7 @@ class Planner {
     }
   }
 
-  // The offer's source among `sources`, added where it is not there yet.
+  // Finds the offer's source in `sources`, or adds it.
   static PlannedSource& planned(const ProbedOffer& offer, std::vector<PlannedSource>& sources) {
     const auto it = std::ranges::find(sources, offer.source, &PlannedSource::source);
     if (it != sources.end()) return *it;
@@ -109,8 +109,8 @@ class Planner {
         offer.plugin, offer.source, std::vector<bool>(offer.source->offers.size(), false)});
   }
 
-  // Takes out sources that read what nobody fills, and all listers but one; true when there were
-  // none.
+  // Rules out sources that read a column without a source, and all listers but one. True if nothing
+  // was ruled out.
   bool drop_unfed() {
     const auto before = out_.size();
     const PlannedSource* lister = filler(kTid);
@@ -141,8 +141,8 @@ class Planner {
     out_[planned.source] = std::move(why);
   }
 
-  // Puts readers after what they read, stage by stage, load order otherwise; false when a circle
-  // had to be taken out.
+  // Orders sources by stage, then so that each follows those it reads from, then by load order.
+  // Rules out cycles, and returns false if there were any.
   bool order() {
     std::vector<PlannedSource> ordered, waiting = in_load_order();
     while (!waiting.empty()) {
@@ -171,7 +171,7 @@ class Planner {
     return sources;
   }
 
-  // Whether nothing that it reads comes from a source that still waits.
+  // Whether all sources that `planned` reads from have been placed.
   bool is_fed(const PlannedSource& planned, const std::vector<PlannedSource>& waiting) const {
     return std::none_of(
         planned.source->reads.begin(), planned.source->reads.end(), [&](const Read& read) {
@@ -185,7 +185,7 @@ class Planner {
   void collect_unfilled() {
     for (const ProbedField& field : probed_->fields()) {
       if (!wanted_.contains(&field) || is_identity(field.def.name) || best(field)) continue;
-      // The last resort speaks for all: it is what asks for the least.
+      // Give the reason of the last resort, which needs the least.
       const ProbedOffer& last = field.offers.back();
       const auto out = out_.find(last.source);
       if (last.verdict != Gap::None)
@@ -196,8 +196,8 @@ class Planner {
     }
   }
 
-  // Whoever is next to the lister, reads nothing but who a thread is, and so can be run on any
-  // rows.
+  // For each metric of the lister, plans the next best source that reads identity columns only:
+  // such a source can run on any set of rows.
   void plan_reserve() {
     for (const PlannedSource& planned : plan_.sources)
       if (planned.source->table.stage == CTPROF_STAGE_LIST)

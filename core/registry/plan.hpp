@@ -1,12 +1,9 @@
-// The plan of a capture: which sources run, for which columns, in which order. Made once, from what
-// the host can do and what is wanted.
+// Plans a capture: which sources run, for which columns, in which order.
 //
-// Per metric the offer of the highest rank that can on this host wins. A source runs after those
-// whose columns it reads; a circle, or a column that nobody fills, takes the sources concerned out,
-// with a sentence, and their metrics go to the next offer or become gaps.
-//
-// What is here:   choosing and ordering.
-// What is not:    running it (capture/).
+// For each metric, the offer of the highest rank among those that work on this host wins. A source
+// runs after the sources whose columns it reads. A cycle of such reads, or a column that no source
+// fills, removes the sources concerned; each removal comes with a sentence, and their metrics go to
+// the next offer or become gaps.
 
 #pragma once
 
@@ -20,14 +17,14 @@
 
 namespace ctprof {
 
-// A source that runs, and which of its offers it was chosen for.
+// A source that runs, and the offers that it was chosen for.
 struct PlannedSource {
   const Plugin* plugin;
   const SourceTable* source;
   std::vector<bool> chosen;  // by its offers
 };
 
-// A metric that nobody can fill here: its column is all this gap.
+// A metric that no source can fill here: every cell of its column is this gap.
 struct Unfilled {
   const MetricDef* metric;
   Gap gap;
@@ -42,11 +39,11 @@ struct Plan {
   std::vector<Refusal> refused;  // sources that could not be ordered or fed
 };
 
-// Sources that were tried and gave up, and what they said.
+// Sources that were tried and gave up, with their error messages.
 using Lost = std::map<const SourceTable*, std::string>;
 
-// `wanted`: names of metrics or derived metrics; none: all that is not hidden. The error names what
-// is unknown.
+// `wanted`: names of metrics or derived metrics; nullopt: all that are not hidden. Fails if a name
+// is unknown, and names it. The plan refers to `probed`, which must outlive it.
 Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted,
                        const Lost& lost = {});
 

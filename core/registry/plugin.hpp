@@ -1,7 +1,8 @@
-// A plugin, as the core holds it once its table has been read and checked.
+// A plugin, as the core holds it once its tables have been read and checked.
 //
-// Tables are copied: an older plugin's are shorter than ours, and the missing tail is zero. What
-// the functions in them do is the plugin's business; that they are there has been checked.
+// The tables are copies: an older plugin's structs are shorter than ours, and the missing tail is
+// zero. Function pointers that must not be null have been checked; they stay valid until the
+// process ends, since plugins are never unloaded.
 
 #pragma once
 
@@ -16,7 +17,7 @@
 namespace ctprof {
 
 struct OfferTable {
-  MetricDef metric;  // nothing where it is not served
+  MetricDef metric;  // empty if not served
   std::int32_t rank = 0;
   bool served = true;  // false: it keeps its number, and nobody asks for it
 };

@@ -14,10 +14,10 @@ std::array<std::atomic<bool>, kCallSlots> g_taken;
 CallHooks g_hooks;
 
 constinit thread_local CallSlot* t_slot = nullptr;
-constinit thread_local CallSlot t_beyond;  // of a thread that got none of the others
+constinit thread_local CallSlot t_beyond;  // for threads beyond the slots
 
-// Gives a thread's slot back when the thread ends. A plugin that calls exit() ends it too, but from
-// within a call, which stays marked.
+// Frees a thread's slot when the thread ends. If a plugin calls exit(), the thread ends inside a
+// call, and the mark stays.
 struct SlotHolder {
   std::size_t number = kCallSlots;
   ~SlotHolder() {
@@ -43,7 +43,7 @@ CallSlot* take_slot() {
   return t_slot;
 }
 
-// Code of a plugin: [first, last).
+// The address range of a plugin's code: [first, last).
 struct Code {
   std::uintptr_t first = 0, last = 0;
   const CallOwner* owner = nullptr;

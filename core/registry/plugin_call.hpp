@@ -1,17 +1,14 @@
-// Calls into plugins under way: which thread is in which function of which plugin.
+// Marks calls into plugins: which thread is in which function of which plugin.
 //
-// A plugin may crash, hang, throw or end the process, and then somebody must be able to say who it
-// was. Each call into one is marked by a PluginCall, which costs three plain stores. A signal
-// handler reads the mark of its own thread; CallWatch reads those of all.
+// A plugin may crash, hang, throw, or end the process, and ctprof must then be able to name it.
+// Every call into a plugin is therefore marked by a PluginCall, which costs three plain stores. A
+// signal handler reads the mark of its own thread; CallWatch reads those of all threads.
 //
 //   const std::string thrown = contained(*owner, "probe", [&] { table.probe(&host, &probe); });
 //
-// Constructors and `probe` must return soon: a LimitedCall tells the program so, which sets its own
-// limit (set_call_hooks).
-//
-// What is here:   marks, and exceptions that must not leave a plugin.
-// What is not:    signal handlers, time limits and sentences (tools/), naming slow calls
-// (call_watch.hpp).
+// Constructors and `probe` must return soon. A LimitedCall around them tells the program, which
+// sets the limit (set_call_hooks). Signal handlers, limits and messages are in tools/; slow calls
+// are named by call_watch.hpp.
 
 #pragma once
 
@@ -28,30 +25,32 @@
 
 namespace ctprof {
 
-// Who is called. It is never destroyed, so that any thread and any signal handler may read it.
+// The plugin and source that is called. Never destroyed, so that any thread and any signal handler
+// may read it.
 struct CallOwner {
   std::string file;    // the plugin's library
   std::string source;  // "source 'x'" or "rule 'x'"; empty for the plugin as a whole
 };
 
-// The owner of these two; made at the first call. Any thread.
+// The owner for a file and source, created on first use. Never null; the core keeps it. Any thread.
 const CallOwner* call_owner(std::string_view file, std::string_view source = {});
 
-// What one thread is in.
+// The call that one thread is in.
 struct CallSlot {
   std::atomic<const CallOwner*> owner{nullptr};  // null: in no plugin
   std::atomic<const char*> function{""};
   std::atomic<std::uint32_t> calls{0};  // rises with each call, so that two calls can be told apart
 };
 
-// Slots of threads that are known to CallWatch; threads beyond them are marked, but not watched.
+// CallWatch sees this many threads; further ones are marked, but not watched.
 constexpr std::size_t kCallSlots = 256;
 std::array<CallSlot, kCallSlots>& call_slots();
 
-// The calling thread's slot. Safe in a signal handler: null where the thread never called a plugin.
+// The calling thread's slot, or null if it never called a plugin. Safe in a signal handler.
 CallSlot* current_call();
 
-// Marks the calling thread as being in `function`, a text that lives for ever. Calls may nest.
+// Marks the calling thread as being in `function` as long as this object lives. Calls may nest.
+// REQUIRES: `function` is a string with static storage.
 class PluginCall {
  public:
   PluginCall(const CallOwner* owner, const char* function);
@@ -65,20 +64,20 @@ class PluginCall {
   const char* outer_function_;
 };
 
-// What the program does about plugins; none of it is needed.
+// What the program does about misbehaving plugins. Each hook may be null.
 struct CallHooks {
   void (*begin_limit)(const CallOwner& owner, const char* function) = nullptr;
   void (*end_limit)() = nullptr;
   void (*thread_began)(std::size_t slot) =
       nullptr;  // a thread is about to call a plugin for the first time
-  // A plugin ends a thread of ours (pthread_exit), which nothing can stop. Does not return.
+  // A plugin ended one of our threads (pthread_exit), which cannot be undone. Must not return.
   void (*thread_ends)(const CallOwner& owner, const char* function) = nullptr;
 };
 // REQUIRES: before any plugin is loaded.
 void set_call_hooks(const CallHooks& hooks);
 const CallHooks& call_hooks();
 
-// A call that must return soon. One at a time in the process.
+// A call that must return soon. REQUIRES: no other LimitedCall exists in the process.
 class LimitedCall {
  public:
   LimitedCall(const CallOwner& owner, const char* function);
@@ -88,18 +87,18 @@ class LimitedCall {
   PluginCall call_;
 };
 
-// Remembers where a library's code lies; `address` is in the library.
+// Remembers the address range of the library that contains `address`.
 void remember_code(const void* address, const CallOwner& owner);
-// Whose code is at `address`; null when it is no plugin's. Safe in a signal handler.
+// The plugin whose code is at `address`, or null. Safe in a signal handler.
 const CallOwner* owner_of_code(std::uintptr_t address);
 
-// What a plugin threw where nobody can go on without it. The text is the whole sentence.
+// Thrown when a plugin's exception leaves ctprof unable to continue. what() is the whole message.
 struct PluginThrew : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 std::string thrown_in_words(const CallOwner& owner, const char* function, const char* what);
 
-// Runs `call`, marked. Returns what it threw, in words; an empty text when it threw nothing.
+// Runs `call` under a mark. Returns a message if it threw, or "".
 template <class Call>
 std::string contained(const CallOwner* owner, const char* function, Call&& call) {
   const PluginCall in_plugin(owner, function);

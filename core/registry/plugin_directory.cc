@@ -43,7 +43,7 @@ Result<std::vector<std::string>> names_in(int directory, const std::string& path
   return names;
 }
 
-// A pipe is not opened at all, and one that came in between is not waited for.
+// Refuses a FIFO without opening it; O_NONBLOCK covers one that replaces the file in between.
 Result<sdk::Fd> open_regular(int directory, const std::string& name) {
   struct stat status {};
   if (::fstatat(directory, name.c_str(), &status, 0) != 0) return cannot_open(errno);
@@ -53,8 +53,8 @@ Result<sdk::Fd> open_regular(int directory, const std::string& name) {
   return fd;
 }
 
-// The dynamic loader searches these before the system's own, and takes one that is no absolute path
-// from the current directory.
+// The dynamic loader searches these directories before the system's, and resolves a relative one
+// against the working directory.
 Result<void> check_directory(const std::string& directory) {
   if (directory.find('$') != directory.npos)
     return Error{"it looks for libraries in '" + directory + "', which depends on where it is"};
@@ -113,8 +113,8 @@ Result<void> PluginDirectory::check_trust(const std::string& name) const {
 
 namespace fs = std::filesystem;
 
-// What the kernel was asked to run, where there is no /proc. Whoever starts a program that has more
-// rights than themselves chooses this name, so it counts for nothing then.
+// The name that the kernel was asked to run, for when there is no /proc. The user chooses that
+// name, so it is ignored if the program has more privileges than its user.
 static fs::path started_as() {
   const auto* name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   if (!name || ::getauxval(AT_SECURE) != 0) return {};

@@ -1,13 +1,14 @@
-// A directory that plugins are looked for in: opened, listed, and its files opened and looked at
-// before anything of them is loaded.
+// Where plugins are: a directory of them, opened and listed, and the directory that is ctprof's
+// own.
 //
-// Everything goes by the descriptor of the directory, so that files are those of the directory that
-// was checked. Under Trust::RootAlone each must be in the hands of root alone (trusted_path.hpp),
-// and so must directories that a plugin names for libraries of its own.
+// Files are opened relative to the directory's descriptor, so that they are those of the directory
+// that was checked. Under Trust::RootAlone only root may be able to change a file
+// (trusted_path.hpp), and the same holds for the directories that a plugin names for its libraries.
+// Nothing is loaded here: that is the job of loader.hpp.
 //
-// What is here:   from a path to files that may be loaded, each with the reason where it may not;
-// nothing is loaded. What is not:    loading (loader.hpp), what a file says of itself
-// (plugin_file.hpp).
+// The program's location comes from /proc/self/exe, never from argv or the working directory.
+// Without /proc it is the name that the kernel was asked to run, unless the program has more
+// privileges than its user.
 
 #pragma once
 
@@ -21,8 +22,8 @@
 namespace ctprof {
 
 enum class Trust {
-  Anybody,    // whoever starts the process chooses what it loads
-  RootAlone,  // he must not, for the process can do what he cannot
+  Anybody,    // the user may choose what is loaded
+  RootAlone,  // the process has more privileges than its user, so the user must not choose
 };
 
 struct OpenPlugin {
@@ -33,17 +34,18 @@ struct OpenPlugin {
 
 class PluginDirectory {
  public:
-  // Opens and lists it. The error names the path and the cause.
+  // Opens and lists a directory. The error names the path and the cause.
   static Result<PluginDirectory> open(const std::string& path, Trust trust);
 
   // File names that end in .so, in order.
   const std::vector<std::string>& names() const { return names_; }
-  // The path that a name of names() stands for.
+  // The path of a file in names().
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
-  // Opens a file without waiting and looks at it. The error is the reason alone.
+  // Opens a file and inspects it (plugin_file.hpp); does not block on a FIFO. The error does not
+  // name the file.
   Result<OpenPlugin> open_file(const std::string& name) const;
-  // Whether the file and what it names are in the hands of root alone, be it sound or not. The
-  // error begins with "it". REQUIRES: Trust::RootAlone.
+  // Whether only root can change the file and the directories that it names, even if the file is no
+  // sound plugin. The error begins with "it". REQUIRES: Trust::RootAlone.
   Result<void> check_trust(const std::string& name) const;
 
  private:
@@ -58,11 +60,11 @@ class PluginDirectory {
   std::vector<std::string> names_;
 };
 
-// The directory of the running program; empty where nothing says that can be trusted.
+// The directory of the running program, or "" if no trustworthy source gives it.
 std::string program_directory();
 
-// The directory of ctprof's own plugins, seen from the running program: in a build tree that one's,
-// else where it is installed. Empty where it is not known where the program is.
+// The directory of ctprof's own plugins: that of the build tree if the program runs from one, else
+// the installed one. "" if the program's location is unknown.
 std::string own_plugin_directory();
 
 }  // namespace ctprof

@@ -27,7 +27,8 @@ constexpr std::size_t kMostNames = 1024;
 
 Error damaged(std::string_view what) { return {"it is damaged: " + std::string(what)}; }
 
-// What the dynamic section says, as far as it is of use here. Addresses are those of the file.
+// The entries of the dynamic section that are needed here. Addresses are those of the file, before
+// relocation.
 class Dynamic {
  public:
   explicit Dynamic(const ElfImage& image) : image_(&image) {}
@@ -64,7 +65,7 @@ class Dynamic {
     return file;
   }
 
-  // The symbol as the dynamic loader would find it; nothing where it would not.
+  // Finds a symbol as the dynamic loader would.
   std::optional<ElfW(Sym)> find(const char* wanted) const {
     return gnu_hash_ ? find_gnu(wanted) : find_sysv(wanted);
   }
@@ -161,7 +162,7 @@ class Dynamic {
   std::vector<Name> names_;
 };
 
-// Of the table, what no relocation changes is in the file as it will be in memory.
+// Fields of the table that need no relocation have the same bytes in the file as in memory.
 bool says_layout(const ElfImage& image, const ElfW(Sym) & table) {
   ctprof_plugin_flags flags = 0;
   const bool has_flags = table.st_size >= offsetof(ctprof_plugin, flags) + sizeof flags;

@@ -1,17 +1,13 @@
-// A plugin's file, looked at before the dynamic loader maps it and runs what is in it.
+// Inspects a plugin's file before the dynamic loader maps it and runs its constructors.
 //
-// The dynamic loader believes what a file says of itself: it maps segments that lie beyond the end
-// of a file that was cut, and dies of SIGBUS. So headers, segments and the dynamic section are read
-// here first, piece by piece and never mapped, and must lie within the file. That finds what was
-// cut short, what is for another machine, and what is no plugin at all, before any code of it runs.
-// It is no proof against a file that was damaged in its middle, or made to harm: whoever may put a
-// plugin there runs code.
+// The dynamic loader trusts what a file says about itself: it maps segments beyond the end of a
+// truncated file, and dies of SIGBUS. So the headers, the segments and the dynamic section are read
+// here first, without mapping, and must lie within the file. That finds files that are truncated,
+// built for another machine, or no plugin at all, before any of their code runs. It is no defence
+// against a file that is damaged in the middle, or malicious: whoever can install a plugin can run
+// code.
 //
-// Memory and time are bounded: some hundred reads, and names of at most a path's length.
-//
-// What is here:   ELF files of this machine, and the parts of the plugin's table that are plain
-// numbers. What is not:    opening the file (plugin_directory.hpp), the table as a whole
-// (plugin.hpp).
+// Time and memory are bounded: a few hundred reads, and names no longer than a path.
 
 #pragma once
 
@@ -28,8 +24,8 @@ struct PluginFile {
   std::vector<std::string> libraries;    // DT_NEEDED and what else the loader would load with it
 };
 
-// Reads an open regular file. The error is a reason without the file's name: "it is cut short:
-// ...".
+// Reads an open regular file; does not take ownership of `fd`. The error does not name the file:
+// "it is cut short: ...".
 Result<PluginFile> read_plugin_file(int fd);
 
 }  // namespace ctprof

@@ -18,7 +18,7 @@ std::string text_of(const char* data, std::size_t size) {
   return {data ? data : "", data ? size : 0};
 }
 
-// Where a source's answers go while it is probed.
+// Receives a source's answers while it is probed.
 struct Answers {
   std::vector<ProbedOffer*> offers;  // by the source's own numbering; null for those not taken
 
@@ -27,7 +27,7 @@ struct Answers {
   }
 };
 
-// The last word on an offer counts, and takes an earlier one's remedy with it.
+// The last answer on an offer counts, and discards an earlier one's remedy.
 void refuse(void* core, std::uint32_t index, ctprof_gap gap, const char* reason, std::size_t size) {
   ProbedOffer* offer = static_cast<Answers*>(core)->of(index);
   if (!offer) return;
@@ -50,7 +50,7 @@ void take_remedy(void* core, std::uint32_t index, const char* lack, std::size_t 
   if (offer->verdict != Gap::None) offer->remedy = std::move(remedy);
 }
 
-// What the source threw, in words; an empty text when it answered.
+// Probes a source. Returns a message if it threw, or "".
 std::string probe(const Plugin& plugin, const SourceTable& source, const ctprof_host& host,
                   Answers& answers) {
   const KeptProcessState kept;

@@ -1,17 +1,18 @@
-// What this host can do now: every plugin opened, every source asked, every answer kept.
+// What this host can do now: opens every plugin, probes every source, and keeps every answer.
 //
 //   const Registry registry(*load_plugins(...));      // once
-//   const Probed probed(registry, roots.host());      // as often as there is reason to ask again
+//   const Probed probed(registry, roots.host());      // whenever the host may have changed
 //   const Plan plan = *make_plan(probed, wanted);
 //
-// The registry stays as it was: a host changes (a switch is turned, a scheduler loaded), and what
-// it was a moment ago is no answer. While a Probed lives, each plugin's context lives (open_plugin
-// and close_plugin in abi.h); sources of one plugin share it.
+// The registry does not change, but a host does (a switch is turned, a scheduler loaded), so an old
+// answer may be wrong. Each plugin's context (open_plugin and close_plugin in abi.h) lives as long
+// as the Probed; the sources of a plugin share it.
 //
-// A plugin that cannot be opened keeps its offers, all refused as SourceFailed with its sentence.
+// A plugin that cannot be opened keeps its offers; all of them are refused as SourceFailed, with
+// the plugin's message.
 //
-// Ownership: refers to the registry and to the host's directories, which must outlive it. Any
-// thread may read it. Not here: which sources a capture runs (plan.hpp).
+// Ownership: refers to the registry and to the host's directories, which must outlive it. Threads:
+// any may read it.
 
 #pragma once
 
@@ -24,7 +25,7 @@
 
 namespace ctprof {
 
-// What would change what the host lacks; of the kind NONE where nothing would.
+// What would provide what the host lacks; kind NONE if nothing would.
 struct Remedy {
   ctprof_remedy kind = CTPROF_REMEDY_NONE;
   std::string what;
@@ -32,13 +33,13 @@ struct Remedy {
   friend bool operator==(const Remedy&, const Remedy&) = default;
 };
 
-// What stays a gap although the offer stands.
+// A gap that remains although the source works.
 struct Lack {
   std::string sentence;
   Remedy remedy;
 };
 
-// An offer, and what its source said of it on this host.
+// An offer, and its source's answer on this host.
 struct ProbedOffer : Offer {
   Gap verdict = Gap::None;  // why it cannot; None: it can
   std::string reason{};
@@ -50,7 +51,7 @@ struct ProbedField {
   const MetricDef& def;
   std::vector<ProbedOffer> offers;  // in the registry's order: best rank first
 
-  // The offer that a capture will use: the best that can. Null when none can.
+  // The offer that a capture uses: the best that works, or null.
   const ProbedOffer* chosen() const;
 };
 
@@ -65,10 +66,10 @@ class Probed {
   const std::vector<ProbedField>& fields() const { return fields_; }
   // Null when no loaded plugin offers it.
   const ProbedField* find(std::string_view metric) const;
-  // Plugins and sources that threw rather than answered, and with what words; nothing of theirs is
-  // taken.
+  // Plugins that could not be opened, and sources that threw when probed, with the message. Nothing
+  // of theirs is used.
   const std::vector<Refusal>& thrown() const { return thrown_; }
-  // The host as a plugin's functions are told of it, with that plugin's context.
+  // The host as passed to a plugin's functions, with that plugin's context.
   ctprof_host host_for(const Plugin& plugin) const;
 
  private:
@@ -80,7 +81,7 @@ class Probed {
   };
 
   void open(const Plugin& plugin);
-  // Why it could not be opened; empty when it could.
+  // Why it could not be opened, or "".
   std::string open(Opened& opened) const;
   ctprof_host host_for(const Opened& opened) const;
   void ask(const Opened& opened, const SourceTable& source);

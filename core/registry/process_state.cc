@@ -31,15 +31,15 @@ KeptProcessState::KeptProcessState()
       blocked_(blocked_signals()),
       c_locale_(current_locale()) {}
 
-// The C++ locale first: setting one with a name sets the C one too.
+// The C++ locale first: setting a named one sets the C locale too.
 KeptProcessState::~KeptProcessState() {
   if (std::locale() != cpp_locale_) std::locale::global(cpp_locale_);
   if (current_locale() != c_locale_) ::setlocale(LC_ALL, c_locale_.c_str());
   ::umask(mask_);
   ::pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
   if (directory_ < 0) return;
-  // Where one may not enter the directory again, nobody left it either, but for a plugin; there is
-  // nothing better to go to.
+  // If fchdir is refused, only a plugin can have left the directory, and there is nothing better to
+  // go back to.
   [[maybe_unused]] const int moved = ::fchdir(directory_);
   ::close(directory_);
 }

@@ -1,13 +1,13 @@
-// What a plugin can change of all of us, kept and put back: working directory, locale, file mode
-// mask, and which signals the calling thread blocks, without which neither a time limit nor Ctrl-C
-// would reach it.
+// Restores what a plugin can change for the whole process: working directory, locale, file mode
+// mask; and for the calling thread the signals it blocks, without which neither a time limit nor
+// Ctrl-C would reach it.
 //
 //   const KeptProcessState kept;
-//   ...                              // code of a plugin
+//   ...                              // call into a plugin
 //
-// The calling thread has the C locale meanwhile, so that figures are written and read the same
-// whatever a plugin sets. Threads that run beside it are not held back: a change lasts for them
-// until the object ends.
+// While this object lives, the calling thread uses the C locale, so that numbers are read and
+// written alike whatever a plugin sets. Other threads see a plugin's changes until the object is
+// destroyed.
 
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-// What a third party's names begin with.
+// The prefix that a third party's names must have.
 std::string prefix_of(const Plugin& plugin) {
   std::string prefix = plugin.name + "_";
   std::replace(prefix.begin(), prefix.end(), '-', '_');
@@ -39,7 +39,7 @@ bool may_be_computed_from(Entity derived, Entity input) {
 Registry::Registry(LoadedPlugins loaded)
     : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
   for (const MetricDef& metric : identity_metrics()) declare(metric);
-  // Layouts first: their order is the file's.
+  // Layouts first: their order is that of the keys in a file.
   for (const Plugin& plugin : plugins_)
     if (plugin.layout) take(plugin);
   for (const Plugin& plugin : plugins_)

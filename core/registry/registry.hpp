@@ -1,17 +1,15 @@
 // The registry: every metric that any loaded plugin offers, merged by name.
 //
 // Several plugins may offer one metric (procfs and a BPF iterator both know the run time). The
-// registry keeps all offers, the highest rank first. It is built once, when plugins are loaded, and
-// never changes: any thread may read it, and any number of captures may share it.
+// registry keeps all offers, the highest rank first. It is built once, after loading, and never
+// changes: any thread may read it, and any number of captures may share it.
 //
 // Two plugins that give one name different meanings (newtype, rule, unit, entity) are in conflict:
-// the later one's metric is refused, and both are named. So is an unprefixed name of a third
-// party's, or one that wants another's place in the file. Derived metrics are checked when all
-// plugins are there: their units must come out as they say.
+// the later one's metric is refused, and the message names both. Also refused are a third party's
+// metric without the plugin's prefix, and one that claims another's path in the file. Derived
+// metrics are checked last, when all plugins are known: their unit must come out as declared.
 //
-// What is here:   merging and conflicts.
-// What is not:    loading (loader.hpp), what a host can do of it (probed.hpp), which sources a
-// capture runs (plan.hpp), printing (tools/).
+// What a host can do with it is the job of probed.hpp, what a capture runs that of plan.hpp.
 
 #pragma once
 
@@ -28,8 +26,7 @@
 
 namespace ctprof {
 
-// One source's word that it can fill one metric. Whether it can on this host is asked later
-// (probed.hpp).
+// A source offers to fill a metric. Whether it can on this host is probed later (probed.hpp).
 struct Offer {
   const Plugin* plugin = nullptr;
   const SourceTable* source = nullptr;
@@ -49,12 +46,12 @@ class Registry {
 
   const std::vector<Plugin>& plugins() const { return plugins_; }
   const std::vector<Field>& fields() const { return fields_; }
-  // Null when no loaded plugin offers it.
+  // Null if no loaded plugin offers it.
   const Field* find(std::string_view metric) const;
   const std::vector<DerivedDef>& derived() const { return derived_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const RuleBook& rules() const { return rules_; }
-  // Plugins that were not taken, and those that some metric was not taken of; one for each file.
+  // Plugins that were refused as a whole or in part; one entry per file.
   const std::vector<Refusal>& refused() const { return refused_; }
 
  private:
@@ -62,10 +59,10 @@ class Registry {
   void take_offers(const Plugin& plugin, const SourceTable& source);
   void declare(const MetricDef& metric);
   void take_derived(const Plugin& plugin);
-  // Notes what is not taken of a plugin: its first fault in words, the others by number.
+  // Records a fault of a plugin: the first by its message, further ones by their number.
   void refuse_part(const Plugin& plugin, std::string reason);
   void say_how_many_more();
-  // The sentence why `metric` may not be what `plugin` says it is; empty when it may.
+  // Why a plugin's definition is refused, or "".
   std::string objection(const Plugin& plugin, const MetricDef& metric) const;
   std::string objection(const Plugin& plugin, const DerivedDef& derived) const;
   Field& field(const MetricDef& metric);

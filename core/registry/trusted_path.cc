@@ -15,8 +15,8 @@ std::string octal(mode_t mode) {
   return text.data();
 }
 
-// Why others than root could change what is open, with `who` for a subject; empty where they
-// cannot. An access list's writers show in the group's bits.
+// Why somebody other than root could change what is open, as a sentence about `who`, or "". Writers
+// by an access control list show up in the group bits.
 std::string objection(int fd, const std::string& who) {
   struct stat status {};
   struct statvfs mount {};
@@ -36,7 +36,7 @@ bool is_link(int directory, const std::string& name) {
          S_ISLNK(status.st_mode);
 }
 
-// What is there by that name, no link, and root's alone.
+// Opens one component of a path, which must be no link and changeable by root alone.
 Result<sdk::Fd> open_step(int directory, const std::string& name, const std::string& who,
                           int flags) {
   sdk::Fd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));

@@ -23,7 +23,8 @@ void pick(std::byte* to, const std::byte* from, std::span<const RowRun> rows, st
   }
 }
 
-// From here on whole pages; below, the allocator's zeroing is cheaper than a system call.
+// Sizes from here on are mapped; below, letting the allocator zero the memory is cheaper than a
+// system call.
 constexpr std::size_t kPages = 64 * 1024;
 
 std::byte* zeroed(std::size_t size) {

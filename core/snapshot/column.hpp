@@ -1,9 +1,10 @@
-// A column: the readings of one metric, one cell a row, each a value or exactly one gap.
+// A column: the values of one metric, one cell a row, each a value or exactly one gap.
 //
-// Scalars stand in the cells; strings, bitsets, maps and arrays are ids into the snapshot's pools.
-// A new cell is a gap.
+// Scalars are stored in the cells; texts, bitsets, maps and arrays are ids into the snapshot's
+// pools. A new cell is a gap.
 //
-// Threads: different rows may be written at once; growing and compacting need the column alone.
+// Threads: different rows may be written at the same time; resizing and moving rows need exclusive
+// use.
 
 #pragma once
 
@@ -21,20 +22,20 @@
 
 namespace ctprof {
 
-// Who filled a column, or why nobody could.
+// Which source filled a column, or why none could.
 struct Provenance {
-  std::string plugin;  // empty: nobody
+  std::string plugin;  // "": no source
   std::string source;
-  Gap gap = Gap::None;  // with nobody: what all cells are
+  Gap gap = Gap::None;  // if no source: the gap in every cell
   std::string reason;
 };
 
-// Rows that stand one after the other.
+// Consecutive rows.
 struct RowRun {
   std::uint32_t first;
   std::uint32_t count;
 };
-// As few as there can be.
+// The shortest list of runs that gives `rows` in their order.
 std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows);
 
 // A byte array whose new bytes are zero. Large arrays come straight from mmap, so that a page costs
@@ -70,7 +71,7 @@ class ZeroedBytes {
 
   std::unique_ptr<std::byte, Free> bytes_{nullptr, Free{0}};
   std::size_t size_ = 0;
-  std::size_t used_ = 0;  // what lies beyond was never written
+  std::size_t used_ = 0;  // bytes beyond this were never written
 };
 
 class Column {
@@ -80,7 +81,7 @@ class Column {
   const MetricDef& def() const { return def_; }
   std::size_t rows() const { return gaps_.size(); }
 
-  // REQUIRES: the storage that the name says.
+  // The cells as values. REQUIRES: the column has that storage.
   std::span<std::uint64_t> u64() { return typed<std::uint64_t>(); }
   std::span<const std::uint64_t> u64() const { return typed<const std::uint64_t>(); }
   std::span<std::int64_t> i64() { return typed<std::int64_t>(); }
@@ -92,7 +93,7 @@ class Column {
   std::span<Id> ids() { return typed<Id>(); }
   std::span<const Id> ids() const { return typed<const Id>(); }
 
-  // The cell's bytes, whatever they are, for handing on by address.
+  // The address of a cell, for passing to a plugin.
   void* values_at(std::size_t row) { return values_.data() + row * width_; }
   const void* values_at(std::size_t row) const { return values_.data() + row * width_; }
 
@@ -103,14 +104,16 @@ class Column {
 
   // Grows or shrinks to `rows`; new cells are gaps.
   void resize(std::size_t rows, Gap gap);
-  // Moves `count` rows from `from` to `to`, over whatever stood there. REQUIRES: to <= from.
+  // Moves `count` rows from `from` to `to`, overwriting what is there. REQUIRES: to <= from.
   void move_rows(std::size_t to, std::size_t from, std::size_t count);
-  // A cell becomes one of `from`, value or gap. REQUIRES: another column of the same storage, and
-  // of the same pools.
+  // Copies a cell, value or gap, from another column. REQUIRES: `from` has the same storage and the
+  // same pools.
   void take(std::size_t row, const Column& from, std::size_t from_row);
-  // Becomes these rows of `from`. REQUIRES: another column of the same storage.
+  // Replaces all cells with these rows of `from`. REQUIRES: `from` is another column with the same
+  // storage.
   void gather(const Column& from, std::span<const RowRun> rows);
-  // Rows in the order given, all of them. `scratch` serves many columns one after the other.
+  // Reorders the rows. REQUIRES: `order` holds each row once. `scratch` is working memory, to be
+  // reused for the next column.
   void permute(std::span<const RowRun> order, std::vector<std::byte>& scratch);
   void reserve(std::size_t rows);
 
@@ -132,7 +135,7 @@ class Column {
   std::vector<ctprof_gap> gaps_;
 };
 
-// Whether cells of this storage are ids into a pool.
+// Whether cells of this storage hold ids of a pool.
 constexpr bool is_pooled(Storage storage) {
   return storage == Storage::String || storage == Storage::Bitset || storage == Storage::Map ||
          storage == Storage::Array;

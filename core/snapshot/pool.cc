@@ -27,8 +27,8 @@ std::string_view as_bytes(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
-// The second block is a huge page, and so are all after it: filling it then costs one page fault
-// and not 512. Where the kernel has none to give, it is a block like any other.
+// From the second on, a block is a huge page, which costs one page fault to fill rather than 512.
+// If the kernel has none to give, it is a block like any other.
 void Arena::grow(std::size_t least) {
   const std::size_t alignment = blocks_.empty() ? kAlignment : kHugePage;
   const std::size_t size = round_up(least, blocks_.empty() ? kFirstBlock : kHugePage);
@@ -70,7 +70,7 @@ Id TextPool::intern(std::string_view text) {
   return bucket->next_id - 1;
 }
 
-// Where the text is, or where it would go.
+// The bucket of a text, or the one it would go into.
 TextPool::Bucket& TextPool::find(std::string_view text, std::uint32_t hash) {
   for (std::size_t at = hash;; ++at) {
     Bucket& bucket = buckets_[at & (buckets_.size() - 1)];

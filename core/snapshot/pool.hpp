@@ -1,12 +1,11 @@
-// Pools: contents that do not fit a scalar cell (texts, CPU sets, maps, arrays), stored once and
-// named by an id.
+// Pools hold what does not fit into a scalar cell (texts, CPU sets, maps, arrays): each content is
+// stored once and named by an id.
 //
-// A column of strings is a column of ids. Equal contents get equal ids, but for maps, which are
-// hardly ever equal and are simply appended. What an id stands for never moves while the pool
-// lives.
+// A column of texts is a column of ids. Equal contents get equal ids; only maps, which are hardly
+// ever equal, are simply appended. The memory behind an id never moves while the pool lives.
 //
-// Threads: `intern` and `append` lock. Looking an id up does not, and REQUIRES that nobody adds
-// meanwhile; `TextPool::resolve` is the look-up for that case.
+// Threads: intern() and append() lock. Looking up an id does not, and REQUIRES that no other thread
+// is adding; TextPool::resolve() is the look-up for when one may be.
 
 #pragma once
 
@@ -27,10 +26,10 @@ namespace ctprof {
 
 using Id = std::uint32_t;
 
-// Memory that only grows, and goes all at once.
+// Memory that only grows, and is freed all at once.
 class Arena {
  public:
-  // Room for `size` bytes, aligned for anything that a pool holds.
+  // Returns `size` bytes, aligned for anything that a pool holds.
   void* take(std::size_t size);
   std::string_view copy(std::string_view text);
   // Bytes handed out.
@@ -57,12 +56,12 @@ class TextPool {
   std::string_view operator[](Id id) const { return texts_[id]; }
   std::size_t size() const { return texts_.size(); }
   std::size_t bytes() const { return arena_.bytes(); }
-  // Looks up many at once while others may add.
+  // Looks up many ids at once while other threads may add. An unknown id gives an empty text.
   void resolve(std::span<const Id> ids, std::span<ctprof_text> out) const;
 
  private:
-  // A hash table in one piece: with names by the ten thousand, following a list from bucket to
-  // bucket is what costs.
+  // An open-addressing hash table: with tens of thousands of names, following lists between buckets
+  // would dominate the cost.
   struct Bucket {
     std::uint32_t hash = 0;
     Id next_id = 0;  // the text's id and one; 0: free
@@ -94,10 +93,11 @@ class WordsPool {
 // Maps of text to u64, sorted by key.
 class MapPool {
  public:
-  // Copies the entries and sorts them; of equal keys the last stands. `texts` holds the keys.
+  // Copies and sorts the entries; of entries with the same key the last one counts. Keys are
+  // interned in `texts`.
   Id append(std::span<const ctprof_entry> entries, TextPool& texts);
-  // The same for entries that need no more work. REQUIRES: the keys live in the texts' pool,
-  // ascending and no two equal.
+  // The same for entries that are ready. REQUIRES: keys are in the text pool, ascending and
+  // distinct.
   Id append_pooled(std::span<const ctprof_entry> entries);
   std::span<const ctprof_entry> operator[](Id id) const { return items_[id]; }
   std::size_t bytes() const { return arena_.bytes(); }
@@ -115,8 +115,8 @@ struct Pools {
   std::size_t bytes() const { return texts.bytes() + words.bytes() + maps.bytes(); }
 };
 
-// One worker's own way into a TextPool: names repeat from row to row, and what it has seen before
-// costs no lock.
+// One worker's cache in front of a TextPool: names repeat from row to row, and a repeated name
+// needs no lock.
 class TextCache {
  public:
   explicit TextCache(TextPool& pool) : pool_(&pool) {}

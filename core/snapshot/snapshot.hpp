@@ -1,8 +1,8 @@
-// A snapshot: one table of typed columns per entity, and all that must be known to read them later
-// and elsewhere.
+// A snapshot: one table of typed columns per entity, and all that is needed to read them later and
+// elsewhere.
 //
-// What is here:   the data, as capture makes it, the file holds it, and compare reads it.
-// What is not:    filling it (capture/), storing it (file/), reducing it (rules/, compare/).
+// capture/ makes it, file/ stores and loads it, compare/ reduces it. It is plain data; see
+// column.hpp and pool.hpp for what threads may do with it at the same time.
 
 #pragma once
 
@@ -22,8 +22,7 @@
 
 namespace ctprof {
 
-// The rows of one entity. Threads are in (tgid, tid) order, cgroups in the order of their paths'
-// bytes.
+// The rows of one entity. Threads are in (tgid, tid) order, cgroups in byte order of their paths.
 struct Table {
   std::size_t rows = 0;
   std::deque<Column> columns;
@@ -56,7 +55,8 @@ struct SourceCost {
                                               // that the lister could not see
 };
 
-// Metrics of ctprof's own that another plugin filled, by a higher rank, though ours could have.
+// Metrics of ctprof's own that another plugin filled, because of its higher rank, although ours
+// could have.
 struct Takeover {
   std::string plugin;
   std::vector<std::string> metrics;
@@ -88,12 +88,11 @@ struct Meta {
   std::vector<std::string> notes;  // sentences that the sources had for the user
 };
 
-// A piece of JSON kept as text: summaries, the host's context, and keys that this version does not
-// know.
+// JSON kept as text: summaries, the host's context, and keys that this version does not know.
 using RawJson = std::string;
 
-// Keys of rows that no metric stands for: by path (dots between keys; a dot or backslash of a key's
-// own has a backslash before it), the rows that have it, ascending, and what is there.
+// Keys of rows that no metric describes. The path joins keys by dots, and escapes a dot or
+// backslash within a key by a backslash; each entry is a row, ascending, and its JSON.
 using KeptKeys = std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>;
 
 struct Snapshot {

@@ -9,7 +9,7 @@
 namespace ctprof::cli {
 namespace {
 
-// One that cannot be shown as it is would be another to the shell that it is pasted into.
+// Leaves out a command that cannot be printed as it is: what is pasted would be another command.
 void add_command(Advice& advice, Command command) {
   if (const std::string shown = printable(command.text); shown == command.text)
     advice.commands.push_back(std::move(command));

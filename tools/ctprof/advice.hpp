@@ -1,10 +1,6 @@
-// All that doctor has to say: what plugins lack, and the commands that root can paste.
+// What `ctprof doctor` reports: what each plugin lacks, and commands for root to paste.
 //
-// Of a recorded tree there are no commands: they would be for another host than this.
-//
-// What is here:   which commands there are; the JSON of it all is in advice_json.cc.
-// What is not:    what is lacking (findings.hpp), how capabilities are given (setcap.hpp), the text
-// for people (doctor.cc).
+// For a recorded tree there are no commands: they would be meant for another host.
 
 #pragma once
 
@@ -15,7 +11,7 @@
 
 namespace ctprof::cli {
 
-// A command that can be pasted, and what each of its parts can bring.
+// A command to paste, and what each of its parts can bring.
 struct Command {
   std::string text;
   std::vector<Gain> gains;
@@ -26,13 +22,13 @@ struct Advice {
   std::vector<Diagnosis> diagnoses;
   std::vector<Gain> gains;
   std::vector<Command> commands;
-  std::vector<std::string> notes;  // on commands, and on those that are not there
+  std::vector<std::string> notes;  // about commands, and about those that are left out
 };
 
 //
 Advice advice_on(const Probed& probed, bool live);
 
-// A line, as tools/ctprof/schema/doctor.json says.
+// One line of JSON, as described by tools/ctprof/schema/doctor.json.
 std::string json_of(const Advice& advice, const Registry& registry);
 
 }  // namespace ctprof::cli

@@ -123,13 +123,14 @@ void use_signal_stack(std::size_t number) {
   ::sigaltstack(&stack, nullptr);
 }
 
-[[noreturn]] void refuse_end(const CallOwner* owner, const char* function, std::string_view deed) {
+[[noreturn]] void refuse_end(const CallOwner* owner, const char* function,
+                             std::string_view activity) {
   SignalLine line;
   if (owner)
     line.call(*owner, function);
   else
     line << "something that a plugin left running";
-  line << deed << kDoWithout;
+  line << activity << kDoWithout;
   line.say();
   ::_exit(kFailed);
 }

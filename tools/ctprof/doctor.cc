@@ -15,13 +15,13 @@
 namespace ctprof::cli {
 namespace {
 
-// So many names are told; `ctprof plugins` has all.
+// The most names that are listed; `ctprof plugins` lists all.
 constexpr std::size_t kFewNames = 8;
 
-// How far the second line of a sentence stands behind its first.
+// The extra indentation of a sentence's second line.
 constexpr std::size_t kHanging = 4;
 
-// By ctprof_remedy: what stands before it.
+// By ctprof_remedy: the words before the remedy.
 constexpr std::array<std::string_view, 5> kPhrases{
     "", "as root: ", "with the capabilities ",
     "on the kernel's command line: ", "another kernel: "};
@@ -41,7 +41,7 @@ std::string state_of(const Diagnosis& diagnosis) {
   return printable(text) + "\n";
 }
 
-// A command stays in one line.
+// A command is not wrapped.
 std::string text_of(const Remedy& remedy, std::size_t width) {
   if (remedy.kind == CTPROF_REMEDY_NONE) return {};
   const std::string text = std::string(kPhrases[remedy.kind]) + remedy.what;
@@ -72,7 +72,7 @@ std::string text_of(const Gain& gain) {
   return text + " (" + joined(gain.plugins) + ")";
 }
 
-// What is not the command is a comment, so that all can be pasted.
+// Everything but the command is a shell comment, so that the whole text can be pasted.
 std::string text_of(const Command& command) {
   std::string text = printable(command.text) + "\n";
   for (const Gain& gain : command.gains) {

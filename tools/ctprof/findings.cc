@@ -7,7 +7,7 @@
 namespace ctprof::cli {
 namespace {
 
-// The item that `is_it`, made by `make` where there is none.
+// The first item that `is_it`; if there is none, appends what `make` returns.
 template <class Item, class IsIt, class Make>
 Item& found_or_made(std::vector<Item>& items, IsIt is_it, Make make) {
   const auto it = std::find_if(items.begin(), items.end(), is_it);
@@ -57,8 +57,8 @@ Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plug
   return gain;
 }
 
-// Whether this remedy alone cannot do: another source of the metric lacks what no capability gives,
-// and this one will too.
+// Whether this remedy alone is not enough: another source of the metric lacks something that no
+// capability gives, so this source will lack it too.
 bool needs_more_than(const Remedy& remedy, const ProbedField& field) {
   return remedy.kind == CTPROF_REMEDY_CAPABILITIES &&
          std::any_of(field.offers.begin(), field.offers.end(), [](const ProbedOffer& offer) {

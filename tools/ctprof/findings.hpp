@@ -1,10 +1,7 @@
 // What plugins lack on this host, each reason once, and what a remedy would bring.
 //
-// A remedy is worth something where its offer would win then: where nothing fills the metric now,
-// where a source of lower rank does, or where the offer has won and lacks something all the same.
-//
-// What is here:   counting and gathering.
-// What is not:    judging offers (verdicts.hpp), commands (setcap.hpp), telling (doctor.cc).
+// A remedy counts if its offer would win afterwards: if nothing fills the metric now, if a source
+// of lower rank does, or if the offer has won already but still leaves gaps.
 
 #pragma once
 
@@ -16,10 +13,10 @@
 
 namespace ctprof::cli {
 
-// State of what a plugin fills, and not for every row.
+// The state of a metric that a plugin fills, but not in every row.
 inline constexpr const char* kInPart = "in part";
 
-// Some metrics of one plugin that are empty, or have gaps, for one reason.
+// Metrics of one plugin that are empty, or have gaps, for the same reason.
 struct Finding {
   std::string state;  // a gap's name, or "in part" where the plugin fills them
   std::string reason;
@@ -39,7 +36,7 @@ struct Diagnosis {
 // Of all plugins that are shown.
 std::vector<Diagnosis> diagnose(const Probed& probed);
 
-// What one remedy can bring: names of metrics, and whose they would be.
+// What one remedy can bring: metrics, and the plugins that would fill them.
 struct Gain {
   Remedy remedy;
   bool for_root_alone =
@@ -50,8 +47,8 @@ struct Gain {
   std::set<std::string> fuller{};  // of more rows
 };
 
-// All remedies that are worth something, each once, in the order of plugins. Capabilities may be
-// there twice, for plugins of ctprof's own directory and for others.
+// All remedies that bring something, each once, in the order of plugins. A capability can occur
+// twice: for ctprof's own plugins and for others.
 std::vector<Gain> gains(const Probed& probed);
 
 }  // namespace ctprof::cli

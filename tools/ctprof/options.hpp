@@ -1,10 +1,7 @@
-// What was asked for on the command line.
+// The command line, parsed and checked for form. What an option means is up to the verb.
 //
-// One table holds every option with the verbs that take it; an option means the same under every
-// verb, and stands before or after it.
-//
-// What is here:   the words, taken apart and checked for form.
-// What is not:    what they mean for a verb (capture.cc, show.cc ...).
+// One table lists every option with the verbs that take it. An option means the same under every
+// verb, and may come before or after it.
 
 #pragma once
 
@@ -60,10 +57,10 @@ struct Options {
   std::optional<std::uint64_t> limit;  // 0: none
 };
 
-// The error is one sentence that says what to write instead.
+// The error is one sentence that names the valid form.
 Result<Options> parse_options(int argc, const char* const* argv);
 
-// The options that a verb takes, for its help; of all of them for an empty verb.
+// The list of a verb's options for its help text; of all options if `verb` is empty.
 std::string options_help(const std::string& verb);
 
 }  // namespace ctprof::cli

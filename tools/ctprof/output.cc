@@ -10,7 +10,7 @@
 namespace ctprof::cli {
 namespace {
 
-// High, so that it is in nobody's way.
+// High enough not to collide with descriptors that scripts use.
 constexpr int kOutput = 100;
 
 constexpr std::array<std::string_view, 4> kNamesOfOutput{"-", "/dev/stdout", "/dev/fd/1",
@@ -20,7 +20,7 @@ int g_output = -1;
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
-// Opens /dev/null under the lowest number that is free.
+// Opens /dev/null on each free descriptor up to standard error.
 void fill_gaps() {
   for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
     if (fd <= STDERR_FILENO) continue;

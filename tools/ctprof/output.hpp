@@ -1,8 +1,8 @@
-// Where everything that is printed goes.
+// Where everything that ctprof prints goes.
 //
-// Plugins share the process, and may print too. So standard output is moved before any is loaded:
-// ctprof keeps it under a number of its own, and what plugins write to number 1, or leave in
-// stdio's buffers until the end, goes to standard error.
+// Plugins share the process, and may print too. So standard output is moved before any plugin is
+// loaded: ctprof keeps it under another descriptor, and what plugins write to descriptor 1, or
+// leave in stdio's buffers, goes to standard error.
 
 #pragma once
 
@@ -11,18 +11,17 @@
 
 namespace ctprof::cli {
 
-// Moves standard output away. Descriptors 0 to 2 that are closed lead to /dev/null afterwards, so
-// that no file of ours gets one of their numbers. REQUIRES: first of all, and once.
+// Moves standard output. Opens /dev/null on those of descriptors 0 to 2 that are closed, so that no
+// file of ours gets their numbers. REQUIRES: called once, before anything else.
 void keep_output();
 
-// Standard output's descriptor, for our own use; -1 where it was closed.
+// The descriptor of standard output, or -1 if it was closed.
 int output_fd();
 
-// Whether the path is another name of standard output, such as /dev/stdout, which would lead to
-// number 1.
+// Whether `path` is a name of standard output, such as "-" or /dev/stdout.
 bool names_output(std::string_view path);
 
-// Writes all of it; 0, or the error's number.
+// Writes all of `text`. Returns 0, or errno.
 int write_all(int fd, std::string_view text);
 
 }  // namespace ctprof::cli

@@ -14,9 +14,10 @@ namespace {
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
-Result<void> call(long number, const char* deed, Sets& sets) {
+Result<void> call(long number, const char* activity, Sets& sets) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  if (::syscall(number, &header, sets.data()) != 0) return errno_error(deed, "capabilities", errno);
+  if (::syscall(number, &header, sets.data()) != 0)
+    return errno_error(activity, "capabilities", errno);
   return {};
 }
 
@@ -31,14 +32,14 @@ Result<void> drop_privileges() {
   return set({});
 }
 
-Result<void> without_privileges(const std::function<Result<void>()>& deed) {
-  if (!runs_privileged()) return deed();
+Result<void> without_privileges(const std::function<Result<void>()>& activity) {
+  if (!runs_privileged()) return activity();
   Sets held{};
   if (auto known = call(SYS_capget, "looking at", held); !known) return known;
   Sets lowered = held;
   for (auto& words : lowered) words.effective = 0;
   if (auto done = set(lowered); !done) return done;
-  const Result<void> result = deed();
+  const Result<void> result = activity();
   if (auto raised = set(held); !raised) return raised;
   return result;
 }

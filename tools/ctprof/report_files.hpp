@@ -1,11 +1,8 @@
 // The files of a report, and what has to be known beside them.
 //
-// A file of ours says by itself what is in it, so plugins are loaded only where one is needed: all
-// of them for a file that has no registry of its own, or for a rule that is not built in. The
-// layout is always loaded: it types the columns of files that say nothing of theirs.
-//
-// What is here:   loading both.
-// What is not:    what is reported (report.cc).
+// A file of ours describes its own columns, so plugins are loaded only if one is needed: all of
+// them for a file without a registry, or for a rule that is not built in. The layout is always
+// loaded: it types the columns of files without a registry.
 
 #pragma once
 

@@ -1,11 +1,8 @@
-// The command that gives this executable capabilities, or why none would.
+// The command that gives this executable capabilities, or the reason why none would help.
 //
-// setcap sets a file's capabilities anew, so those that the file has are named again. A capability
-// that is beyond this process's bounding set would keep the file from being executed at all, and is
-// left out.
-//
-// What is here:   the executable, its place, and what it has.
-// What is not:    who needs which capability: plugins say that.
+// setcap replaces a file's capabilities, so those that the file already has are repeated. A
+// capability outside this process's bounding set is left out: it would keep the file from being
+// executed at all. Which plugin needs which capability is said by the plugins.
 
 #pragma once
 
@@ -20,10 +17,10 @@ struct Setcap {
   std::vector<std::string> notes;  // what to know of it, or why there is none
 };
 
-// `wanted`: lists such as "cap_bpf,cap_perfmon". What names no capability is left out.
+// `wanted`: lists such as "cap_bpf,cap_perfmon". Unknown names are ignored.
 Setcap setcap_for(const std::set<std::string>& wanted);
 
-// One word for a shell.
+// `word`, quoted for a shell if necessary.
 std::string quoted(const std::string& word);
 
 }  // namespace ctprof::cli

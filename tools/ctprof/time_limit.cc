@@ -20,7 +20,7 @@ constexpr std::uint64_t kFirstLook = 4500 * kNsPerMs;
 constexpr std::uint64_t kSecondLook = 500 * kNsPerMs;
 constexpr std::uint64_t kLate = 1000 * kNsPerMs;
 
-// Few use signals of this kind, and those from below.
+// Few programs use real-time signals, and those that do start from the lowest.
 int limit_signal() { return SIGRTMAX - 2; }
 
 timer_t g_timer{};

@@ -1,9 +1,9 @@
-// The 5 s that a plugin's constructors and its `probe` may take, and what plugins run when the
+// The limit of 5 s for a plugin's constructors, for its `probe`, and for what plugins run when the
 // program ends.
 //
-// A timer's signal looks after 4.5 s and again after another half: no thread is needed. A signal
-// that comes late says that the process was stopped, or the machine had no time for it; then the
-// time begins anew.
+// A timer's signal checks after 4.5 s and again half a second later; no thread is needed. A signal
+// that comes late means that the process was stopped or the machine was overloaded; the time then
+// starts anew.
 
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace ctprof::cli {
 
-// REQUIRES: once, before any of the below.
+// Creates the timer. REQUIRES: called once, before the functions below.
 void make_time_limit();
 
-// Unless `end_time_limit` comes within 5 s, names the call in one line and ends the program with
-// kFailed.
+// Starts the limit. If end_time_limit() is not called within 5 s, prints a line that names the
+// call, and ends the program with kFailed.
 void begin_time_limit(const CallOwner& owner, const char* function);
 void end_time_limit();
 
-// Unless the program ends within 5 s, names who keeps it, as far as that can be told, and ends it
-// with this status.
+// If the program does not end within 5 s, names the plugin that keeps it, if known, and ends it
+// with `status`.
 void limit_end(int status);
 
 }  // namespace ctprof::cli

@@ -1,7 +1,7 @@
-// The verbs of the command line, and what they share. Only here is anything printed, and only here
-// does the program end.
+// The verbs of the command line, and what they share. Only tools/ prints, and only here does the
+// program end.
 //
-// Exit status: 0 fine, 1 findings that were asked for, 2 usage error or unreadable input.
+// Exit status: 0 success; 1 --fail-on matched; 2 usage error, or input that cannot be read.
 
 #pragma once
 
@@ -43,31 +43,31 @@ int run_plugins(const Options& options);
 int run_doctor(const Options& options);
 int run_version(const Options& options);
 
-// Says on standard error, in one line, why nothing came of it; returns kFailed.
+// Prints the error as one line on standard error. Returns kFailed.
 int fail(const Error& error);
 int fail(std::string_view sentence);
-// Writes to standard error as it is.
+// Writes `text` to standard error, unchanged.
 void say(std::string_view text);
-// A line on standard error that does not end anything; nothing under --quiet.
+// Prints a line on standard error, unless --quiet.
 void note(const Options& options, std::string_view sentence);
 
-// Writes to standard output; a reader that went away is no error of ours.
+// Writes to standard output. Returns kFine, also if the reader has gone away, or fails.
 int print(std::string_view text);
 
-// Notes sources that are loaded, but take no part.
+// Notes sources that are loaded but take no part.
 void note_unused(const Options& options, const std::vector<Refusal>& unused);
 
-// For a capture, those of ours that take part in each load even if `--plugins` does not name them.
+// Capture: loads also those of ctprof's plugins that take part in every capture, even if
+// `--plugins` does not name them.
 enum class Load { All, Capture, Layouts };
-// Loads what the options name. Refused plugins are noted, unless layouts alone are asked for.
+// Loads the plugins that the options name. Notes refused ones, unless only layouts are wanted.
 Result<Registry> load_registry(const Options& options, Load which = Load::All);
-// The same for a verb that is nothing without metrics: it is an error where no plugin could be
-// loaded.
+// The same, but fails if no plugin could be loaded.
 Result<Registry> load_metrics(const Options& options, Load which = Load::All);
 
 // Whether text on standard output may be coloured.
 bool use_color(const Options& options);
-// Columns of the terminal; 0 when standard output is none.
+// The width of the terminal; 0 if standard output is not one.
 unsigned terminal_width();
 
 // What main() reports and ends with: something was thrown, and it is known which files it was

@@ -1,8 +1,4 @@
-// What became of each plugin's offers on this host, for the verbs that tell it.
-//
-// What is here:   judging an offer, and how lists of metrics and refused plugins are put.
-// What is not:    asking the plugins (core/registry), telling everything (plugins.cc), telling what
-// would help (doctor.cc).
+// What became of each plugin's offers on this host, for `ctprof plugins` and `ctprof doctor`.
 
 #pragma once
 
@@ -26,16 +22,16 @@ struct Verdict {
   bool is_refused() const { return offer->verdict != Gap::None; }
 };
 
-// Of all that the plugin offers and shows.
+// The verdicts on all offers of a plugin but hidden ones.
 std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed);
 
-// Words joined and wrapped, each line indented, those behind the first `hanging` more.
+// Joins and wraps words. Lines are indented by `indent`, those after the first by `hanging` more.
 std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
                     std::size_t hanging = 0);
-// The same of a sentence.
+// The same for the words of a sentence.
 std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
                     std::size_t hanging);
-// Of the terminal, or what stands for it where there is none.
+// The width of the terminal, or a default if there is none.
 std::size_t text_width();
 
 // "refused":[...] of a registry.
