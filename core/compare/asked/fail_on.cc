@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-using Kind = Condition::Kind;
+using Kind = Condition::ValueType;
 
 constexpr std::string_view kDeed = "reading --fail-on";
 

@@ -7,7 +7,7 @@
 namespace ctprof {
 namespace {
 
-using Kind = Condition::Kind;
+using Kind = Condition::ValueType;
 using Value = Condition::Value;
 
 Value value_at(const Column& column, std::size_t row, const Pools& pools) {
