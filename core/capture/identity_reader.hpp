@@ -69,8 +69,8 @@ class IdentityReader {
   // How many directories of a run to keep open for sources; they open the files of other threads by
   // path. 0 until this is called.
   void keep_open(std::uint32_t directories) { most_directories_ = directories; }
-  // Reads at most kRows threads into the rows from `first_row` on. Returns how many still existed. The
-  // stat file of a process that is held is Busy, and is not read.
+  // Reads at most kRows threads into the rows from `first_row` on. Returns how many still existed.
+  // The stat file of a process that is held is Busy, and is not read.
   std::uint32_t read(std::span<const ThreadId> threads, std::size_t first_row);
   HiddenColumns hidden() const { return {task_dirs_.data(), stats_.data(), stat_gaps_.data()}; }
   void release();

@@ -28,7 +28,8 @@
 #define RULE "MaxGaugeCount"
 #endif
 #ifndef RULES
-#define RULES {0}
+#define RULES \
+  { 0 }
 #endif
 #ifndef STORAGE
 #define STORAGE CTPROF_U64
