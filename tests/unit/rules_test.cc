@@ -288,6 +288,7 @@ BOOST_AUTO_TEST_CASE(every_rule_says_how_it_reduces) {
       case Reduction::Mode: return CTPROF_REDUCES_TO_MODE;
       case Reduction::Affinity: return CTPROF_REDUCES_TO_AFFINITY;
       case Reduction::PerKey: return CTPROF_REDUCES_BY_KEY;
+      case Reduction::Mean:
       case Reduction::None: break;
     }
     return CTPROF_REDUCES_OTHERWISE;
