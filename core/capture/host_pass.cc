@@ -122,7 +122,7 @@ void HostPass::collect_processes(SourceRun& source, const Table& table) {
                         tgids.subspan(run * kRun, rows_of_run(table, run)), {});
   };
   share_watched(workers_, runs_of_table(table), collect,
-                {roots_.proc_fd.get(), [&](unsigned worker, std::uint64_t process) {
+                {roots_.proc_that_may_hang(), [&](unsigned worker, std::uint64_t process) {
                    held_.add(process);
                    source.replace(worker);
                  }});

@@ -27,6 +27,9 @@ struct Roots {
   bool live = false;
   bool own_tids = false;
 
+  // For Watch: the open /proc, or -1 where nothing in it can hold up a reader.
+  int proc_that_may_hang() const { return live ? proc_fd.get() : -1; }
+
   // The view of the host that plugins get. Points into this object, which must outlive it. The
   // sample thread is our own if its id is valid there, else the first one found.
   ctprof_host host() const;

@@ -143,7 +143,7 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
   };
   const auto tids =
       share_watched(workers, alive.size(), read_run,
-                    {roots.proc_fd.get(), [&](unsigned worker, std::uint64_t process) {
+                    {roots.proc_that_may_hang(), [&](unsigned worker, std::uint64_t process) {
                        replace(worker, process);
                        readers.replace(worker);
                      }});
@@ -219,7 +219,7 @@ void ThreadPass::collect_listed() {
   };
   const auto tids =
       share_watched(workers, pieces(table.rows, kListedRun), read_run,
-                    {roots.proc_fd.get(), [&](unsigned worker, std::uint64_t process) {
+                    {roots.proc_that_may_hang(), [&](unsigned worker, std::uint64_t process) {
                        replace(worker, process);
                        readers.replace(worker);
                      }});

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "core/base/c_locale.hpp"
+#include "core/base/workers.hpp"
 #include "core/capture/held.hpp"
 #include "core/registry/plugin_call.hpp"
 
@@ -240,6 +241,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
 std::vector<std::uint64_t> share_watched(unsigned workers, std::size_t pieces,
                                          const std::function<void(unsigned, std::size_t)>& work,
                                          const Watch& watch) {
+  if (watch.proc < 0) return share(workers, pieces, work);
   if (pieces == 0) return {static_cast<std::uint64_t>(::gettid())};
   install_handler();
   workers = static_cast<unsigned>(std::clamp<std::size_t>(pieces, 1, workers));

@@ -19,7 +19,9 @@
 namespace ctprof {
 
 struct Watch {
-  int proc;  // the open directory /proc
+  // The open directory /proc; -1 where it is a recorded tree, which holds up nobody: then this is
+  // share().
+  int proc;
   // A worker was given up, by this process: whatever it used is to be replaced and left where it
   // is. Called by the calling thread.
   std::function<void(unsigned worker, std::uint64_t process)> lost;
