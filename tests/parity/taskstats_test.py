@@ -180,12 +180,14 @@ class WithoutRights(OfTaskstats):
 
 class Silent(OfTaskstats):
     def test_a_kernel_that_does_not_answer(self):
-        """strace keeps answers from us: the wait is bounded, and its cells say who failed."""
+        """strace keeps answers from us, but the first of each thread of ours: the wait is bounded, and its cells say who failed."""
         silence = ("-f", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+")
         done = harness.under_strace(self, silence, *ONLY, "capture", "--jobs", "1", "-o", self.file)
         self.assertIn("without an answer", done.stderr)
         captured = file_json.load(self.file)
-        self.assertEqual({row["cpu_delay_count"] for row in captured.threads.values()}, {file_json.Gap("SourceFailed")})
+        cells = [row["cpu_delay_count"] for row in captured.threads.values()]
+        self.assertEqual({cell for cell in cells if isinstance(cell, file_json.Gap)}, {file_json.Gap("SourceFailed")})
+        self.assertLess(sum(isinstance(cell, int) for cell in cells), len(cells) / 2)
         self.assertEqual(list(captured.faults()), [])
 
 
