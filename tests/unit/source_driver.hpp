@@ -174,7 +174,8 @@ class SourceDriver {
                                  .put_u64 = &say_u64,
                                  .put_bool = &say_bool,
                                  .put_text = &say_text,
-                                 .note = &note};
+                                 .note = &note,
+                                 .context = abi_.context};
     source_.summarise(&summary);
     return said_;
   }
