@@ -53,7 +53,8 @@ ctprof_number mean(const void* state) {
 }
 
 constexpr ctprof_rule rule(const char* name, const char* description,
-                           ctprof_number (*number)(const void* state)) {
+                           ctprof_number (*number)(const void* state),
+                           ctprof_reduction reduction) {
   return {.size = sizeof(ctprof_rule),
           .state_size = sizeof(Fractions),
           .name = name,
@@ -70,13 +71,14 @@ constexpr ctprof_rule rule(const char* name, const char* description,
           .text = nullptr,
           .json = nullptr,
           .extras = nullptr,
-          .parts = nullptr};
+          .parts = nullptr,
+          .reduction = reduction};
 }
 
 constexpr ctprof_rule kFractions[] = {
-    rule("SumGaugeF64", "adds up what there is now", sum),
-    rule("MaxGaugeF64", "the largest now", largest),
-    rule("MeanGaugeF64", "the mean now", mean),
+    rule("SumGaugeF64", "adds up what there is now", sum, CTPROF_REDUCES_BY_SUM),
+    rule("MaxGaugeF64", "the largest now", largest, CTPROF_REDUCES_BY_MAX),
+    rule("MeanGaugeF64", "the mean now", mean, CTPROF_REDUCES_OTHERWISE),
 };
 
 }  // namespace
