@@ -7,7 +7,7 @@
 // the working directory.
 //
 // What is here:   names, links, what stands at the place now.
-// What is not:    the contents and the rename (OutFile, sink.hpp).
+// What is not:    the contents and the rename (out_file.hpp).
 
 #pragma once
 

@@ -10,7 +10,8 @@
 // same text.
 //
 // What is here:   what is written, and in which order.
-// What is not:    the rows' steps (row_writer.hpp), compressing and naming (sink.hpp).
+// What is not:    the rows' steps (row_writer.hpp), compressing and naming (zstd_sink.hpp,
+// out_file.hpp).
 
 #pragma once
 
