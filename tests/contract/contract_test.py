@@ -31,7 +31,7 @@ REFUSED = {
     "no_symbol": "no symbol 'ctprof_plugin'",
     "another_abi": "ABI 2, this ctprof speaks 1",
     "small_plugin": "its table is of size 8",
-    "lying_size": "its table says that it is of size 4096, but has 136",
+    "lying_size": "its table says that it is of size 4096, but has 152",
     "small_metric": "a metric is of size 16",
     "small_offers": "is of size 4, ",
     "null_collect": "NULL for collect",
