@@ -311,7 +311,7 @@ class Kept(Plugins):
 
     def test_a_sum_by_a_rule_of_its_own_is_told_as_a_sum(self):
         """Which threads it came from, and who has most of it."""
-        self.captured_with("adds_up")
+        self.captured("adds_up", before=("--plugin-path", str(self.place("adds_up")), "--plugins", "adds_up"))
         path = os.path.join(self.scratch.name, "adds_up.ctprof.zst")
         told = harness.run("--plugin-path", str(self.place("adds_up")), "compare", path, path, "--format", "json")
         rows = [row for row in json.loads(told.stdout)["rows"] if row["metric"] == "adds_up_value"]

@@ -14,7 +14,7 @@ static struct ctprof_number number(const void* state) {
 
 /* clang-format off */
 static const struct ctprof_rule kRules[] = {{
-  .size = sizeof(struct ctprof_rule), .state_size = sizeof(uint64_t), .name = "adds_up_total", .newtypes = "GaugeCount",
+  .size = sizeof(struct ctprof_rule), .state_size = sizeof(uint64_t), .name = "adds_up_total", .fallback = "MaxGaugeCount", .newtypes = "GaugeCount",
   .description = "Adds up.", .add = add, .merge = merge, .number = number, .reduction = CTPROF_REDUCES_BY_SUM}};
 /* clang-format on */
 
