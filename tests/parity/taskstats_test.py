@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What ctprof captures by taskstats is what a plain netlink reader is told, what /proc shows, and what was really waited for."""
 
+import contextlib
 import os
 import tempfile
 import unittest
@@ -182,7 +183,10 @@ class Silent(OfTaskstats):
     def test_a_kernel_that_does_not_answer(self):
         """strace keeps answers from us, but the first of each thread of ours: the wait is bounded, and its cells say who failed."""
         silence = ("-f", "-e", "trace=recvmmsg", "-e", "inject=recvmmsg:error=EAGAIN:when=2+")
-        done = harness.under_strace(self, silence, *ONLY, "capture", "--jobs", "1", "-o", self.file)
+        with contextlib.ExitStack() as stack:
+            for _ in range(4):  # more threads than one answer tells of
+                stack.enter_context(harness.Helper("SLEEPERS", cwd=self.directory))
+            done = harness.under_strace(self, silence, *ONLY, "capture", "--jobs", "1", "-o", self.file)
         self.assertIn("without an answer", done.stderr)
         captured = file_json.load(self.file)
         cells = [row["cpu_delay_count"] for row in captured.threads.values()]
