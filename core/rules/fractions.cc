@@ -53,8 +53,7 @@ ctprof_number mean(const void* state) {
 }
 
 constexpr ctprof_rule rule(const char* name, const char* description,
-                           ctprof_number (*number)(const void* state),
-                           ctprof_reduction reduction) {
+                           ctprof_number (*number)(const void* state), ctprof_reduction reduction) {
   return {.size = sizeof(ctprof_rule),
           .state_size = sizeof(Fractions),
           .name = name,
