@@ -1,11 +1,10 @@
 #!/usr/bin/python3
-"""What becomes of plugins that misbehave while they run: they crash, end the process, hang, throw, print, or change what all share.
+"""What becomes of plugins that misbehave while they run: they crash, end the process, hang, or throw.
 
 Environment: CTPROF, FIXTURES, BAD_PLUGINS. The plugin is bad/rude.cc, which is told by RUDE="PLACE:DEED" what to do; each test asks for one
 line that names its file and function, and for a status. CTPROF_ROUNDS repeats the captures that workers crash in.
 """
 
-import json
 import os
 import pathlib
 import shutil
@@ -13,25 +12,15 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import file_json  # noqa: E402
 import harness  # noqa: E402
+from rude import PLACES, Rude  # noqa: E402
 
-KERNEL = "6.12"
 ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "3"))
 LIMIT = 5  # seconds that a constructor or probe may take
 
-# Where rude.so is called during a capture, and what a sentence calls it.
-PLACES = {
-    "constructor": "its constructors",
-    "probe": "probe of source 'manners'",
-    "open_worker": "open_worker of source 'manners'",
-    "collect": "collect of source 'manners'",
-    "close_worker": "close_worker of source 'manners'",
-    "summarise": "summarise of source 'manners'",
-}
 CRASHES = {
     "segv": (signal.SIGSEGV, "segmentation fault"),
     "bus": (signal.SIGBUS, "bus error"),
@@ -41,47 +30,6 @@ CRASHES = {
     "abort": (signal.SIGABRT, "abort"),
     "overflow": (signal.SIGSEGV, "segmentation fault"),
 }
-
-
-class Rude(unittest.TestCase):
-    longMessage = False
-
-    @classmethod
-    def setUpClass(cls):
-        cls.scratch = harness.scratch()
-        cls.addClassCleanup(cls.scratch.cleanup)
-        cls.here = pathlib.Path(cls.scratch.name)
-        for name in ("rude", "outranks"):
-            (cls.here / name).mkdir()
-            shutil.copy(pathlib.Path(os.environ["BAD_PLUGINS"]) / f"{name}.so", cls.here / name)
-        cls.library = cls.here / "rude" / "rude.so"
-        cls.file = cls.here / "file.ctprof.zst"
-        cls.sound = cls.here / "sound.ctprof.zst"
-        done = cls.run_rude("", "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(cls.sound))
-        assert done.returncode == 0, done.stderr
-
-    @classmethod
-    def command(cls, *words, plugin="rude"):
-        return [harness.CTPROF, "--plugin-path", str(cls.here / plugin), *words]
-
-    @classmethod
-    def run_rude(cls, rude, *words, text=True, **more):
-        """A finished run of ctprof with rude.so, told to be rude there."""
-        more = {"env": os.environ | {"RUDE": rude}, "timeout": harness.TIMEOUT, **more}
-        return subprocess.run(cls.command(*words), capture_output=True, check=False, text=text, **more)
-
-    def capture(self, rude, *words, **more):
-        return self.run_rude(rude, "capture", "-o", str(self.file), *words, **more)
-
-    def capture_tree(self, rude, *words, **more):
-        return self.run_rude(rude, "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(self.file), *words, **more)
-
-    def assert_told(self, said, *words):
-        """Standard error has one line about the plugin, which holds the words."""
-        lines = [line for line in said.splitlines() if str(self.library) in line]
-        self.assertEqual(len(lines), 1, f"not one line about rude.so:\n{said}")
-        for word in words:
-            self.assertIn(word, lines[0])
 
 
 class Crashes(Rude):
@@ -272,134 +220,6 @@ class Throws(Rude):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assert_told(done.stderr, "rule 'rude_sum'", f"{words} an exception: thrown by a plugin")
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-
-
-class Shared(Rude):
-    """What all of a process have in common, which a plugin may use and change."""
-
-    def test_what_a_plugin_prints_is_not_in_our_output(self):
-        for place in (*PLACES, "destructor"):
-            for deed in ("print", "flush"):
-                with self.subTest(f"{place}:{deed}"):
-                    done = self.run_rude(f"{place}:{deed}", "capture", "-o", "-", text=False)
-                    self.assertEqual(done.returncode, 0)
-                    self.assertIn(b"printed by a plugin", done.stderr)
-                    self.file.write_bytes(done.stdout)
-                    self.assertEqual(file_json.load(self.file).faults(), [])
-
-    def test_nor_in_what_other_verbs_print(self):
-        for verb in (("metric-list", "--format", "json"), ("show", str(self.sound), "--format", "csv")):
-            plain = self.run_rude("", *verb)
-            for place in ("constructor", "add", "destructor"):
-                self.assertEqual(self.run_rude(f"{place}:print", *verb).stdout, plain.stdout)
-
-    def test_another_name_of_standard_output_is_standard_output(self):
-        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
-            done = self.run_rude("collect:print", "capture", "-o", name, text=False)
-            self.file.write_bytes(done.stdout)
-            self.assertEqual(file_json.load(self.file).faults(), [])
-
-    def test_closed_descriptors_do_no_harm(self):
-        words = self.command("capture", "-o", str(self.file))
-        for closed in ("<&-", ">&-", "<&- >&- 2>&-"):
-            self.file.unlink(missing_ok=True)
-            subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], env=os.environ | {"RUDE": "collect:print"}, check=False,
-                           capture_output=True, timeout=harness.TIMEOUT)
-            self.assertEqual(file_json.load(self.file).faults(), [])
-
-    def test_a_relative_name_means_what_it_meant(self):
-        for place in PLACES:
-            with self.subTest(place):
-                here = self.here / f"from-{place}"
-                here.mkdir()
-                done = subprocess.run([harness.CTPROF, "--plugin-path", "../rude", "--plugin-path", "../outranks", "capture", "-o", "it"],
-                                      env=os.environ | {"RUDE": f"{place}:chdir"}, cwd=here, capture_output=True, check=False, text=True)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(file_json.load(here / "it").faults(), [])
-                self.assertIn("outranks.so", done.stderr)
-        done = self.run_rude("constructor:chdir", "show", "sound.ctprof.zst", cwd=self.here)
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-    def test_signals_get_through(self):
-        """Nobody reads from the pipe: whoever opens it waits until a signal comes."""
-        pipe = self.here / "pipe"
-        os.mkfifo(pipe)
-        for place in PLACES:
-            with self.subTest(place):
-                process = subprocess.Popen(self.command("capture", "-o", str(pipe), "--quiet"), env=os.environ | {"RUDE": f"{place}:block"})
-                time.sleep(2)
-                process.send_signal(signal.SIGTERM)
-                try:
-                    self.assertEqual(process.wait(5), -signal.SIGTERM)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-                    self.fail("the signal did not get through")
-
-    def test_the_mask_stays(self):
-        old = os.umask(0o022)
-        self.addCleanup(os.umask, old)
-        modes = set()
-        for rude in ("", *(f"{place}:umask" for place in PLACES)):
-            self.file.unlink(missing_ok=True)
-            self.assertEqual(self.capture(rude).returncode, 0)
-            modes.add(self.file.stat().st_mode)
-        self.assertEqual(len(modes), 1)
-
-    def comma_locale(self):
-        """LOCPATH of a locale that writes "1,5"."""
-        path = self.here / "locales"
-        if not path.exists():
-            path.mkdir()
-            made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(path / "ctprof_comma")], capture_output=True, check=False)
-            if made.returncode != 0:
-                shutil.rmtree(path)
-                self.skipTest("needs localedef and the sources of de_DE (package locales)")
-        return os.environ | {"LOCPATH": str(path)}
-
-    def test_figures_have_points(self):
-        locale = self.comma_locale()
-        verbs = [("show", str(self.sound), "--limit", "0"), ("show", str(self.sound), "--format", "json")]
-        for verb in verbs:
-            plain = self.run_rude("", *verb).stdout
-            for place in ("constructor", "add", "number"):
-                done = self.run_rude(f"{place}:locale", *verb, env=locale | {"RUDE": f"{place}:locale"})
-                self.assertEqual(done.stdout, plain, place)
-
-    def test_a_capture_tells_its_time_with_a_point(self):
-        locale = self.comma_locale()
-        for place in PLACES:
-            done = self.capture("", env=locale | {"RUDE": f"{place}:locale"})
-            self.assertRegex(done.stdout, r"[0-9]\.[0-9] ms \(", place)
-            self.assertNotRegex(done.stdout, r",[0-9] (ms|KiB)", place)
-
-
-class Outranked(Rude):
-    def captured(self, *words):
-        return subprocess.run(self.command(*words, "capture", "-o", str(self.file), plugin="outranks"), capture_output=True, check=True,
-                              text=True, timeout=harness.TIMEOUT)
-
-    def test_a_capture_says_who_took_over(self):
-        said = [line for line in self.captured().stderr.splitlines() if "outranks.so" in line]
-        self.assertEqual(said, [f"ctprof: {self.here / 'outranks' / 'outranks.so'}: plugin 'outranks', which is not ctprof's own, filled "
-                                "1 metric in place of ctprof's sources: run_time_ns"])
-
-    def test_the_file_and_its_reports_say_so(self):
-        self.captured()
-        self.assertEqual(file_json.load(self.file).document["ctprof"]["takeovers"], [{"plugin": "outranks", "metrics": ["run_time_ns"]}])
-        words = "plugin 'outranks', which is not ctprof's own, filled 1 metric in place of ctprof's sources: run_time_ns"
-        self.assertIn(f"snapshot: {words}\n", harness.run("show", str(self.file)).stdout)
-        self.assertIn(f"candidate: {words}\n", harness.run("compare", str(self.sound), str(self.file)).stdout)
-        self.assertIn(words, harness.run("show", str(self.file), "--format", "csv").stderr)
-        told = [{"plugin": "outranks", "metrics": ["run_time_ns"]}]
-        self.assertEqual(json.loads(harness.run("show", str(self.file), "--format", "json").stdout)["snapshot"]["takeovers"], told)
-        both = json.loads(harness.run("compare", str(self.sound), str(self.file), "--format", "json").stdout)
-        self.assertEqual((both["baseline"]["takeovers"], both["candidate"]["takeovers"]), ([], told))
-
-    def test_without_a_rival_nobody_took_over(self):
-        self.captured("--plugins=outranks")
-        self.assertNotIn("takeovers", file_json.load(self.file).document["ctprof"])
-        self.assertNotIn("takeovers", file_json.load(self.sound).document["ctprof"])
 
 
 if __name__ == "__main__":
