@@ -57,6 +57,24 @@ Absence absence_of(const Tally& tally, std::size_t rows) {
   return {true, rows, static_cast<ctprof_gap>(most - tally.begin())};
 }
 
+// In a file of the reference a limit that is null is none, or not known. So a group with one has no
+// limit that could be told: its rows count in no group.
+std::vector<std::uint32_t> without_doubtful_limits(const Column& column, Groups groups,
+                                                   std::size_t count) {
+  std::vector<bool> is_doubtful(count);
+  for (std::size_t row = 0; row < groups.size(); ++row)
+    if (groups[row] != kNoGroup && !column.has_value(row)) is_doubtful[groups[row]] = true;
+  std::vector<std::uint32_t> kept(groups.begin(), groups.end());
+  for (std::uint32_t& group : kept)
+    if (group != kNoGroup && is_doubtful[group]) group = kNoGroup;
+  return kept;
+}
+
+bool has_doubtful_limits(const Snapshot& snapshot, const Column& column) {
+  return snapshot.foreign && column.def().newtype.starts_with("Limit") &&
+         column.def().file_absent == "null";
+}
+
 const Column* numbers(const Snapshot& snapshot, std::string_view name) {
   const Column* column = snapshot.threads().find(name);
   return column && column->def().storage == Storage::U64 ? column : nullptr;
@@ -84,7 +102,7 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
                                      const PlannedMetric& metric) {
   Cells cells;
   if (metric.left_out || metric.expression) return cells;
-  const auto& groups = rows.of_row[static_cast<std::size_t>(metric.entity)];
+  Groups groups = rows.of_row[static_cast<std::size_t>(metric.entity)];
   const std::size_t count = groups_.count(metric.entity);
   if (metric.counts_rows) {
     cells.states = States(*metric.rule, count, metric.rule_owner);
@@ -98,6 +116,9 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
     return cells;
   }
   const auto gaps = column->gaps();
+  std::vector<std::uint32_t> certain;
+  if (has_doubtful_limits(snapshot, *column))
+    groups = certain = without_doubtful_limits(*column, groups, count);
   const Tally tally = tally_of(*column);
   cells.absence = absence_of(tally, gaps.size());
   const bool all_there = tally[CTPROF_VALUE] == gaps.size(), any_there = tally[CTPROF_VALUE] > 0;
