@@ -138,6 +138,15 @@ Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)), only_(s
 }
 
 // A metric that a side has nothing of is said once, not in a row for every group.
+// Whether nobody asked for it: a derived metric, an input of which no side has even a column for,
+// because its plugin took no part. It is missed only by name.
+bool Report::is_nobodys(const PlannedMetric& metric) const {
+  const auto& named = spec().metrics;
+  const bool is_named = std::find(named.begin(), named.end(), metric.name) != named.end();
+  return !is_named &&
+         std::find(metric.inputs.begin(), metric.inputs.end(), std::nullopt) != metric.inputs.end();
+}
+
 void Report::find_absent() {
   is_absent_.resize(metrics().size());
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
@@ -152,7 +161,7 @@ void Report::find_absent() {
     }
     if (std::find(absent.on.begin(), absent.on.end(), true) == absent.on.end()) continue;
     is_absent_[metric] = true;
-    absent_.push_back(std::move(absent));
+    if (!is_nobodys(metrics()[metric])) absent_.push_back(std::move(absent));
   }
 }
 

@@ -102,6 +102,7 @@ class Report {
   };
 
   explicit Report(std::unique_ptr<Whole> whole);
+  bool is_nobodys(const PlannedMetric& metric) const;
   void find_absent();
   void find_one_sided();
   void find_failed();
