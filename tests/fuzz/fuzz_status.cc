@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto status = ctprof::procfs::StatusFile::parse(text);
-  const auto\& state = status.of<ctprof::vocabulary::state>();
+  const auto& state = status.of<ctprof::vocabulary::state>();
   if (state && state.value.value.size() != 1) std::abort();
   return 0;
 }
