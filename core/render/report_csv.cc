@@ -82,7 +82,8 @@ class Writer {
     if (report_->compares())
       write_header_of_sides();
     else
-      for (const char* name : {"value", "threads", "values", "rows"}) field(name);
+      for (const char* name : {"value", "threads", "values", "rows", "parts", "parts_of"})
+        field(name);
     end_line();
   }
 
@@ -96,6 +97,10 @@ class Writer {
     for (std::size_t side = 0; side < sides_; ++side) {
       field("values_" + side_name(side));
       field("rows_" + side_name(side));
+    }
+    for (std::size_t side = 0; side < sides_; ++side) {
+      field("parts_" + side_name(side));
+      field("parts_of_" + side_name(side));
     }
     for_each_candidate([&](const std::string& which) {
       for (const char* name : {"delta_alive", "delta_new", "delta_gone", "threads_alive",
@@ -194,6 +199,7 @@ class Writer {
       field(std::to_string(figure.coverage.values));
       field(std::to_string(figure.coverage.rows));
     }
+    for (const SideFigure& figure : row.sides) write_made_of(figure.made_of);
     for (const SideChange& change : row.changes) write_change(change);
     if (report_->compares() && tells_failed()) field(row.fails ? "true" : "false");
     end_line();
@@ -206,6 +212,11 @@ class Writer {
     for (const auto count : {&Turnover::alive, &Turnover::fresh, &Turnover::gone})
       field(told.turnover ? std::to_string((*told.turnover).*count) : "");
     if (report_->spec().rate) field(digits(told.rate));
+  }
+
+  void write_made_of(const MadeOf& made_of) {
+    field(made_of.has_parts() ? std::to_string(made_of.present()) : "");
+    field(made_of.has_parts() ? std::to_string(made_of.possible()) : "");
   }
 
   void write_group(std::string_view name) {

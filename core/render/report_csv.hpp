@@ -3,10 +3,12 @@
 //
 // Under compare the columns are side, section, group, metric, key, unit, baseline, candidate,
 // delta, pct, threads_baseline, threads_candidate, values_baseline, rows_baseline,
-// values_candidate, rows_candidate, delta_alive, delta_new, delta_gone, threads_alive, threads_new,
-// threads_gone, under --rate also rate, under --fail-on also failed; `side` is `both`, or the one
-// side that has the group. Under show: section, group, metric, key, unit, value, threads, values,
-// rows. `values` of `rows` readings were there. Under
+// values_candidate, rows_candidate, parts_baseline, parts_of_baseline, parts_candidate,
+// parts_of_candidate, delta_alive, delta_new, delta_gone, threads_alive, threads_new, threads_gone,
+// under --rate also rate, under --fail-on also failed; `side` is `both`, or the one side that has
+// the group. Under show: section, group, metric, key, unit, value, threads, values, rows, parts,
+// parts_of. `values` of `rows` readings were there; a figure that is derived from optional inputs
+// has `parts` of the `parts_of` that this kernel can have, and others have neither. Under
 // `--group-by all` three columns stand for the group: cgroup, pcomm, comm.
 //
 // What follows the coverage is of the whole row, as in JSON: a map's lines have it alike. `failed`

@@ -59,15 +59,29 @@ std::string turned(const std::optional<Origin>& origin, std::string_view unit) {
   return text;
 }
 
+// "1 of 8 parts".
+std::string parts_of(const MadeOf& made_of) {
+  return std::to_string(made_of.present()) + " of " + std::to_string(made_of.possible()) + " parts";
+}
+
+// Said only where a part is missing, or the sides have different ones.
+bool tells_parts(const ReportRow& row) {
+  return std::any_of(row.sides.begin(), row.sides.end(), [&](const SideFigure& figure) {
+    return !figure.made_of.whole() || !same_parts(row.sides.front().made_of, figure.made_of);
+  });
+}
+
 // Said only where a value does not stand on the whole group.
 std::string readings(const ReportRow& row) {
-  std::vector<std::string> ratios;
-  bool full = true;
+  std::vector<std::string> texts;
+  const bool with_parts = tells_parts(row);
+  bool full = !with_parts;
   for (const SideFigure& figure : row.sides) {
     full = full && figure.coverage.full();
-    ratios.push_back(ratio_of(figure.coverage));
+    texts.push_back(ratio_of(figure.coverage));
+    if (with_parts && figure.made_of.has_parts()) texts.back() += ", " + parts_of(figure.made_of);
   }
-  return full ? "" : arrow(ratios);
+  return full ? "" : arrow(texts);
 }
 
 std::string part_name(const ReportRow& row, std::string_view key) {

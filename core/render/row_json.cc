@@ -27,6 +27,25 @@ void write_coverage(JsonPieces& json, std::string_view name, Coverage coverage) 
   json.close('}');
 }
 
+// Of how many parts the value is, and which it lacks; null where it is not made of optional ones.
+void write_made_of(JsonPieces& json, std::string_view name, const ReportRow& row,
+                   const MadeOf& made_of) {
+  json.key(name);
+  if (!made_of.has_parts()) return json.raw("null");
+  json.open('{');
+  json.number_member("present", made_of.present());
+  json.number_member("of", made_of.possible());
+  json.key("missing");
+  json.open('[');
+  for (std::size_t i = 0; i < made_of.inputs.size(); ++i) {
+    if (made_of.inputs[i] != InputState::Missing) continue;
+    json.comma();
+    json.text(row.metric->expression->inputs()[i].name);
+  }
+  json.close(']');
+  json.close('}');
+}
+
 // What there is to say beside a value: whose reading is the largest, and what the rule adds.
 void write_beside(JsonPieces& json, const Report& report, const std::string& side,
                   const SideFigure& figure) {
@@ -105,6 +124,7 @@ void write_only_value(JsonPieces& json, const Report& report, const ReportRow& r
   write_value(json, report, "value", figure);
   json.number_member("threads", figure.threads);
   write_coverage(json, "coverage", figure.coverage);
+  write_made_of(json, "parts", row, figure.made_of);
   write_beside(json, report, "", figure);
 }
 
@@ -117,6 +137,8 @@ void write_changes(JsonPieces& json, const Report& report, const ReportRow& row)
     json.number_member("threads_" + side_name(side), row.sides[side].threads);
   for (std::size_t side = 0; side < sides; ++side)
     write_coverage(json, "coverage_" + side_name(side), row.sides[side].coverage);
+  for (std::size_t side = 0; side < sides; ++side)
+    write_made_of(json, "parts_" + side_name(side), row, row.sides[side].made_of);
   for (std::size_t side = 1; side < sides; ++side)
     write_turnover(json, row.changes[side - 1].turnover, side);
   for (std::size_t side = 0; side < sides; ++side)
@@ -167,6 +189,7 @@ void write_figure(JsonPieces& json, const Report& report, const ReportRow& row) 
   json.text_member("unit", unit_told(row.metric->unit));
   write_value(json, report, "value", row.sides[row.side]);
   write_coverage(json, "coverage", row.sides[row.side].coverage);
+  write_made_of(json, "parts", row, row.sides[row.side].made_of);
   json.close('}');
 }
 

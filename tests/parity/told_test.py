@@ -82,7 +82,9 @@ def lines_of(row, fields, maps):
 
 def coverage_fields(row, suffix=""):
     coverage = row["coverage" + suffix]
-    return {"values" + suffix: coverage["values"], "rows" + suffix: coverage["rows"]}
+    parts = row["parts" + suffix] or {"present": None, "of": None}
+    return {"values" + suffix: coverage["values"], "rows" + suffix: coverage["rows"],
+            "parts" + suffix: parts["present"], "parts_of" + suffix: parts["of"]}
 
 
 def expected_of_show(report):

@@ -54,9 +54,8 @@ constexpr std::array kOptions{
                "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; may be repeated"},
     OptionInfo{"fail-on", "EXPR", "compare",
                "exit with status 1 and name the rows for which EXPR is true: run_time_ns.pct > 10 "
-               "&& group "
-               "=~ \"web\"; METRIC.pct, .delta, "
-               ".baseline, .candidate, group, threads; may be repeated"},
+               "&& group =~ \"web\"; METRIC.pct, .delta, .baseline, .candidate, group, threads; "
+               "of sums only where both sides have the same parts; may be repeated"},
     OptionInfo{"sort-by", "KEY,...", "show,compare",
                "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},

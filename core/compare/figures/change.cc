@@ -53,13 +53,17 @@ Change Changes::of(std::uint32_t group, std::size_t metric, std::size_t side) co
 Change Changes::between(const Reading& baseline, const Reading& candidate,
                         std::size_t metric) const {
   const bool before = baseline.has_value(), after = candidate.has_value();
-  if (!before || !after) return {before || after ? Moved::OneSide : Moved::Nowhere, {}, {}, kNone};
+  const bool alike = same_parts(baseline.made_of, candidate.made_of);
+  if (!before || !after)
+    return {before || after ? Moved::OneSide : Moved::Nowhere, {}, {}, kNone, alike};
   const PlannedMetric& planned = plan_->metrics[metric];
   Change change;
+  change.alike = alike;
   change.difference = subtract(planned, baseline, candidate, change.word);
   change.moved = moved_by(change.difference, change.word);
   // A ratio's difference is read in its own terms; a percentage of it would be taken for one.
-  change.pct = planned.unit == "ratio" ? kNone : percent_of(change.difference, baseline.number);
+  change.pct =
+      planned.unit == "ratio" || !alike ? kNone : percent_of(change.difference, baseline.number);
   return change;
 }
 

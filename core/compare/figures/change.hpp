@@ -21,8 +21,9 @@ enum class Moved : std::uint8_t {
 struct Change {
   Moved moved = Moved::Nowhere;
   Difference difference;
-  std::string word;  // where the rule has no number for it: "differs"
-  double pct = 0;    // of the baseline, as a fraction; NaN for none
+  std::string word;   // where the rule has no number for it: "differs"
+  double pct = 0;     // of the baseline, as a fraction; NaN for none
+  bool alike = true;  // made of the same parts (made_of.hpp); otherwise there is no pct
 };
 
 // One key of a map on both sides.

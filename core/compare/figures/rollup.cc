@@ -47,6 +47,11 @@ Coverage Rollup::coverage(CellAt at) const {
   return group == kNoGroup ? Coverage{} : sides_[at.side].coverage(group, at.metric);
 }
 
+MadeOf Rollup::made_of(CellAt at) const {
+  const std::uint32_t group = own(at);
+  return group == kNoGroup ? MadeOf{} : sides_[at.side].made_of(group, at.metric);
+}
+
 const Busiest* Rollup::busiest(CellAt at) const {
   const std::uint32_t group = own(at);
   return group == kNoGroup ? nullptr : sides_[at.side].busiest(group, at.metric);

@@ -54,6 +54,8 @@ class Rollup {
   // The keys of a map's value, in order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
   bool has_parts(std::size_t metric) const;
+  // What a derived figure is made of.
+  MadeOf made_of(CellAt at) const;
   // Null where there is none.
   const Busiest* busiest(CellAt at) const;
   // Of a group's threads; null where the side has not the group.

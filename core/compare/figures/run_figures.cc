@@ -54,7 +54,8 @@ Tally tally_of(const Column& column) {
 
 Absence absence_of(const Tally& tally, std::size_t rows) {
   const auto most = std::max_element(tally.begin(), tally.end());
-  return {true, rows, static_cast<ctprof_gap>(most - tally.begin())};
+  const bool unsupported = tally[CTPROF_VALUE] == 0 && tally[CTPROF_UNSUPPORTED] > 0;
+  return {true, rows, static_cast<ctprof_gap>(most - tally.begin()), unsupported};
 }
 
 // In a file of the reference a limit that is null is none, or not known. So a group with one has no
@@ -197,6 +198,9 @@ RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
   std::vector<double> inputs(metric.inputs.size());
   cells.values.resize(groups);
   cells.counts.resize(groups);
+  const auto asked = metric.expression->inputs();
+  const bool any_optional =
+      std::any_of(asked.begin(), asked.end(), [](const auto& input) { return input.optional; });
   for (std::uint32_t group = 0; group < groups; ++group) {
     Count& count = cells.counts[group];
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -207,10 +211,20 @@ RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
       count.values += static_cast<std::uint32_t>(reading.coverage.values);
       count.rows += static_cast<std::uint32_t>(reading.coverage.rows);
       inputs[i] = as_double(reading.number);
+      if (any_optional)
+        cells.inputs.push_back(asked[i].optional ? input_state(input, reading)
+                                                 : InputState::Required);
     }
     cells.values[group] = metric.expression->evaluate(inputs);
   }
   return cells;
+}
+
+InputState RunFigures::input_state(const std::optional<std::size_t>& input,
+                                   const Reading& reading) const {
+  if (ctprof::has_value(reading.number)) return InputState::Present;
+  const bool is_possible = reading.coverage.rows > 0 && !(input && absence(*input).unsupported);
+  return is_possible ? InputState::Missing : InputState::Impossible;
 }
 
 void RunFigures::finish() {
@@ -227,6 +241,7 @@ Reading RunFigures::read(std::uint32_t group, std::size_t metric) const {
   reading.coverage = coverage(group, metric);
   if (!cells.values.empty()) {
     if (!std::isnan(cells.values[group])) reading.number = number_of(cells.values[group]);
+    reading.made_of = made_of(group, metric);
   } else if (!cells.states.empty() && reading.coverage.values > 0) {
     reading.state = cells.states[group];
     if (planned.rule->number)
@@ -241,6 +256,13 @@ Coverage RunFigures::coverage(std::uint32_t group, std::size_t metric) const {
   if (!cells.counts.empty()) return {cells.counts[group].values, cells.counts[group].rows};
   const std::uint32_t rows = groups_.rows(plan_->metrics[metric].entity, group);
   return {cells.has_none ? 0 : rows, rows};
+}
+
+MadeOf RunFigures::made_of(std::uint32_t group, std::size_t metric) const {
+  const auto& inputs = metrics_[metric].inputs;
+  if (inputs.empty()) return {};
+  const std::size_t of_each = plan_->metrics[metric].inputs.size();
+  return {std::span(inputs).subspan(group * of_each, of_each)};
 }
 
 const Busiest* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {

@@ -19,6 +19,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/figures/kept_content.hpp"
+#include "core/compare/figures/made_of.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/states.hpp"
 #include "core/compare/grouping/group_book.hpp"
@@ -39,6 +40,7 @@ struct Reading {
   const void* state = nullptr;  // the rule's; null where nothing was read, and of derived metrics
   ctprof_number number{};       // none where nothing was read or the rule has no number
   Coverage coverage;
+  MadeOf made_of;  // of derived metrics with optional inputs
 
   bool has_value() const { return state || ctprof::has_value(number); }
 };
@@ -63,6 +65,7 @@ struct Absence {
   bool in_file = false;
   std::size_t rows = 0;
   ctprof_gap most = CTPROF_VALUE;  // what most cells are
+  bool unsupported = false;        // no cell has a value, and some cannot have one here
 };
 
 class RunFigures {
@@ -84,6 +87,7 @@ class RunFigures {
   // REQUIRES: finished.
   Reading read(std::uint32_t group, std::size_t metric) const;
   Coverage coverage(std::uint32_t group, std::size_t metric) const;
+  MadeOf made_of(std::uint32_t group, std::size_t metric) const;
   // Null where the metric has none.
   const Busiest* busiest(std::uint32_t group, std::size_t metric) const;
   const GroupTimes& times(std::uint32_t group) const { return times_[group]; }
@@ -98,16 +102,18 @@ class RunFigures {
   };
   // One metric, by group.
   struct Cells {
-    States states;                 // of a metric with a rule and a value
-    std::vector<double> values;    // of a derived one, NaN for none
-    std::vector<Count> counts;     // empty: every row has a value, or none has
-    bool has_none = false;         // so that no row has one
-    std::vector<Busiest> busiest;  // where it was asked for and there is any
+    States states;                   // of a metric with a rule and a value
+    std::vector<double> values;      // of a derived one, NaN for none
+    std::vector<InputState> inputs;  // and where it has optional inputs, all of each group
+    std::vector<Count> counts;       // empty: every row has a value, or none has
+    bool has_none = false;           // so that no row has one
+    std::vector<Busiest> busiest;    // where it was asked for and there is any
     Absence absence;
   };
 
   Cells reduce(const Snapshot& snapshot, const RowGroups& rows, const PlannedMetric& metric);
   Cells derive(const PlannedMetric& metric) const;
+  InputState input_state(const std::optional<std::size_t>& input, const Reading& reading) const;
   void find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
                     const Column& column, std::span<const std::uint32_t> groups);
   void take_times(const Snapshot& snapshot, std::span<const std::uint32_t> groups);

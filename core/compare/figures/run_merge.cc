@@ -34,7 +34,9 @@ void RunFigures::merge(const RunFigures& other) {
       merge_cells(metric, of_host ? group : into[group], other, group);
     Absence &own = metrics_[metric].absence, its = other.metrics_[metric].absence;
     if (own.rows < its.rows) own.most = its.most;
-    own = {own.in_file || its.in_file, own.rows + its.rows, own.most};
+    const bool knows = own.in_file && its.in_file;
+    own = {own.in_file || its.in_file, own.rows + its.rows, own.most,
+           knows ? own.unsupported && its.unsupported : own.unsupported || its.unsupported};
   }
   auto& host_rows = groups_.rows_of[static_cast<std::size_t>(Entity::Host)];
   host_rows[0] += other.groups_.rows(Entity::Host, 0);

@@ -78,11 +78,12 @@ class Bound {
 
   static double figure(RowAt row, Figure figure, std::size_t side, const Changes& changes,
                        const Rollup& rollup) {
+    const Change change = changes.of(row.group, row.metric, side);
+    if (!change.alike) return std::nan("");
     if (figure == Figure::Baseline)
       return as_double(rollup.read({0, row.group, row.metric}).number);
     if (figure == Figure::Candidate)
       return as_double(rollup.read({side, row.group, row.metric}).number);
-    const Change change = changes.of(row.group, row.metric, side);
     if (!change.difference.known()) return std::nan("");
     return figure == Figure::Delta ? change.difference.real : change.pct * 100;
   }

@@ -13,6 +13,7 @@
 #include "core/compare/grouping/kept_threads.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/group_choice.hpp"
+#include "core/compare/report/unlike_parts.hpp"
 
 namespace ctprof {
 namespace {
@@ -78,6 +79,8 @@ void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
   order.emplace(rollup, grouping, plan, keys_or_default(spec, compares));
   if (!compares) return;
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup);
+  for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))
+    plan.notes.push_back(std::move(sentence));
   std::vector<bool> wanted;
   for (const PlannedMetric& metric : plan.metrics) wanted.push_back(metric.shown);
   for (const RowAt row : failing) wanted[row.metric] = true;

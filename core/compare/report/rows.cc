@@ -125,6 +125,7 @@ class Teller {
     figure.threads = of_host() ? report_->sides()[side].threads()
                                : report_->grouping().sides[side].threads(at.group);
     figure.coverage = report_->rollup().coverage(at);
+    figure.made_of = report_->rollup().made_of(at);
     figure.busiest = report_->rollup().busiest(at);
   }
 

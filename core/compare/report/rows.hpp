@@ -41,6 +41,7 @@ struct SideFigure {
   CellAt at{};
   std::uint64_t threads = 0;  // of the group; of the host all
   Coverage coverage;
+  MadeOf made_of;  // of a derived metric with optional inputs
   const Busiest* busiest = nullptr;
 };
 
