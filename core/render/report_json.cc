@@ -20,7 +20,7 @@ class Writer {
     json_.key("schema");
     json_.raw(std::to_string(kReportSchema));
     for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
-    json_.text_member("group_by", name(report_->spec().group_by));
+    json_.text_member("group_by", axis_word(report_->spec()));
     write_rows("rows", RowKind::Section, RowKind::Metric);
     if (!report_->spec().fail_on.empty()) write_rows("failed", RowKind::Failed, RowKind::Failed);
     if (report_->compares()) {

@@ -18,15 +18,16 @@ struct Grouped : Grouping {
   std::vector<RowGroups> rows;
 };
 
-Grouped grouped(std::vector<const Snapshot*> sides, GroupBy by) {
-  Spec spec;
-  spec.group_by = by;
+Grouped grouped(std::vector<const Snapshot*> sides, const Spec& spec) {
   GroupBook book(spec);
   std::vector<RowGroups> rows;
   for (const Snapshot* side : sides) rows.push_back(book.add(*side));
   std::vector<const RunGroups*> groups;
   for (const RowGroups& side : rows) groups.push_back(&side.groups);
-  return {join(book, groups, by), std::move(rows)};
+  return {join(book, groups, spec.group_by), std::move(rows)};
+}
+Grouped grouped(std::vector<const Snapshot*> sides, GroupBy by) {
+  return grouped(std::move(sides), Spec{.group_by = by});
 }
 Groups of(const Grouped& grouping, std::size_t side, Entity entity) {
   const auto& own = grouping.rows[side].of_row[static_cast<std::size_t>(entity)];
@@ -58,6 +59,36 @@ BOOST_AUTO_TEST_CASE(a_leader_need_not_come_first_or_be_there) {
   BOOST_TEST(grouping.names == (Names{"leader", "orphan", "worker"}),
              boost::test_tools::per_element());
   BOOST_TEST(of(grouping, 0, Entity::Process) == (Groups{0, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(with_literal_names_each_process_is_a_group_of_its_own) {
+  const Snapshot a = snapshot_of({{10, 10, "p", "p"}, {10, 11, "p", "w"}, {20, 20, "p", "p"}});
+  const Snapshot b = snapshot_of({{20, 20, "p", "p"}, {30, 30, "p", "p"}});
+  const Grouped grouping = grouped({&a, &b}, Spec{.literal_names = true});
+  BOOST_TEST(grouping.names == (Names{"p", "p[10]", "p[20]", "p[30]"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Thread) == (Groups{0, 0, 0}),
+             boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 0, Entity::Process) == (Groups{1, 2}), boost::test_tools::per_element());
+  BOOST_TEST(of(grouping, 1, Entity::Process) == (Groups{2, 3}), boost::test_tools::per_element());
+  BOOST_TEST(grouping.sides[0].threads(0) == 3);
+  BOOST_TEST(grouping.sides[0].threads(1) == 2);
+  BOOST_TEST(grouping.has(0, 1));
+  BOOST_TEST(!grouping.has(1, 1));
+}
+
+BOOST_AUTO_TEST_CASE(processes_are_an_axis_and_so_is_a_text_of_theirs) {
+  Snapshot s = snapshot_of({{10, 10, "p", "p"}, {10, 11, "p", "w"}, {20, 20, "p", "p"}});
+  add_text(s, metric("acme.image", "CategoricalString", "Mode", Entity::Process), {"web:1", {}});
+  const Grouped by_pid = grouped({&s}, GroupBy::Pid);
+  BOOST_TEST(by_pid.names == (Names{"p[10]", "p[20]"}), boost::test_tools::per_element());
+  BOOST_TEST(of(by_pid, 0, Entity::Thread) == (Groups{0, 0, 1}), boost::test_tools::per_element());
+  BOOST_TEST(of(by_pid, 0, Entity::Process) == (Groups{0, 1}), boost::test_tools::per_element());
+  const Grouped by_image =
+      grouped({&s}, Spec{.group_by = GroupBy::ProcessText, .group_metric = "acme.image"});
+  BOOST_TEST(by_image.names == (Names{"", "web:1"}), boost::test_tools::per_element());
+  BOOST_TEST(of(by_image, 0, Entity::Thread) == (Groups{1, 1, 0}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_group_has_one_index_on_both_sides) {

@@ -54,10 +54,12 @@ BOOST_AUTO_TEST_CASE(axes) {
   for (const std::string_view word : {"pcomm", "comm-exact"}) {
     const auto by = parse_group_by(word);
     BOOST_REQUIRE(by);
-    BOOST_TEST(name(*by) == word);
+    BOOST_TEST(axis_word({.group_by = *by}) == word);
   }
+  BOOST_TEST((*parse_group_by("acme.image") == GroupBy::ProcessText));
   BOOST_TEST(parse_group_by("pcom").error().text ==
-             "reading --group-by 'pcom': it is none of pcomm, cgroup, comm, comm-exact, all (did "
+             "reading --group-by 'pcom': it is none of pcomm, cgroup, comm, comm-exact, all, pid, "
+             "and no text metric of a process (did "
              "you mean 'pcomm'?)");
 }
 

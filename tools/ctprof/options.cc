@@ -39,10 +39,14 @@ constexpr std::array kOptions{
     OptionInfo{"metrics", "NAME,...", "capture,show,compare", "only these metrics"},
     OptionInfo{"sections", "NAME,...", "show,compare",
                "only these sections; metric-list names them"},
-    OptionInfo{"group-by", "KEY", "show,compare",
-               "pcomm (process name, the default), cgroup, comm (thread name), comm-exact or all"},
+    OptionInfo{
+        "group-by", "KEY", "show,compare",
+        "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, pid (each "
+        "process), or a text metric of processes"},
     OptionInfo{"no-thread-normalize", nullptr, "show,compare",
-               "keep names of processes and threads as they are"},
+               "keep names of processes and threads as they are, and show metrics of processes for "
+               "each, as "
+               "NAME[PID]"},
     OptionInfo{"no-cg-normalize", nullptr, "show,compare", "keep cgroup paths as they are"},
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare",
                "merge cgroups matching GLOB; ** crosses slashes; may be repeated"},

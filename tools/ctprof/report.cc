@@ -53,6 +53,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   const auto group_by = parse_group_by(options.group_by);
   if (!group_by) return group_by.error();
   spec.group_by = *group_by;
+  if (*group_by == GroupBy::ProcessText) spec.group_metric = options.group_by;
   spec.literal_names = options.literal_names;
   spec.cgroups.literal = options.literal_cgroups;
   for (const std::string& text : options.cgroup_flatten) {

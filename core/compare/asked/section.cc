@@ -24,7 +24,7 @@ std::vector<std::string> misplaced_sections(const Spec& spec) {
     if (known && known->needs_cgroups && spec.group_by != GroupBy::Cgroup)
       sentences.push_back("section '" + section +
                           "' requires --group-by cgroup; omitted under --group-by " +
-                          std::string(name(spec.group_by)));
+                          std::string(axis_word(spec)));
   }
   return sentences;
 }

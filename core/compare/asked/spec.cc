@@ -12,12 +12,10 @@ struct GroupWord {
   std::string_view word;
   GroupBy by;
 };
-// The axes. To add one, add a line here and in grouping.cc.
-constexpr GroupWord kGroupWords[] = {{"pcomm", GroupBy::Pcomm},
-                                     {"cgroup", GroupBy::Cgroup},
-                                     {"comm", GroupBy::Comm},
-                                     {"comm-exact", GroupBy::CommExact},
-                                     {"all", GroupBy::All}};
+// The axes. To add one, add a line here and in group_book.cc.
+constexpr GroupWord kGroupWords[] = {{"pcomm", GroupBy::Pcomm}, {"cgroup", GroupBy::Cgroup},
+                                     {"comm", GroupBy::Comm},   {"comm-exact", GroupBy::CommExact},
+                                     {"all", GroupBy::All},     {"pid", GroupBy::Pid}};
 
 struct SortWord {
   std::string_view word;
@@ -79,21 +77,28 @@ bool same_key(const SortKey& a, const SortKey& b) { return a.by == b.by && a.met
 
 }  // namespace
 
-std::string_view name(GroupBy by) {
+std::string_view axis_word(const Spec& spec) {
   const auto it = std::find_if(std::begin(kGroupWords), std::end(kGroupWords),
-                               [&](const GroupWord& w) { return w.by == by; });
-  return it->word;
+                               [&](const GroupWord& w) { return w.by == spec.group_by; });
+  return it == std::end(kGroupWords) ? std::string_view(spec.group_metric) : it->word;
+}
+
+std::vector<std::string> axis_words() {
+  std::vector<std::string> words;
+  for (const GroupWord& known : kGroupWords) words.emplace_back(known.word);
+  return words;
 }
 
 Result<GroupBy> parse_group_by(std::string_view word) {
-  std::vector<std::string> words;
-  std::string list;
-  for (const GroupWord& known : kGroupWords) {
+  for (const GroupWord& known : kGroupWords)
     if (known.word == word) return known.by;
-    words.emplace_back(known.word);
-    list += (list.empty() ? "" : ", ") + words.back();
-  }
-  return refusal("group-by", word, "it is none of " + list + nearest_hint(word, words));
+  if (word.find_first_of("._") != word.npos) return GroupBy::ProcessText;
+  const auto words = axis_words();
+  std::string list;
+  for (const std::string& known : words) list += (list.empty() ? "" : ", ") + known;
+  return refusal(
+      "group-by", word,
+      "it is none of " + list + ", and no text metric of a process" + nearest_hint(word, words));
 }
 
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {

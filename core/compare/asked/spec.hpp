@@ -20,11 +20,14 @@
 
 namespace ctprof {
 
-// By what threads are grouped: the process's name, the cgroup, the thread's name, that as it is, or
-// cgroup, process and thread at once.
-enum class GroupBy : std::uint8_t { Pcomm, Cgroup, Comm, CommExact, All };
+// By what threads are grouped: the process's name, the cgroup, the thread's name, that as it is,
+// cgroup, process and thread at once, the process itself, or what a text metric says of it.
+enum class GroupBy : std::uint8_t { Pcomm, Cgroup, Comm, CommExact, All, Pid, ProcessText };
 
-std::string_view name(GroupBy by);
+// Of all but ProcessText, which goes by its metric's name.
+std::vector<std::string> axis_words();
+// A word with a dot or an underscore is taken for a metric's name; whether there is such a metric
+// is known once the files are read (grouping/process_keys.hpp).
 Result<GroupBy> parse_group_by(std::string_view word);
 
 // One key of the order. Words of the table in spec.cc, or else a metric's name.
@@ -59,7 +62,9 @@ struct CgroupNaming {
 
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
-  bool literal_names = false;  // of processes and threads, rather than their patterns
+  std::string group_metric{};  // of ProcessText
+  // Names of processes and threads as they are, and metrics of processes for each by itself.
+  bool literal_names = false;
   CgroupNaming cgroups{};
   std::vector<std::string> metrics{};   // none: all
   std::vector<std::string> sections{};  // none: all
@@ -74,5 +79,8 @@ struct Spec {
   std::vector<DerivedDef> derive{};  // metrics beside those of the files
   std::vector<Condition> fail_on{};  // of compare: what rows are to be picked out
 };
+
+// As the user wrote it.
+std::string_view axis_word(const Spec& spec);
 
 }  // namespace ctprof

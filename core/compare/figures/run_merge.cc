@@ -19,6 +19,7 @@ void add_rows(RunGroups& into, std::uint32_t into_group, const RunGroups& other,
               std::uint32_t group) {
   for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
     into.rows_of[static_cast<std::size_t>(entity)][into_group] += other.rows(entity, group);
+  into.threads[into_group] += other.threads[group];
 }
 
 }  // namespace
@@ -62,6 +63,7 @@ std::vector<std::uint32_t> RunFigures::take_groups(const RunFigures& other) {
   }
   for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
     groups_.rows_of[static_cast<std::size_t>(entity)].resize(groups_.keys.size());
+  groups_.threads.resize(groups_.keys.size());
   times_.resize(groups_.keys.size());
   return into;
 }

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/compare/grouping/process_keys.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
 namespace {
+
+// Read of the thread's process instead.
+constexpr std::string_view kNoColumn;
 
 // What an axis reads of a thread.
 struct Axis {
@@ -19,27 +23,10 @@ const Axis& axis_of(GroupBy by) {
                                       {GroupBy::Cgroup, {kCgroup}},
                                       {GroupBy::Comm, {kComm}},
                                       {GroupBy::CommExact, {kComm}},
-                                      {GroupBy::All, {kCgroup, kPcomm, kComm}}};
+                                      {GroupBy::All, {kCgroup, kPcomm, kComm}},
+                                      {GroupBy::Pid, {kTgid}},
+                                      {GroupBy::ProcessText, {kNoColumn}}};
   return *std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.by == by; });
-}
-
-std::span<const std::uint64_t> numbers(const Table& table, std::string_view name) {
-  const Column* column = table.find(name);
-  return column && column->def().storage == Storage::U64 ? column->u64()
-                                                         : std::span<const std::uint64_t>{};
-}
-
-// The row of a process's leader, or its first thread where the leader is not listed; threads stand
-// in (tgid, tid) order.
-std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids,
-                       std::span<const std::uint64_t> tids) {
-  const auto [first, last] = std::equal_range(tgids.begin(), tgids.end(), process);
-  if (first == last) return tgids.size();
-  const auto begin = tids.begin() + (first - tgids.begin()),
-             end = tids.begin() + (last - tgids.begin());
-  const auto leader = std::lower_bound(begin, end, process);
-  const bool listed = leader != end && *leader == process;
-  return static_cast<std::size_t>((listed ? leader : begin) - tids.begin());
 }
 
 std::vector<std::uint32_t> group_processes(const Snapshot& snapshot,
@@ -88,16 +75,33 @@ class Numbering {
   std::vector<std::uint32_t> of_key_;
 };
 
-// What follows from the groups of the threads and cgroups.
+// How many threads each group has; one of a process has the process's.
+std::vector<std::uint32_t> count_threads(const RowGroups& run, const Snapshot& snapshot) {
+  auto threads = run.groups.rows_of[static_cast<std::size_t>(Entity::Thread)];
+  const auto& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
+  const auto& of_thread = run.of_row[static_cast<std::size_t>(Entity::Thread)];
+  const auto tgids = numbers(snapshot.threads(), kTgid);
+  const auto process_tgids = numbers(snapshot.table(Entity::Process), kProcessTgid);
+  for (std::size_t row = 0; row < process_tgids.size(); ++row) {
+    const std::uint32_t group = processes[row];
+    if (group == kNoGroup || run.groups.rows(Entity::Thread, group) > 0) continue;
+    const auto [first, last] = std::equal_range(tgids.begin(), tgids.end(), process_tgids[row]);
+    for (auto at = first - tgids.begin(); at < last - tgids.begin(); ++at)
+      threads[group] += of_thread[static_cast<std::size_t>(at)] != kNoGroup;
+  }
+  return threads;
+}
+
+// What follows from the groups of the rows.
 void finish(RowGroups& run, const Snapshot& snapshot) {
   const auto rows_of = [&](Entity entity) -> auto& {
     return run.of_row[static_cast<std::size_t>(entity)];
   };
-  rows_of(Entity::Process) = group_processes(snapshot, rows_of(Entity::Thread));
   rows_of(Entity::Host).assign(snapshot.table(Entity::Host).rows, 0);
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     run.groups.rows_of[entity] =
         count_rows(run.of_row[entity], run.groups.count(static_cast<Entity>(entity)));
+  run.groups.threads = count_threads(run, snapshot);
 }
 
 }  // namespace
@@ -113,15 +117,19 @@ std::vector<std::string> LiteralNames::keys() const {
   return keys;
 }
 
-GroupBook::GroupBook(const Spec& spec) : holds_cgroups_(spec.group_by == GroupBy::Cgroup) {
+GroupBook::GroupBook(const Spec& spec)
+    : by_(spec.group_by),
+      group_metric_(spec.group_metric),
+      each_process_(spec.literal_names && spec.group_by != GroupBy::Pid) {
   for (const std::string_view column : axis_of(spec.group_by).columns) {
-    const bool literal = spec.literal_names || spec.group_by == GroupBy::CommExact;
+    const bool literal = spec.literal_names || spec.group_by == GroupBy::CommExact ||
+                         spec.group_by == GroupBy::Pid || spec.group_by == GroupBy::ProcessText;
+    Part& part = parts_.emplace_back();
+    part.column = column;
     if (column == kCgroup)
-      parts_.push_back({column, CgroupFamilies(spec.cgroups)});
-    else if (literal)
-      parts_.push_back({column, LiteralNames{}});
-    else
-      parts_.push_back({column, NameFamilies{}});
+      part.names.emplace<CgroupFamilies>(spec.cgroups);
+    else if (!literal)
+      part.names.emplace<NameFamilies>();
   }
   joints_.resize(parts_.size() - 1);
 }
@@ -148,6 +156,48 @@ GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Tabl
   return of_row;
 }
 
+// The same by the threads' processes.
+GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, const Kept& kept) {
+  const ProcessKeys processes(snapshot);
+  const Column* metric =
+      by_ == GroupBy::ProcessText ? find_process_text(snapshot, group_metric_) : nullptr;
+  auto& names = std::get<LiteralNames>(part.names);
+  Rows of_row(snapshot.threads().rows, kNoGroup);
+  for (std::size_t row = 0; row < of_row.size(); ++row) {
+    if (!kept.empty() && !kept[row]) continue;
+    if (by_ == GroupBy::Pid)
+      of_row[row] = names.add(processes.of_thread(row));
+    else
+      of_row[row] = names.add(metric ? processes.text_of_thread(*metric, row) : std::string_view{});
+  }
+  return of_row;
+}
+
+// Numbers of threads' groups and of processes' as numbers of one book.
+void GroupBook::put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot) {
+  const ProcessKeys keys(snapshot);
+  const auto tgids = numbers(snapshot.threads(), kTgid), tids = numbers(snapshot.threads(), kTid);
+  const auto process_tgids = numbers(snapshot.table(Entity::Process), kProcessTgid);
+  for (std::size_t row = 0; row < process_tgids.size(); ++row) {
+    if (processes[row] == kNoGroup) continue;
+    const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
+    const std::uint32_t name = process_names_.add(keys.of_process(row, leader));
+    // Under `all` the process's name stands between its leader's cgroup and thread.
+    const std::uint64_t beside = by_ == GroupBy::All ? processes[row] : 0;
+    processes[row] = number_apart((beside + 1) << 32 | name);
+  }
+  for (Rows* rows : {&threads, &cgroups})
+    for (std::uint32_t& row : *rows)
+      if (row != kNoGroup) row = number_apart(row);
+}
+
+std::uint32_t GroupBook::number_apart(std::uint64_t pair) {
+  const auto [place, is_new] =
+      apart_.known.try_emplace(pair, static_cast<std::uint32_t>(apart_.pairs.size()));
+  if (is_new) apart_.pairs.push_back(pair);
+  return place->second;
+}
+
 // Both numbers at once, for each row.
 void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
   Joint& joint = joints_[part - 1];
@@ -165,15 +215,21 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept) {
   RowGroups run;
   Rows& threads = run.of_row[static_cast<std::size_t>(Entity::Thread)];
   Rows& cgroups = run.of_row[static_cast<std::size_t>(Entity::Cgroup)];
-  threads = take(parts_[0], snapshot, snapshot.threads(), parts_[0].column, kept);
+  Rows& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
+  const bool by_process = by_ == GroupBy::Pid || by_ == GroupBy::ProcessText;
+  threads = by_process ? take_processes(parts_[0], snapshot, kept)
+                       : take(parts_[0], snapshot, snapshot.threads(), parts_[0].column, kept);
   for (std::size_t part = 1; part < parts_.size(); ++part)
     combine(threads, take(parts_[part], snapshot, snapshot.threads(), parts_[part].column, kept),
             part);
   const Table& table = snapshot.table(Entity::Cgroup);
-  cgroups = holds_cgroups_ ? take(parts_[0], snapshot, table, kCgroupPath, {})
-                           : Rows(table.rows, kNoGroup);
+  cgroups = by_ == GroupBy::Cgroup ? take(parts_[0], snapshot, table, kCgroupPath, {})
+                                   : Rows(table.rows, kNoGroup);
+  processes = group_processes(snapshot, threads);
+  if (each_process_) put_apart(threads, cgroups, processes, snapshot);
   Numbering numbering(run.groups);
   numbering.apply(threads);
+  numbering.apply(processes);
   numbering.apply(cgroups);
   finish(run, snapshot);
   return run;
@@ -191,7 +247,24 @@ std::vector<std::string> GroupBook::keys() const {
       joined.push_back(keys[pair >> 32] + kBetweenParts + next[static_cast<std::uint32_t>(pair)]);
     keys = std::move(joined);
   }
-  return keys;
+  return each_process_ ? keys_apart(keys) : keys;
+}
+
+std::vector<std::string> GroupBook::keys_apart(const std::vector<std::string>& keys) const {
+  const auto names = process_names_.keys();
+  std::vector<std::string> found;
+  for (const std::uint64_t pair : apart_.pairs) {
+    const std::uint64_t beside = pair >> 32;
+    const std::string& named = beside > 0 ? names[static_cast<std::uint32_t>(pair)] : keys[pair];
+    if (beside == 0 || by_ != GroupBy::All) {
+      found.push_back(named);
+      continue;
+    }
+    const std::string& leader = keys[beside - 1];
+    const auto first = leader.find(kBetweenParts), last = leader.rfind(kBetweenParts);
+    found.push_back(leader.substr(0, first + 1) + named + leader.substr(last));
+  }
+  return found;
 }
 
 }  // namespace ctprof

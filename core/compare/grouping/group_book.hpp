@@ -1,6 +1,7 @@
 // The group book: which rows of a run share a key, and which groups of several runs are one.
 //
-// Threads are grouped by an axis; a process follows its leader; a cgroup falls under its path where
+// Threads are grouped by an axis; a process follows its leader, or under --no-thread-normalize is a
+// group of its own, as in the reference; a cgroup falls under its path where
 // that is the axis, and nowhere else; the host is one group of its own, whatever the axis.
 //
 // Runs are added one after the other, and a run's groups are numbered for itself. What is kept of a
@@ -38,6 +39,8 @@ inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 struct RunGroups {
   std::vector<std::uint32_t> keys;                            // of each group in the book
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
+
+  std::vector<std::uint32_t> threads;  // the same for threads, or those of its process
 
   // Groups that metrics of this entity fall into.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : keys.size(); }
@@ -78,14 +81,21 @@ class GroupBook {
   // The names of one column of the axis.
   using Names = std::variant<LiteralNames, NameFamilies, CgroupFamilies>;
   struct Part {
-    std::string_view column;
-    Names names;
+    std::string_view column{};
+    Names names{};
   };
   Rows take(Part& part, const Snapshot& snapshot, const Table& table, std::string_view column,
             const Kept& kept);
   void combine(Rows& rows, const Rows& next, std::size_t part);
 
-  bool holds_cgroups_;
+  Rows take_processes(Part& part, const Snapshot& snapshot, const Kept& kept);
+  void put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot);
+  std::uint32_t number_apart(std::uint64_t pair);
+  std::vector<std::string> keys_apart(const std::vector<std::string>& keys) const;
+
+  GroupBy by_;
+  std::string group_metric_;
+  bool each_process_;  // whether processes have groups of their own
   std::vector<Part> parts_;
   // How the numbers of parts make a group's: of the first two, of these and the third.
   struct Joint {
@@ -93,6 +103,10 @@ class GroupBook {
     std::vector<std::uint64_t> pairs;
   };
   std::vector<Joint> joints_;
+  // Where processes have groups of their own, what they are called, and which numbers are theirs:
+  // below 2^32 a pair is a group of threads.
+  LiteralNames process_names_;
+  Joint apart_;
 };
 
 // Between the parts of a group's name; it can be in no name of a process, thread or cgroup.

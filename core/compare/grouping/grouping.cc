@@ -66,8 +66,12 @@ std::vector<SidedKey> sided_keys(const Keyed& keyed, const RunGroups& baseline,
     const auto parts = key_parts(key);
     keys.push_back({parts[0], parts[1], parts[2], false, false});
   }
-  for (const std::uint32_t group : baseline.keys) keys[keyed.of_book[group]].on_baseline = true;
-  for (const std::uint32_t group : candidate.keys) keys[keyed.of_book[group]].on_candidate = true;
+  const auto mark = [&](const RunGroups& run, bool SidedKey::*side) {
+    for (std::uint32_t own = 0; own < run.keys.size(); ++own)
+      if (run.rows(Entity::Thread, own) > 0) keys[keyed.of_book[run.keys[own]]].*side = true;
+  };
+  mark(baseline, &SidedKey::on_baseline);
+  mark(candidate, &SidedKey::on_candidate);
   std::erase_if(keys, [](const SidedKey& key) { return !key.on_baseline && !key.on_candidate; });
   std::sort(keys.begin(), keys.end(), [](const SidedKey& a, const SidedKey& b) {
     return std::tie(a.cgroup, a.pcomm, a.comm) < std::tie(b.cgroup, b.pcomm, b.comm);
@@ -106,6 +110,9 @@ SideGroups side_of(const RunGroups& run, const Keyed& keyed) {
     for (std::uint32_t own = 0; own < run.keys.size(); ++own)
       rows[side.group_of[own]] += run.rows(entity, own);
   }
+  side.threads_of.resize(keyed.keys.size());
+  for (std::uint32_t own = 0; own < run.keys.size(); ++own)
+    side.threads_of[side.group_of[own]] += run.threads[own];
   side.rows_of[static_cast<std::size_t>(Entity::Host)] = {run.rows(Entity::Host, 0)};
   return side;
 }
@@ -132,6 +139,7 @@ void Grouping::keep(const std::vector<bool>& stays) {
     for (std::uint32_t group = 0; group < names.size(); ++group) {
       if (stays[group]) continue;
       side.own[group] = kNoGroup;
+      side.threads_of[group] = 0;
       for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
         side.rows_of[static_cast<std::size_t>(entity)][group] = 0;
     }

@@ -28,12 +28,13 @@ struct SideGroups {
   std::vector<std::uint32_t> group_of;  // of each of the run's own; several can be one
   std::vector<std::uint32_t> own;       // the first of the run's own for each; kNoGroup: none
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
+  std::vector<std::uint32_t> threads_of;  // and how many threads, or those of its process
 
   std::uint32_t rows(Entity entity, std::uint32_t group) const {
     const auto& rows = rows_of[static_cast<std::size_t>(entity)];
     return group < rows.size() ? rows[group] : 0;
   }
-  std::uint32_t threads(std::uint32_t group) const { return rows(Entity::Thread, group); }
+  std::uint32_t threads(std::uint32_t group) const { return threads_of[group]; }
   // Rows whose groups are the run's own, by their groups here.
   std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
 };
@@ -54,7 +55,8 @@ struct Grouping {
   const std::string& name(Entity entity, std::uint32_t group) const;
   // Whether a side has anything of the group.
   bool has(std::size_t side, std::uint32_t group) const {
-    return sides[side].threads(group) > 0 || sides[side].rows(Entity::Cgroup, group) > 0;
+    return sides[side].threads(group) > 0 || sides[side].rows(Entity::Process, group) > 0 ||
+           sides[side].rows(Entity::Cgroup, group) > 0;
   }
   // Empties the other groups; of the host there is nothing to leave out. REQUIRES: one for each
   // name.

@@ -11,6 +11,7 @@
 #include "core/compare/figures/sorted_where.hpp"
 #include "core/compare/grouping/group_book.hpp"
 #include "core/compare/grouping/kept_threads.hpp"
+#include "core/compare/grouping/process_keys.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/group_choice.hpp"
 #include "core/compare/report/unlike_parts.hpp"
@@ -98,6 +99,7 @@ void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
 }
 
 Result<Report> Report::make(Sides sides, const Spec& spec, const Knowledge& knowledge) {
+  if (auto sound = check_axis(sides, spec); !sound) return sound.error();
   auto plan = plan_metrics(sides, spec, knowledge);
   if (!plan) return plan.error();
   if (auto sound = check_fail_on(spec.fail_on, *plan); !sound) return sound.error();
@@ -181,9 +183,14 @@ void Report::find_one_sided() {
     std::size_t side = 0;
     while (!grouping().has(side, group)) ++side;
     double most = 0;
+    bool has_any = grouping().sides[side].rows(Entity::Thread, group) > 0 ||
+                   grouping().sides[side].rows(Entity::Cgroup, group) > 0;
     for (std::uint32_t metric = 0; metric < metrics().size(); ++metric)
-      if (metrics()[metric].shown && metrics()[metric].entity != Entity::Host)
+      if (metrics()[metric].shown && metrics()[metric].entity != Entity::Host) {
         most = std::max(most, whole_->order->share({side, group, metric}));
+        has_any = has_any || rollup().read({side, group, metric}).has_value();
+      }
+    if (!has_any) continue;  // a process of whose own metrics none is told
     found[side].emplace_back(-most, group);
   }
   for (std::size_t side = 0; side < sides().size(); ++side) {

@@ -118,6 +118,15 @@ class Teller {
 
   bool of_host() const { return row_.metric->entity == Entity::Host; }
 
+  // A group of a process alone, whose threads are counted where they are grouped.
+  bool is_one_process() const {
+    const auto& sides = report_->grouping().sides;
+    return row_.metric->entity == Entity::Process &&
+           std::all_of(sides.begin(), sides.end(), [&](const SideGroups& side) {
+             return side.rows(Entity::Thread, row_.at.group) == 0;
+           });
+  }
+
   void add_figure(std::size_t side) {
     const CellAt at{side, row_.at.group, row_.at.metric};
     SideFigure& figure = row_.sides.emplace_back();
@@ -135,7 +144,10 @@ class Teller {
     SideChange& told = row_.changes.emplace_back();
     told.change = report_->changes().of(group, metric, side);
     told.origin = one_boot.origin(group, metric);
-    told.turnover = of_host() ? one_boot.in_all() : one_boot.in_group(group);
+    if (of_host())
+      told.turnover = one_boot.in_all();
+    else if (!is_one_process())
+      told.turnover = one_boot.in_group(group);
     told.rate = report_->rates(side).of(group, metric, told.change.difference);
   }
 
