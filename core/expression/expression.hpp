@@ -1,7 +1,7 @@
 // Expressions over metrics: "run_time_ns / (run_time_ns + wait_time_ns)".
 //
 //   + - * /   and - before an operand, max(a, b, ...), parentheses, numbers, and names of metrics
-//             (dots belong to them)
+//             (dots belong to them, and the key of a map in brackets: map[key])
 //   name?     an input that may be missing: it counts as zero then, as long as any other is there
 //
 // A missing input or a division by zero gives no value. Files carry expressions, so parsing one is

@@ -82,8 +82,8 @@ bool ExpressionParser::operand() {
 }
 
 bool ExpressionParser::name() {
-  const auto end = static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), goes_on) -
-                                            rest_.begin());
+  const std::size_t end = end_of_name();
+  if (end == rest_.npos) return fail("the '[' of this name has no ']'");
   const std::string_view word = rest_.substr(0, end);
   rest_.remove_prefix(end);
   if (word == "max" && take('(')) return max();
@@ -91,6 +91,17 @@ bool ExpressionParser::name() {
   if (optional) rest_.remove_prefix(1);
   push(Op::Input, input(word, optional));
   return true;
+}
+
+// Letters, digits, dots and _, and a key in brackets, which may hold anything but a bracket.
+std::size_t ExpressionParser::end_of_name() const {
+  std::size_t end = 0;
+  while (end < rest_.size() && (goes_on(rest_[end]) || rest_[end] == '[')) {
+    if (rest_[end] == '[') end = rest_.find(']', end);
+    if (end == rest_.npos) return end;
+    ++end;
+  }
+  return end;
 }
 
 bool ExpressionParser::max() {

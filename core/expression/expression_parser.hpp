@@ -28,6 +28,7 @@ class ExpressionParser {
   bool right_side(const Operator& found);
   bool operand();
   bool name();
+  std::size_t end_of_name() const;
   bool number();
   bool max();
   bool pattern();

@@ -61,6 +61,13 @@ BOOST_AUTO_TEST_CASE(what_is_missing) {
   BOOST_TEST(std::isnan(come_to("a? + a", {})));
 }
 
+BOOST_AUTO_TEST_CASE(the_key_of_a_map_belongs_to_its_name) {
+  BOOST_TEST(come_to("m[Rss] - m[8:0 a-b]", {{"m[Rss]", 9}, {"m[8:0 a-b]", 2}}) == 7);
+  BOOST_TEST(come_to("m[Rss]? + n?", {{"n", 3}}) == 3);
+  BOOST_TEST(refusal("1 + m[Rss") ==
+             "reading expression '1 + m[Rss': the '[' of this name has no ']' at character 5");
+}
+
 BOOST_AUTO_TEST_CASE(inputs_are_named_once) {
   BOOST_TEST(inputs_of("a / (a + max(b?, c))") == (std::vector<std::string>{"a", "b", "c"}),
              boost::test_tools::per_element());

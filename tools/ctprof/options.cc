@@ -36,17 +36,16 @@ constexpr std::array kOptions{
     OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
     OptionInfo{"verbose,v", nullptr, "capture",
                "also name the processes that could not be read, and what of them"},
-    OptionInfo{"metrics", "NAME,...", "capture,show,compare", "only these metrics"},
+    OptionInfo{"metrics", "NAME,...", "capture,show,compare",
+               "only these metrics; of show and compare also METRIC[KEY], one key of a map"},
     OptionInfo{"sections", "NAME,...", "show,compare",
                "only these sections; metric-list names them"},
-    OptionInfo{
-        "group-by", "KEY", "show,compare",
-        "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, pid (each "
-        "process), or a text metric of processes"},
+    OptionInfo{"group-by", "KEY", "show,compare",
+               "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, "
+               "pid (each process), or the name of a text metric of processes"},
     OptionInfo{"no-thread-normalize", nullptr, "show,compare",
-               "keep names of processes and threads as they are, and show metrics of processes for "
-               "each, as "
-               "NAME[PID]"},
+               "keep names of processes and threads as they are; metrics of processes are of each, "
+               "as NAME[PID]"},
     OptionInfo{"no-cg-normalize", nullptr, "show,compare", "keep cgroup paths as they are"},
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare",
                "merge cgroups matching GLOB; ** crosses slashes; may be repeated"},

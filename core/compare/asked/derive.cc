@@ -9,7 +9,7 @@ namespace {
 // A name that an expression could read again, and nothing else.
 bool is_name(std::string_view text) {
   const auto inputs = inputs_of(text);
-  return inputs.size() == 1 && inputs.front() == text;
+  return inputs.size() == 1 && inputs.front() == text && text.find('[') == text.npos;
 }
 
 }  // namespace

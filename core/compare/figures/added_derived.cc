@@ -25,7 +25,7 @@ bool is_taken(const MetricPlan& plan, std::span<const Snapshot* const> sides,
 }
 
 // What can be computed with.
-bool is_input(const PlannedMetric& metric) { return metric.rule && metric.has_number(); }
+bool is_input(const PlannedMetric& metric) { return !metric.expression && metric.has_number(); }
 
 Result<std::size_t> find_input(const MetricPlan& plan, const DerivedDef& asked,
                                const std::string& name) {

@@ -44,11 +44,11 @@ class Chooser {
   }
 
  private:
-  // A derived metric has none but plain ones as inputs.
+  // Inputs are plain metrics, or keys of maps, whose input is the map.
   void name(std::size_t metric) {
     named_[metric] = true;
     for (const auto& input : plan_->metrics[metric].inputs)
-      if (input) named_[*input] = true;
+      if (input) name(*input);
   }
 
   const PlannedMetric& at(std::size_t i) const { return plan_->metrics[i]; }

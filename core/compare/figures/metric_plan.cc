@@ -11,6 +11,7 @@
 #include "core/compare/asked/section.hpp"
 #include "core/compare/figures/added_derived.hpp"
 #include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/key_metrics.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "ctprof/newtypes.hpp"
@@ -314,7 +315,7 @@ Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides,
   if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known)
     return known.error();
   for (PlannedMetric& metric : plan.metrics)
-    metric.shown = is_wanted(spec.metrics, metric.name) &&
+    metric.shown = is_wanted(spec.metrics, metric.name) && !(metric.key && spec.metrics.empty()) &&
                    is_wanted(spec.sections, metric.section) &&
                    (spec.plugins.empty() || is_from(plan, metric, sides, spec.plugins));
   return {};
@@ -346,6 +347,7 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
                                 const Knowledge& knowledge) {
   MetricPlan plan = Planner(sides, spec.group_by, knowledge).plan();
   plan.tells_busiest = spec.busiest;
+  if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();
   const ReportKind kind = sides.size() == 1 ? ReportKind::Show : ReportKind::Compare;

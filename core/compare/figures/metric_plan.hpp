@@ -36,12 +36,13 @@ struct PlannedMetric {
   bool is_maximum = false;                // or one of the rows is the group's value
   bool counts_rows = false;               // thread_count, which has no column
   std::optional<Expression> expression;   // of a derived metric
+  std::optional<std::string> key;         // of a map, which is its only input (key_metrics.hpp)
   std::vector<std::optional<std::size_t>> inputs;  // of the expression: which metric, or none here
   bool shown = true;                               // or is it only the input of one that is
   bool left_out = false;  // it has no readings, for want of room (affordable.hpp)
 
   // Whether a group's value is one number.
-  bool has_number() const { return expression || (rule && rule->number); }
+  bool has_number() const { return expression || key || (rule && rule->number); }
 };
 
 struct MetricPlan {

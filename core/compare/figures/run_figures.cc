@@ -102,7 +102,7 @@ RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const Me
 RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& rows,
                                      const PlannedMetric& metric) {
   Cells cells;
-  if (metric.left_out || metric.expression) return cells;
+  if (metric.left_out || metric.expression || metric.key) return cells;
   Groups groups = rows.of_row[static_cast<std::size_t>(metric.entity)];
   const std::size_t count = groups_.count(metric.entity);
   if (metric.counts_rows) {
@@ -239,6 +239,10 @@ Reading RunFigures::read(std::uint32_t group, std::size_t metric) const {
   const PlannedMetric& planned = plan_->metrics[metric];
   Reading reading;
   reading.coverage = coverage(group, metric);
+  if (planned.key) {
+    reading.number = number_of_key(group, planned);
+    return reading;
+  }
   if (!cells.values.empty()) {
     if (!std::isnan(cells.values[group])) reading.number = number_of(cells.values[group]);
     reading.made_of = made_of(group, metric);
@@ -251,7 +255,28 @@ Reading RunFigures::read(std::uint32_t group, std::size_t metric) const {
   return reading;
 }
 
+// Of a map that has not the key, none.
+ctprof_number RunFigures::number_of_key(std::uint32_t group, const PlannedMetric& metric) const {
+  const std::size_t map = *metric.inputs.front();
+  const Reading whole = read(group, map);
+  if (!whole.state) return no_number();
+  struct Wanted {
+    std::string_view key;
+    ctprof_number found;
+  } wanted{*metric.key, no_number()};
+  const auto take = [](void* core, ctprof_text key, ctprof_number number, ctprof_text) {
+    auto& one = *static_cast<Wanted*>(core);
+    if (std::string_view(key.data, key.size) == one.key) one.found = number;
+  };
+  const ctprof_parts out{sizeof(ctprof_parts), 0, &wanted, take};
+  const PlannedMetric& planned = plan_->metrics[map];
+  call_rule(planned.rule_owner, "parts", [&] { planned.rule->parts(whole.state, &out); });
+  return wanted.found;
+}
+
 Coverage RunFigures::coverage(std::uint32_t group, std::size_t metric) const {
+  // A key stands on the readings of its map.
+  if (plan_->metrics[metric].key) return coverage(group, *plan_->metrics[metric].inputs.front());
   const Cells& cells = metrics_[metric];
   if (!cells.counts.empty()) return {cells.counts[group].values, cells.counts[group].rows};
   const std::uint32_t rows = groups_.rows(plan_->metrics[metric].entity, group);

@@ -113,6 +113,7 @@ class RunFigures {
 
   Cells reduce(const Snapshot& snapshot, const RowGroups& rows, const PlannedMetric& metric);
   Cells derive(const PlannedMetric& metric) const;
+  ctprof_number number_of_key(std::uint32_t group, const PlannedMetric& metric) const;
   InputState input_state(const std::optional<std::size_t>& input, const Reading& reading) const;
   void find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
                     const Column& column, std::span<const std::uint32_t> groups);
