@@ -47,6 +47,7 @@ class Writer {
   Result<std::size_t> write() {
     write_header();
     tell(*report_, RowKind::Section, [&](const ReportRow& row) {
+      if (row.kind == RowKind::Section) lines_of_section_ = 0;
       if (row.kind == RowKind::Metric) write_row(row, std::nullopt);
     });
     tell(*report_, RowKind::OnlyIn, [&](const ReportRow& row) {
@@ -128,8 +129,12 @@ class Writer {
     if (allowance_.is_spent()) return void(++left_out_);
     if (tells_failed() && row.fails) told_.emplace(row.at.group, row.at.metric);
     const auto parts = parts_of(row, only);
-    for (const Figures& figures : parts) write_line(row, only, figures);
-    if (parts.empty()) write_line(row, only, whole(row));
+    const bool in_section = row.kind == RowKind::Metric && report_->spec().limit > 0;
+    for (const Figures& figures : parts)
+      if (!in_section || lines_of_section_++ < report_->spec().limit)
+        write_line(row, only, figures);
+    if (parts.empty() && (!in_section || lines_of_section_++ < report_->spec().limit))
+      write_line(row, only, whole(row));
   }
 
   Figures empty_figures(std::string_view key, std::string_view unit) const {
@@ -251,6 +256,7 @@ class Writer {
   bool at_line_begin_ = true;
   std::string out_;
   Allowance allowance_;
+  std::size_t lines_of_section_ = 0;                        // a map has one for each key
   std::size_t paid_ = 0;                                    // bytes of `out_` that are spent of it
   std::size_t left_out_ = 0;                                // rows that it had no room for
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // rows that fail, by group and metric

@@ -1,5 +1,5 @@
 // A report as CSV for spreadsheets and shells: a header, then one line for each group and metric;
-// of a map, one for each key.
+// of a map, one for each key. A limit counts lines.
 //
 // Under compare the columns are side, section, group, metric, key, unit, baseline, candidate,
 // delta, pct, threads_baseline, threads_candidate, values_baseline, rows_baseline,

@@ -127,6 +127,13 @@ void ReportLines::add(const ReportRow& row) {
     lines_.push_back(report_->compares() ? change_line(row) : value_line(row));
 }
 
+std::size_t ReportLines::keep_first(std::size_t lines) {
+  const std::size_t beyond = lines_.size() > lines ? lines_.size() - lines : 0;
+  lines_.resize(lines_.size() - beyond);
+  paid_ = std::min(paid_, lines_.size());
+  return beyond;
+}
+
 bool ReportLines::has_room(Allowance& allowance) {
   std::size_t size = 0;
   for (; paid_ < lines_.size(); ++paid_) size += size_of(lines_[paid_]);

@@ -40,6 +40,9 @@ class ReportLines {
 
   void add(const ReportRow& row);
 
+  // Leaves the first lines, and returns how many it dropped: a map has one for each of its keys.
+  std::size_t keep_first(std::size_t lines);
+
   // Whether there is room for one more row, of lines as they are kept: the files' allowance pays
   // for them.
   bool has_room(Allowance& allowance);
