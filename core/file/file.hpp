@@ -21,7 +21,13 @@ namespace ctprof {
 
 inline constexpr std::uint64_t kFileFormat = 1;
 
+// How a file is laid out: rows as the reference's tools read them, or columns as ours read them
+// best (columns/write_columns.hpp).
+enum class FileLayout { Rows, Columns };
+
 struct WriteOptions {
+  FileLayout layout = FileLayout::Rows;
+  unsigned workers = 0;                 // that make the text; 0: what the host can spare
   bool sync = true;                     // fsync before the file takes its name
   int level = 3;                        // of zstd
   int standard_output = STDOUT_FILENO;  // what "-" stands for
@@ -45,9 +51,9 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
 // the directory stays open.
 Result<Destination> check_output(const std::string& path);
 
-// Reads a file of ours or the reference's in one pass; "-" reads standard input. `vocabulary` types
-// the columns of a file that has no registry of its own; a file that has one is read by that alone.
-// The error names the file, the place and the reason.
+// Reads a file of ours, in either layout, or the reference's; "-" reads standard input.
+// `vocabulary` types the columns of a file that has no registry of its own; a file that has one is
+// read by that alone. The error names the file, the place and the reason.
 Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary);
 
 }  // namespace ctprof

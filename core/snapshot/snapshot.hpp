@@ -104,8 +104,10 @@ struct Snapshot {
   std::vector<std::uint64_t> read_at;  // per thread row, ns after the start; empty when not known
   std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
   std::array<KeptKeys, kEntities>
-      unknown_keys;      // below a row, by the row's entity; a process has none
-  bool foreign = false;  // a file without our own keys
+      unknown_keys;                    // below a row, by the row's entity; a process has none
+  std::vector<RawJson> unknown_lines;  // of a file in columns, of kinds that this version does not
+                                       // know
+  bool foreign = false;                // a file without our own keys
   std::size_t text_bytes =
       0;  // of JSON that it was read from, by the file's size at most; 0: of no file
   std::unique_ptr<Pools> pools;

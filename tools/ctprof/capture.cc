@@ -18,6 +18,7 @@
 #include "core/render/printable.hpp"
 #include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/target.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/unread.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -137,42 +138,6 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options,
   return snapshot;
 }
 
-Error cannot_write_here(const Options& options) {
-  if (options.output.empty()) return {"missing -o FILE, for example -o before.ctprof.zst"};
-  return {
-      "a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output "
-      "elsewhere"};
-}
-
-// Checks, with the user's own rights, that `path` can be written.
-Result<Destination> destination_for(const std::string& path) {
-  std::optional<Destination> destination;
-  const auto found = without_privileges([&]() -> Result<void> {
-    auto checked = check_output(path);
-    if (!checked) return checked.error();
-    destination = std::move(*checked);
-    return {};
-  });
-  if (!found) return found.error();
-  return std::move(*destination);
-}
-
-// Where the snapshot goes.
-struct Target {
-  Destination destination;
-  bool is_stdout;
-  std::string name;  // as reported
-};
-
-Result<Target> target_of(const Options& options) {
-  const bool to_stdout = names_output(options.output);
-  if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
-    return cannot_write_here(options);
-  auto destination = destination_for(to_stdout ? "-" : options.output);
-  if (!destination) return destination.error();
-  return Target{std::move(*destination), to_stdout, to_stdout ? "standard output" : options.output};
-}
-
 // Notes sources that failed, metrics that another plugin took over, and what the sources said.
 void note_sources(const Snapshot& snapshot, const Registry& registry, const Options& options) {
   for (const SourceCost& cost : snapshot.meta.sources)
@@ -193,7 +158,10 @@ Result<Outcome> write(const Snapshot& snapshot, const Registry& registry, const 
   if (auto dropped = drop_privileges(); !dropped) return dropped.error();
   const std::uint64_t start = monotonic_ns();
   const auto written = write_file(snapshot, registry.vocabulary(), target.destination,
-                                  {.sync = options.sync, .standard_output = output_fd()});
+                                  {.layout = options.layout,
+                                   .workers = options.jobs,
+                                   .sync = options.sync,
+                                   .standard_output = output_fd()});
   if (!written) return written.error();
   const Meta& meta = snapshot.meta;
   return Outcome{snapshot,

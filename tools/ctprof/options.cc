@@ -18,7 +18,8 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::string_view kEvery = "capture,show,compare,metric-list,plugins,doctor,version,help";
+constexpr std::string_view kEvery =
+    "capture,show,compare,export,metric-list,plugins,doctor,version,help";
 
 // The table of all options. `value` is what stands for the value in help; null: a switch.
 struct OptionInfo {
@@ -28,11 +29,16 @@ struct OptionInfo {
   const char* help;
 };
 constexpr std::array kOptions{
-    OptionInfo{"output,o", "FILE", "capture",
+    OptionInfo{"output,o", "FILE", "capture,export",
                "where the snapshot goes: a new file is yours alone (0600); - is standard output"},
+    OptionInfo{"layout", "rows|columns", "capture",
+               "rows (default), which the reference's tools read too, or columns: smaller, faster"},
+    OptionInfo{
+        "to", "FORM", "export",
+        "ktstr: rows, as the reference's tools read them; columns: as ctprof reads them best"},
     OptionInfo{"pid,p", "PID,...", "capture", "only these processes"},
-    OptionInfo{"jobs,j", "N", "capture", "workers; default: what the host can spare"},
-    OptionInfo{"no-sync", nullptr, "capture", "do not wait until the file is on the disk"},
+    OptionInfo{"jobs,j", "N", "capture,export", "workers; default: what the host can spare"},
+    OptionInfo{"no-sync", nullptr, "capture,export", "do not wait until the file is on the disk"},
     OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
     OptionInfo{"verbose,v", nullptr, "capture",
                "also name the processes that could not be read, and what of them"},
@@ -179,6 +185,7 @@ class Reader {
     options_.hostname = !has("no-hostname");
     options_.verbose = has("verbose");
     if (has("output")) options_.output = last("output");
+    if (has("to")) options_.to = last("to");
     if (has("rootfs")) options_.rootfs = last("rootfs");
     if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");
@@ -246,6 +253,7 @@ class Reader {
 
   void read_choices() {
     read_choice("format", std::array<std::string, 3>{"text", "json", "csv"}, options_.format);
+    read_choice("layout", std::array<std::string, 2>{"rows", "columns"}, options_.layout);
     read_choice("color", std::array<std::string, 3>{"auto", "always", "never"}, options_.color);
     if (has("group-by")) options_.group_by = last("group-by");
   }

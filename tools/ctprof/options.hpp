@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/file/file.hpp"
 
 namespace ctprof::cli {
 
@@ -34,6 +35,8 @@ struct Options {
   bool quiet = false;
 
   std::string output;
+  FileLayout layout = FileLayout::Rows;
+  std::string to;  // of export
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
   unsigned jobs = 0;  // 0: what the host can spare

@@ -24,6 +24,8 @@ constexpr std::array kVerbs{
          &run_show, 1},
     Verb{"compare", "BEFORE AFTER", "show what moved between two snapshots",
          "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare, 2},
+    Verb{"export", "FILE --to FORM -o FILE", "write a file in another form",
+         "ctprof export run.ctprof.zst --to ktstr -o run.ktstr.zst", &run_export, 1},
     Verb{"metric-list", "[FILE]", "list every metric, of the plugins or of one file",
          "ctprof metric-list", &run_metric_list, 1},
     Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why",

@@ -38,6 +38,7 @@ std::span<const Verb> verbs();
 int run_capture(const Options& options);
 int run_show(const Options& options);
 int run_compare(const Options& options);
+int run_export(const Options& options);
 int run_metric_list(const Options& options);
 int run_plugins(const Options& options);
 int run_doctor(const Options& options);

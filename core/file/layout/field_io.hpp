@@ -36,6 +36,13 @@ class FieldWriter {
   void members(const T& object) {
     each_field(object, [this](const char* key, const auto& value) { this->field(key, value); });
   }
+  // Only those whose key `wants` takes.
+  template <HasFields T>
+  void members(const T& object, auto wants) {
+    each_field(object, [&](const char* key, const auto& value) {
+      if (wants(std::string_view(key))) this->field(key, value);
+    });
+  }
   template <HasFields T>
   void object(const T& object) {
     out_->put('{');

@@ -8,6 +8,10 @@
 
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -66,6 +70,15 @@ void each_field(T& meta, Visitor&& visit) {
   visit("sources", meta.sources);
   visit("takeovers", meta.takeovers);
   visit("notes", meta.notes);
+}
+
+// Whether a field of Meta is known only when all has been read: a file in columns has it at its
+// end.
+inline bool is_late(std::string_view key) {
+  constexpr std::array<std::string_view, 10> kLate{
+      "end",     "cpu_time_ns", "own_threads", "rows_listed", "rows_absent", "thread_skew_ns",
+      "skew_ns", "sources",     "takeovers",   "notes"};
+  return std::find(kLate.begin(), kLate.end(), key) != kLate.end();
 }
 
 template <Of<Provenance> T, class Visitor>

@@ -44,6 +44,7 @@ inline constexpr std::size_t kNameBytes =
     4 * kKiB;                                  // a metric's name, section, unit, rule, place, each
 inline constexpr std::size_t kSpellings = 64;  // of one metric's key
 inline constexpr std::size_t kDerived = 1024;  // metrics that `registry` derives from others
+inline constexpr std::size_t kLineBytes = 64 * kMiB;  // text of one line of a file in columns
 inline constexpr std::size_t kSliceBytes =
     64 * kKiB;  // text handed from the decompressor to the parser at once
 

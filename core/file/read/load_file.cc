@@ -7,6 +7,8 @@
 #include <functional>
 #include <new>
 
+#include "core/base/workers.hpp"
+#include "core/file/columns/read_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/read/load.hpp"
@@ -52,6 +54,23 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
     auto snapshot = read(make_source, vocabulary);
     return snapshot ? std::move(snapshot)
                     : Result<Snapshot>(error("reading", name, snapshot.error().text));
+  } catch (const std::bad_alloc&) {
+    return error("reading", name, "out of memory");
+  }
+}
+
+// A file in columns may hold several captures.
+Result<Snapshot> read_columns(std::string_view zstd, const std::string& name) {
+  try {
+    auto blocks = columns::read_blocks(zstd, spare_workers());
+    if (!blocks) return error("reading", name, blocks.error().text);
+    std::vector<Snapshot>& all = blocks->snapshots;
+    if (all.size() > 1)
+      return error("reading", name,
+                   "it holds " + std::to_string(all.size()) + " captures, not one");
+    if (blocks->torn)
+      all.front().meta.notes.push_back("a second block that was cut short is left out");
+    return std::move(all.front());
   } catch (const std::bad_alloc&) {
     return error("reading", name, "out of memory");
   }
@@ -123,6 +142,7 @@ Result<Snapshot> load_text(std::string_view json, const std::string& name,
 Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
                             const Vocabulary& vocabulary) {
   if (const std::string why = objection_to(zstd); !why.empty()) return error("reading", name, why);
+  if (columns::is_columns(zstd)) return read_columns(zstd, name);
   auto snapshot =
       read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
   // Text that costs its writer nothing earns no more work later than the file could have asked for

@@ -1,19 +1,39 @@
+#include "core/base/workers.hpp"
+#include "core/file/columns/write_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/document.hpp"
 #include "core/file/write/zstd_sink.hpp"
 
 namespace ctprof {
+namespace {
+
+Result<std::uint64_t> write_columns(const Snapshot& snapshot, OutFile& file,
+                                    const WriteOptions& options) {
+  return columns::write_block(snapshot, file, options.level,
+                              options.workers > 0 ? options.workers : spare_workers());
+}
+
+Result<std::uint64_t> write_rows(const Snapshot& snapshot, const Vocabulary& vocabulary,
+                                 OutFile& file, const WriteOptions& options) {
+  ZstdSink sink(file, options.level);
+  if (auto done = Document(snapshot, vocabulary).write(sink); !done) return done.error();
+  if (auto done = sink.finish(); !done) return done.error();
+  return sink.text_bytes();
+}
+
+}  // namespace
 
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
                            const Destination& place, const WriteOptions& options) {
   auto file = OutFile::create(place, options.standard_output);
   if (!file) return file.error();
-  ZstdSink sink(*file, options.level);
-  if (auto done = Document(snapshot, vocabulary).write(sink); !done) return done.error();
-  if (auto done = sink.finish(); !done) return done.error();
+  const auto text_bytes = options.layout == FileLayout::Columns
+                              ? write_columns(snapshot, *file, options)
+                              : write_rows(snapshot, vocabulary, *file, options);
+  if (!text_bytes) return text_bytes.error();
   if (auto done = file->commit(options.sync); !done) return done.error();
   return Written{
-      .json_bytes = sink.text_bytes(), .file_bytes = file->bytes(), .sync_ns = file->sync_ns()};
+      .json_bytes = *text_bytes, .file_bytes = file->bytes(), .sync_ns = file->sync_ns()};
 }
 
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,

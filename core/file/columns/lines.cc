@@ -1,0 +1,115 @@
+#include "core/file/columns/lines.hpp"
+
+#define ZSTD_STATIC_LINKING_ONLY  // for frames that are passed over
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof::columns {
+namespace {
+
+// Of a frame to be passed over; its size follows.
+constexpr std::string_view kSkippableMagic = "\x50\x2a\x4d\x18";
+
+std::string near(std::size_t byte) { return " near byte " + std::to_string(byte); }
+
+bool is_skippable(std::string_view zstd) {
+  return zstd.size() >= 4 && ZSTD_isSkippableFrame(zstd.data(), zstd.size()) != 0;
+}
+
+// How long the frame is that the data begins with; 0 where the data ends inside it.
+Result<std::size_t> size_of_frame(std::string_view zstd, std::size_t at) {
+  const std::size_t size = ZSTD_findFrameCompressedSize(zstd.data(), zstd.size());
+  if (!ZSTD_isError(size)) return size;
+  if (ZSTD_getErrorCode(size) == ZSTD_error_srcSize_wrong) return std::size_t{0};
+  return Error{"not sound zstd data" + near(at) + ": " + ZSTD_getErrorName(size)};
+}
+
+Result<std::size_t> text_of_frame(std::string_view frame, std::size_t at) {
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR)
+    return Error{"the line" + near(at) + " does not say how long it is"};
+  if (size > limits::kLineBytes)
+    return Error{"the line" + near(at) + " is longer than " + std::to_string(limits::kLineBytes) +
+                 " bytes"};
+  return static_cast<std::size_t>(size);
+}
+
+}  // namespace
+
+void Folder::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+
+Folder::Folder(int level) : context_(ZSTD_createCCtx()) {
+  if (!context_) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+}
+
+std::string Folder::fold(std::string_view text) {
+  std::string frame(ZSTD_compressBound(text.size()), '\0');
+  const std::size_t size =
+      ZSTD_compress2(context_.get(), frame.data(), frame.size(), text.data(), text.size());
+  if (ZSTD_isError(size)) throw std::bad_alloc();  // there is room, so nothing else can fail
+  frame.resize(size);
+  return frame;
+}
+
+std::string padding(std::uint64_t text_bytes, std::uint64_t file_bytes) {
+  const std::uint64_t most = limits::most_text(file_bytes);
+  if (text_bytes <= most) return {};
+  const std::size_t left = (text_bytes - most) / limits::kExpansion + 1;
+  std::string frame(kSkippableMagic);
+  for (int byte = 0; byte < 4; ++byte) frame += static_cast<char>(left >> 8 * byte & 0xff);
+  frame.append(left, '\0');
+  return frame;
+}
+
+Result<Frames> find_frames(std::string_view zstd) {
+  Frames found;
+  std::size_t at = 0, text = 0;
+  while (at < zstd.size()) {
+    const std::string_view rest = zstd.substr(at);
+    const auto size = size_of_frame(rest, at);
+    if (!size) return size.error();
+    if (*size == 0) return found.torn = true, found;
+    if (!is_skippable(rest)) {
+      const auto bytes = text_of_frame(rest, at);
+      if (!bytes) return bytes.error();
+      text += *bytes;
+      found.whole.push_back({at, *size, *bytes});
+    }
+    if (text > limits::most_text(zstd.size()))
+      return Error{"unfolds to more than " + std::to_string(limits::most_text(zstd.size())) +
+                   " bytes, which no file of its size does"};
+    at += *size;
+  }
+  return found;
+}
+
+void Unfolder::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
+
+Unfolder::Unfolder() : context_(ZSTD_createDCtx()) {
+  if (!context_) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, limits::kWindowLog);
+}
+
+Result<std::string_view> Unfolder::unfold(std::string_view zstd, const Frame& frame) {
+  if (room_ < frame.text_bytes) {
+    text_.reset();
+    text_.reset(new char[frame.text_bytes]);
+    room_ = frame.text_bytes;
+  }
+  const std::size_t size = ZSTD_decompressDCtx(context_.get(), text_.get(), frame.text_bytes,
+                                               zstd.data() + frame.at, frame.size);
+  if (ZSTD_isError(size))
+    return Error{"not sound zstd data" + near(frame.at) + ": " + ZSTD_getErrorName(size)};
+  if (size != frame.text_bytes)
+    return Error{"the line" + near(frame.at) + " is not as long as it says"};
+  return std::string_view(text_.get(), size);
+}
+
+}  // namespace ctprof::columns

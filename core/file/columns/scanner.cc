@@ -1,0 +1,232 @@
+#include "core/file/columns/scanner.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "core/base/utf8.hpp"
+
+namespace ctprof::columns {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_of_number(char c) {
+  return is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+// from_chars also takes ".5", "1." and "01".
+bool is_json_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const auto point = text.find_first_of(".eE");
+  const std::string_view whole = text.substr(0, point);
+  if (whole.empty() || (whole.size() > 1 && whole.front() == '0')) return false;
+  return point == text.npos || text[point] != '.' ||
+         (point + 1 < text.size() && is_digit(text[point + 1]));
+}
+
+void append_utf8(std::string& out, std::uint32_t point) {
+  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
+  if (point < 0x80) return put(point);
+  if (point < 0x800) return put(0xc0 | point >> 6), put(0x80 | (point & 0x3f));
+  if (point < 0x10000)
+    return put(0xe0 | point >> 12), put(0x80 | (point >> 6 & 0x3f)), put(0x80 | (point & 0x3f));
+  put(0xf0 | point >> 18), put(0x80 | (point >> 12 & 0x3f));
+  put(0x80 | (point >> 6 & 0x3f)), put(0x80 | (point & 0x3f));
+}
+
+}  // namespace
+
+void Scanner::fail(std::string_view what) {
+  if (failed()) return;
+  why_ = std::string(what) + " at byte " + std::to_string(position());
+  at_ = end_;
+}
+
+bool Scanner::take(char c) {
+  if (peek() != c) return false;
+  ++at_;
+  return true;
+}
+
+bool Scanner::enter(char bracket) {
+  first_ = true;
+  if (take(bracket)) return true;
+  fail(bracket == '[' ? "an array was expected" : "an object was expected");
+  return false;
+}
+
+bool Scanner::next(char bracket) {
+  if (failed() || take(bracket)) return first_ = false;
+  if (!first_ && !take(',')) fail("a comma or a closing bracket was expected");
+  first_ = false;
+  return !failed();
+}
+
+std::string_view Scanner::key() {
+  const std::string_view name = text();
+  if (!failed() && !take(':')) fail("a colon was expected");
+  return failed() ? std::string_view{} : name;
+}
+
+bool Scanner::word(std::string_view text) {
+  if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(text)) return false;
+  at_ += text.size();
+  return true;
+}
+
+bool Scanner::null() { return peek() == 'n' && word("null"); }
+
+bool Scanner::boolean() {
+  const char c = peek();
+  if (c == 't' && word("true")) return true;
+  if (c != 'f' || !word("false")) fail("true or false was expected");
+  return false;
+}
+
+std::uint64_t Scanner::number() {
+  peek();
+  const char* const start = at_;
+  std::uint64_t value = 0;
+  // So many digits always fit.
+  const char* const safe = end_ - at_ > std::numeric_limits<std::uint64_t>::digits10
+                               ? at_ + std::numeric_limits<std::uint64_t>::digits10
+                               : end_;
+  while (at_ != safe && is_digit(*at_))
+    value = 10 * value + static_cast<std::uint64_t>(*at_++ - '0');
+  const bool ends_here = at_ != start && (at_ == end_ || !is_of_number(*at_));
+  if (ends_here && (*start != '0' || at_ - start == 1)) return value;
+  at_ = start;
+  const std::string_view text = number_text();
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = code == std::errc{} && stop == text.data() + text.size();
+  if (is_whole && (text.size() == 1 || text.front() != '0')) return value;
+  fail("a whole number from 0 to 18446744073709551615 was expected");
+  return 0;
+}
+
+std::int64_t Scanner::signed_number() {
+  const std::string_view text = number_text();
+  std::int64_t value = 0;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  const bool is_whole = code == std::errc{} && stop == text.data() + text.size();
+  if (is_whole && (digits.size() == 1 || digits.front() != '0')) return value;
+  fail("a whole number was expected");
+  return 0;
+}
+
+double Scanner::real() {
+  const std::string_view text = number_text();
+  if (!is_json_number(text)) return fail("a number was expected"), 0;
+  double value = 0;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc{} && stop == text.data() + text.size() && std::isfinite(value))
+    return value;
+  fail("a number was expected");
+  return 0;
+}
+
+std::string_view Scanner::number_text() {
+  peek();
+  const char* const start = at_;
+  while (at_ != end_ && is_of_number(*at_)) ++at_;
+  return {start, static_cast<std::size_t>(at_ - start)};
+}
+
+std::string_view Scanner::text() {
+  if (!take('"')) return fail("a text was expected"), std::string_view{};
+  const char* const start = at_;
+  unsigned char high = 0;
+  while (at_ != end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20)
+    high |= static_cast<unsigned char>(*at_++);
+  if (at_ == end_ || *at_ != '"') {
+    if (!unescape(start)) return {};
+    return unescaped_;
+  }
+  const std::string_view found(start, static_cast<std::size_t>(at_++ - start));
+  if (high < 0x80 || is_utf8(found)) return found;
+  return fail("a text is not UTF-8"), std::string_view{};
+}
+
+// The whole text once more, from its beginning.
+bool Scanner::unescape(const char* from) {
+  unescaped_.clear();
+  for (at_ = from; at_ != end_ && *at_ != '"';) {
+    if (static_cast<unsigned char>(*at_) < 0x20) return fail("a text holds a control"), false;
+    if (*at_ != '\\')
+      unescaped_ += *at_++;
+    else if (!escape())
+      return fail("a text holds an unknown escape"), false;
+  }
+  if (at_ == end_) return fail("a text does not end"), false;
+  ++at_;
+  return is_utf8(unescaped_) || (fail("a text is not UTF-8"), false);
+}
+
+bool Scanner::escape() {
+  constexpr std::string_view kEscapes = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+  if (end_ - at_ < 2) return false;
+  const auto found = kEscapes.find(at_[1]);
+  const bool is_point = at_[1] == 'u';
+  at_ += 2;
+  if (found != kEscapes.npos) return unescaped_ += kMeant[found], true;
+  std::uint32_t point = 0, low = 0;
+  if (!is_point || !hex4(point)) return false;
+  constexpr std::uint32_t kHigh = 0xd800, kLow = 0xdc00, kEnd = 0xe000;
+  if (point >= kHigh && point < kLow) {
+    if (!word("\\u") || !hex4(low) || low < kLow || low >= kEnd) return false;
+    point = 0x10000 + ((point - kHigh) << 10) + (low - kLow);
+  } else if (point >= kLow && point < kEnd) {
+    return false;
+  }
+  append_utf8(unescaped_, point);
+  return true;
+}
+
+bool Scanner::hex4(std::uint32_t& value) {
+  if (end_ - at_ < 4) return false;
+  const auto [stop, code] = std::from_chars(at_, at_ + 4, value, 16);
+  const bool fine = code == std::errc{} && stop == at_ + 4 && *at_ != '-';
+  at_ += 4;
+  return fine;
+}
+
+std::string_view Scanner::skip() {
+  peek();
+  const char* const start = at_;
+  skip_value(0);
+  return failed() ? std::string_view{}
+                  : std::string_view(start, static_cast<std::size_t>(at_ - start));
+}
+
+void Scanner::skip_value(int depth) {
+  if (depth == kDepth) return fail("too many values inside each other");
+  const char c = peek();
+  if (c == '"') return void(text());
+  if (c == 'n' && word("null")) return;
+  if (c == 't' || c == 'f') return void(boolean());
+  if (c == '-' || is_digit(c)) return void(real());
+  if (c != '[' && c != '{') return fail("a value was expected");
+  const char closing = c == '[' ? ']' : '}';
+  for (enter(c); next(closing); skip_value(depth + 1))
+    if (c == '{') key();
+}
+
+std::string compact(std::string_view json) {
+  std::string out;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    const bool is_blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (in_text || !is_blank) out += c;
+    if (in_text && c == '\\')
+      out += json[++i];
+    else if (c == '"')
+      in_text = !in_text;
+  }
+  return out;
+}
+
+bool Scanner::at_end() { return !failed() && peek() == '\0' && at_ == end_; }
+
+}  // namespace ctprof::columns

@@ -1,0 +1,85 @@
+// One line of JSON, read from left to right, for columns: numbers by the million, and little else.
+//
+//   if (!in.enter('[')) ...;
+//   while (in.next(']')) take(in.number());
+//
+// It reads JSON and nothing more, blanks between tokens included, and allocates only for texts with
+// escapes. The first thing that is wrong stops it: whatever is asked afterwards fails or is empty,
+// so that a caller looks once, at the end of what it reads.
+//
+// Not thread-safe; one scanner a line.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ctprof::columns {
+
+class Scanner {
+ public:
+  // REQUIRES: the text outlives it.
+  explicit Scanner(std::string_view text)
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
+
+  bool failed() const { return !why_.empty(); }
+  // "a number was expected at byte 17", for example; empty while all is well.
+  const std::string& why() const { return why_; }
+  void fail(std::string_view what);
+
+  // What the next value begins with: one of [ { " t f n - 0..9; '\0' where there is none.
+  char peek() {
+    skip_blanks();
+    return at_ == end_ ? '\0' : *at_;
+  }
+
+  // Goes into an array or an object. False where none begins here.
+  bool enter(char bracket);
+  // Whether there is one more item before the closing bracket, which it passes when there is none.
+  // The first call after `enter` takes no comma.
+  bool next(char bracket);
+  // A member's key and the colon behind it. Lives until the next text or key.
+  std::string_view key();
+
+  bool null();  // takes null if it is next
+  bool boolean();
+  std::uint64_t number();
+  std::int64_t signed_number();
+  double real();
+  // Unescaped, valid UTF-8. Lives until the next text or key.
+  std::string_view text();
+  // Passes over one value, and returns it as it stands.
+  std::string_view skip();
+  // Whether nothing but blanks is left.
+  bool at_end();
+
+  std::size_t position() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  static constexpr int kDepth = 32;
+
+  void skip_blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
+  }
+  bool take(char c);
+  bool word(std::string_view text);
+  std::string_view number_text();
+  bool unescape(const char* from);
+  bool escape();
+  bool hex4(std::uint32_t& value);
+  void skip_value(int depth);
+
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+  bool first_ = false;  // the next `next` is the first of its array or object
+  std::string unescaped_;
+  std::string why_;
+};
+
+// The same JSON without blanks between its tokens. REQUIRES: sound JSON.
+std::string compact(std::string_view json);
+
+}  // namespace ctprof::columns

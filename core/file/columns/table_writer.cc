@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <array>
+
+#include "core/base/cpu_ranges.hpp"
+#include "core/base/hex.hpp"
+#include "core/file/columns/table_line.hpp"
+#include "core/file/layout/cell.hpp"
+#include "core/file/layout/raw_texts.hpp"
+
+namespace ctprof::columns {
+namespace {
+
+using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
+
+// Writes one value and a comma.
+class CellWriter {
+ public:
+  CellWriter(const Column& column, const Pools& pools, JsonWriter& out)
+      : column_(&column), pools_(&pools), out_(&out), is_object_(!column.def().map_keys.empty()) {}
+
+  void write(std::size_t row) {
+    switch (column_->def().storage) {
+      case Storage::U64: out_->number(column_->u64()[row]); break;
+      case Storage::I64: out_->number(column_->i64()[row]); break;
+      case Storage::F64: out_->number(column_->f64()[row]); break;
+      case Storage::Bool: out_->boolean(column_->bools()[row] != 0); break;
+      case Storage::String: out_->text(pools_->texts[column_->ids()[row]]); break;
+      case Storage::Bitset: bits(pools_->words[column_->ids()[row]]); break;
+      case Storage::Map: map(pools_->maps[column_->ids()[row]]); break;
+      case Storage::Array: array(pools_->words[column_->ids()[row]]); break;
+    }
+    out_->put(',');
+  }
+
+ private:
+  void bits(std::span<const std::uint64_t> words) {
+    out_->put('"');
+    out_->raw(cpu_ranges(words));
+    out_->put('"');
+  }
+  void array(std::span<const std::uint64_t> words) {
+    out_->put('[');
+    for (const std::uint64_t word : words) out_->number(word), out_->put(',');
+    out_->close(']');
+  }
+  void map(std::span<const ctprof_entry> entries) {
+    out_->put(is_object_ ? '{' : '[');
+    for (const ctprof_entry& entry : entries) {
+      const std::string_view key(entry.key.data, entry.key.size);
+      if (is_object_) {
+        out_->member(key, entry.value);
+        continue;
+      }
+      out_->put('[');
+      out_->text(key);
+      out_->put(',');
+      out_->number(entry.value);
+      out_->raw("],");
+    }
+    out_->close(is_object_ ? '}' : ']');
+  }
+
+  const Column* column_;
+  const Pools* pools_;
+  JsonWriter* out_;
+  bool is_object_;
+};
+
+// Why the cells without a value have none. A limit without bound has a value here.
+Runs runs_of_nulls(const Column& column, const Piece& piece) {
+  const CellCodes codes(column);
+  Runs runs;
+  for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+    const std::uint8_t code = codes[row];
+    if (code == CTPROF_VALUE || code == kUnbounded) continue;
+    if (runs.empty() || runs[runs.size() - 2] != code) runs.insert(runs.end(), {code, 0});
+    ++runs.back();
+  }
+  return runs;
+}
+
+std::size_t nulls_in(const Runs& runs) {
+  std::size_t nulls = 0;
+  for (std::size_t i = 1; i < runs.size(); i += 2) nulls += runs[i];
+  return nulls;
+}
+
+// Whether the header says already why the column is empty.
+bool is_known_to_be_empty(const Column& column, const Runs& runs) {
+  return column.provenance.plugin.empty() && runs.size() == 2 &&
+         runs[0] == static_cast<ctprof_gap>(column.provenance.gap);
+}
+
+void write_full(const Column& column, const Piece& piece, const Pools& pools, JsonWriter& out) {
+  const std::size_t end = piece.first_row + piece.rows;
+  if (column.def().storage == Storage::U64) {
+    const auto values = column.u64();
+    for (std::size_t row = piece.first_row; row < end; ++row) {
+      out.number(values[row]);
+      out.put(',');
+    }
+    return;
+  }
+  CellWriter cells(column, pools, out);
+  for (std::size_t row = piece.first_row; row < end; ++row) cells.write(row);
+}
+
+void write_some(const Column& column, const Piece& piece, const Pools& pools, JsonWriter& out) {
+  const CellCodes codes(column);
+  CellWriter cells(column, pools, out);
+  for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+    const std::uint8_t code = codes[row];
+    code == CTPROF_VALUE || code == kUnbounded ? cells.write(row) : out.raw("null,");
+  }
+}
+
+bool is_before(const std::pair<std::uint32_t, RawJson>& piece, std::size_t row) {
+  return piece.first < row;
+}
+
+}  // namespace
+
+// Columns whose nulls have the same reasons.
+struct TableWriter::Pattern {
+  Runs runs;
+  std::vector<const Column*> columns;
+};
+
+TableWriter::TableWriter(const Snapshot& snapshot)
+    : snapshot_(&snapshot), invalid_(invalid_texts(snapshot.pools->texts)) {}
+
+void TableWriter::write(const Piece& piece, JsonWriter& out) const {
+  out.put('{');
+  out.member("kind", "table");
+  out.member("entity", name(piece.entity));
+  out.member("first_row", piece.first_row);
+  std::vector<Pattern> gaps;
+  write_columns(piece, out, gaps);
+  out.raw("\"gaps\":[");
+  for (const Pattern& pattern : gaps) {
+    out.raw("{\"columns\":[");
+    for (const Column* column : pattern.columns) out.text(column->def().name), out.put(',');
+    out.close(']');
+    out.raw(",\"runs\":[");
+    for (const std::uint64_t number : pattern.runs) out.number(number), out.put(',');
+    out.close(']');
+    out.raw("},");
+  }
+  out.close(']');
+  out.put(',');
+  write_raw(piece, out);
+  write_read_at(piece, out);
+  write_unknown(piece, out);
+  out.close('}');
+  out.put('\n');
+}
+
+void TableWriter::write_columns(const Piece& piece, JsonWriter& out,
+                                std::vector<Pattern>& gaps) const {
+  out.raw("\"columns\":{");
+  for (const Column& column : snapshot_->table(piece.entity).columns) {
+    if (column.def().hidden) continue;
+    Runs runs = runs_of_nulls(column, piece);
+    const std::size_t nulls = nulls_in(runs);
+    if (nulls < piece.rows) {
+      out.key(column.def().name);
+      out.put('[');
+      (nulls == 0 ? write_full : write_some)(column, piece, *snapshot_->pools, out);
+      out.close(']');
+      out.put(',');
+    } else if (is_known_to_be_empty(column, runs)) {
+      continue;
+    }
+    if (nulls == 0) continue;
+    auto known = std::find_if(gaps.begin(), gaps.end(),
+                              [&](const Pattern& pattern) { return pattern.runs == runs; });
+    if (known == gaps.end()) known = gaps.insert(known, {std::move(runs), {}});
+    known->columns.push_back(&column);
+  }
+  out.close('}');
+  out.put(',');
+}
+
+void TableWriter::write_raw(const Piece& piece, JsonWriter& out) const {
+  if (invalid_.empty()) return;
+  const std::size_t start = out.size();
+  bool any = false;
+  out.raw("\"raw\":{");
+  for (const Column& column : snapshot_->table(piece.entity).columns) {
+    if (column.def().hidden || column.def().storage != Storage::String) continue;
+    bool begun = false;
+    for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+      const Id id = column.ids()[row];
+      if (!column.has_value(row) || !std::binary_search(invalid_.begin(), invalid_.end(), id))
+        continue;
+      if (!begun) out.key(column.def().name), out.put('[');
+      begun = any = true;
+      out.put('[');
+      out.number(std::uint64_t{row});
+      out.raw(",\"" + hex(snapshot_->pools->texts[id]) + "\"],");
+    }
+    if (begun) out.close(']'), out.put(',');
+  }
+  out.close('}');
+  out.put(',');
+  if (!any) out.rewind(start);
+}
+
+void TableWriter::write_read_at(const Piece& piece, JsonWriter& out) const {
+  if (piece.entity != Entity::Thread || snapshot_->read_at.empty()) return;
+  out.raw("\"read_at\":[");
+  for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+    out.number(snapshot_->read_at[row]);
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+void TableWriter::write_unknown(const Piece& piece, JsonWriter& out) const {
+  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(piece.entity)];
+  if (kept.empty()) return;
+  out.raw("\"unknown\":{");
+  for (const auto& [path, cells] : kept) {
+    auto cell = std::lower_bound(cells.begin(), cells.end(), piece.first_row, is_before);
+    if (cell == cells.end() || cell->first >= piece.first_row + piece.rows) continue;
+    out.key(path);
+    out.put('[');
+    for (; cell != cells.end() && cell->first < piece.first_row + piece.rows; ++cell) {
+      out.put('[');
+      out.number(std::uint64_t{cell->first});
+      out.put(',');
+      out.raw(cell->second);
+      out.raw("],");
+    }
+    out.close(']');
+    out.put(',');
+  }
+  out.close('}');
+  out.put(',');
+}
+
+}  // namespace ctprof::columns
