@@ -1,5 +1,6 @@
 #include "core/base/workers.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -12,20 +13,24 @@
 #include <thread>
 
 #include "core/base/c_locale.hpp"
+#include "ctprof/files.hpp"
 
 namespace ctprof {
-
 unsigned spare_workers() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   const unsigned processors = ::sched_getaffinity(0, sizeof mine, &mine) == 0
                                   ? static_cast<unsigned>(CPU_COUNT(&mine))
                                   : std::thread::hardware_concurrency();
-  double load = 0;
-  if (::getloadavg(&load, 1) != 1) load = 0;
-  const double spare = processors - load;
-  return std::clamp(spare < 1 ? 1u : static_cast<unsigned>(spare + 0.5), 1u,
-                    std::max(processors, 1u));
+  sdk::TextFile file;
+  return spare_workers(processors, file.read(AT_FDCWD, "/proc/loadavg").value);
+}
+
+unsigned spare_workers(unsigned processors, std::string_view loadavg) {
+  for (int average = 0; average < 3; ++average) sdk::take(loadavg, ' ');
+  const unsigned running = sdk::number<unsigned>(sdk::take(loadavg, '/')).value;
+  const unsigned others = running > 0 ? running - 1 : 0;
+  return others < processors ? processors - others : 1;
 }
 
 std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,

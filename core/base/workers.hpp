@@ -9,14 +9,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
+#include <string_view>
 #include <vector>
 
 namespace ctprof {
 
-// How many workers the host can spare: processors that we may use, less those that are busy, at
-// least one.
+// How many workers the host can spare: processors that we may use, less the threads that run or
+// wait for one at this instant, at least one. What ran a second ago has no say.
 unsigned spare_workers();
+// The same from what stands in /proc/loadavg, "0.52 0.58 0.59 3/467 11206": three run, of which one
+// is the reader. Text that says nothing takes no processor away.
+unsigned spare_workers(unsigned processors, std::string_view loadavg);
 
 // Runs `work(worker, piece)` for every piece below `pieces`. The first exception that `work` throws
 // is thrown again here, when all workers have ended. Returns the thread ids of the workers, the

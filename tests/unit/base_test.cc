@@ -137,6 +137,15 @@ BOOST_AUTO_TEST_CASE(an_exception_of_a_worker_arrives) {
                         [](const auto& error) { return std::string(error.what()) == "seven"; });
 }
 
+BOOST_AUTO_TEST_CASE(workers_are_what_is_idle_now) {
+  BOOST_TEST(spare_workers(2, "1.90 0.58 0.59 1/467 11206\n") == 2u);
+  BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 2/467 11206\n") == 1u);
+  BOOST_TEST(spare_workers(8, "0.00 0.00 0.00 4/467 11206\n") == 5u);
+  BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 90/467 11206\n") == 1u);
+  BOOST_TEST(spare_workers(4, "") == 4u);
+  BOOST_TEST(spare_workers(0, "") == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(nearest_names) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
   BOOST_TEST(nearest_hint("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
