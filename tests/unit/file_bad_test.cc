@@ -15,7 +15,6 @@
 #include "core/file/layout/limits.hpp"
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
-#include "core/file/write/zstd_sink.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {
@@ -175,20 +174,16 @@ BOOST_AUTO_TEST_CASE(text_out_of_proportion) {
 // nothing keep the proportion.
 BOOST_AUTO_TEST_CASE(what_is_written_can_be_read) {
   const Directory directory;
-  const std::string path = directory.path + "/x.zst",
-                    head = R"({"threads":[{"tid":1,"tgid":1}],"x":0)";
-  const auto place = Destination::at(path);
-  BOOST_REQUIRE(place.has_value());
-  auto file = OutFile::create(*place);
-  BOOST_REQUIRE(file.has_value());
-  ZstdSink sink(*file, 3);
-  BOOST_REQUIRE(sink.write(head).has_value());
-  for (int mib = 0; mib < 120; ++mib)
-    BOOST_REQUIRE(sink.write(std::string(limits::kMiB, ' ')).has_value());
-  BOOST_REQUIRE(sink.write("}").has_value() && sink.finish().has_value() &&
-                file->commit(false).has_value());
-  BOOST_TEST(file->bytes() >= (120 - 64) * limits::kMiB / 200);
-  BOOST_TEST(file->bytes() < 60 * limits::kMiB / 200);
+  const std::string path = directory.path + "/x.zst";
+  HostShape shape;
+  shape.threads = 1;
+  Snapshot snapshot = IdleHost(shape).make();
+  for (const char* key : {"x", "y", "z"})
+    snapshot.objects[key] = '0' + std::string(40 * limits::kMiB, ' ');
+  const auto written = write_file(snapshot, whole_vocabulary(), path, {.sync = false});
+  BOOST_REQUIRE(written.has_value());
+  BOOST_TEST(written->file_bytes >= (120 - 64) * limits::kMiB / 200);
+  BOOST_TEST(written->file_bytes < 60 * limits::kMiB / 200);
   BOOST_TEST(load_file(path, whole_vocabulary()).has_value());
 }
 

@@ -12,11 +12,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "core/file/file.hpp"
 #include "core/file/write/document.hpp"
-#include "core/file/write/zstd_sink.hpp"
+#include "core/file/write/out_file.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {
@@ -74,6 +75,20 @@ BOOST_AUTO_TEST_CASE(the_same_snapshot_gives_the_same_bytes) {
   const auto loaded = load_file(one, whole_vocabulary());
   BOOST_REQUIRE(loaded.has_value());
   BOOST_TEST(difference(*loaded, host_of(2000)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(workers_make_the_same_bytes) {
+  const Directory directory;
+  std::set<std::string> files;
+  for (const unsigned workers : {1u, 2u, 7u}) {
+    const std::string path = directory.path + '/' + std::to_string(workers);
+    const auto written =
+        write_file(host_of(2000), whole_vocabulary(), path, {.workers = workers, .sync = false});
+    BOOST_REQUIRE(written.has_value());
+    BOOST_TEST(written->json_bytes == text_of(host_of(2000)).size());
+    files.insert(bytes_of(path));
+  }
+  BOOST_TEST(files.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_write_leaves_the_old_file_and_nothing_else) {

@@ -50,12 +50,15 @@ Folder::Folder(int level) : context_(ZSTD_createCCtx()) {
 }
 
 std::string Folder::fold(std::string_view text) {
-  std::string frame(ZSTD_compressBound(text.size()), '\0');
+  if (const std::size_t bound = ZSTD_compressBound(text.size()); room_ < bound) {
+    frame_.reset();
+    frame_.reset(new char[bound]);
+    room_ = bound;
+  }
   const std::size_t size =
-      ZSTD_compress2(context_.get(), frame.data(), frame.size(), text.data(), text.size());
+      ZSTD_compress2(context_.get(), frame_.get(), room_, text.data(), text.size());
   if (ZSTD_isError(size)) throw std::bad_alloc();  // there is room, so nothing else can fail
-  frame.resize(size);
-  return frame;
+  return {frame_.get(), size};
 }
 
 std::string padding(std::uint64_t text_bytes, std::uint64_t file_bytes) {

@@ -30,6 +30,8 @@ class Folder {
     void operator()(ZSTD_CCtx_s* context) const;
   };
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;
+  std::unique_ptr<char[]> frame_;  // used again: the system gives new memory page by page
+  std::size_t room_ = 0;
 };
 
 // Bytes that every zstd reader passes over, so many that a file of `file_bytes` with them may

@@ -48,7 +48,8 @@ inline constexpr std::size_t kLineBytes = 64 * kMiB;  // text of one line of a f
 inline constexpr std::size_t kSliceBytes =
     64 * kKiB;  // text handed from the decompressor to the parser at once
 
-// How much text a file of `bytes` may unfold to. What we write keeps to it (zstd_sink.cc).
+// How much text a file of `bytes` may unfold to. What we write keeps to it
+// (padding in columns/lines.hpp).
 constexpr std::size_t most_text(std::size_t bytes) { return kFreeText + kExpansion * bytes; }
 
 }  // namespace ctprof::limits

@@ -7,11 +7,11 @@
 //    "cgroup_stats": {"/path": {...}, ...}, "psi": {...}, ...}
 //
 // A file has every key of the vocabulary, whatever the snapshot holds. The same snapshot gives the
-// same text.
+// same text, in the same parts: several workers can write them at the same time.
 //
 // What is here:   what is written, and in which order.
-// What is not:    the rows' steps (row_writer.hpp), compressing and naming (zstd_sink.hpp,
-// out_file.hpp).
+// What is not:    the rows' steps (row_writer.hpp), compressing (frames.hpp), naming
+// (out_file.hpp).
 
 #pragma once
 
@@ -39,7 +39,26 @@ class Document {
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 
-  Result<void> write(Sink& sink);
+  // What one worker writes with, part after part.
+  class Pen {
+   public:
+    // REQUIRES: the document outlives it.
+    explicit Pen(const Document& document);
+
+   private:
+    friend class Document;
+    JsonWriter out_;
+    RowWriter threads_;
+    RowWriter cgroups_;
+  };
+
+  // The text is these parts, one after the other.
+  std::size_t parts() const { return 1 + thread_parts_ + cgroup_parts_; }
+  // Writes one part. Safe from several threads, each with a pen of its own.
+  // REQUIRES: the parts that one pen writes ascend.
+  Result<void> write(std::size_t part, Pen& pen, Sink& sink) const;
+  // Writes all of them.
+  Result<void> write(Sink& sink) const;
 
  private:
   struct Placed {
@@ -59,12 +78,13 @@ class Document {
   std::vector<LeafContent>& contents(Root root) {
     return contents_[static_cast<std::size_t>(root)];
   }
+  RowWriter rows_of(Root root) const;
 
-  void write_sections();
-  void write_objects();
-  Result<void> write_threads(Sink& sink);
-  Result<void> write_cgroups(Sink& sink);
-  Result<void> flush(Sink& sink);
+  void write_beginning(JsonWriter& out) const;
+  void write_sections(JsonWriter& out) const;
+  void write_objects(JsonWriter& out) const;
+  Result<void> write_threads(std::size_t part, Pen& pen, Sink& sink) const;
+  Result<void> write_cgroups(std::size_t part, Pen& pen, Sink& sink) const;
 
   const Snapshot* snapshot_;
   const Vocabulary* vocabulary_;
@@ -76,7 +96,8 @@ class Document {
   std::map<std::string, std::vector<std::uint8_t>, std::less<>> marks_;  // of threads, by row
   std::vector<std::uint32_t>
       process_rows_;  // per thread row: the process that it stands for, or kNoRow
-  JsonWriter out_;
+  std::size_t thread_parts_;
+  std::size_t cgroup_parts_;
 };
 
 }  // namespace ctprof

@@ -2,23 +2,17 @@
 #include "core/file/columns/write_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/document.hpp"
-#include "core/file/write/zstd_sink.hpp"
+#include "core/file/write/frames.hpp"
 
 namespace ctprof {
 namespace {
 
-Result<std::uint64_t> write_columns(const Snapshot& snapshot, OutFile& file,
-                                    const WriteOptions& options) {
-  return columns::write_block(snapshot, file, options.level,
-                              options.workers > 0 ? options.workers : spare_workers());
-}
-
-Result<std::uint64_t> write_rows(const Snapshot& snapshot, const Vocabulary& vocabulary,
+Result<std::uint64_t> write_text(const Snapshot& snapshot, const Vocabulary& vocabulary,
                                  OutFile& file, const WriteOptions& options) {
-  ZstdSink sink(file, options.level);
-  if (auto done = Document(snapshot, vocabulary).write(sink); !done) return done.error();
-  if (auto done = sink.finish(); !done) return done.error();
-  return sink.text_bytes();
+  const unsigned workers = options.workers > 0 ? options.workers : spare_workers();
+  if (options.layout == FileLayout::Columns)
+    return columns::write_block(snapshot, file, options.level, workers);
+  return write_frames(Document(snapshot, vocabulary), file, options.level, workers);
 }
 
 }  // namespace
@@ -27,9 +21,7 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
                            const Destination& place, const WriteOptions& options) {
   auto file = OutFile::create(place, options.standard_output);
   if (!file) return file.error();
-  const auto text_bytes = options.layout == FileLayout::Columns
-                              ? write_columns(snapshot, *file, options)
-                              : write_rows(snapshot, vocabulary, *file, options);
+  const auto text_bytes = write_text(snapshot, vocabulary, *file, options);
   if (!text_bytes) return text_bytes.error();
   if (auto done = file->commit(options.sync); !done) return done.error();
   return Written{
