@@ -51,11 +51,11 @@ Result<Written> capture_to(const Registry& registry, const std::string& path,
 }
 
 CellTally tally(const Snapshot& snapshot) {
-  CellTally tally;
+  GapCounts counts{};
   for (const Table& table : snapshot.tables)
-    for (const Column& column : table.columns)
-      for (const ctprof_gap gap : column.gaps())
-        gap == CTPROF_VALUE ? ++tally.values : ++tally.gaps[gap];
+    for (const Column& column : table.columns) count_gaps(column.gaps(), counts);
+  CellTally tally{.values = counts[CTPROF_VALUE], .gaps = counts};
+  tally.gaps[CTPROF_VALUE] = 0;
   return tally;
 }
 

@@ -1,5 +1,6 @@
 #include "core/capture/cell_sink.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ctprof {
@@ -51,6 +52,13 @@ void CellSink::put(Column& column, std::uint32_t row, Id id) const {
   column.gaps()[first_row_ + row] = CTPROF_VALUE;
 }
 
+Id CellSink::id_of(std::span<const std::uint64_t> words) {
+  if (last_words_id_ && std::ranges::equal(words, last_words_)) return *last_words_id_;
+  last_words_id_ = pools_.words.intern(words);
+  last_words_.assign(words.begin(), words.end());
+  return *last_words_id_;
+}
+
 void CellSink::put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
                         std::size_t size) {
   CellSink& sink = self(core);
@@ -63,7 +71,7 @@ void CellSink::put_bits(void* core, std::uint32_t offer, std::uint32_t row,
   CellSink& sink = self(core);
   while (count > 0 && words[count - 1] == 0) --count;
   if (Column* column = sink.column(offer, row, Storage::Bitset))
-    sink.put(*column, row, sink.pools_.words.intern({words, count}));
+    sink.put(*column, row, sink.id_of({words, count}));
 }
 
 void CellSink::put_map(void* core, std::uint32_t offer, std::uint32_t row,
@@ -77,7 +85,7 @@ void CellSink::put_array(void* core, std::uint32_t offer, std::uint32_t row,
                          const std::uint64_t* values, std::size_t count) {
   CellSink& sink = self(core);
   if (Column* column = sink.column(offer, row, Storage::Array))
-    sink.put(*column, row, sink.pools_.words.intern({values, count}));
+    sink.put(*column, row, sink.id_of({values, count}));
 }
 
 void CellSink::tally(void* core, std::uint32_t tally, std::uint64_t count) {

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,7 @@ class CellSink {
  private:
   Column* column(std::uint32_t offer, std::uint32_t row, Storage storage);
   void put(Column& column, std::uint32_t row, Id id) const;
+  Id id_of(std::span<const std::uint64_t> words);
 
   static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
                        std::size_t size);
@@ -61,6 +64,8 @@ class CellSink {
   const std::vector<Column*>& columns_;
   Pools& pools_;
   TextCache texts_;
+  std::optional<Id> last_words_id_;
+  std::vector<std::uint64_t> last_words_;  // sets of CPUs mostly repeat from row to row
   std::vector<std::uint64_t> tallies_;
   std::size_t first_row_ = 0;
   std::uint32_t rows_ = 0;

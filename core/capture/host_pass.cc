@@ -4,24 +4,21 @@
 #include <array>
 #include <iterator>
 #include <optional>
-#include <set>
-#include <string_view>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/workers.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
+#include "core/capture/other_rows.hpp"
 #include "core/capture/summaries.hpp"
 #include "core/capture/thread_pass.hpp"
 #include "core/capture/unseen.hpp"
-#include "core/capture/watched.hpp"
-#include "core/registry/identity.hpp"
 
 namespace ctprof {
 namespace {
 
-// Rows of a process or cgroup table that a worker takes at a time.
+// Rows of a cgroup table that a worker takes at a time.
 constexpr std::size_t kRun = 64;
 
 std::size_t runs_of_table(const Table& table) { return (table.rows + kRun - 1) / kRun; }
@@ -47,17 +44,6 @@ void tell_skew(const std::optional<Span>& threads, Meta& meta) {
   meta.skew_ns = all.last - all.first;
 }
 
-Column& add_key(Table& table, std::string_view name) {
-  Column& column = table.add(identity_metric(name), Gap::Untouched);
-  column.provenance = {identity_metric(name).plugin, "lister", Gap::None, {}};
-  return column;
-}
-
-// The path's parent: "/a/b" to "/a", "/a" to "/".
-std::string_view parent_of(std::string_view path) {
-  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-}
-
 }  // namespace
 
 HostPass::HostPass(const Probed& probed, const Roots& roots, const Plan& plan,
@@ -79,11 +65,9 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
   std::vector<SourceCost> reserve =
       fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
-  add_process_rows(snapshot_);
   add_cgroup_rows(snapshot_);
   add_host_row(snapshot_);
-  for (const ctprof_stage stage : {CTPROF_STAGE_PROCESS, CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST})
-    run_stage(stage);
+  for (const ctprof_stage stage : {CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST}) run_stage(stage);
   finish(cpu_before, std::move(reserve));
   tell_skew(threads.read, snapshot_.meta);
   return std::move(snapshot_);
@@ -104,28 +88,10 @@ void HostPass::run_stage(ctprof_stage stage) {
     if (column.rows() != table.rows) column.resize(table.rows, Gap::Untouched);
   for (SourceRun& source : sources_) {
     if (source.stage() != stage) continue;
-    if (stage == CTPROF_STAGE_PROCESS) {
-      collect_processes(source, table);
-      continue;
-    }
     share(workers_, runs_of_table(table), [&](unsigned worker, std::size_t run) {
       source.collect(worker, run * kRun, rows_of_run(table, run), {});
     });
   }
-}
-
-void HostPass::collect_processes(SourceRun& source, const Table& table) {
-  const auto tgids = table.find(kProcessTgid)->u64();
-  const auto collect = [&](unsigned worker, std::size_t run) {
-    source.keep_count(worker);
-    collect_unless_held(source, held_, worker, run * kRun,
-                        tgids.subspan(run * kRun, rows_of_run(table, run)), {});
-  };
-  share_watched(workers_, runs_of_table(table), collect,
-                {roots_.proc_that_may_hang(), [&](unsigned worker, std::uint64_t process) {
-                   held_.add(process);
-                   source.replace(worker);
-                 }});
 }
 
 void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve) {
@@ -144,48 +110,5 @@ void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve)
   snapshot_.meta.end = now();
   snapshot_.meta.cpu_time_ns = cpu_time_ns() - cpu_before;
 }
-
-void add_process_rows(Snapshot& snapshot) {
-  const Table& threads = snapshot.threads();
-  const auto thread_tgid = threads.find(kTgid)->u64();
-  const Column& thread_pcomm = *threads.find(kPcomm);
-  std::vector<std::size_t> firsts;
-  for (std::size_t row = 0; row < threads.rows; ++row)
-    if (row == 0 || thread_tgid[row] != thread_tgid[row - 1]) firsts.push_back(row);
-
-  Table& processes = snapshot.table(Entity::Process);
-  processes.rows = firsts.size();
-  Column& tgid = add_key(processes, kProcessTgid);
-  Column& pcomm = add_key(processes, kProcessPcomm);
-  for (std::size_t row = 0; row < firsts.size(); ++row) {
-    tgid.u64()[row] = thread_tgid[firsts[row]];
-    tgid.gaps()[row] = CTPROF_VALUE;
-    pcomm.ids()[row] = thread_pcomm.ids()[firsts[row]];
-    pcomm.gaps()[row] = thread_pcomm.gaps()[firsts[row]];
-  }
-}
-
-void add_cgroup_rows(Snapshot& snapshot) {
-  const Column& cgroup = *snapshot.threads().find(kCgroup);
-  TextPool& texts = snapshot.pools->texts;
-  std::set<Id> seen;
-  std::set<std::string_view> paths;
-  for (std::size_t row = 0; row < cgroup.rows(); ++row) {
-    if (!cgroup.has_value(row) || !seen.insert(cgroup.ids()[row]).second) continue;
-    for (std::string_view path = texts[cgroup.ids()[row]];
-         paths.insert(path).second && path.size() > 1;)
-      path = parent_of(path);
-  }
-  Table& table = snapshot.table(Entity::Cgroup);
-  table.rows = paths.size();
-  Column& column = add_key(table, kCgroupPath);
-  std::size_t row = 0;
-  for (const std::string_view path : paths) {
-    column.ids()[row] = texts.intern(path);
-    column.gaps()[row++] = CTPROF_VALUE;
-  }
-}
-
-void add_host_row(Snapshot& snapshot) { snapshot.table(Entity::Host).rows = 1; }
 
 }  // namespace ctprof

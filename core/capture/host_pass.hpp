@@ -37,7 +37,6 @@ class HostPass {
  private:
   void open_sources();
   void run_stage(ctprof_stage stage);
-  void collect_processes(SourceRun& source, const Table& table);
   void finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve);
 
   const Probed& probed_;
@@ -49,12 +48,5 @@ class HostPass {
   std::deque<SourceRun> sources_;
   HeldProcesses held_;
 };
-
-// The rows that follow from the threads: one process per distinct tgid; one cgroup per distinct
-// path, and one per ancestor; one host. They fill the identity columns. REQUIRES: the thread table
-// is complete.
-void add_process_rows(Snapshot& snapshot);
-void add_cgroup_rows(Snapshot& snapshot);
-void add_host_row(Snapshot& snapshot);
 
 }  // namespace ctprof

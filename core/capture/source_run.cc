@@ -317,10 +317,9 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
 
 // Hidden columns do not count.
 void SourceRun::count_gaps(SourceCost& cost) const {
-  std::array<std::uint64_t, kGapNames.size()> counts{};
+  GapCounts counts{};
   for (const Column* column : columns_)
-    if (column && !column->def().hidden)
-      for (const ctprof_gap gap : column->gaps()) ++counts[gap];
+    if (column && !column->def().hidden) ctprof::count_gaps(column->gaps(), counts);
   for (std::size_t gap = CTPROF_VALUE + 1; gap < counts.size(); ++gap)
     if (counts[gap] > 0) cost.gaps[std::string(kGapNames[gap])] = counts[gap];
 }

@@ -13,6 +13,7 @@
 #include "core/base/workers.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/capture/identity_reader.hpp"
+#include "core/capture/other_rows.hpp"
 #include "core/capture/walk.hpp"
 #include "core/capture/watched.hpp"
 #include "core/registry/identity.hpp"
@@ -25,6 +26,8 @@ constexpr std::uint32_t kRun = IdentityReader::kRows;
 constexpr std::size_t kProcessesPerPiece = 64;
 // Rows per batch when no directories are kept open.
 constexpr std::uint32_t kListedRun = 512;
+// Processes per batch: what one of them costs goes with its memory, and a few have most of it.
+constexpr std::uint32_t kProcessRun = 16;
 
 // The kernel's own limit (PID_MAX_LIMIT).
 constexpr std::uint64_t kMostThreads = 4 << 20;
@@ -61,6 +64,16 @@ class Readers {
   std::vector<std::unique_ptr<IdentityReader>> readers_;
 };
 
+// By workers, that is.
+bool is_run_here(const SourceRun& source) {
+  return source.stage() == CTPROF_STAGE_THREAD || source.stage() == CTPROF_STAGE_PROCESS;
+}
+
+void raise(std::atomic<std::uint64_t>& most, std::uint64_t value) {
+  for (std::uint64_t now = most; now < value && !most.compare_exchange_weak(now, value);) {
+  }
+}
+
 std::size_t pieces(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
 
 }  // namespace
@@ -72,14 +85,15 @@ Result<SourceRun*> ThreadPass::run() {
   const auto lister = std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) {
     return run.stage() == CTPROF_STAGE_LIST;
   });
-  if (lister == sources.end()) {
+  const bool is_listed = lister != sources.end();
+  if (!is_listed) {
     if (auto walked = walk(); !walked) return walked.error();
-  } else if (list_by(*lister)) {
-    collect_listed();
-  } else {
+  } else if (!list_by(*lister)) {
     return &*lister;
   }
   name_processes();
+  add_process_rows(snapshot);
+  collect(is_listed);
   return static_cast<SourceRun*>(nullptr);
 }
 
@@ -200,31 +214,42 @@ bool ThreadPass::list_by(SourceRun& lister) {
   return true;
 }
 
-void ThreadPass::collect_listed() {
+void ThreadPass::collect(bool threads_are_listed) {
   Table& table = snapshot.threads();
   IdentityColumns columns = identity_columns(table);
-  const bool reads_cgroups = columns.cgroup.provenance.plugin == identity_metric(kCgroup).plugin;
+  const bool reads_cgroups =
+      threads_are_listed && columns.cgroup.provenance.plugin == identity_metric(kCgroup).plugin;
   ThreadedCgroups threaded(roots);
   Readers readers(workers, [&] {
     return std::make_unique<IdentityReader>(roots, columns, snapshot.pools->texts, threaded, held,
                                             snapshot.read_at, clock_start);
   });
-  const auto read_run = [&](unsigned worker, std::size_t run) {
+  std::atomic<std::uint64_t> last{0};
+  const auto read_threads = [&](unsigned worker, std::size_t run) {
     const std::size_t first = run * kListedRun;
     const auto rows =
         static_cast<std::uint32_t>(std::min<std::size_t>(kListedRun, table.rows - first));
     keep_counts(worker);
     if (reads_cgroups) readers[worker].read_cgroups(first, rows);
     run_sources(worker, first, rows, {});
+    raise(last, boottime_ns() - clock_start);
   };
-  const auto tids =
-      share_watched(workers, pieces(table.rows, kListedRun), read_run,
-                    {roots.proc_that_may_hang(), [&](unsigned worker, std::uint64_t process) {
-                       replace(worker, process);
-                       readers.replace(worker);
-                     }});
-  if (roots.own_tids) snapshot.meta.own_threads = tids;
-  if (read && (reads_cgroups || has_thread_stage())) read->last = boottime_ns() - clock_start;
+  const std::size_t thread_runs = threads_are_listed ? pieces(table.rows, kListedRun) : 0;
+  const auto tids = share_watched(
+      workers, thread_runs + pieces(snapshot.table(Entity::Process).rows, kProcessRun),
+      [&](unsigned worker, std::size_t run) {
+        run < thread_runs ? read_threads(worker, run)
+                          : run_process_sources(worker, run - thread_runs);
+      },
+      {.proc = roots.proc_that_may_hang(),
+       .lost =
+           [&](unsigned worker, std::uint64_t process) {
+             replace(worker, process);
+             readers.replace(worker);
+           },
+       .from_both_ends = true});
+  if (roots.own_tids && threads_are_listed) snapshot.meta.own_threads = tids;
+  if (read && threads_are_listed && (reads_cgroups || has_thread_stage())) read->last = last;
 }
 
 bool ThreadPass::has_thread_stage() const {
@@ -240,15 +265,27 @@ void ThreadPass::run_sources(unsigned worker, std::size_t first_row, std::uint32
       collect_unless_held(source, held, worker, first_row, tgids, hidden);
 }
 
+void ThreadPass::run_process_sources(unsigned worker, std::size_t run) {
+  const Table& table = snapshot.table(Entity::Process);
+  const std::size_t first = run * kProcessRun;
+  const auto tgids = table.find(kProcessTgid)
+                         ->u64()
+                         .subspan(first, std::min<std::size_t>(kProcessRun, table.rows - first));
+  keep_counts(worker);
+  for (SourceRun& source : sources)
+    if (source.stage() == CTPROF_STAGE_PROCESS)
+      collect_unless_held(source, held, worker, first, tgids, {});
+}
+
 void ThreadPass::keep_counts(unsigned worker) {
   for (SourceRun& source : sources)
-    if (source.stage() == CTPROF_STAGE_THREAD) source.keep_count(worker);
+    if (is_run_here(source)) source.keep_count(worker);
 }
 
 void ThreadPass::replace(unsigned worker, std::uint64_t process) {
   held.add(process);
   for (SourceRun& source : sources)
-    if (source.stage() == CTPROF_STAGE_THREAD) source.replace(worker);
+    if (is_run_here(source)) source.replace(worker);
 }
 
 // A process's name is that of its leader thread; if the leader is not among the rows, it is read

@@ -7,6 +7,9 @@
 // If the plan has a source of the list stage, that source lists the threads instead, and the
 // sources of the thread stage follow. If it fails, the snapshot is not usable: run() returns the
 // source, and the caller makes another pass by a plan without it.
+//
+// Processes follow from the threads. Their sources run beside those of listed threads: what looks
+// into heaps mostly waits for its helper, and what asks for memory keeps a processor busy.
 
 #pragma once
 
@@ -36,10 +39,11 @@ struct ThreadPass {
   std::vector<std::uint64_t> pids;  // only these processes; none: all
   unsigned workers;
   std::uint64_t clock_start;
-  std::deque<SourceRun>& sources;  // of all stages; those of the list and thread stages are run
+  std::deque<SourceRun>& sources;  // of all stages; those up to the process stage are run
   HeldProcesses& held;             // their threads are Busy
 
-  // Fills the thread table, in (tgid, tid) order. Returns null, or the lister that failed.
+  // Fills the thread table, in (tgid, tid) order, and the process table. Returns null, or the
+  // lister that failed.
   Result<SourceRun*> run();
   // Set by `run`:
   std::uint32_t directories = 0;            // that a worker keeps open
@@ -51,10 +55,12 @@ struct ThreadPass {
   Result<void> walk();
   bool list_by(SourceRun& lister);
   void read_runs(const std::vector<ThreadId>& listed);
-  void collect_listed();
   bool has_thread_stage() const;
+  // The sources of threads that were listed, and of processes.
+  void collect(bool threads_are_listed);
   void run_sources(unsigned worker, std::size_t first_row, std::uint32_t rows,
                    const HiddenColumns& hidden);
+  void run_process_sources(unsigned worker, std::size_t run);
   void keep_counts(unsigned worker);
   // The worker was given up with all that it used.
   void replace(unsigned worker, std::uint64_t process);

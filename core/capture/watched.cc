@@ -85,7 +85,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
  public:
   Crew(std::size_t pieces, const std::function<void(unsigned, std::size_t)>& work,
        const Watch& watch)
-      : pieces_(pieces), work_(work), watch_(watch) {}
+      : work_(work), watch_(watch), end_(pieces) {}
 
   std::vector<std::uint64_t> run(unsigned workers) {
     for (unsigned worker = 0; worker < workers; ++worker) {
@@ -141,14 +141,14 @@ class Crew : public std::enable_shared_from_this<Crew> {
     member.call = current_call();
     member.tid = static_cast<std::uint64_t>(::gettid());
     try {
-      for (std::size_t piece; take(piece);) {
+      for (std::size_t piece; take(worker, piece);) {
         member.piece = piece + 1;
         work_(worker, piece);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
-      next_ = pieces_;
+      next_ = end_;
       again_.clear();
     }
     t_trust = nullptr;
@@ -163,15 +163,16 @@ class Crew : public std::enable_shared_from_this<Crew> {
     done_.notify_all();
   }
 
-  bool take(std::size_t& piece) {
+  bool take(unsigned worker, std::size_t& piece) {
     const std::lock_guard lock(mutex_);
     if (!again_.empty()) {
       piece = again_.front();
       again_.pop_front();
       return true;
     }
-    piece = next_;
-    return next_ < pieces_ && ++next_ > 0;
+    if (next_ == end_) return false;
+    piece = watch_.from_both_ends && worker % 2 == 1 ? --end_ : next_++;
+    return true;
   }
 
   void look_after_all(std::unique_lock<std::mutex>& lock) {
@@ -223,13 +224,13 @@ class Crew : public std::enable_shared_from_this<Crew> {
     start(worker);
   }
 
-  const std::size_t pieces_;
   const std::function<void(unsigned, std::size_t)>& work_;
   const Watch& watch_;
   std::vector<std::unique_ptr<Member>> members_;  // the watcher's alone
   std::mutex mutex_;                              // for what follows
   std::condition_variable done_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;  // pieces from here to the end were not taken yet
+  std::size_t end_;
   std::deque<std::size_t> again_;
   std::size_t working_ = 0;
   std::vector<std::uint64_t> tids_;

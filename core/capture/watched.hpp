@@ -25,6 +25,9 @@ struct Watch {
   // A worker was given up, by this process: whatever it used is to be replaced and left where it
   // is. Called by the calling thread.
   std::function<void(unsigned worker, std::uint64_t process)> lost;
+  // Every other worker takes pieces from the end: so that work of two kinds, one at each end, that
+  // waits for different things goes on at the same time.
+  bool from_both_ends = false;
 };
 
 // As share(), with one more thread. Where there is none to be had, the calling thread does all,

@@ -37,6 +37,17 @@ std::byte* zeroed(std::size_t size) {
 
 }  // namespace
 
+// Most columns hold few kinds, and comparing all cells with one is work for whole registers.
+void count_gaps(std::span<const ctprof_gap> gaps, GapCounts& counts) {
+  std::size_t left = gaps.size();
+  for (std::size_t kind = 0; kind < counts.size() && left > 0; ++kind) {
+    const auto found = static_cast<std::size_t>(
+        std::count(gaps.begin(), gaps.end(), static_cast<ctprof_gap>(kind)));
+    counts[kind] += found;
+    left -= found;
+  }
+}
+
 std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows) {
   std::vector<RowRun> runs;
   for (const std::uint32_t row : rows) {

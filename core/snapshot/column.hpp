@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,11 @@ struct RowRun {
 };
 // The shortest list of runs that gives `rows` in their order.
 std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows);
+
+// How many cells hold a value, at 0, and how many each gap. Adds to `counts`. REQUIRES: no gap is
+// beyond the known ones.
+using GapCounts = std::array<std::uint64_t, kGapNames.size()>;
+void count_gaps(std::span<const ctprof_gap> gaps, GapCounts& counts);
 
 // A byte array whose new bytes are zero. Large arrays come straight from mmap, so that a page costs
 // memory only once something is written to it.

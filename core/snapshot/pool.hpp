@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -116,7 +117,8 @@ struct Pools {
 };
 
 // One worker's cache in front of a TextPool: names repeat from row to row, and a repeated name
-// needs no lock.
+// needs no lock. The last two are found without hashing: rows of one process, which are
+// neighbours, share name and cgroup.
 class TextCache {
  public:
   explicit TextCache(TextPool& pool) : pool_(&pool) {}
@@ -128,8 +130,11 @@ class TextCache {
     Id id = 0;
     bool used = false;
   };
+  static constexpr std::size_t kSlots = 1024;
+
   TextPool* pool_;
-  std::vector<Slot> slots_ = std::vector<Slot>(1024);
+  std::vector<Slot> slots_;  // none before the first text: most sources give none
+  std::array<const Slot*, 2> recent_{};
 };
 
 }  // namespace ctprof

@@ -89,18 +89,23 @@ void HeapHelper::give_up(const std::string& sentence) {
   tell(sentence);
 }
 
+void HeapHelper::prepare() {
+  const std::lock_guard lock(mutex_);
+  if (!helper_ && !given_up_) make_helper();
+}
+
+void HeapHelper::make_helper() {
+  helper_ = std::make_unique<HelperProcess>(proc_, sizeof(Board), kLimits, begin_heap_duty);
+  not_its_own_ = last_program_;
+}
+
 Board* HeapHelper::board() {
   if (given_up_) return nullptr;
-  if (!helper_) {
-    helper_ = std::make_unique<HelperProcess>(proc_, sizeof(Board), kLimits, begin_heap_duty);
-    not_its_own_ = last_program_;
-    if (helper_->error() != 0) {
-      give_up("no process could be made to look into others (" + helper_->why_none() +
-              "): no heap is known");
-      return nullptr;
-    }
-  }
-  return static_cast<Board*>(helper_->area());
+  if (!helper_) make_helper();
+  if (helper_->error() == 0) return static_cast<Board*>(helper_->area());
+  give_up("no process could be made to look into others (" + helper_->why_none() +
+          "): no heap is known");
+  return nullptr;
 }
 
 std::uint32_t HeapHelper::ask(Request request, std::uint32_t count) {

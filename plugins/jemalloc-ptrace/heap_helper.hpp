@@ -51,6 +51,9 @@ class HeapHelper {
  public:
   explicit HeapHelper(const sdk::Host& host) : proc_(host.proc()) {}
 
+  // Has the helper made ahead of the first question: the smaller we are, the less it costs, and it
+  // gets ready meanwhile.
+  void prepare();
   void find(std::span<FindQuestion> questions);
   // At most kMostItems tracees in all.
   void read(std::span<ReadQuestion> questions);
@@ -69,6 +72,7 @@ class HeapHelper {
   static constexpr int kMostSeconds = 20;
   static constexpr int kMostSlices = kMostSeconds * 1000 / kHelperSliceMs;
 
+  void make_helper();
   // The board of a living helper, null where none can be had any more.
   Board* board();
   // How many items were answered; fewer than `count` when the helper was lost.

@@ -82,16 +82,22 @@ HelperProcess::HelperProcess(int proc, std::size_t area_size, const HelperLimits
   if (shared_ == MAP_FAILED) {
     shared_ = nullptr;
     error_ = errno;
+    keeping_->started = true;
     return;
   }
   new (shared_) Head;
-  if (!start_keeper(proc, limits, std::move(begin))) return;
+  start_keeper(proc, limits, std::move(begin));
+}
+
+int HelperProcess::error() {
   keeping_->wait_for(keeping_->started);
-  if (error_ == 0) error_ = wait_until_ready();
+  if (error_ == 0 && !is_ready_) error_ = wait_until_ready();
+  is_ready_ = true;
+  return error_;
 }
 
 // Without room for a thread there is none for a process. Once it has started, `this` may go.
-bool HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin begin) {
+void HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin begin) {
   try {
     std::thread([this, keeping = keeping_, proc, limits, begin = std::move(begin)] {
       fork_helper(proc, limits, begin);
@@ -102,8 +108,8 @@ bool HelperProcess::start_keeper(int proc, const HelperLimits& limits, Begin beg
     }).detach();
   } catch (const std::system_error& exception) {
     error_ = exception.code().value();
+    keeping_->started = true;
   }
-  return error_ == 0;
 }
 
 // Before it is asked, so that what keeps it from working is not put down to what it looks at.
@@ -177,7 +183,7 @@ HelperProcess::Reply HelperProcess::ask() {
 }
 
 HelperProcess::Reply HelperProcess::ask(int& slices) {
-  return send_byte(socket_) ? await(slices) : Reply::Gone;
+  return error() == 0 && send_byte(socket_) ? await(slices) : Reply::Gone;
 }
 
 HelperProcess::Reply HelperProcess::await(int& slices) {
@@ -198,6 +204,7 @@ HelperProcess::Reply HelperProcess::await(int& slices) {
 }
 
 HelperProcess::~HelperProcess() {
+  keeping_->wait_for(keeping_->started);
   if (pid_ > 0) ::kill(pid_, SIGKILL);
   if (socket_ >= 0) ::close(socket_);
   keeping_->tell(keeping_->over);

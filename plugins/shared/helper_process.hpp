@@ -47,23 +47,24 @@ class HelperProcess {
   // Runs in the helper, once; what it returns answers one request at a time.
   using Begin = std::function<Serve(const HelperView&)>;
 
-  // `proc` is the open directory /proc. Where no helper can be made, error() tells why.
+  // `proc` is the open directory /proc. Does not wait until the helper is there.
   HelperProcess(int proc, std::size_t area_size, const HelperLimits& limits, Begin begin);
   // Kills it, and does not wait: the thread that made it does, and collects it.
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
 
-  // 0, or an errno: it is made when it has said that it can be asked.
-  int error() const { return error_; }
-  // The error in words, with what there is to do about it.
+  // 0, or why there is none, an errno. Waits until the helper has said that it can be asked, or
+  // could not be made.
+  int error();
+  // The error in words, with what there is to do about it. REQUIRES: error() has been called.
   std::string why_none() const;
   void* area() const;
 
   enum class Reply { Answered, Late, Gone };
   // Has it serve what stands in the area. Late: it took no step for kPatience. After another reply
   // than Answered it is of no use any more. Late too when it took more slices of time than
-  // `slices`, whatever steps it took; those that it took are taken off. REQUIRES: error() is 0.
+  // `slices`, whatever steps it took; those that it took are taken off. Gone where there is none.
   Reply ask(int& slices);
   Reply ask();
 
@@ -72,7 +73,7 @@ class HelperProcess {
   // long as the helper, whoever else has gone by then.
   struct Keeping;
 
-  bool start_keeper(int proc, const HelperLimits& limits, Begin begin);
+  void start_keeper(int proc, const HelperLimits& limits, Begin begin);
   int wait_until_ready();
   Reply await(int& slices);
   void fork_helper(int proc, const HelperLimits& limits, const Begin& begin);
@@ -84,6 +85,7 @@ class HelperProcess {
   std::size_t shared_size_ = 0;
   bool busy_is_alive_ = false;
   int error_ = 0;
+  bool is_ready_ = false;
   int socket_ = -1;
   pid_t pid_ = -1;
   std::shared_ptr<Keeping> keeping_;

@@ -32,11 +32,18 @@ class Context {
   // Who looks into heaps. Defined in heap.cc: a build without the code for that has none.
   jemalloc::HeapHelper& heaps();
 
+  // What `prepare` is to do ahead of a pass whose thread pointers somebody wants.
+  void before_pointers(void (*deed)(Context&)) { before_pointers_ = deed; }
+  void prepare() {
+    if (before_pointers_) before_pointers_(*this);
+  }
+
  private:
   sdk::Host host_;
   std::mutex guard_;
   std::unique_ptr<Program> program_;
   std::shared_ptr<jemalloc::HeapHelper> heaps_;
+  void (*before_pointers_)(Context&) = nullptr;
   unsigned long long extensible_class_ = 0;  // 0: not known yet
 };
 

@@ -22,7 +22,9 @@ jemalloc::HeapHelper& Context::heaps() {
 }
 
 void Heap::probe(const sdk::Host& host, const sdk::Probe& probe) {
-  if (probe_pointers(host, probe)) jemalloc::probe_rights(host, probe);
+  if (!probe_pointers(host, probe)) return;
+  jemalloc::probe_rights(host, probe);
+  host.context<Context>().before_pointers([](Context& context) { context.heaps().prepare(); });
 }
 
 // Memory is read as well of a thread that is stopped; so what the state says is only whether it has

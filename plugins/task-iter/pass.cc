@@ -40,13 +40,17 @@ Pass::Pass(Program& program, const Wanted& wanted)
 }
 
 std::span<const std::byte> Pass::read() {
+  return std::span(buffer_).first(read_into(buffer_.data()));
+}
+
+std::size_t Pass::read_into(std::byte* room) {
   ssize_t got = 0;
-  do got = ::read(records_.get(), buffer_.data(), asked_);
+  do got = ::read(records_.get(), room, asked_);
   while (got < 0 && (errno == EINTR || errno == EAGAIN));
   if (got < 0) fail("reading the threads by BPF");
   if (static_cast<std::size_t>(got) % record_size_ != 0)
     throw std::runtime_error("reading the threads by BPF: a record in pieces");
-  return std::span(buffer_).first(static_cast<std::size_t>(got));
+  return static_cast<std::size_t>(got);
 }
 
 }  // namespace ctprof::task_iter

@@ -59,6 +59,9 @@ class Pass {
   // Some more records, one after the other, record_size apart; none at the end. They live until the
   // next call.
   std::span<const std::byte> read();
+  // The same into memory of the caller's. REQUIRES: room for most_bytes().
+  std::size_t read_into(std::byte* room);
+  std::size_t most_bytes() const { return asked_; }
 
  private:
   std::lock_guard<std::mutex> turn_;

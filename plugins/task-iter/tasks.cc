@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plugins/task-iter/context.hpp"
+#include "plugins/task-iter/read_ahead.hpp"
 
 namespace ctprof::task_iter {
 namespace {
@@ -62,8 +63,11 @@ bool Tasks::list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional
     throw std::runtime_error("loading the BPF program: " + std::string(std::strerror(error)));
   const Wanted wanted = wanted_of(listing.pids());
   facts_.extensible_class = extensible_class(host_);
+  if (!has_room(listing, room)) return false;
+  if (room->places) host_.context<Context>().prepare();
   Pass pass(*program, wanted);
-  for (auto records = pass.read(); !records.empty(); records = pass.read())
+  ReadAhead ahead(pass);
+  for (auto records = ahead.read(); !records.empty(); records = ahead.read())
     for (std::size_t at = 0; at < records.size(); at += record_size(wanted.cpu_words)) {
       const auto& task = *reinterpret_cast<const record*>(records.data() + at);
       if (!is_wanted(task, listing.pids())) continue;

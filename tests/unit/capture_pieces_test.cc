@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/capture/host_pass.hpp"
 #include "core/capture/identity_reader.hpp"
+#include "core/capture/other_rows.hpp"
 #include "core/registry/identity.hpp"
 
 using namespace ctprof;

@@ -1,0 +1,94 @@
+#include "plugins/task-iter/read_ahead.hpp"
+
+#include <signal.h>
+
+#include <system_error>
+
+namespace ctprof::task_iter {
+namespace {
+
+// Of records handed over at a time: some 200 threads, so that waking each other costs little.
+constexpr std::size_t kSlotBytes = 128 * 1024;
+
+// Signals are for the threads that work.
+class AllBlocked {
+ public:
+  AllBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+ReadAhead::ReadAhead(Pass& pass) : pass_(pass) {
+  const AllBlocked blocked;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+  }
+}
+
+ReadAhead::~ReadAhead() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    abandoned_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::span<const std::byte> ReadAhead::read() {
+  if (!thread_.joinable()) return pass_.read();
+  std::unique_lock lock(mutex_);
+  if (reading_) ++taken_;
+  reading_ = false;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return taken_ < filled_ || ended_; });
+  if (taken_ < filled_) {
+    reading_ = true;
+    const Slot& slot = slots_[taken_ % kSlots];
+    return std::span(slot.bytes).first(slot.size);
+  }
+  if (thrown_) std::rethrow_exception(thrown_);
+  return {};
+}
+
+void ReadAhead::run() {
+  try {
+    while (Slot* slot = wait_for_room()) {
+      fill(*slot);
+      if (slot->size == 0) break;
+      const std::lock_guard lock(mutex_);
+      ++filled_;
+      changed_.notify_all();
+    }
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+// With room behind, for the last record is shorter than its type.
+void ReadAhead::fill(Slot& slot) {
+  slot.bytes.resize(kSlotBytes + pass_.most_bytes() + sizeof(record));
+  slot.size = 0;
+  for (std::size_t got = 1; got > 0 && slot.size < kSlotBytes; slot.size += got)
+    got = pass_.read_into(slot.bytes.data() + slot.size);
+}
+
+ReadAhead::Slot* ReadAhead::wait_for_room() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return filled_ - taken_ < kSlots || abandoned_; });
+  return abandoned_ ? nullptr : &slots_[filled_ % kSlots];
+}
+
+}  // namespace ctprof::task_iter

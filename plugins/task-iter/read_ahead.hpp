@@ -1,0 +1,55 @@
+// Reads a pass ahead of whoever makes rows of its records, in a thread of its own: the kernel takes
+// as long to write records as we to take them apart. Where no thread can be had, the caller reads.
+
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "plugins/task-iter/pass.hpp"
+
+namespace ctprof::task_iter {
+
+class ReadAhead {
+ public:
+  // REQUIRES: the pass outlives it, and nobody else reads it.
+  explicit ReadAhead(Pass& pass);
+  ~ReadAhead();
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  // As Pass::read, and throws what that throws.
+  std::span<const std::byte> read();
+
+ private:
+  struct Slot {
+    std::vector<std::byte> bytes;
+    std::size_t size = 0;
+  };
+  static constexpr std::size_t kSlots = 4;
+
+  void run();
+  void fill(Slot& slot);
+  // The slot to fill next; null when nobody wants more.
+  Slot* wait_for_room();
+
+  Pass& pass_;
+  std::array<Slot, kSlots> slots_;
+  std::mutex mutex_;  // for what follows
+  std::condition_variable changed_;
+  std::size_t filled_ = 0;  // slots handed over so far
+  std::size_t taken_ = 0;   // slots that the caller is done with
+  bool reading_ = false;    // whether the caller holds the slot after those
+  bool ended_ = false;
+  bool abandoned_ = false;
+  std::exception_ptr thrown_;
+  std::thread thread_;  // none: the caller reads
+};
+
+}  // namespace ctprof::task_iter
