@@ -11,7 +11,11 @@ CellSink& self(void* core) { return *static_cast<CellSink*>(core); }
 }  // namespace
 
 CellSink::CellSink(const std::vector<Column*>& columns, Pools& pools, std::uint32_t tallies)
-    : columns_(columns), pools_(pools), texts_(pools.texts), tallies_(tallies) {}
+    : columns_(columns),
+      pools_(pools),
+      texts_(pools.texts),
+      last_texts_(columns.size()),
+      tallies_(tallies) {}
 
 void CellSink::aim(std::size_t first_row, std::uint32_t rows) {
   first_row_ = first_row;
@@ -52,6 +56,14 @@ void CellSink::put(Column& column, std::uint32_t row, Id id) const {
   column.gaps()[first_row_ + row] = CTPROF_VALUE;
 }
 
+Id CellSink::id_of(std::uint32_t offer, std::string_view text) {
+  LastText& last = last_texts_[offer];
+  if (last.id && last.text == text) return *last.id;
+  last.id = texts_.intern(text);
+  last.text = text;
+  return *last.id;
+}
+
 Id CellSink::id_of(std::span<const std::uint64_t> words) {
   if (last_words_id_ && std::ranges::equal(words, last_words_)) return *last_words_id_;
   last_words_id_ = pools_.words.intern(words);
@@ -63,7 +75,7 @@ void CellSink::put_text(void* core, std::uint32_t offer, std::uint32_t row, cons
                         std::size_t size) {
   CellSink& sink = self(core);
   if (Column* column = sink.column(offer, row, Storage::String))
-    sink.put(*column, row, sink.texts_.intern({data, size}));
+    sink.put(*column, row, sink.id_of(offer, {data, size}));
 }
 
 void CellSink::put_bits(void* core, std::uint32_t offer, std::uint32_t row,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/snapshot/column.hpp"
@@ -49,6 +50,7 @@ class CellSink {
  private:
   Column* column(std::uint32_t offer, std::uint32_t row, Storage storage);
   void put(Column& column, std::uint32_t row, Id id) const;
+  Id id_of(std::uint32_t offer, std::string_view text);
   Id id_of(std::span<const std::uint64_t> words);
 
   static void put_text(void* core, std::uint32_t offer, std::uint32_t row, const char* data,
@@ -64,8 +66,14 @@ class CellSink {
   const std::vector<Column*>& columns_;
   Pools& pools_;
   TextCache texts_;
+  // What was put last, for it mostly repeats from row to row: texts by offer, and sets of CPUs.
+  struct LastText {
+    std::string text;
+    std::optional<Id> id;
+  };
+  std::vector<LastText> last_texts_;
+  std::vector<std::uint64_t> last_words_;
   std::optional<Id> last_words_id_;
-  std::vector<std::uint64_t> last_words_;  // sets of CPUs mostly repeat from row to row
   std::vector<std::uint64_t> tallies_;
   std::size_t first_row_ = 0;
   std::uint32_t rows_ = 0;

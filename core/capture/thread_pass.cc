@@ -29,6 +29,9 @@ constexpr std::uint32_t kListedRun = 512;
 // Processes per batch: what one of them costs goes with its memory, and a few have most of it.
 constexpr std::uint32_t kProcessRun = 16;
 
+// Fewer rows are moved in less time than a thread takes to start.
+constexpr std::size_t kRowsToShare = 4096;
+
 // The kernel's own limit (PID_MAX_LIMIT).
 constexpr std::uint64_t kMostThreads = 4 << 20;
 
@@ -206,12 +209,20 @@ bool ThreadPass::list_by(SourceRun& lister) {
   if (disorder == order.end()) return true;
   std::sort(disorder, order.end(), before);
   std::inplace_merge(order.begin(), disorder, order.end(), before);
-  std::vector<std::byte> scratch;
-  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns)
-    column.permute(runs, scratch);
+  reorder(order);
   const std::vector<std::uint64_t> read_at = snapshot.read_at;
   for (std::size_t row = 0; row < order.size(); ++row) snapshot.read_at[row] = read_at[order[row]];
   return true;
+}
+
+void ThreadPass::reorder(const std::vector<std::uint32_t>& order) {
+  Table& table = snapshot.threads();
+  const std::vector<RowRun> runs = runs_of(order);
+  std::vector<std::vector<std::byte>> scratch(workers);
+  share(order.size() < kRowsToShare ? 1 : workers, table.columns.size(),
+        [&](unsigned worker, std::size_t column) {
+          table.columns[column].permute(runs, scratch[worker]);
+        });
 }
 
 void ThreadPass::collect(bool threads_are_listed) {

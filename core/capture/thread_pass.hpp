@@ -54,6 +54,7 @@ struct ThreadPass {
   Result<std::vector<ThreadId>> list_threads();
   Result<void> walk();
   bool list_by(SourceRun& lister);
+  void reorder(const std::vector<std::uint32_t>& order);
   void read_runs(const std::vector<ThreadId>& listed);
   bool has_thread_stage() const;
   // The sources of threads that were listed, and of processes.

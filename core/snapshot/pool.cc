@@ -130,11 +130,8 @@ Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
 }
 
 Id TextCache::intern(std::string_view text) {
-  for (const Slot* slot : recent_)
-    if (slot && slot->text == text) return slot->id;
   if (slots_.empty()) slots_.resize(kSlots);
   Slot& slot = slots_[SeededHash{}(text) % kSlots];
-  recent_ = {&slot, recent_.front()};
   if (slot.used && slot.text == text) return slot.id;
   const Id id = pool_->intern(text);
   ctprof_text kept;

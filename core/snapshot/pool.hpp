@@ -9,7 +9,6 @@
 
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -117,8 +116,7 @@ struct Pools {
 };
 
 // One worker's cache in front of a TextPool: names repeat from row to row, and a repeated name
-// needs no lock. The last two are found without hashing: rows of one process, which are
-// neighbours, share name and cgroup.
+// needs no lock.
 class TextCache {
  public:
   explicit TextCache(TextPool& pool) : pool_(&pool) {}
@@ -134,7 +132,6 @@ class TextCache {
 
   TextPool* pool_;
   std::vector<Slot> slots_;  // none before the first text: most sources give none
-  std::array<const Slot*, 2> recent_{};
 };
 
 }  // namespace ctprof

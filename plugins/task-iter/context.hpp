@@ -1,14 +1,15 @@
 // What the plugin keeps while it is open: the loaded program, where the kernel's class of BPF
 // schedulers is, and who looks into heaps.
 //
-// All are got when they are first asked for: a capture for which another source lists loads
-// nothing. All sources and workers of the plugin share it, from any thread.
+// The program is loaded ahead, for every probe asks for it; the others are got when they are first
+// asked for. All sources and workers of the plugin share it, from any thread.
 
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "ctprof/batch.hpp"
 #include "ctprof/host.hpp"
@@ -22,7 +23,11 @@ namespace ctprof::task_iter {
 
 class Context {
  public:
-  explicit Context(const sdk::Host& host) : host_(host) {}
+  // Begins to load the program where it may be of use, while the other plugins are opened.
+  explicit Context(const sdk::Host& host);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   // Null, and the errno in `error`, when the kernel refuses it. It lives as long as the context.
   Program* program(int& error);
@@ -42,6 +47,7 @@ class Context {
   sdk::Host host_;
   std::mutex guard_;
   std::unique_ptr<Program> program_;
+  std::thread loader_;
   std::shared_ptr<jemalloc::HeapHelper> heaps_;
   void (*before_pointers_)(Context&) = nullptr;
   unsigned long long extensible_class_ = 0;  // 0: not known yet

@@ -83,13 +83,15 @@ void cannot_load(const sdk::Host& host, const sdk::Probe& probe, int error) {
   probe.refuse_all(Gap::SourceFailed, "the kernel could not load " + said);
 }
 
+constexpr const char* kTypes = "kernel/btf/vmlinux";
+
 // Null, and all is refused, where there can be no pass.
 Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
   if (const char* why = unsuitable(host)) {
     probe.refuse_all(Gap::Unsupported, why);
     return nullptr;
   }
-  if (!has_file(host.sys(), "kernel/btf/vmlinux")) {
+  if (!has_file(host.sys(), kTypes)) {
     probe.refuse_all(Gap::Unsupported,
                      "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it "
                      "has no CONFIG_DEBUG_INFO_BTF",
@@ -268,6 +270,10 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
 }
 
 }  // namespace
+
+bool may_have_pass(const sdk::Host& host) {
+  return !unsuitable(host) && has_file(host.sys(), kTypes);
+}
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   Program* program = program_of(host, probe);

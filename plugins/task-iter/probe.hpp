@@ -13,6 +13,8 @@
 
 namespace ctprof::task_iter {
 
+// Whether the host has what a pass needs, as far as files tell.
+bool may_have_pass(const sdk::Host& host);
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 // The same for a source that needs nothing but the pass and thread pointers; whether they are
 // there.

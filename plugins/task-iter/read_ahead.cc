@@ -1,8 +1,6 @@
 #include "plugins/task-iter/read_ahead.hpp"
 
-#include <signal.h>
-
-#include <system_error>
+#include "plugins/task-iter/background.hpp"
 
 namespace ctprof::task_iter {
 namespace {
@@ -10,28 +8,10 @@ namespace {
 // Of records handed over at a time: some 200 threads, so that waking each other costs little.
 constexpr std::size_t kSlotBytes = 128 * 1024;
 
-// Signals are for the threads that work.
-class AllBlocked {
- public:
-  AllBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 ReadAhead::ReadAhead(Pass& pass) : pass_(pass) {
-  const AllBlocked blocked;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-  }
+  thread_ = in_background([this] { run(); });
 }
 
 ReadAhead::~ReadAhead() {
@@ -54,7 +34,7 @@ std::span<const std::byte> ReadAhead::read() {
   if (taken_ < filled_) {
     reading_ = true;
     const Slot& slot = slots_[taken_ % kSlots];
-    return std::span(slot.bytes).first(slot.size);
+    return {slot.bytes.get(), slot.size};
   }
   if (thrown_) std::rethrow_exception(thrown_);
   return {};
@@ -79,10 +59,11 @@ void ReadAhead::run() {
 
 // With room behind, for the last record is shorter than its type.
 void ReadAhead::fill(Slot& slot) {
-  slot.bytes.resize(kSlotBytes + pass_.most_bytes() + sizeof(record));
+  if (!slot.bytes)
+    slot.bytes.reset(new std::byte[kSlotBytes + pass_.most_bytes() + sizeof(record)]);
   slot.size = 0;
   for (std::size_t got = 1; got > 0 && slot.size < kSlotBytes; slot.size += got)
-    got = pass_.read_into(slot.bytes.data() + slot.size);
+    got = pass_.read_into(slot.bytes.get() + slot.size);
 }
 
 ReadAhead::Slot* ReadAhead::wait_for_room() {

@@ -7,10 +7,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
-#include <vector>
 
 #include "plugins/task-iter/pass.hpp"
 
@@ -29,7 +29,7 @@ class ReadAhead {
 
  private:
   struct Slot {
-    std::vector<std::byte> bytes;
+    std::unique_ptr<std::byte[]> bytes;  // not zeroed: few threads touch few pages
     std::size_t size = 0;
   };
   static constexpr std::size_t kSlots = 4;

@@ -13,8 +13,15 @@ namespace json = boost::json;
 
 using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
 
+bool all_equal(std::span<const ctprof_gap> gaps) {
+  return gaps.empty() || std::memcmp(gaps.data(), gaps.data() + 1, gaps.size() - 1) == 0;
+}
+
 Runs runs_of(const Column& column) {
   const CellCodes codes(column);
+  const bool gaps_are_codes = !codes.are_checked() || (column.rows() > 0 && !column.has_value(0));
+  if (gaps_are_codes && column.rows() > 0 && all_equal(column.gaps()))
+    return {codes[0], column.rows()};
   Runs runs;
   for (std::size_t row = 0; row < column.rows(); ++row) {
     const std::uint8_t code = codes[row];

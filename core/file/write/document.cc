@@ -23,6 +23,13 @@ std::size_t parts_of(std::size_t rows) {
   return std::max<std::size_t>(1, (rows + kRowsAtOnce - 1) / kRowsAtOnce);
 }
 
+void mark_values(const Column& column, std::vector<std::uint8_t>& rows) {
+  const ctprof_gap* gaps = column.gaps().data();
+  std::uint8_t* marks = rows.data();
+  for (std::size_t row = 0, count = rows.size(); row < count; ++row)
+    marks[row] |= gaps[row] == CTPROF_VALUE;
+}
+
 // Keeps the last byte: a comma there may yet be taken back.
 Result<void> flush_all_but_comma(JsonWriter& out, Sink& sink) {
   const std::size_t size = out.size() - (out.view().back() == ',');
@@ -65,8 +72,7 @@ void Document::fill_marks() {
   for (const Column& column : threads.columns) {
     std::string_view mark = column.def().mark;
     for (std::size_t step = 0; !mark.empty() && step < vocabulary_->metrics.size(); ++step) {
-      auto& rows = marks_.try_emplace(std::string(mark), threads.rows).first->second;
-      for (std::size_t row = 0; row < threads.rows; ++row) rows[row] |= column.has_value(row);
+      mark_values(column, marks_.try_emplace(std::string(mark), threads.rows).first->second);
       const MetricDef* def = vocabulary_->find(mark);
       mark = def ? std::string_view(def->mark) : std::string_view{};
     }
