@@ -36,7 +36,7 @@ def room_for(count):
 
 @contextlib.contextmanager
 def crowd(idle, kind, count):
-    """`count` idle threads while it lasts: "processes" of one thread each, or "threads" of one process."""
+    """`count` idle threads while it lasts: "processes" of one thread each, "threads" of one process, or "twenty" processes of many."""
     with room_for(count):
         child = subprocess.Popen([idle, kind, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:

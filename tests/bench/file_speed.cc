@@ -1,4 +1,5 @@
-// Times loading a snapshot, and writing it again, in this process: file_speed FILE [REPEATS].
+// Times loading a snapshot, and writing it again in one of the layouts (rows unless told), in this
+// process: file_speed FILE [REPEATS [rows|columns]].
 // Milliseconds, one line a repeat; cpu is that of the loading thread alone, without the one that
 // decompresses.
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/file/file.hpp"
 #include "tests/unit/file_world.hpp"
@@ -29,8 +31,10 @@ double thread_cpu_ms() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "usage: file_speed FILE [REPEATS]\n"), 2;
+  if (argc < 2) return std::fprintf(stderr, "usage: file_speed FILE [REPEATS [rows|columns]]\n"), 2;
   const std::string path = argv[1], copy = path + ".copy";
+  const auto layout = argc > 3 && std::strcmp(argv[3], "columns") == 0 ? ctprof::FileLayout::Columns
+                                                                       : ctprof::FileLayout::Rows;
   for (int repeat = 0; repeat < (argc > 2 ? std::atoi(argv[2]) : 1); ++repeat) {
     const auto start = Clock::now();
     const double cpu_start = thread_cpu_ms();
@@ -42,7 +46,7 @@ int main(int argc, char** argv) {
     getrusage(RUSAGE_SELF, &usage);
     const auto again = Clock::now();
     const auto written = ctprof::write_file(*snapshot, ctprof::tests::whole_vocabulary(), copy,
-                                            {.sync = false, .level = 3});
+                                            {.layout = layout, .sync = false, .level = 3});
     if (!written) return std::fprintf(stderr, "file_speed: %s\n", written.error().text.c_str()), 2;
     std::printf("load %.1f write %.1f text %llu peak_mib %ld cpu %.1f\n", load, ms_since(again),
                 static_cast<unsigned long long>(written->json_bytes), usage.ru_maxrss / 1024, cpu);

@@ -1,5 +1,7 @@
 """Writing, loading and comparing snapshot files beside zstd on the same bytes."""
 
+import os
+
 from measure import alternate, mib, ms, ratio, run, show
 
 
@@ -13,11 +15,11 @@ def unpack(path):
     return f"{path}.json"
 
 
-def deeds(tools, first, second):
+def deeds(tools, first, second, layout):
     text = unpack(first)
 
     def core():
-        words = run([tools.file_speed, first]).output.split()
+        words = run([tools.file_speed, first, "1", layout]).output.split()
         said = dict(zip(words[::2], words[1::2]))
         return {"ns": float(said[b"load"]) * 1e6, "write": float(said[b"write"]) * 1e6, "peak": int(said[b"peak_mib"]) * 2**20}
 
@@ -34,9 +36,9 @@ def deeds(tools, first, second):
     }
 
 
-def bench(tools, repeat, title, first, second, targets):
+def bench(tools, repeat, title, first, second, targets, layout="rows"):
     """`targets`: the largest ratios for write, load, compare, and a remark on memory."""
-    figures = alternate(repeat, deeds(tools, first, second))
+    figures = alternate(repeat, deeds(tools, first, second, layout))
     most_write, most_load, most_compare, memory = targets
 
     def row(name, deed, floor="", most="", figure="ns"):
@@ -53,6 +55,19 @@ def bench(tools, repeat, title, first, second, targets):
         row("zstd -dc both", "zstd -dc both"),
         row("compare", "compare", "zstd -dc both", most_compare),
     ])
+
+
+def in_columns(tools, path):
+    """The same snapshot in columns, in a file beside it; and how large that is."""
+    other = f"{path}.columns"
+    run([tools.ctprof, "export", path, "--to", "columns", "-o", other])
+    return other, os.path.getsize(other)
+
+
+def bench_columns(tools, repeat, title, first, second, memory):
+    (left, size), (right, _) = in_columns(tools, first), in_columns(tools, second)
+    share = ratio(size, os.path.getsize(first))
+    bench(tools, repeat, f"{title}, in columns of {share} of the bytes (at most 0.7)", left, right, (2.5, 2.5, 4, memory), "columns")
 
 
 def make(tools, path, threads, groups, seed):

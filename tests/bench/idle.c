@@ -2,6 +2,7 @@
 //
 //   idle processes N    N processes of one thread
 //   idle threads N      one process of N threads (and its main thread)
+//   idle twenty N       twenty processes that share N threads
 //
 // Says "ready" on standard output when all of them sleep, and ends with them when standard input
 // does.
@@ -42,28 +43,39 @@ static int start_threads(long count) {
   return 0;
 }
 
-static int start_processes(long count) {
+// Each with so many threads. Says by `ready` that all of them are there.
+static int start_processes(long count, long threads) {
   const pid_t parent = getpid();
+  int ready[2];
+  if (pipe(ready) != 0) return fail("making pipe", 1, errno);
   for (long i = 0; i < count; i++) {
     const pid_t child = fork();
     if (child < 0) return fail("starting process", i, errno);
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(0);
+      if (start_threads(threads - 1) != 0 || write(ready[1], "", 1) != 1) _exit(2);
       sleep_for_ever(NULL);
     }
   }
+  close(ready[1]);
+  char byte;
+  for (long i = 0; i < count; i++)
+    if (read(ready[0], &byte, 1) != 1) return fail("waiting for process", i, errno);
   return 0;
 }
 
 int main(int argc, char** argv) {
   const long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
   const int as_threads = argc == 3 && strcmp(argv[1], "threads") == 0;
-  if (count <= 0 || (!as_threads && strcmp(argv[1], "processes") != 0)) {
-    fprintf(stderr, "usage: idle processes|threads N\n");
+  const int as_twenty = argc == 3 && strcmp(argv[1], "twenty") == 0;
+  if (count <= 0 || !(as_threads || as_twenty || (argc == 3 && !strcmp(argv[1], "processes")))) {
+    fprintf(stderr, "usage: idle processes|threads|twenty N\n");
     return 2;
   }
-  const int status = as_threads ? start_threads(count) : start_processes(count);
+  const int status = as_threads  ? start_threads(count)
+                     : as_twenty ? start_processes(20, count / 20)
+                                 : start_processes(count, 1);
   if (status != 0) return status;
   usleep(100 * 1000);  // the last ones are on their way to sleep
   puts("ready");

@@ -1,6 +1,6 @@
 """A whole capture, from start to exit, beside the tools that people take for it: atop's raw log, and ps with many columns.
 
-Files go to memory (/dev/shm), for all three alike; what fsync adds on a disk is measured apart.
+Files go to memory (/dev/shm), for all alike; what fsync adds on a disk is measured apart.
 """
 
 import contextlib
@@ -13,6 +13,11 @@ from measure import alternate, ms, ratio, run, show
 COLUMNS = ("pid,tid,ppid,comm,state,class,rtprio,ni,pri,psr,pcpu,time,etimes,start_time,min_flt,maj_flt,vsz,rss,nlwp,wchan:30,sz,"
            "cgroup,user").split(",")
 MEMORY = "/dev/shm"
+LAYOUTS = ("rows", "columns")
+KINDS = {"threads": "one process", "twenty": "20 processes", "processes": "processes of one thread"}
+
+# At least so many times faster than atop, and than ps, by layout: from 10,000 threads of few processes on.
+FASTER = {"rows": (5.5, 7.5), "columns": (6, 8)}
 
 
 def whole(argv):
@@ -35,27 +40,71 @@ def synced(tools, path):
     return {"ns": run([tools.ctprof, "capture", "-o", path, "--format", "json"]).json()["sync_ns"]}
 
 
-def table(figures, count):
-    def row(name, deed, target=""):
+def plugins_without(tools, name):
+    return ",".join(sorted(path.stem for path in tools.plugins.glob("*.so") if path.stem != name))
+
+
+def first_of_crowd():
+    """A process of the crowd, the first of several."""
+    idle = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if comm(pid) == "idle"]
+    return str(max(idle))
+
+
+def comm(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
+    return ""
+
+
+def captures(tools, memory, kind):
+    """What ctprof is asked for: all in both layouts, and less."""
+    def capture(layout, *words):
+        return lambda: whole([tools.ctprof, *words, "capture", "--quiet", "--layout", layout, "-o", f"{memory}/{layout}.ctprof.zst"])
+
+    deeds = {layout: capture(layout) for layout in LAYOUTS}
+    if kind == "processes":
+        deeds["without smaps_rollup"] = capture("columns", f"--plugins={plugins_without(tools, 'procfs-sched')}")
+    else:
+        deeds["one process"] = capture("columns", "--pid", first_of_crowd())
+    return deeds
+
+
+def targets(kind, count):
+    """At most so many ms, by deed."""
+    if kind == "twenty" and count <= 1_000:
+        return dict.fromkeys(LAYOUTS, 15)
+    if kind == "processes":
+        return {"rows": 45, "columns": 45, "without smaps_rollup": 15} if count <= 1_000 else {}
+    if kind == "twenty":
+        return {"one process": 10, "columns": 45}
+    return {}
+
+
+def table(figures, kind, count):
+    most = targets(kind, count)
+    fast = count >= 10_000 and kind != "processes"
+
+    def row(name, deed):
         ns, least = figures[deed]["ns"], figures[deed]["ns min"]
-        beside = f"{ratio(ns, figures['ctprof']['ns'])} of ctprof" if target else ""
-        return (name, ms(ns), ms(least), f"{ns / count / 1e3:.2f} us", beside, target)
+        beside = [""] * len(LAYOUTS)
+        if deed in ("ps", "atop"):
+            beside = [ratio(ns, figures[layout]["ns"]) + (f" (at least {FASTER[layout][deed == 'ps']})" if fast else "") for layout in LAYOUTS]
+        return (name, ms(ns), ms(least), f"{ns / count / 1e3:.2f} us", *beside, f"at most {most[deed]} ms" if deed in most else "")
 
-    large = count >= 10_000
-    rows = [("", "median", "least", "a thread", "ratio", "target"), row("ctprof capture", "ctprof"),
-            row(f"ps -eLo, {len(COLUMNS)} columns", "ps", "at least 8" if large else "more than 1")]
-    if "atop" in figures:
-        rows.append(row("atop -w FILE 1 1", "atop", "at least 6" if large else "more than 1"))
-    return [*rows, row("fsync, on a disk, besides", "sync")]
+    names = {"rows": "ctprof capture, rows", "columns": "ctprof capture, columns", "without smaps_rollup": "columns without procfs-sched",
+             "one process": "columns, one process (--pid)", "ps": f"ps -eLo, {len(COLUMNS)} columns", "atop": "atop -w FILE 1 1",
+             "sync": "fsync, on a disk, besides"}
+    head = ("", "median", "least", "a thread", *(f"of {layout}" for layout in LAYOUTS), "target")
+    return [head, *(row(names[deed], deed) for deed in names if deed in figures)]
 
 
-def bench(tools, repeat, count, room):
-    """Measures with a crowd of `count` threads of one process, all plugins and all metrics, as many workers as ctprof takes by itself."""
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, "threads", count):
-        deeds = {"ctprof": lambda: whole([tools.ctprof, "capture", "--quiet", "-o", f"{memory}/peers.ctprof.zst"]),
+def bench(tools, repeat, kind, count, room):
+    """Measures with a crowd of `count` threads, all plugins and all metrics, as many workers as ctprof takes by itself."""
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, kind, count):
+        deeds = {**captures(tools, memory, kind),
                  "ps": lambda: table_of_threads(f"{memory}/ps"),
                  "sync": lambda: synced(tools, f"{room}/peers.ctprof.zst")}
         if tools.atop:
             deeds["atop"] = lambda: raw_log(tools.atop, f"{memory}/atop")
         figures = alternate(repeat, deeds)
-    show(f"Peers: {count:,} threads, {repeat} rounds", table(figures, count))
+    show(f"Peers: {count:,} threads, {KINDS[kind]}, {repeat} rounds", table(figures, kind, count))

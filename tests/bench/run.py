@@ -20,6 +20,9 @@ import taskstats
 
 KINDS = ("processes", "threads")
 COUNTS = (1_000, 10_000)
+# From so many on a crowd of the peers is threads of few processes: atop and ps take seconds for 10,000 processes.
+MANY_PROCESSES = 5_000
+FEW_PROCESSES = ("threads", "twenty")
 JEMALLOC_COUNTS = (100, 1_000, 5_000)
 
 
@@ -29,6 +32,7 @@ class Tools:
     def __init__(self, build):
         programs = pathlib.Path(build) / "tests" / "bench"
         self.ctprof = pathlib.Path(build) / "tools" / "ctprof" / "ctprof"
+        self.plugins = pathlib.Path(build) / "plugins"
         self.idle, self.floor = programs / "idle", programs / "floor"
         self.taskstats_floor = programs / "taskstats_floor"
         self.task_iter_floor = programs / "task_iter_floor"
@@ -63,11 +67,14 @@ def bench_captures(tools, repeat, counts, room):
 def bench_files(tools, repeat, room, captured):
     if captured:
         files.bench(tools, repeat, "Files of the last captures", *captured, (2.5, 4.5, 5, ""))
+        files.bench_columns(tools, repeat, "Files of the last captures", *captured, "")
     first, second = f"{room}/a.ctprof.zst", f"{room}/b.ctprof.zst"
     for threads, groups, targets in ((10_000, 1_000, (2.5, 4.5, 5, "")), (100_000, 20_000, (3.25, 5.85, 6.5, " (250 MB)"))):
         files.make(tools, first, threads, groups, 1)
         files.make(tools, second, threads, groups, 2)
-        files.bench(tools, repeat, f"Made files of {threads:,} threads in {groups:,} groups", first, second, targets)
+        title = f"Made files of {threads:,} threads in {groups:,} groups"
+        files.bench(tools, repeat, title, first, second, targets)
+        files.bench_columns(tools, repeat, title, first, second, " (120 MB)" if threads == 100_000 else "")
 
 
 def main():
@@ -80,7 +87,8 @@ def main():
         for count in (given.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
             task_iter.bench(tools, given.repeat, count, room)
         for count in (given.counts or COUNTS) if "peers" in parts else []:
-            peers.bench(tools, given.repeat, count, room)
+            for kind in peers.KINDS if count < MANY_PROCESSES else FEW_PROCESSES:
+                peers.bench(tools, given.repeat, kind, count, room)
         if "jemalloc" in parts and tools.heap.is_file():
             for count in JEMALLOC_COUNTS:
                 jemalloc.bench(tools, given.repeat, count, room)
