@@ -110,7 +110,7 @@ int status_of(int argc, char** argv) {
   } catch (const Trouble& trouble) {
     return fail(trouble.what());
   } catch (const std::bad_alloc&) {
-    return fail("there is not enough memory for this");
+    return fail("not enough memory");
   } catch (const std::exception& exception) {
     return fail(std::string("a fault of ctprof itself: ") + exception.what());
   }

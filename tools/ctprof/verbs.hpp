@@ -90,7 +90,7 @@ auto naming(std::span<const std::string> files, const std::string& activity, Wor
   } catch (const PluginThrew&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw Trouble(about + ": there is not enough memory for this");
+    throw Trouble(about + ": not enough memory");
   } catch (const std::exception& exception) {
     throw Trouble(about + ": a fault of ctprof itself: " + exception.what());
   }

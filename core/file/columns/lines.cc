@@ -108,6 +108,7 @@ Result<std::string_view> Unfolder::unfold(std::string_view zstd, const Frame& fr
   }
   const std::size_t size = ZSTD_decompressDCtx(context_.get(), text_.get(), frame.text_bytes,
                                                zstd.data() + frame.at, frame.size);
+  if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   if (ZSTD_isError(size))
     return Error{"not sound zstd data" + near(frame.at) + ": " + ZSTD_getErrorName(size)};
   if (size != frame.text_bytes)

@@ -55,7 +55,7 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
     return snapshot ? std::move(snapshot)
                     : Result<Snapshot>(error("reading", name, snapshot.error().text));
   } catch (const std::bad_alloc&) {
-    return error("reading", name, "out of memory");
+    return error("reading", name, "not enough memory");
   }
 }
 
@@ -72,7 +72,7 @@ Result<Snapshot> read_columns(std::string_view zstd, const std::string& name) {
       all.front().meta.notes.push_back("a second block that was cut short is left out");
     return std::move(all.front());
   } catch (const std::bad_alloc&) {
-    return error("reading", name, "out of memory");
+    return error("reading", name, "not enough memory");
   }
 }
 
@@ -158,7 +158,7 @@ Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary
     if (auto done = read_bytes(path, bytes); !done) return done.error();
     return load_bytes(bytes, path, vocabulary);
   } catch (const std::bad_alloc&) {
-    return error("reading", path, "out of memory");
+    return error("reading", path, "not enough memory");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "core/file/read/text_source.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <new>
@@ -42,6 +43,7 @@ Result<void> Unfolding::step(std::string& text, std::size_t& size) {
   do {
     const std::size_t before = in.pos;
     hint_ = ZSTD_decompressStream(context_.get(), &out, &in);
+    if (ZSTD_getErrorCode(hint_) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_isError(hint_))
       return Error{"not sound zstd data near byte " + std::to_string(before) + ": " +
                    ZSTD_getErrorName(hint_)};
@@ -96,14 +98,13 @@ Result<std::string_view> UnfoldedText::next() {
 }
 
 void UnfoldedText::run() {
-  Result<void> done;
+  // Both are read after `ended_` is set. Copying an error can itself run out of memory.
   try {
-    done = unfold();
+    if (const auto done = unfold(); !done) failure_ = done.error();
   } catch (...) {
     thrown_ = std::current_exception();
   }
   const std::lock_guard lock(mutex_);
-  if (!done) failure_ = done.error();
   ended_ = true;
   changed_.notify_all();
 }
