@@ -14,7 +14,73 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool goes_on(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
 
+// Reads the key in the brackets with which the text begins. Returns its length with both brackets;
+// npos if they do not close.
+std::size_t read_key(std::string_view text, std::string& key) {
+  if (!text.starts_with("[\"")) {
+    const std::size_t end = text.find(']');
+    if (end == text.npos) return end;
+    key = text.substr(1, end - 1);
+    return end + 1;
+  }
+  std::size_t at = 2;
+  for (key.clear(); at < text.size() && text[at] != '"'; ++at) {
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (text[at] == '\\' && (next == '"' || next == '\\')) ++at;
+    key += text[at];
+  }
+  return text.substr(std::min(at, text.size())).starts_with("\"]") ? at + 2 : text.npos;
+}
+
+std::size_t size_of_key(std::string_view text) {
+  std::string key;
+  return read_key(text, key);
+}
+
 }  // namespace
+
+std::optional<KeyName> split_key(std::string_view name) {
+  const std::size_t open = name.find('[');
+  if (open == name.npos) return {};
+  KeyName found{name.substr(0, open), {}};
+  if (read_key(name.substr(open), found.key) != name.size() - open) return {};
+  return found;
+}
+
+std::string key_name(std::string_view metric, std::string_view key) {
+  std::string name(metric);
+  if (key.find_first_of("[]\"") == key.npos) return name.append("[").append(key).append("]");
+  name += "[\"";
+  for (const char c : key) name += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+  return name += "\"]";
+}
+
+std::string plain_name(std::string_view name) {
+  const std::size_t open = name.find('[');
+  std::string key;
+  const std::size_t size = open == name.npos ? open : read_key(name.substr(open), key);
+  if (size == name.npos) return std::string(name);
+  return key_name(name.substr(0, open), key).append(name.substr(open + size));
+}
+
+std::size_t find_outside_keys(std::string_view text, char mark) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == mark) return at;
+    if (text[at] != '[') continue;
+    if (const std::size_t size = size_of_key(text.substr(at)); size != text.npos) at += size - 1;
+  }
+  return text.npos;
+}
+
+std::vector<std::string_view> split_names(std::string_view list) {
+  std::vector<std::string_view> entries;
+  for (std::size_t end = 0; end != list.npos;) {
+    end = find_outside_keys(list, ',');
+    entries.push_back(list.substr(0, end));
+    list.remove_prefix(end == list.npos ? list.size() : end + 1);
+  }
+  return entries;
+}
 
 Result<Program> ExpressionParser::parse(std::string_view activity) {
   const std::string_view whole = rest_;
@@ -89,17 +155,17 @@ bool ExpressionParser::name() {
   if (word == "max" && take('(')) return max();
   const bool optional = !rest_.empty() && rest_.front() == '?';
   if (optional) rest_.remove_prefix(1);
-  push(Op::Input, input(word, optional));
+  push(Op::Input, input(plain_name(word), optional));
   return true;
 }
 
-// Letters, digits, dots and _, and a key in brackets, which may hold anything but a bracket.
+// Letters, digits, dots and _, and a key in brackets.
 std::size_t ExpressionParser::end_of_name() const {
   std::size_t end = 0;
   while (end < rest_.size() && (goes_on(rest_[end]) || rest_[end] == '[')) {
-    if (rest_[end] == '[') end = rest_.find(']', end);
-    if (end == rest_.npos) return end;
-    ++end;
+    const std::size_t size = rest_[end] == '[' ? size_of_key(rest_.substr(end)) : 1;
+    if (size == rest_.npos) return size;
+    end += size;
   }
   return end;
 }

@@ -5,11 +5,33 @@
 
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/expression/program.hpp"
 
 namespace ctprof {
+
+// One key of a map, as users name it: METRIC[KEY]. A key with brackets or quotes in it is written
+// in double quotes, METRIC["KEY"], in which \" is a quote and \\ a backslash.
+struct KeyName {
+  std::string_view metric;
+  std::string key;  // without quotes
+};
+// None if the name is of another form.
+std::optional<KeyName> split_key(std::string_view name);
+// The name of a key, quoted only if it must be.
+std::string key_name(std::string_view metric, std::string_view key);
+// The one spelling of a name: without quotes that it does not need.
+std::string plain_name(std::string_view name);
+
+// Where `mark` first stands outside of a key; npos if nowhere.
+std::size_t find_outside_keys(std::string_view text, char mark);
+// The entries between commas. A comma in a key ends none.
+std::vector<std::string_view> split_names(std::string_view list);
 
 enum class Grammar : std::uint8_t { Formula, Condition };
 

@@ -1,6 +1,5 @@
 #include "core/render/report_csv.hpp"
 
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -32,11 +31,21 @@ std::string digits(const Number& number) {
   return json == "null" ? "" : json;
 }
 
-// What stands in the columns of values, of a metric or of one key of it.
+// A value in two columns, one for numbers and one for what is none. One of them is empty.
+struct Field {
+  std::string number, text;
+};
+
+struct Between {
+  Field delta;
+  std::string pct, rate;
+};
+
+// What a line says of a metric, or of one key of a map.
 struct Figures {
   std::string_view key, unit;
-  std::vector<std::string> of;          // by side
-  std::vector<std::string> delta, pct;  // of each side but the first
+  std::vector<Field> of;         // by side
+  std::vector<Between> between;  // of each side but the first
 };
 
 class Writer {
@@ -47,7 +56,6 @@ class Writer {
   Result<std::size_t> write() {
     write_header();
     tell(*report_, RowKind::Section, [&](const ReportRow& row) {
-      if (row.kind == RowKind::Section) lines_of_section_ = 0;
       if (row.kind == RowKind::Metric) write_row(row, std::nullopt);
     });
     tell(*report_, RowKind::OnlyIn, [&](const ReportRow& row) {
@@ -83,7 +91,7 @@ class Writer {
     if (report_->compares())
       write_header_of_sides();
     else
-      for (const char* name : {"value", "threads", "values", "rows", "parts", "parts_of"})
+      for (const char* name : {"value", "text", "threads", "values", "rows", "parts", "parts_of"})
         field(name);
     end_line();
   }
@@ -94,6 +102,8 @@ class Writer {
       field("delta" + which);
       field("pct" + which);
     });
+    for (std::size_t side = 0; side < sides_; ++side) field("text_" + side_name(side));
+    for_each_candidate([&](const std::string& which) { field("text_delta" + which); });
     for (std::size_t side = 0; side < sides_; ++side) field("threads_" + side_name(side));
     for (std::size_t side = 0; side < sides_; ++side) {
       field("values_" + side_name(side));
@@ -128,65 +138,50 @@ class Writer {
   void write_row(const ReportRow& row, std::optional<std::size_t> only) {
     if (allowance_.is_spent()) return void(++left_out_);
     if (tells_failed() && row.fails) told_.emplace(row.at.group, row.at.metric);
-    const auto parts = parts_of(row, only);
-    const bool in_section = row.kind == RowKind::Metric && report_->spec().limit > 0;
-    for (const Figures& figures : parts)
-      if (!in_section || lines_of_section_++ < report_->spec().limit)
-        write_line(row, only, figures);
-    if (parts.empty() && (!in_section || lines_of_section_++ < report_->spec().limit))
-      write_line(row, only, whole(row));
+    for (std::size_t at = 0; at < row.key_count(); ++at) write_line(row, only, of_key(row.key(at)));
+    if (row.keys.empty()) write_line(row, only, whole(row));
   }
 
   Figures empty_figures(std::string_view key, std::string_view unit) const {
-    return {key, unit, std::vector<std::string>(sides_), std::vector<std::string>(sides_ - 1),
-            std::vector<std::string>(sides_ - 1)};
+    return {key, unit_told(unit), std::vector<Field>(sides_), std::vector<Between>(sides_ - 1)};
   }
 
-  // Of a map, key by key; of anything else, and of a map without a reading, none.
-  std::vector<Figures> parts_of(const ReportRow& row, std::optional<std::size_t> only) const {
-    std::map<std::string_view, Figures> parts;
-    const auto part_of = [&](std::string_view key, std::string_view unit) -> Figures& {
-      const std::string_view told = unit_told(unit.empty() ? row.metric->unit : unit);
-      return parts.try_emplace(key, empty_figures(key, told)).first->second;
-    };
-    if (!report_->rollup().has_parts(row.at.metric)) return {};
+  Figures of_key(std::span<const KeyFigure> key) const {
+    Figures figures = empty_figures(key.front().key, key.front().unit);
     for (std::size_t side = 0; side < sides_; ++side)
-      if (!only || *only == side)
-        report_->rollup().parts({side, row.at.group, row.at.metric}, [&](const Part& part) {
-          part_of(part.key, part.unit).of[side] = digits(part.number);
-        });
-    for (std::size_t side = 1; !only && side < sides_; ++side)
-      for (const PartChange& part : report_->changes().parts(row.at.group, row.at.metric, side)) {
-        Figures& figures = part_of(part.key, part.unit);
-        figures.delta[side - 1] = digits(part.difference);
-        figures.pct[side - 1] = digits(part.pct);
-      }
-    std::vector<Figures> found;
-    for (auto& [key, figures] : parts) found.push_back(std::move(figures));
-    return found;
+      figures.of[side].number = digits(key[side].number);
+    for (std::size_t side = 1; side < sides_; ++side)
+      figures.between[side - 1] = {
+          {digits(key[side].difference), {}}, digits(key[side].pct), digits(key[side].rate)};
+    return figures;
   }
 
   Figures whole(const ReportRow& row) const {
-    Figures figures = empty_figures({}, unit_told(row.metric->unit));
+    Figures figures = empty_figures({}, row.metric->unit);
     for (std::size_t side = 0; side < sides_; ++side) figures.of[side] = value(row.sides[side].at);
-    if (report_->rollup().has_parts(row.at.metric)) return figures;
+    if (row.metric->is_map()) return figures;
     for (std::size_t i = 0; i < row.changes.size(); ++i) {
       const Change& change = row.changes[i].change;
-      figures.delta[i] =
-          change.difference.known() ? digits(change.difference) : printable(change.word);
-      figures.pct[i] = digits(change.pct);
+      figures.between[i].pct = digits(change.pct);
+      figures.between[i].rate = digits(row.changes[i].rate);
+      if (change.difference.known())
+        figures.between[i].delta.number = digits(change.difference);
+      else
+        figures.between[i].delta.text = printable(change.word);
     }
     return figures;
   }
 
-  // What JSON tells as a plain number or word stays that; what it needs an object for is the text.
-  std::string value(CellAt at) const {
+  // A number as JSON tells it. What JSON needs a word or an object for is text.
+  Field value(CellAt at) const {
     std::string json;
     report_->rollup().append_json(json, at);
     if (json == "null") return {};
-    const bool is_plain = json.front() != '{' && json.front() != '[' && json.front() != '"';
-    if (is_plain) return json;
-    return json == "\"max\"" ? "max" : printable(report_->rollup().text(at));
+    if (json.front() == '-' || (json.front() >= '0' && json.front() <= '9')) return {json, {}};
+    if (json.front() == '{' || json.front() == '[')
+      return {{}, printable(report_->rollup().text(at))};
+    if (json == "\"max\"") return {{}, "max"};
+    return {{}, json.front() == '"' ? printable(report_->rollup().text(at)) : json};
   }
 
   void write_line(const ReportRow& row, std::optional<std::size_t> only, const Figures& figures) {
@@ -196,27 +191,29 @@ class Writer {
     field(printable(row.metric->name));
     field(printable(figures.key));
     field(printable(figures.unit));
-    for (const std::string& value : figures.of) field(value);
-    for (std::size_t i = 0; i < figures.delta.size(); ++i)
-      field(figures.delta[i]), field(figures.pct[i]);
+    for (const Field& value : figures.of) field(value.number);
+    for (const Between& one : figures.between) field(one.delta.number), field(one.pct);
+    for (const Field& value : figures.of) field(value.text);
+    for (const Between& one : figures.between) field(one.delta.text);
     for (const SideFigure& figure : row.sides) field(std::to_string(figure.threads));
     for (const SideFigure& figure : row.sides) {
       field(std::to_string(figure.coverage.values));
       field(std::to_string(figure.coverage.rows));
     }
     for (const SideFigure& figure : row.sides) write_made_of(figure.made_of);
-    for (const SideChange& change : row.changes) write_change(change);
+    for (std::size_t i = 0; i < row.changes.size(); ++i)
+      write_change(row.changes[i], figures.between[i].rate);
     if (report_->compares() && tells_failed()) field(row.fails ? "true" : "false");
     end_line();
   }
 
   // What JSON says of the whole row beside its figures.
-  void write_change(const SideChange& told) {
+  void write_change(const SideChange& told, const std::string& rate) {
     for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone})
       field(told.origin ? digits((*told.origin).*part) : "");
     for (const auto count : {&Turnover::alive, &Turnover::fresh, &Turnover::gone})
       field(told.turnover ? std::to_string((*told.turnover).*count) : "");
-    if (report_->spec().rate) field(digits(told.rate));
+    if (report_->spec().rate) field(rate);
   }
 
   void write_made_of(const MadeOf& made_of) {
@@ -256,7 +253,6 @@ class Writer {
   bool at_line_begin_ = true;
   std::string out_;
   Allowance allowance_;
-  std::size_t lines_of_section_ = 0;                        // a map has one for each key
   std::size_t paid_ = 0;                                    // bytes of `out_` that are spent of it
   std::size_t left_out_ = 0;                                // rows that it had no room for
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // rows that fail, by group and metric

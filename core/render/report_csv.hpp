@@ -2,21 +2,24 @@
 // of a map, one for each key. A limit counts lines.
 //
 // Under compare the columns are side, section, group, metric, key, unit, baseline, candidate,
-// delta, pct, threads_baseline, threads_candidate, values_baseline, rows_baseline,
-// values_candidate, rows_candidate, parts_baseline, parts_of_baseline, parts_candidate,
-// parts_of_candidate, delta_alive, delta_new, delta_gone, threads_alive, threads_new, threads_gone,
-// under --rate also rate, under --fail-on also failed; `side` is `both`, or the one side that has
-// the group. Under show: section, group, metric, key, unit, value, threads, values, rows, parts,
-// parts_of. `values` of `rows` readings were there; a figure that is derived from optional inputs
-// has `parts` of the `parts_of` that this kernel can have, and others have neither. Under
+// delta, pct, text_baseline, text_candidate, text_delta, threads_baseline, threads_candidate,
+// values_baseline, rows_baseline, values_candidate, rows_candidate, parts_baseline,
+// parts_of_baseline, parts_candidate, parts_of_candidate, delta_alive, delta_new, delta_gone,
+// threads_alive, threads_new, threads_gone, under --rate also rate, under --fail-on also failed;
+// `side` is `both`, or the one side that has the group. Under show: section, group, metric, key,
+// unit, value, text, threads, values, rows, parts, parts_of. `values` of `rows` readings were
+// there; a figure that is derived from optional inputs has `parts` of the `parts_of` that this
+// kernel can have, and others have neither. Under
 // `--group-by all` three columns stand for the group: cgroup, pcomm, comm.
 //
-// What follows the coverage is of the whole row, as in JSON: a map's lines have it alike. `failed`
-// is true where --fail-on picks the row out; such rows that are not shown otherwise come last.
+// What follows the coverage is of the whole row, as in JSON, and a map's lines have it alike; but a
+// rate is of the key. `failed` is true where --fail-on picks the row out; such rows that are not
+// shown otherwise come last.
 //
-// Numbers are whole and in their unit, as in JSON; ranges, modes and affinities are text as people
-// read it; what is missing is empty. Fields are quoted as in RFC 4180, lines end in a line feed.
-// Names are escaped as for a terminal (printable.hpp), so a field never holds a line break or
+// `value`, `baseline`, `candidate` and `delta` hold numbers alone, whole and in their unit as in
+// JSON. Ranges, modes, affinities and words ("max", "differs") are in the columns of text, as
+// people read them. What is missing is empty. Fields are quoted as in RFC 4180, lines end in a line
+// feed. Names are escaped as for a terminal (printable.hpp), so a field never holds a line break or
 // anything that is not UTF-8.
 
 #pragma once

@@ -29,6 +29,7 @@ class Writer {
       write_host_facts();
     }
     write_cut();
+    write_cut_keys();
     write_notes();
     json_.close('}');
     out_ += '\n';
@@ -192,6 +193,16 @@ class Writer {
         json_.number_member("only_" + side_name(side), report_->only(side).cut);
     if (const std::size_t cut = report_->grouping().renames.size() - renames_told_)
       json_.number_member("renamed_cgroups", cut);
+    json_.close('}');
+  }
+
+  // Keys beyond the limit of the last map that is told.
+  void write_cut_keys() {
+    json_.key("cut_keys");
+    json_.open('{');
+    for (const Section& section : report_->sections())
+      if (section.cut_keys) json_.number_member(section.name, section.cut_keys);
+    if (report_->failed().cut_keys) json_.number_member("failed", report_->failed().cut_keys);
     json_.close('}');
   }
 

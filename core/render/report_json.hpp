@@ -8,14 +8,16 @@
 // extras_candidate}], only_baseline and only_candidate [{group, threads, values}], renamed_cgroups
 // [{baseline, candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all,
 // only_baseline, only_candidate, below}], host_diff (null where a file has no context), cut
-// {section: rows beyond the limit}, notes; with --fail-on also failed, the rows that it names. Each
-// side is {file, hostname, boot_id, start_unix_ns, threads, processes, takeovers [{plugin,
-// metrics}]}. show: schema, snapshot, group_by, rows [{section, group, metric, unit, value,
-// threads, coverage, parts, busiest, extras}], cut, notes.
+// {section: rows beyond the limit}, cut_keys {section: keys of its last map beyond it}, notes; with
+// --fail-on also failed, the rows that it names. Each side is {file, hostname, boot_id,
+// start_unix_ns, threads, processes, takeovers [{plugin, metrics}]}. show: schema, snapshot,
+// group_by, rows [{section, group, metric, unit, value, threads, coverage, parts, busiest,
+// extras}], cut, cut_keys, notes.
 //
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
-// modes, maps and affinities are small objects, and a map's `delta` is one by key. Of sums over
-// threads of one boot `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
+// modes, maps and affinities are small objects, and a map's `delta` is one by key, as is its `rate`
+// where a key counts up. The limit counts a line for each key of a map. Of sums over threads of one
+// boot `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
 // (compare/figures/one_boot.hpp); `rate` is there where rates are asked for (compare/rates.hpp).
 // `parts` is {present, of, missing} where a metric is derived from optional inputs: of how many of
 // those that this kernel can have, and the names of the rest; where the sides have different ones

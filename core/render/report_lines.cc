@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/compare/figures/uptime.hpp"
 #include "core/render/printable.hpp"
@@ -84,11 +85,8 @@ std::string readings(const ReportRow& row) {
   return full ? "" : arrow(texts);
 }
 
-std::string part_name(const ReportRow& row, std::string_view key) {
+std::string told_key(const ReportRow& row, std::string_view key) {
   return told_name(row.metric->name) + "[" + told_name(key) + "]";
-}
-std::string_view unit_of(const ReportRow& row, std::string_view of_part) {
-  return of_part.empty() ? std::string_view(row.metric->unit) : of_part;
 }
 
 }  // namespace
@@ -121,17 +119,10 @@ ReportLines::ReportLines(const Report& report, const ColumnChoice& choice)
 }
 
 void ReportLines::add(const ReportRow& row) {
-  if (report_->rollup().has_parts(row.at.metric))
-    report_->compares() ? add_part_changes(row) : add_parts(row);
+  if (row.metric->is_map())
+    add_keys(row);
   else
     lines_.push_back(report_->compares() ? change_line(row) : value_line(row));
-}
-
-std::size_t ReportLines::keep_first(std::size_t lines) {
-  const std::size_t beyond = lines_.size() > lines ? lines_.size() - lines : 0;
-  lines_.resize(lines_.size() - beyond);
-  paid_ = std::min(paid_, lines_.size());
-  return beyond;
 }
 
 bool ReportLines::has_room(Allowance& allowance) {
@@ -264,49 +255,44 @@ void ReportLines::tell_change(ReportLine& line, const ReportRow& row,
                            ? told_name(change.word)
                            : scaled(change.difference, row.metric->unit));
   add_said(line.pct, in_words ? "-" : percent(change.pct));
-  add_said(line.rate, rate(row, told.rate));
+  add_said(line.rate, rate(row.metric->unit, told.rate));
   add_said(line.turned, turned(told.origin, row.metric->unit));
 }
 
-std::string ReportLines::rate(const ReportRow& row, double per_second) const {
+std::string ReportLines::rate(std::string_view unit, double per_second) const {
   if (!report_->spec().rate) return "";
-  const std::string text = scaled(as_difference(number_of(per_second)), row.metric->unit);
+  const std::string text = scaled(as_difference(number_of(per_second)), unit);
   return text == "-" ? "" : text + "/s";
 }
 
-void ReportLines::add_parts(const ReportRow& row) {
-  report_->rollup().parts(row.sides.front().at, [&](const Part& part) {
-    if (report_->spec().moved_only && as_double(part.number) == 0) return;
-    ReportLine line = started(row);
-    line.metric = part_name(row, part.key);
-    line.candidate = scaled(part.number, unit_of(row, part.unit));
-    lines_.push_back(std::move(line));
-  });
+// A line for each key; under compare those that moved furthest first.
+void ReportLines::add_keys(const ReportRow& row) {
+  std::vector<std::size_t> order(row.key_count());
+  std::iota(order.begin(), order.end(), 0);
+  if (report_->compares())
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return movement(row.key(a)) > movement(row.key(b));
+    });
+  for (const std::size_t at : order) lines_.push_back(key_line(row, row.key(at)));
 }
 
-// Keys that moved, those that moved furthest first.
-void ReportLines::add_part_changes(const ReportRow& row) {
-  for (std::size_t side = 1; side < row.sides.size(); ++side) {
-    auto parts = report_->changes().parts(row.at.group, row.at.metric, side);
-    if (report_->spec().moved_only)
-      std::erase_if(parts, [](const PartChange& part) {
-        return part.difference.known() && part.difference.zero();
-      });
-    std::stable_sort(parts.begin(), parts.end(), [](const PartChange& a, const PartChange& b) {
-      return std::fabs(a.difference.real) > std::fabs(b.difference.real);
-    });
-    for (const PartChange& part : parts) {
-      const auto unit = unit_of(row, part.unit);
-      ReportLine line = started(row);
-      line.metric = part_name(row, part.key);
-      line.baseline = scaled(part.baseline, unit);
-      line.candidate = scaled(part.candidate, unit);
-      line.delta = scaled(part.difference, unit);
-      line.pct = percent(part.pct);
-      line.tint = tint_of(part.difference, part.pct);
-      lines_.push_back(std::move(line));
-    }
+ReportLine ReportLines::key_line(const ReportRow& row, std::span<const KeyFigure> key) const {
+  ReportLine line = started(row);
+  const std::string_view unit = key.front().unit;
+  line.metric = told_key(row, key.front().key);
+  if (!report_->compares()) {
+    line.candidate = scaled(key.front().number, unit);
+    return line;
   }
+  line.baseline = scaled(key.front().number, unit);
+  for (const KeyFigure& figure : key.subspan(1)) {
+    line.candidate += (line.candidate.empty() ? "" : " → ") + scaled(figure.number, unit);
+    add_said(line.delta, scaled(figure.difference, unit));
+    add_said(line.pct, percent(figure.pct));
+    add_said(line.rate, rate(unit, figure.rate));
+  }
+  line.tint = tint_of(key[1].difference, key[1].pct);
+  return line;
 }
 
 void ReportLines::align_arrows() {

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +41,6 @@ class ReportLines {
 
   void add(const ReportRow& row);
 
-  // Leaves the first lines, and returns how many it dropped: a map has one for each of its keys.
-  std::size_t keep_first(std::size_t lines);
-
   // Whether there is room for one more row, of lines as they are kept: the files' allowance pays
   // for them.
   bool has_room(Allowance& allowance);
@@ -62,9 +60,9 @@ class ReportLines {
   ReportLine value_line(const ReportRow& row) const;
   ReportLine change_line(const ReportRow& row) const;
   void tell_change(ReportLine& line, const ReportRow& row, const SideChange& told) const;
-  std::string rate(const ReportRow& row, double per_second) const;
-  void add_parts(const ReportRow& row);
-  void add_part_changes(const ReportRow& row);
+  std::string rate(std::string_view unit, double per_second) const;
+  void add_keys(const ReportRow& row);
+  ReportLine key_line(const ReportRow& row, std::span<const KeyFigure> key) const;
   void align_arrows();
 
   const Report* report_;

@@ -22,10 +22,11 @@ std::string said_left_out(std::size_t rows) {
 }
 
 // "12 rows cut by --limit 20; 340 did not change"
-std::string closing(const Report& report, const Section& section, std::size_t keys) {
+std::string closing(const Report& report, const Section& section) {
   std::vector<std::string> said;
   std::string beyond = section.cut ? counted(section.cut, "more row") : "";
-  if (keys) beyond += (beyond.empty() ? "" : " and ") + counted(keys, "more key") + " of maps";
+  if (section.cut_keys)
+    beyond += (beyond.empty() ? "" : " and ") + counted(section.cut_keys, "more key") + " of a map";
   if (!beyond.empty())
     said.push_back(beyond + " beyond --limit " + std::to_string(report.spec().limit) +
                    " (--limit 0 shows all)");
@@ -49,7 +50,6 @@ class RowTable {
     is_full_ = is_full_ || !lines_.has_room(allowance);
     if (is_full_) return void(++left_out_);
     lines_.add(row);
-    if (const std::size_t limit = report_->spec().limit) beyond_ += lines_.keep_first(limit);
   }
 
   void append_to(std::string& out, const TextLayout& layout, Allowance& allowance) {
@@ -57,14 +57,13 @@ class RowTable {
     const std::size_t size = out.size();
     if (!section_->rows.empty()) lines_.append_to(out, layout);
     allowance.spend(out.size() - size);  // one long name makes every line of its table long
-    out += said_left_out(left_out_) + closing(*report_, *section_, beyond_);
+    out += said_left_out(left_out_) + closing(*report_, *section_);
   }
 
  private:
   const Report* report_;
   const Section* section_;
   ReportLines lines_;
-  std::size_t beyond_ = 0;  // lines of maps beyond the limit
   bool is_full_ = false;
   std::size_t left_out_ = 0;
 };

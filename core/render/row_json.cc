@@ -1,5 +1,6 @@
 #include "core/render/row_json.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "core/compare/asked/side_name.hpp"
@@ -62,21 +63,39 @@ void write_beside(JsonPieces& json, const Report& report, const std::string& sid
   report.rollup().append_extras(json.out(), figure.at);
 }
 
-void write_value(JsonPieces& json, const Report& report, std::string_view name,
-                 const SideFigure& figure) {
-  json.key(name);
-  report.rollup().append_json(json.out(), figure.at);
-}
+bool is_there(const ctprof_number& number) { return has_value(number); }
+bool is_there(const Difference& difference) { return difference.known(); }
+bool is_there(double number) { return !std::isnan(number); }
 
-// Keys that both sides have.
-void write_part_deltas(JsonPieces& json, const Report& report, RowAt at, std::size_t side) {
+// An object of the map's keys that have such a figure on the side.
+template <class Figure>
+void write_keys(JsonPieces& json, const ReportRow& row, std::size_t side,
+                Figure KeyFigure::*figure) {
   json.open('{');
-  for (const PartChange& part : report.changes().parts(at.group, at.metric, side)) {
-    if (!part.difference.known()) continue;
-    json.key(part.key);
-    json.number(part.difference);
+  for (std::size_t at = 0; at < row.key_count(); ++at) {
+    const KeyFigure& key = row.key(at)[side];
+    if (!is_there(key.*figure)) continue;
+    json.key(key.key);
+    json.number(key.*figure);
   }
   json.close('}');
+}
+
+bool has_rate(const ReportRow& row, std::size_t side) {
+  for (std::size_t at = 0; at < row.key_count(); ++at)
+    if (is_there(row.key(at)[side].rate)) return true;
+  return false;
+}
+
+// The rule writes its own JSON, but of a map that the limit has cut.
+void write_value(JsonPieces& json, const Report& report, std::string_view name,
+                 const ReportRow& row, std::size_t side) {
+  const CellAt at = row.sides[side].at;
+  json.key(name);
+  if (row.keys_are_cut && report.rollup().read(at).has_value())
+    write_keys(json, row, side, &KeyFigure::number);
+  else
+    report.rollup().append_json(json.out(), at);
 }
 
 // How much of the delta came from threads of both sides, and of one.
@@ -90,13 +109,13 @@ void write_origin(JsonPieces& json, const std::optional<Origin>& origin, std::si
   member("delta_gone", &Origin::gone);
 }
 
-void write_delta(JsonPieces& json, const Report& report, const ReportRow& row, std::size_t side) {
+void write_delta(JsonPieces& json, const ReportRow& row, std::size_t side, bool with_rate) {
   const SideChange& told = row.changes[side - 1];
   const Change& change = told.change;
   const bool on_both = change.moved != Moved::Nowhere && change.moved != Moved::OneSide;
   json.key(of_candidate("delta", side));
-  if (report.rollup().has_parts(row.at.metric) && on_both)
-    write_part_deltas(json, report, row.at, side);
+  if (row.metric->is_map() && on_both)
+    write_keys(json, row, side, &KeyFigure::difference);
   else if (!change.difference.known() && !change.word.empty())
     json.text(change.word);
   else
@@ -104,9 +123,12 @@ void write_delta(JsonPieces& json, const Report& report, const ReportRow& row, s
   json.key(of_candidate("pct", side));
   json.number(change.pct);
   write_origin(json, told.origin, side);
-  if (!report.spec().rate) return;
+  if (!with_rate) return;
   json.key(of_candidate("rate", side));
-  json.number(told.rate);
+  if (has_rate(row, side))
+    write_keys(json, row, side, &KeyFigure::rate);
+  else
+    json.number(told.rate);
 }
 
 void write_turnover(JsonPieces& json, const std::optional<Turnover>& turnover, std::size_t side) {
@@ -121,7 +143,7 @@ void write_turnover(JsonPieces& json, const std::optional<Turnover>& turnover, s
 
 void write_only_value(JsonPieces& json, const Report& report, const ReportRow& row) {
   const SideFigure& figure = row.sides.front();
-  write_value(json, report, "value", figure);
+  write_value(json, report, "value", row, 0);
   json.number_member("threads", figure.threads);
   write_coverage(json, "coverage", figure.coverage);
   write_made_of(json, "parts", row, figure.made_of);
@@ -131,8 +153,8 @@ void write_only_value(JsonPieces& json, const Report& report, const ReportRow& r
 void write_changes(JsonPieces& json, const Report& report, const ReportRow& row) {
   const std::size_t sides = row.sides.size();
   for (std::size_t side = 0; side < sides; ++side)
-    write_value(json, report, side_name(side), row.sides[side]);
-  for (std::size_t side = 1; side < sides; ++side) write_delta(json, report, row, side);
+    write_value(json, report, side_name(side), row, side);
+  for (std::size_t side = 1; side < sides; ++side) write_delta(json, row, side, report.spec().rate);
   for (std::size_t side = 0; side < sides; ++side)
     json.number_member("threads_" + side_name(side), row.sides[side].threads);
   for (std::size_t side = 0; side < sides; ++side)
@@ -187,7 +209,7 @@ void write_figure(JsonPieces& json, const Report& report, const ReportRow& row) 
   json.text_member("section", row.metric->section);
   json.text_member("metric", row.metric->name);
   json.text_member("unit", unit_told(row.metric->unit));
-  write_value(json, report, "value", row.sides[row.side]);
+  write_value(json, report, "value", row, row.side);
   write_coverage(json, "coverage", row.sides[row.side].coverage);
   write_made_of(json, "parts", row, row.sides[row.side].made_of);
   json.close('}');

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 import unittest
 
 import harness
@@ -57,6 +58,22 @@ def is_map(value):
     return isinstance(value, dict) and not value.keys() & {"min", "total"}
 
 
+# Columns of numbers, and beside each the one of what is no number.
+NUMBER = r"(-?\d+(\.\d+)?([eE][-+]?\d+)?)?"
+TEXT_OF = {"value": "text", "baseline": "text_baseline", "candidate": "text_candidate", "delta": "text_delta"}
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def fields_of(name, value):
+    """What the columns of a figure say."""
+    if name not in TEXT_OF:
+        return {name: value}
+    return {name: value, TEXT_OF[name]: None} if is_number(value) else {name: None, TEXT_OF[name]: value}
+
+
 def same(text, value):
     """Whether a field of CSV says what JSON says; of objects, which CSV has as text, only that there is one."""
     if isinstance(value, dict):
@@ -69,7 +86,7 @@ def same(text, value):
 def figures_of_map(fields, values):
     """{key: fields}: those columns that have a figure for each key have that of the key; one without key where there is none."""
     keys = {key for value in values if value for key in value} or {""}
-    split = [name for name in ("value", "baseline", "candidate", "delta") if name in fields]
+    split = [name for name in ("value", "baseline", "candidate", "delta", "rate") if name in fields]
     kept = {name: value for name, value in fields.items() if name not in ("unit", "pct")}  # JSON has these of the whole alone
     return {key: kept | {name: (fields[name] or {}).get(key) for name in split} for key in keys}
 
@@ -192,8 +209,11 @@ class Told(unittest.TestCase):
         for place in {p for p in places if is_plain(p[1])} ^ {p for p in found if is_plain(p[1])}:
             yield f"{place} is in one of them alone"
         for place in places.keys() & found.keys():
-            yield from (f"{place}: {name} is {found[place][name]!r}, not {value!r}" for name, value in places[place].items()
+            told = {column: field for name, value in places[place].items() for column, field in fields_of(name, value).items()}
+            yield from (f"{place}: {name} is {found[place][name]!r}, not {value!r}" for name, value in told.items()
                         if not same(found[place][name], value))
+        for name in TEXT_OF.keys() & lines[0].keys():
+            yield from (f"{name} holds {line[name]!r}, which is no number" for line in lines if not re.fullmatch(NUMBER, line[name]))
 
     def test_csv_of_show(self):
         for name in ("a", "live"):

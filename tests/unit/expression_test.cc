@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/expression/expression.hpp"
+#include "core/expression/expression_parser.hpp"
 
 namespace ctprof {
 namespace {
@@ -61,9 +62,25 @@ BOOST_AUTO_TEST_CASE(what_is_missing) {
   BOOST_TEST(std::isnan(come_to("a? + a", {})));
 }
 
+BOOST_AUTO_TEST_CASE(a_key_may_hold_anything) {
+  for (const std::string key : {"Rss", "a,b", "[z]", "q\"", "a\\b]", ""}) {
+    const std::string name = key_name("m", key);
+    const auto found = split_key(name);
+    BOOST_REQUIRE_MESSAGE(found, name);
+    BOOST_TEST(found->key == key);
+    BOOST_TEST(plain_name(name) == name);
+    BOOST_TEST(inputs_of(name) == std::vector{name}, boost::test_tools::per_element());
+  }
+  BOOST_TEST(plain_name(R"(m["Rss"].pct)") == "m[Rss].pct");
+  for (const char* other : {"m", "m[Rss", "m[\"Rss]", "m[Rss]x"}) BOOST_TEST(!split_key(other));
+  const std::string_view names[] = {R"(a["],["])", "b[x,y]", "c[d", ""};
+  BOOST_TEST(split_names(R"(a["],["],b[x,y],c[d,)") == names, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(the_key_of_a_map_belongs_to_its_name) {
   BOOST_TEST(come_to("m[Rss] - m[8:0 a-b]", {{"m[Rss]", 9}, {"m[8:0 a-b]", 2}}) == 7);
   BOOST_TEST(come_to("m[Rss]? + n?", {{"n", 3}}) == 3);
+  BOOST_TEST(come_to(R"(m["Rss"] - m["a]\"\\"])", {{"m[Rss]", 9}, {R"(m["a]\"\\"])", 2}}) == 7);
   BOOST_TEST(refusal("1 + m[Rss") ==
              "reading expression '1 + m[Rss': the '[' of this name has no ']' at character 5");
 }

@@ -176,6 +176,26 @@ BOOST_AUTO_TEST_CASE(rates_are_per_second_between_the_readings) {
   BOOST_TEST(!row_of(compared(before(), after()), "pool", "run_time_ns").contains("rate"));
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_a_map_that_count_up_have_rates) {
+  Snapshot a = before(), b = after();
+  MetricDef def = metric("events", "MixedMap", "MapMixed");
+  def.map_keys = "gauge kib: anon";
+  const MapValue none;
+  add_map(a, def, {MapValue{{"anon", 5}, {"faults", 10}}, none, none, none, none, none});
+  add_map(b, def, {MapValue{{"anon", 9}, {"faults", 20}}, none, none, none, none, none});
+  const json::object there = compared(a, b, {.rate = true}), back = compared(b, a, {.rate = true});
+  BOOST_TEST(json::serialize(row_of(there, "pool", "events").at("rate")) == R"({"faults":4})");
+  BOOST_TEST(json::serialize(row_of(back, "pool", "events").at("rate")) == R"({"faults":-4})");
+  const Report report =
+      *Report::make(std::vector<const Snapshot*>{&a, &b},
+                    {.metrics = {"events"}, .rate = true, .moved_only = true}, {&book, {}});
+  const std::string text =
+      report_text(report, std::vector<std::string>{"a", "b"},
+                  *parse_columns("group,metric,delta,rate", ReportKind::Compare), {});
+  BOOST_TEST(text.find("pool   events[faults]    +10  +4/s\n") != text.npos, text);
+  BOOST_TEST(text.find("pool   events[anon]    +4KiB\n") != text.npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(rates_say_where_there_are_none) {
   const auto notes = [](auto change, std::vector<std::string> metrics = {"run_time_ns"}) {
     Snapshot a = before(), b = after();

@@ -286,35 +286,37 @@ std::string csv_of(const std::vector<const Snapshot*>& sides, const Spec& spec) 
 BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
   Pair pair;
   add_i64(pair.a, metric("nice", "OrdinalI32", "RangeI32"), {0, -5, 0});
-  BOOST_TEST(csv_of({&pair.a, &pair.b}, {.sort = *parse_sort("name", ReportKind::Compare)}) ==
-             "side,section,group,metric,key,unit,baseline,candidate,delta,pct,threads_baseline,"
-             "threads_candidate,values_baseline,"
-             "rows_baseline,values_candidate,rows_candidate,parts_baseline,parts_of_baseline,"
-             "parts_candidate,parts_of_candidate,delta_alive,delta_new,"
-             "delta_gone,threads_alive,threads_new,threads_gone\n"
-             "both,primary,db,thread_count,,count,1,1,0,0,1,1,1,1,1,1,,,,,,,,,,\n"
-             "both,primary,db,run_time_ns,,ns,700,700,0,0,1,1,1,1,1,1,,,,,,,,,,\n"
-             "both,primary,db,nr_wakeups,,count,,,,,1,1,0,1,0,1,,,,,,,,,,\n"
-             "both,primary,db,policy,,none,OTHER,OTHER,same,,1,1,1,1,1,1,,,,,,,,,,\n"
-             "both,primary,db,nice,,none,0,,,,1,1,1,1,0,1,,,,,,,,,,\n"
-             "both,primary,web,thread_count,,count,2,3,1,0.5,2,3,2,2,3,3,,,,,,,,,,\n"
-             "both,primary,web,run_time_ns,,ns,1500000,3500000,2000000,1.3333333333333333,2,3,2,2,"
-             "2,3,,,,,,,,,,\n"
-             "both,primary,web,nr_wakeups,,count,,,,,2,3,0,2,0,3,,,,,,,,,,\n"
-             "both,primary,web,policy,,none,OTHER,FIFO (2/3),differs,,2,3,2,2,3,3,,,,,,,,,,\n"
-             "both,primary,web,nice,,none,-5..0,,,,2,3,2,2,0,3,,,,,,,,,,\n"
-             "candidate,primary,new,run_time_ns,,ns,,2000,,,0,1,0,0,1,1,,,,,,,,,,\n"
-             "candidate,primary,new,thread_count,,count,,1,,,0,1,0,0,1,1,,,,,,,,,,\n"
-             "candidate,primary,new,policy,,none,,OTHER,,,0,1,0,0,1,1,,,,,,,,,,\n");
+  BOOST_TEST(
+      csv_of({&pair.a, &pair.b}, {.sort = *parse_sort("name", ReportKind::Compare)}) ==
+      "side,section,group,metric,key,unit,baseline,candidate,delta,pct,text_baseline,"
+      "text_candidate,text_delta,threads_baseline,"
+      "threads_candidate,values_baseline,"
+      "rows_baseline,values_candidate,rows_candidate,parts_baseline,parts_of_baseline,"
+      "parts_candidate,parts_of_candidate,delta_alive,delta_new,"
+      "delta_gone,threads_alive,threads_new,threads_gone\n"
+      "both,primary,db,thread_count,,count,1,1,0,0,,,,1,1,1,1,1,1,,,,,,,,,,\n"
+      "both,primary,db,run_time_ns,,ns,700,700,0,0,,,,1,1,1,1,1,1,,,,,,,,,,\n"
+      "both,primary,db,nr_wakeups,,count,,,,,,,,1,1,0,1,0,1,,,,,,,,,,\n"
+      "both,primary,db,policy,,none,,,,,OTHER,OTHER,same,1,1,1,1,1,1,,,,,,,,,,\n"
+      "both,primary,db,nice,,none,,,,,0,,,1,1,1,1,0,1,,,,,,,,,,\n"
+      "both,primary,web,thread_count,,count,2,3,1,0.5,,,,2,3,2,2,3,3,,,,,,,,,,\n"
+      "both,primary,web,run_time_ns,,ns,1500000,3500000,2000000,1.3333333333333333,,,,2,3,2,2,"
+      "2,3,,,,,,,,,,\n"
+      "both,primary,web,nr_wakeups,,count,,,,,,,,2,3,0,2,0,3,,,,,,,,,,\n"
+      "both,primary,web,policy,,none,,,,,OTHER,FIFO (2/3),differs,2,3,2,2,3,3,,,,,,,,,,\n"
+      "both,primary,web,nice,,none,,,,,-5..0,,,2,3,2,2,0,3,,,,,,,,,,\n"
+      "candidate,primary,new,run_time_ns,,ns,,2000,,,,,,0,1,0,0,1,1,,,,,,,,,,\n"
+      "candidate,primary,new,thread_count,,count,,1,,,,,,0,1,0,0,1,1,,,,,,,,,,\n"
+      "candidate,primary,new,policy,,none,,,,,,OTHER,,0,1,0,0,1,1,,,,,,,,,,\n");
 }
 
 BOOST_AUTO_TEST_CASE(csv_quotes_and_escapes) {
   Snapshot a = taken(0, {{1, 1, "a,\"b\"\n\x1b[2J\xff", "w"}});
   add_map(a, metric("memory", "KibMap", "MapSum"), {MapValue{{"Rss,x", 4}, {"Swap", 0}}});
   BOOST_TEST(csv_of({&a}, {.metrics = {"memory"}}) ==
-             "section,group,metric,key,unit,value,threads,values,rows,parts,parts_of\n"
-             "primary,\"a,\"\"b\"\"\\n\\x1b[2J\\xff\",memory,\"Rss,x\",kib,4,1,1,1,,\n"
-             "primary,\"a,\"\"b\"\"\\n\\x1b[2J\\xff\",memory,Swap,kib,0,1,1,1,,\n");
+             "section,group,metric,key,unit,value,text,threads,values,rows,parts,parts_of\n"
+             "primary,\"a,\"\"b\"\"\\n\\x1b[2J\\xff\",memory,\"Rss,x\",kib,4,,1,1,1,,\n"
+             "primary,\"a,\"\"b\"\"\\n\\x1b[2J\\xff\",memory,Swap,kib,0,,1,1,1,,\n");
   const std::string all = csv_of({&a}, {.group_by = GroupBy::All, .metrics = {"thread_count"}});
   BOOST_TEST(all.starts_with("section,cgroup,pcomm,comm,metric,key,"));
   BOOST_TEST(all.find("primary,,\"a,") != std::string::npos);

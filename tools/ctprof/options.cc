@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/nearest.hpp"
-#include "core/base/split.hpp"
+#include "core/expression/expression_parser.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -43,7 +43,8 @@ constexpr std::array kOptions{
     OptionInfo{"verbose,v", nullptr, "capture",
                "also name the processes that could not be read, and what of them"},
     OptionInfo{"metrics", "NAME,...", "capture,show,compare",
-               "only these metrics; of show and compare also METRIC[KEY], one key of a map"},
+               "only these metrics; of show and compare also METRIC[KEY], one key of a map (if the "
+               "key has brackets or quotes: METRIC[\"KEY\"], where \\\" is a quote)"},
     OptionInfo{"sections", "NAME,...", "show,compare",
                "only these sections; metric-list names them"},
     OptionInfo{"group-by", "KEY", "show,compare",
@@ -121,7 +122,7 @@ Result<std::vector<std::string>> list_of(std::string_view option,
                                          const std::vector<std::string>& values) {
   std::vector<std::string> items;
   for (const std::string& value : values)
-    for (const std::string_view entry : split(value)) {
+    for (const std::string_view entry : split_names(value)) {
       const std::string_view item = sdk::trimmed(entry);
       if (item.empty())
         return Error{"--" + std::string(option) + ": an empty entry between commas"};

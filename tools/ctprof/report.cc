@@ -104,6 +104,10 @@ void note_leftovers(const Report& report, std::size_t left_out, const Options& o
     if (section.cut)
       note(options, "section '" + printable(section.name) +
                         "': " + counted(section.cut, "more row") + " beyond --limit");
+  for (const Section& section : report.sections())
+    if (section.cut_keys)
+      note(options, "section '" + printable(section.name) +
+                        "': " + counted(section.cut_keys, "more key") + " of a map beyond --limit");
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     if (const std::size_t cut = report.only(side).cut)
       note(options, "only in the " + side_name(side) + ": " + counted(cut, "more group") +

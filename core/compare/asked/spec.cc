@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/nearest.hpp"
-#include "core/base/split.hpp"
+#include "core/expression/expression_parser.hpp"
 
 namespace ctprof {
 namespace {
@@ -53,12 +53,12 @@ Result<bool> parse_direction(std::string_view word, std::string_view text) {
 }
 
 Result<SortKey> parse_key(std::string_view entry, std::string_view text, ReportKind kind) {
-  const auto colon = entry.find(':');
+  const auto colon = find_outside_keys(entry, ':');
   const std::string_view word = trimmed(entry.substr(0, colon));
   if (word.empty()) return refusal("sort-by", text, "an entry is empty");
   const auto known = std::find_if(std::begin(kSortWords), std::end(kSortWords),
                                   [&](const SortWord& w) { return w.word == word; });
-  SortKey key{SortKey::By::Metric, std::string(word), false};
+  SortKey key{SortKey::By::Metric, plain_name(word), false};
   if (known != std::end(kSortWords)) {
     if (known->compares_only && kind == ReportKind::Show)
       return refusal(
@@ -103,14 +103,14 @@ Result<GroupBy> parse_group_by(std::string_view word) {
 
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind) {
   std::vector<SortKey> keys;
-  for (const std::string_view entry : split(text)) {
+  for (const std::string_view entry : split_names(text)) {
     auto key = parse_key(trimmed(entry), text, kind);
     if (!key) return key.error();
     if (std::any_of(keys.begin(), keys.end(),
                     [&](const SortKey& other) { return same_key(other, *key); }))
-      return refusal(
-          "sort-by", text,
-          "'" + std::string(trimmed(entry.substr(0, entry.find(':')))) + "' is there twice");
+      return refusal("sort-by", text,
+                     "'" + std::string(trimmed(entry.substr(0, find_outside_keys(entry, ':')))) +
+                         "' is there twice");
     keys.push_back(std::move(*key));
   }
   return keys;
@@ -125,12 +125,12 @@ std::vector<std::string> sort_words(ReportKind kind) {
 
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option) {
   std::vector<std::string> names;
-  for (const std::string_view untrimmed : split(text)) {
-    const std::string_view entry = trimmed(untrimmed);
+  for (const std::string_view untrimmed : split_names(text)) {
+    const std::string entry = plain_name(trimmed(untrimmed));
     if (entry.empty()) return refusal(option, text, "an entry is empty");
     if (std::find(names.begin(), names.end(), entry) != names.end())
-      return refusal(option, text, "'" + std::string(entry) + "' is there twice");
-    names.emplace_back(entry);
+      return refusal(option, text, "'" + entry + "' is there twice");
+    names.push_back(entry);
   }
   return names;
 }

@@ -6,21 +6,11 @@
 
 #include "core/base/nearest.hpp"
 #include "core/compare/asked/fail_on.hpp"
+#include "core/expression/expression_parser.hpp"
 #include "core/rules/map_keys.hpp"
 
 namespace ctprof {
 namespace {
-
-// "metric[key]"; both empty where the name is of another form.
-struct KeyName {
-  std::string_view map, key;
-};
-
-KeyName split_key(std::string_view name) {
-  const auto open = name.find('[');
-  if (open == name.npos || !name.ends_with(']')) return {};
-  return {name.substr(0, open), name.substr(open + 1, name.size() - open - 2)};
-}
 
 void add_inputs(std::set<std::string>& names, std::span<const Program::Input> inputs) {
   for (const auto& input : inputs) names.insert(input.name);
@@ -39,37 +29,31 @@ std::set<std::string> names_in(const Spec& spec) {
   return names;
 }
 
-// All keys that the map has anywhere, and what the metric says of them.
-struct Keys {
-  std::set<std::string_view> all;
-  std::string_view said;
-};
-
-Keys keys_of(const PlannedMetric& map, std::span<const Snapshot* const> sides) {
-  Keys keys;
+// All keys that the map has anywhere.
+std::set<std::string_view> keys_of(const PlannedMetric& map,
+                                   std::span<const Snapshot* const> sides) {
+  std::set<std::string_view> keys;
   for (const Snapshot* side : sides) {
     const Column* column = side->table(map.entity).find(map.name);
     if (!column || column->def().storage != Storage::Map) continue;
-    keys.said = column->def().map_keys;
     for (std::size_t row = 0; row < column->rows(); ++row)
       if (column->has_value(row))
         for (const ctprof_entry& entry : side->pools->maps[column->ids()[row]])
-          keys.all.emplace(entry.key.data, entry.key.size);
+          keys.emplace(entry.key.data, entry.key.size);
   }
   return keys;
 }
 
-PlannedMetric key_metric(const MetricPlan& plan, const PlannedMetric& map, const KeyName& name,
-                         std::string_view said) {
-  const rules::KeyKind kind = rules::kind_of_key(said, name.key);
+PlannedMetric key_metric(const MetricPlan& plan, const PlannedMetric& map, const std::string& key) {
+  const std::string_view unit = rules::kind_of_key(map.map_keys, key).unit;
   PlannedMetric metric;
-  metric.name = map.name + "[" + std::string(name.key) + "]";
+  metric.name = key_name(map.name, key);
   metric.entity = map.entity;
-  metric.unit = kind.unit.empty() ? map.unit : std::string(kind.unit);
+  metric.unit = unit.empty() ? map.unit : std::string(unit);
   metric.section = map.section;
   metric.tags = map.tags;
-  metric.adds_up = !kind.gauge && (map.adds_up || !said.empty());
-  metric.key = std::string(name.key);
+  metric.adds_up = map.key_adds_up(key);
+  metric.key = key;
   metric.inputs = {static_cast<std::size_t>(&map - plan.metrics.data())};
   return metric;
 }
@@ -79,16 +63,16 @@ PlannedMetric key_metric(const MetricPlan& plan, const PlannedMetric& map, const
 Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                              const Spec& spec) {
   for (const std::string& name : names_in(spec)) {
-    const KeyName asked = split_key(name);
-    const PlannedMetric* map = asked.map.empty() ? nullptr : plan.find(asked.map);
-    if (!map || !map->rule || !map->rule->parts) continue;
-    const Keys keys = keys_of(*map, sides);
-    if (!keys.all.contains(asked.key)) {
-      const std::vector<std::string> known(keys.all.begin(), keys.all.end());
-      return Error{"no key '" + std::string(asked.key) + "' of '" + map->name +
-                   "' in what was read" + nearest_hint(asked.key, known)};
+    const auto asked = split_key(name);
+    const PlannedMetric* map = asked ? plan.find(asked->metric) : nullptr;
+    if (!map || !map->is_map()) continue;
+    const auto keys = keys_of(*map, sides);
+    if (!keys.contains(asked->key)) {
+      const std::vector<std::string> known(keys.begin(), keys.end());
+      return Error{"no key '" + asked->key + "' of '" + map->name + "' in what was read" +
+                   nearest_hint(asked->key, known)};
     }
-    plan.metrics.push_back(key_metric(plan, *map, asked, keys.said));
+    plan.metrics.push_back(key_metric(plan, *map, asked->key));
   }
   return {};
 }

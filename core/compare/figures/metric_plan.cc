@@ -14,6 +14,7 @@
 #include "core/compare/figures/key_metrics.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
+#include "core/rules/map_keys.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {
@@ -158,6 +159,7 @@ class Planner {
     metric.section = def.section;
     metric.tags = tags_of(def);
     metric.adds_up = def.family == kCumulative;
+    metric.map_keys = def.map_keys;
     return metric;
   }
 
@@ -336,6 +338,11 @@ Result<void> check_sort(const MetricPlan& plan, const std::vector<SortKey>& keys
 }
 
 }  // namespace
+
+// A definition that tells its keys apart names the gauges; the other keys count up.
+bool PlannedMetric::key_adds_up(std::string_view of_map) const {
+  return (adds_up || !map_keys.empty()) && !rules::kind_of_key(map_keys, of_map).gauge;
+}
 
 const PlannedMetric* MetricPlan::find(std::string_view name) const {
   const auto it = std::find_if(metrics.begin(), metrics.end(),

@@ -37,12 +37,17 @@ struct PlannedMetric {
   bool counts_rows = false;               // thread_count, which has no column
   std::optional<Expression> expression;   // of a derived metric
   std::optional<std::string> key;         // of a map, which is its only input (key_metrics.hpp)
+  std::string map_keys;                   // what its definition says of a map's keys
   std::vector<std::optional<std::size_t>> inputs;  // of the expression: which metric, or none here
   bool shown = true;                               // or is it only the input of one that is
   bool left_out = false;  // it has no readings, for want of room (affordable.hpp)
 
   // Whether a group's value is one number.
   bool has_number() const { return expression || key || (rule && rule->number); }
+  // Whether the value is a map, told key by key.
+  bool is_map() const { return rule && rule->parts; }
+  // Whether this key of the map counts up.
+  bool key_adds_up(std::string_view of_map) const;
 };
 
 struct MetricPlan {

@@ -68,6 +68,13 @@ double Rates::of(std::uint32_t group, std::size_t metric, const Difference& diff
   return difference.real / seconds(group, planned.entity);
 }
 
+double Rates::of_key(std::uint32_t group, std::size_t metric, std::string_view key,
+                     const Difference& difference) const {
+  const PlannedMetric& map = plan_->metrics[metric];
+  if (!difference.known() || !map.key_adds_up(key)) return kNone;
+  return difference.real / seconds(group, map.entity);
+}
+
 std::vector<std::string> Rates::why_not() const {
   if (!one_boot_)
     return {

@@ -11,6 +11,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compare/figures/change.hpp"
@@ -29,6 +30,9 @@ class Rates {
 
   // In the metric's unit, per second; NaN for none.
   double of(std::uint32_t group, std::size_t metric, const Difference& difference) const;
+  // The same for one key of a map.
+  double of_key(std::uint32_t group, std::size_t metric, std::string_view key,
+                const Difference& difference) const;
   // Where there can be none, and why.
   std::vector<std::string> why_not() const;
 

@@ -92,13 +92,8 @@ void Rollup::append_extras(std::string& out, CellAt at) const {
   out += '}';
 }
 
-bool Rollup::has_parts(std::size_t metric) const {
-  const ctprof_rule* rule = plan_->metrics[metric].rule;
-  return rule && rule->parts;
-}
-
 void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) const {
-  const void* of_group = has_parts(at.metric) ? read(at).state : nullptr;
+  const void* of_group = plan_->metrics[at.metric].is_map() ? read(at).state : nullptr;
   if (!of_group) return;
   const ctprof_parts out{sizeof(ctprof_parts), 0,
                          const_cast<std::function<void(const Part&)>*>(&visit), hand_part};

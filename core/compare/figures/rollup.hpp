@@ -53,7 +53,6 @@ class Rollup {
   void append_extras(std::string& out, CellAt at) const;
   // The keys of a map's value, in order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
-  bool has_parts(std::size_t metric) const;
   // What a derived figure is made of.
   MadeOf made_of(CellAt at) const;
   // Null where there is none.

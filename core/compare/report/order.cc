@@ -53,7 +53,7 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
   if (plan_->metrics[metric].left_out) return;
   double total = 0;
   PartTotals parts;
-  const bool has_parts = rollup_->has_parts(metric);
+  const bool is_map = plan_->metrics[metric].is_map();
   const std::size_t groups = grouping_->count(plan_->metrics[metric].entity);
   for (std::uint32_t group = 0; group < groups; ++group) {
     const CellAt at{side, group, metric};
@@ -61,7 +61,7 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
     if (plan_->metrics[metric].entity == Entity::Cgroup &&
         grouping_->sides[side].threads(group) == 0)
       continue;
-    if (!has_parts) {
+    if (!is_map) {
       total += weight(rollup_->read(at).number);
       continue;
     }
@@ -87,7 +87,7 @@ double Order::share(CellAt at) const {
 }
 
 double Order::movement(RowAt row, const Change& change, std::size_t side) const {
-  if (rollup_->has_parts(row.metric)) return movement_of_parts(row, side);
+  if (plan_->metrics[row.metric].is_map()) return movement_of_parts(row, side);
   const Difference& difference = change.difference;
   return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNone;
 }

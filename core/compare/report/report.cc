@@ -14,6 +14,7 @@
 #include "core/compare/grouping/process_keys.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/group_choice.hpp"
+#include "core/compare/report/rows.hpp"
 #include "core/compare/report/unlike_parts.hpp"
 
 namespace ctprof {
@@ -209,6 +210,28 @@ void Report::find_failed() {
   const std::size_t all = found.size();
   failed_.rows = whole_->order->sorted(std::move(found), spec().limit);
   failed_.cut = all - failed_.rows.size();
+  cut_lines(failed_);
+}
+
+// A map has a line for each key, and the limit is of lines.
+void Report::cut_lines(Section& section) const {
+  std::size_t left = spec().limit;
+  for (std::size_t at = 0; spec().limit > 0 && at < section.rows.size(); ++at) {
+    const RowAt row = section.rows[at];
+    std::size_t lines = 1;
+    if (metrics()[row.metric].is_map()) {
+      lines = key_figures(*this, row).size() / sides().size();
+      // What has no key to show is a line of its own but in text.
+      if (!spec().moved_only) lines = std::max<std::size_t>(1, lines);
+    }
+    if (lines < left || (lines == left && at + 1 == section.rows.size())) {
+      left -= lines;
+      continue;
+    }
+    section.cut_keys = lines - left;
+    section.cut += section.rows.size() - (at + 1);
+    return section.rows.resize(at + 1);
+  }
 }
 
 void Report::fill_section(Section& section, std::span<const std::uint32_t> those) const {
@@ -221,6 +244,7 @@ void Report::fill_section(Section& section, std::span<const std::uint32_t> those
   const std::size_t found = taken.size();
   section.rows = whole_->order->sorted(std::move(taken), spec().limit);
   section.cut = found - section.rows.size();
+  cut_lines(section);
 }
 
 void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const {

@@ -34,7 +34,8 @@ namespace ctprof {
 struct Section {
   std::string name;
   std::vector<RowAt> rows;
-  std::size_t cut = 0;    // rows beyond the limit
+  std::size_t cut = 0;       // rows beyond the limit
+  std::size_t cut_keys = 0;  // and keys of the last row that is told, where it is a map
   std::size_t still = 0;  // left out because nothing changed; under show because the value is zero
   std::size_t missing = 0;  // left out because no side has a value
 };
@@ -106,6 +107,7 @@ class Report {
   void find_absent();
   void find_one_sided();
   void find_failed();
+  void cut_lines(Section& section) const;
   void fill_section(Section& section, std::span<const std::uint32_t> those) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;

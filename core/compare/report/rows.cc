@@ -1,9 +1,55 @@
 #include "core/compare/report/rows.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace ctprof {
 namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+struct KeyOfSide {
+  Part part;
+  std::size_t side;
+};
+
+// What all sides have, by key.
+std::vector<KeyOfSide> keys_of_sides(const Report& report, RowAt at) {
+  std::vector<KeyOfSide> found;
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    report.rollup().parts({side, at.group, at.metric}, [&](const Part& part) {
+      found.push_back({part, side});
+    });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const KeyOfSide& a, const KeyOfSide& b) { return a.part.key < b.part.key; });
+  return found;
+}
+
+bool moved(std::span<const KeyFigure> key) {
+  if (key.size() == 1) return as_double(key.front().number) != 0;
+  return std::any_of(key.begin() + 1, key.end(), [](const KeyFigure& figure) {
+    return !figure.difference.known() || !figure.difference.zero();
+  });
+}
+
+// Of keys, `sides` figures each, those that moved furthest, in the order that they have.
+void keep_furthest(std::vector<KeyFigure>& keys, std::size_t sides, std::size_t kept) {
+  std::vector<std::size_t> order(keys.size() / sides);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i * sides;
+  const auto key = [&](std::size_t at) {
+    return std::span<const KeyFigure>(keys).subspan(at, sides);
+  };
+  if (sides > 1)
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return movement(key(a)) > movement(key(b));
+    });
+  order.resize(std::min(kept, order.size()));
+  std::sort(order.begin(), order.end());
+  std::vector<KeyFigure> left;
+  for (const std::size_t at : order) left.insert(left.end(), key(at).begin(), key(at).end());
+  keys = std::move(left);
+}
 
 class Teller {
  public:
@@ -12,13 +58,13 @@ class Teller {
   void sections() {
     for (const Section& section : report_->sections()) {
       section_opens(section, false);
-      for (const RowAt at : section.rows) metric(RowKind::Metric, at);
+      metrics(RowKind::Metric, section);
     }
   }
 
   void failed() {
     section_opens(report_->failed(), true);
-    for (const RowAt at : report_->failed().rows) metric(RowKind::Failed, at);
+    metrics(RowKind::Failed, report_->failed());
   }
 
   void one_sided() {
@@ -78,12 +124,15 @@ class Teller {
   void start(RowKind kind) {
     auto sides = std::move(row_.sides);
     auto changes = std::move(row_.changes);
+    auto keys = std::move(row_.keys);
     sides.clear();
     changes.clear();
+    keys.clear();
     row_ = {};
     row_.kind = kind;
     row_.sides = std::move(sides);
     row_.changes = std::move(changes);
+    row_.keys = std::move(keys);
   }
 
   void section_opens(const Section& section, bool is_failed) {
@@ -93,7 +142,13 @@ class Teller {
     (*visit_)(row_);
   }
 
-  void metric(RowKind kind, RowAt at, std::size_t only_side = 0) {
+  // The last row may be a map with keys beyond the limit.
+  void metrics(RowKind kind, const Section& section) {
+    for (const RowAt& at : section.rows)
+      metric(kind, at, 0, &at == &section.rows.back() ? section.cut_keys : 0);
+  }
+
+  void metric(RowKind kind, RowAt at, std::size_t only_side = 0, std::size_t cut_keys = 0) {
     start(kind);
     row_.at = at;
     row_.side = only_side;
@@ -101,6 +156,9 @@ class Teller {
     row_.group = report_->grouping().name(row_.metric->entity, at.group);
     for (std::size_t side = 0; side < report_->sides().size(); ++side) add_figure(side);
     for (std::size_t side = 1; side < report_->sides().size(); ++side) add_change(side);
+    if (row_.metric->is_map()) row_.keys = key_figures(*report_, at);
+    if (cut_keys > 0) keep_furthest(row_.keys, row_.sides.size(), row_.key_count() - cut_keys);
+    row_.keys_are_cut = cut_keys > 0;
     row_.fails = report_->compares() && report_->fails(at);
     (*visit_)(row_);
   }
@@ -157,6 +215,36 @@ class Teller {
 };
 
 }  // namespace
+
+std::vector<KeyFigure> key_figures(const Report& report, RowAt at) {
+  const std::size_t sides = report.sides().size();
+  const std::string_view unit = report.metrics()[at.metric].unit;
+  std::vector<KeyFigure> keys;
+  const auto of_sides = keys_of_sides(report, at);
+  for (auto it = of_sides.begin(); it != of_sides.end();) {
+    const std::string_view key = it->part.key;
+    const std::size_t first = keys.size();
+    const std::string_view own_unit = it->part.unit;
+    keys.resize(first + sides, {key, own_unit.empty() ? unit : own_unit, {}, {}, kNone, kNone});
+    for (; it != of_sides.end() && it->part.key == key; ++it)
+      keys[first + it->side].number = it->part.number;
+    for (std::size_t side = 1; side < sides; ++side) {
+      KeyFigure& figure = keys[first + side];
+      figure.difference = difference(keys[first].number, figure.number);
+      figure.pct = percent_of(figure.difference, keys[first].number);
+      figure.rate = report.rates(side).of_key(at.group, at.metric, key, figure.difference);
+    }
+    if (report.spec().moved_only && !moved(std::span(keys).subspan(first))) keys.resize(first);
+  }
+  return keys;
+}
+
+double movement(std::span<const KeyFigure> key) {
+  double most = 0;
+  for (const KeyFigure& figure : key.subspan(1))
+    most = std::max(most, std::fabs(figure.difference.real));
+  return most;
+}
 
 void tell(const Report& report, RowKind kind, const RowVisitor& visit) {
   Teller teller(report, visit);

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -53,6 +54,14 @@ struct SideChange {
   double rate = 0;                   // NaN for none
 };
 
+// What a side has of one key of a map, and what lies between the first side and it.
+struct KeyFigure {
+  std::string_view key, unit;  // the metric's unit where the key has none of its own
+  ctprof_number number{};      // none where the side lacks the key
+  Difference difference{};     // none of the first side
+  double pct = 0, rate = 0;    // NaN for none
+};
+
 struct ReportRow {
   RowKind kind = RowKind::Note;
   // Of a section.
@@ -64,7 +73,15 @@ struct ReportRow {
   std::string_view group;           // of several parts under `all`
   std::vector<SideFigure> sides{};  // of a Group the one side's alone
   std::vector<SideChange> changes{};
+  std::vector<KeyFigure> keys{};  // of a map, in the order of their bytes, each side by side
+  bool keys_are_cut = false;      // some lie beyond the limit
   bool fails = false;
+
+  // How many keys are told, and one of them on each side.
+  std::size_t key_count() const { return keys.size() / std::max<std::size_t>(1, sides.size()); }
+  std::span<const KeyFigure> key(std::size_t at) const {
+    return std::span(keys).subspan(at * sides.size(), sides.size());
+  }
   // Of groups that one side alone has, and of hosts.
   std::size_t side = 0;
   const OneSided* only = nullptr;
@@ -75,6 +92,12 @@ struct ReportRow {
   const Absent* absent = nullptr;
   std::string_view text;  // of a note
 };
+
+// The keys of a row's map, as ReportRow::keys has them. Where only rows that moved are asked for,
+// keys that did not move, or under show are zero, are left out.
+std::vector<KeyFigure> key_figures(const Report& report, RowAt at);
+// By how much the key moved, for an order; REQUIRES: of each side.
+double movement(std::span<const KeyFigure> key);
 
 using RowVisitor = std::function<void(const ReportRow&)>;
 
