@@ -323,8 +323,8 @@ BOOST_AUTO_TEST_CASE(derive_mistakes) {
              "timeslices': 'ns' and 'count' do "
              "not go together");
   BOOST_TEST(refusal({.derive = {"x = run_time_ns / process.fds"}}) ==
-             "reading --derive 'x = run_time_ns / process.fds': 'process.fds' is per process, "
-             "'run_time_ns' per thread");
+             "reading --derive 'x = run_time_ns / process.fds': 'run_time_ns' is a metric of threads, "
+             "'process.fds' of processes; a formula can combine metrics of one of them only");
 }
 
 }  // namespace
