@@ -11,7 +11,7 @@
 //
 // A comparison with a missing value is false; name? counts as zero if it is missing.
 //
-// What the names mean is up to the caller (compare/asked/where.hpp, compare/asked/fail_on.hpp).
+// What the names mean is up to the caller (compare/asked/expressions.hpp).
 
 #pragma once
 

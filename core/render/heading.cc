@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "core/base/ladder.hpp"
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/render/host_text.hpp"
 #include "core/render/printable.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/heading.hpp"
 #include "core/render/printable.hpp"

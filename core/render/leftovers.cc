@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/printable.hpp"
 #include "ctprof/gap.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
-#include "core/compare/asked/section.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/render/leftovers.hpp"
 #include "core/render/printable.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/json_text.hpp"
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/printable.hpp"
 #include "core/render/row_json.hpp"

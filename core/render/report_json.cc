@@ -1,6 +1,6 @@
 #include "core/render/report_json.hpp"
 
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/json_pieces.hpp"
 #include "core/render/row_json.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/compare/figures/uptime.hpp"
+#include "core/compare/figures/times.hpp"
 #include "core/render/printable.hpp"
 
 namespace ctprof {

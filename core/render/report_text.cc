@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/heading.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/spec.hpp"
 
 namespace ctprof {
 namespace {

@@ -1,4 +1,4 @@
-"""Names and cgroup paths as patterns, by the rules of core/compare/grouping/name_pattern.hpp, cgroup_key.hpp and cgroup_renames.hpp, written
+"""Names and cgroup paths as patterns, by the rules of core/compare/grouping/key_families.hpp and cgroup_renames.hpp, written
 down a second time.
 
     thread_keys(names)                 -> {name: key}

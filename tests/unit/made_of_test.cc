@@ -8,7 +8,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
-#include "core/compare/asked/fail_on.hpp"
+#include "core/compare/asked/expressions.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/render/report_json.hpp"
 #include "tests/unit/hand_made.hpp"

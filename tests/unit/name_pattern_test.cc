@@ -1,11 +1,9 @@
 // Patterns of names and cgroup paths: what a name becomes, in whose company.
 
 #define BOOST_TEST_MODULE name_pattern
-#include "core/compare/grouping/name_pattern.hpp"
+#include "core/compare/grouping/key_families.hpp"
 
 #include <boost/test/unit_test.hpp>
-
-#include "core/compare/grouping/cgroup_key.hpp"
 
 namespace ctprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "core/compare/asked/fail_on.hpp"
+#include "core/compare/asked/expressions.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"

@@ -5,8 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
-#include "core/compare/asked/derive.hpp"
-#include "core/compare/asked/fail_on.hpp"
+#include "core/compare/asked/expressions.hpp"
 #include "core/compare/report/report.hpp"
 #include "tests/unit/hand_made.hpp"
 
@@ -317,14 +316,15 @@ BOOST_AUTO_TEST_CASE(derive_mistakes) {
   BOOST_TEST(refusal({.derive = {"x = nice", "x = run_time_ns"}})
                  .ends_with("there is a metric 'x' already"));
   BOOST_TEST(refusal({.derive = {"x = nice", "y = x"}})
-                 .ends_with("'x' is derived itself; write what it stands for"));
+                 .ends_with("'x' is derived itself; write out its formula"));
   BOOST_TEST(refusal({.derive = {"x = run_time_ns + timeslices"}}) ==
              "reading --derive 'x = run_time_ns + timeslices': checking units of 'run_time_ns + "
              "timeslices': 'ns' and 'count' do "
              "not go together");
-  BOOST_TEST(refusal({.derive = {"x = run_time_ns / process.fds"}}) ==
-             "reading --derive 'x = run_time_ns / process.fds': 'run_time_ns' is a metric of threads, "
-             "'process.fds' of processes; a formula can combine metrics of one of them only");
+  BOOST_TEST(
+      refusal({.derive = {"x = run_time_ns / process.fds"}}) ==
+      "reading --derive 'x = run_time_ns / process.fds': 'run_time_ns' is a metric of threads, "
+      "'process.fds' of processes; a formula can combine metrics of one of them only");
 }
 
 }  // namespace

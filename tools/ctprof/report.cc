@@ -3,10 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/compare/asked/derive.hpp"
-#include "core/compare/asked/fail_on.hpp"
-#include "core/compare/asked/section.hpp"
-#include "core/compare/asked/side_name.hpp"
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/heading.hpp"

@@ -17,7 +17,7 @@ Error refusal(std::string_view text, const char* cause) {
   return error("reading --cgroup-flatten", text, cause);
 }
 
-// Takes the set behind a `[` off the glob; false when it has no end.
+// Reads the set after a `[` and removes it from the glob; false if it does not end.
 bool take_set(std::string_view& rest, Bytes& bytes) {
   const bool negated = rest.starts_with('!') || rest.starts_with('^');
   if (negated) rest.remove_prefix(1);
@@ -45,40 +45,40 @@ Result<PathGlob> PathGlob::parse(std::string_view text) {
   for (std::string_view rest = text; !rest.empty();) {
     const char c = rest.front();
     rest.remove_prefix(1);
-    Step step{one(c)};
+    ByteSet set{one(c)};
     if (c == '*') {
       const bool crosses = rest.starts_with('*');
       while (rest.starts_with('*')) rest.remove_prefix(1);
-      step = {crosses ? Bytes().set() : any_but_slash(), true};
+      set = {crosses ? Bytes().set() : any_but_slash(), true};
     } else if (c == '?') {
-      step = {any_but_slash()};
+      set = {any_but_slash()};
     } else if (c == '[') {
-      step = {};
-      if (!take_set(rest, step.bytes)) return refusal(text, "a '[' has no ']'");
+      set = {};
+      if (!take_set(rest, set.bytes)) return refusal(text, "a '[' has no ']'");
     } else if (c == '\\') {
       if (rest.empty()) return refusal(text, "nothing follows the last '\\'");
-      step = {one(rest.front())};
+      set = {one(rest.front())};
       rest.remove_prefix(1);
     }
-    glob.steps_.push_back(step);
+    glob.sets_.push_back(set);
   }
   return glob;
 }
 
-// All places of the glob that the path so far may have come to are followed at once, so that no
-// glob takes long.
+// Follows all positions in the glob that the path so far can have reached, at once. So the time is
+// bounded by the lengths of both.
 bool PathGlob::matches(std::string_view path) const {
-  std::vector<bool> at(steps_.size() + 1), next;
-  const auto skip_repeated = [&](std::vector<bool>& places) {
-    for (std::size_t i = 0; i < steps_.size(); ++i)
-      if (places[i] && steps_[i].repeated) places[i + 1] = true;
+  std::vector<bool> at(sets_.size() + 1), next;
+  const auto skip_repeated = [&](std::vector<bool>& reached) {
+    for (std::size_t i = 0; i < sets_.size(); ++i)
+      if (reached[i] && sets_[i].repeated) reached[i + 1] = true;
   };
   at[0] = true;
   skip_repeated(at);
   for (const char c : path) {
     next.assign(at.size(), false);
-    for (std::size_t i = 0; i < steps_.size(); ++i)
-      if (at[i] && steps_[i].bytes.test(index(c))) next[steps_[i].repeated ? i : i + 1] = true;
+    for (std::size_t i = 0; i < sets_.size(); ++i)
+      if (at[i] && sets_[i].bytes.test(index(c))) next[sets_[i].repeated ? i : i + 1] = true;
     skip_repeated(next);
     at.swap(next);
   }

@@ -1,5 +1,5 @@
 // Globs over paths: `*` and `?` stay within one segment, `**` crosses them, `[a-z]` and `[!a-z]`
-// are sets, `\` takes the next character as it is. A glob matches the whole path or not at all.
+// are sets, and after `\` any character is itself. A glob must match the whole path.
 
 #pragma once
 
@@ -21,14 +21,14 @@ class PathGlob {
   const std::string& text() const { return text_; }
 
  private:
-  // One step of the glob: a set of bytes, taken once, or as often as there are some.
-  struct Step {
+  // Matches one byte of a set, or if `repeated` any number of them.
+  struct ByteSet {
     std::bitset<256> bytes;
     bool repeated = false;
   };
 
   std::string text_;
-  std::vector<Step> steps_;
+  std::vector<ByteSet> sets_;
 };
 
 }  // namespace ctprof

@@ -1,36 +1,52 @@
-// What the user asks of show and compare, as words: read and checked before any file is opened.
+// What the user asks of show and compare, read and checked before any file is opened.
 //
-// Whether a metric's name is known depends on the files; compare/figures/metric_plan.hpp says so
-// once they are loaded.
+// Whether a metric of that name exists depends on the files (figures/metric_plan.hpp).
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/path_glob.hpp"
-#include "core/compare/asked/where.hpp"
 #include "core/expression/condition.hpp"
 #include "core/registry/metric_def.hpp"
+#include "ctprof/sections.hpp"
 
 namespace ctprof {
 
-// By what threads are grouped: the process's name, the cgroup, the thread's name, that as it is,
-// cgroup, process and thread at once, the process itself, or what a text metric says of it.
-enum class GroupBy : std::uint8_t { Pcomm, Cgroup, Comm, CommExact, All, Pid, ProcessText };
+// What the sides of a comparison are called: "baseline", "candidate", "candidate_2" ... All are
+// compared with the first.
+inline std::string side_name(std::size_t side) {
+  if (side == 0) return "baseline";
+  return side == 1 ? "candidate" : "candidate_" + std::to_string(side);
+}
 
-// Of all but ProcessText, which goes by its metric's name.
+// The axis: what threads are grouped by.
+enum class GroupBy : std::uint8_t {
+  Pcomm,  // the process's name
+  Cgroup,
+  Comm,  // the thread's name
+  CommExact,
+  All,          // cgroup, process and thread at once
+  Pid,          // each process
+  ProcessText,  // a text metric of processes
+};
+
+// All but ProcessText, which is named by its metric.
 std::vector<std::string> axis_words();
-// A word with a dot or an underscore is taken for a metric's name; whether there is such a metric
-// is known once the files are read (grouping/process_keys.hpp).
+// A word with a dot or an underscore is taken for a metric's name. Whether there is such a metric
+// turns out when the files are read (grouping/process_keys.hpp).
 Result<GroupBy> parse_group_by(std::string_view word);
 
-// One key of the order. Words of the table in spec.cc, or else a metric's name.
+// What rows are sorted by: a word of the table in spec.cc, or else a metric's name.
 struct SortKey {
   enum class By : std::uint8_t { Movers, Delta, Percent, Name, Metric };
   By by = By::Movers;
@@ -40,47 +56,56 @@ struct SortKey {
 
 enum class ReportKind : std::uint8_t { Show, Compare };
 
-// "run_time_ns:asc,name": names in order, each with a direction, `desc` when none is given (`asc`
-// for `name`). Empty and double entries and unknown directions are errors, and so is an order by
-// differences where nothing is compared.
+// Parses "run_time_ns:asc,name". The direction is optional: `asc` for `name`, otherwise `desc`.
+// Empty entries, duplicates and unknown directions are errors, and so is sorting by differences
+// under show.
 Result<std::vector<SortKey>> parse_sort(std::string_view text, ReportKind kind);
 
-// What there is to sort by beside metrics.
+// What rows can be sorted by besides metrics.
 std::vector<std::string> sort_words(ReportKind kind);
 
-// "a,b,c" as names. Empty and double entries are errors; `option` is what the error quotes.
+// Parses "a,b,c". Empty entries and duplicates are errors, which quote `option`.
 Result<std::vector<std::string>> parse_names(std::string_view text, std::string_view option);
 
-// The same for sections, whose names are lower case however they are written.
+// The same for sections. Upper and lower case are the same.
 Result<std::vector<std::string>> parse_sections(std::string_view text);
 
-// How cgroups are named.
+// How cgroup paths become keys.
 struct CgroupNaming {
   std::vector<PathGlob> flatten{};
-  bool literal = false;  // nothing beyond the globs
+  bool literal = false;  // no patterns, only the globs
 };
 
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
   std::string group_metric{};  // of ProcessText
-  // Names of processes and threads as they are, and metrics of processes for each by itself.
+  // Keeps names of processes and threads as they are, and shows metrics of processes for each one.
   bool literal_names = false;
   CgroupNaming cgroups{};
   std::vector<std::string> metrics{};   // none: all
   std::vector<std::string> sections{};  // none: all
-  std::vector<std::string> plugins{};   // what these filled; none: all
+  std::vector<std::string> plugins{};   // only metrics that these filled; none: all
   std::vector<SortKey> sort{};          // none: movers under compare, name under show
-  std::size_t limit = 0;                // rows per section; 0: all
+  std::size_t limit = 0;                // lines per section; 0: all
   bool rate = false;                    // also differences per second
   bool busiest = true;                  // also the busiest thread of each group
-  bool moved_only =
-      false;      // leaves out (and counts) rows that did not change, or under show are zero
-  Where where{};  // which threads and groups alone
-  std::vector<DerivedDef> derive{};  // metrics beside those of the files
-  std::vector<Condition> fail_on{};  // of compare: what rows are to be picked out
+  // Leaves out, and counts, rows that did not change; under show those that are zero.
+  bool moved_only = false;
+  Where where{};                     // only these threads and groups
+  std::vector<DerivedDef> derive{};  // metrics besides those of the files
+  std::vector<Condition> fail_on{};  // of compare: which rows to pick out
 };
 
-// As the user wrote it.
+// The word for the axis, as the user wrote it.
 std::string_view axis_word(const Spec& spec);
+
+// The section of that name in the table of ctprof/sections.hpp, or null.
+const SectionInfo* find_section(std::string_view name);
+
+// For sorting sections: those of the table in its order, then a third party's by name.
+std::tuple<std::size_t, std::string_view> section_place(std::string_view name);
+
+// A sentence for each section that the user asked for but that needs another axis.
+std::vector<std::string> misplaced_sections(const Spec& spec);
 
 }  // namespace ctprof

@@ -1,9 +1,9 @@
-// What the files that a report is about may ask of it, in proportion to their text: steps of work,
-// or bytes printed.
+// What files may ask of a report, in proportion to their size: steps of work, bytes of output, and
+// which metrics are left out beyond that.
 //
-// Few bytes of a file can be repeated in many places of a report: a name in every row, an
-// expression for every group. Real files come to some 15 bytes of output for each of their text,
-// and stay below one step.
+// A few bytes of a file can be repeated in many places of a report: a name in every row, an
+// expression for every group. Real files cause some 15 bytes of output for each byte of their text,
+// and less than one step of work.
 
 #pragma once
 
@@ -11,21 +11,24 @@
 #include <limits>
 #include <span>
 
+#include "core/compare/asked/spec.hpp"
+#include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/run_facts.hpp"
+#include "core/compare/grouping/grouping.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
 class Allowance {
  public:
-  // For the whole of one kind of work. Snapshots that come from no file may ask for anything.
+  // For one kind of work in all. Snapshots that come from no file may ask for anything.
   explicit Allowance(std::span<const Snapshot* const> sides) {
     for (const Snapshot* side : sides) allow(side->text_bytes);
   }
   explicit Allowance(std::span<const RunFacts> sides) {
     for (const RunFacts& side : sides) allow(side.text_bytes);
   }
-  // Takes what is asked for; false, and then for good, when it is more than is left.
+  // Takes the amount. False if that is more than is left, and from then on.
   bool spend(std::size_t amount) {
     left_ = amount > left_ ? 0 : left_ - amount;
     return left_ > 0;
@@ -45,5 +48,12 @@ class Allowance {
 
   std::size_t left_ = kFree;
 };
+
+// Sets `left_out` of metrics that the report cannot afford, and adds a note: each metric has a
+// value and a row for every group, and a file of few bytes can have thousands of both. Metrics that
+// the user named (--metrics, --sort-by, --where, --fail-on) and their inputs always stay. The
+// others that are shown come first, in the order of the plan.
+void leave_out_costly(MetricPlan& plan, const Grouping& grouping, const Spec& spec,
+                      std::span<const Condition> of_groups, std::span<const Snapshot* const> sides);
 
 }  // namespace ctprof

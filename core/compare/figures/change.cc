@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/compare/figures/rule_call.hpp"
+#include "core/compare/figures/rule_states.hpp"
 #include "core/rules/builtin.hpp"
 
 namespace ctprof {
@@ -19,8 +19,8 @@ Moved moved_by(const Difference& difference, std::string_view word) {
   return differs || word == rules::kDiffers ? Moved::Yes : Moved::No;
 }
 
-Difference subtract(const PlannedMetric& metric, const Reading& baseline, const Reading& candidate,
-                    std::string& word) {
+Difference subtract(const PlannedMetric& metric, const CellValue& baseline,
+                    const CellValue& candidate, std::string& word) {
   const ctprof_rule* rule = metric.rule;
   if (!rule || !rule->delta) return difference(baseline.number, candidate.number);
   const ctprof_sink sink{sizeof(ctprof_sink), 0, &word, append};
@@ -50,7 +50,7 @@ Change Changes::of(std::uint32_t group, std::size_t metric, std::size_t side) co
   return between(rollup_->read({0, group, metric}), rollup_->read({side, group, metric}), metric);
 }
 
-Change Changes::between(const Reading& baseline, const Reading& candidate,
+Change Changes::between(const CellValue& baseline, const CellValue& candidate,
                         std::size_t metric) const {
   const bool before = baseline.has_value(), after = candidate.has_value();
   const bool alike = same_parts(baseline.made_of, candidate.made_of);
@@ -61,7 +61,7 @@ Change Changes::between(const Reading& baseline, const Reading& candidate,
   change.alike = alike;
   change.difference = subtract(planned, baseline, candidate, change.word);
   change.moved = moved_by(change.difference, change.word);
-  // A ratio's difference is read in its own terms; a percentage of it would be taken for one.
+  // The difference of a ratio is itself a ratio; a percentage of it would be mistaken for that.
   change.pct =
       planned.unit == "ratio" || !alike ? kNone : percent_of(change.difference, baseline.number);
   return change;

@@ -8,10 +8,9 @@
 #include <tuple>
 
 #include "core/base/nearest.hpp"
-#include "core/compare/asked/section.hpp"
-#include "core/compare/figures/added_derived.hpp"
+#include "core/compare/asked/spec.hpp"
+#include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/figures/allowance.hpp"
-#include "core/compare/figures/key_metrics.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/rules/map_keys.hpp"
@@ -20,13 +19,13 @@
 namespace ctprof {
 namespace {
 
-// The family of what only grows.
+// The family of metrics that only grow.
 constexpr std::string_view kCumulative = "cumulative";
 constexpr std::string_view kLimit = "limit";
 
-// Where a metric stands. Two files may have their columns in different orders; the smaller place
+// What metrics are sorted by. Files may have their columns in different orders: the smaller index
 // counts, then the name, so that exchanging the files changes nothing.
-struct Place {
+struct PlanOrder {
   Entity entity = Entity::Thread;
   bool derived = false;
   std::size_t index = std::numeric_limits<std::size_t>::max();
@@ -34,12 +33,12 @@ struct Place {
   void meet(std::size_t other) { index = std::min(index, other); }
 };
 
-struct Placed {
-  Place place;
+struct Ordered {
+  PlanOrder order;
   PlannedMetric metric;
-  bool operator<(const Placed& other) const {
-    return std::tie(place.entity, place.derived, place.index, metric.name) <
-           std::tie(other.place.entity, other.place.derived, other.place.index, other.metric.name);
+  bool operator<(const Ordered& other) const {
+    return std::tie(order.entity, order.derived, order.index, metric.name) <
+           std::tie(other.order.entity, other.order.derived, other.order.index, other.metric.name);
   }
 };
 
@@ -55,7 +54,7 @@ std::string ordinal(std::ptrdiff_t at) {
   return std::to_string(at + 1) + "th";
 }
 
-// Whether the rule can read such cells: one of its newtypes is stored so.
+// Whether the rule can read such cells: it takes a newtype that is stored this way.
 bool reads_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
     return is_listed(rule.newtypes, newtype.name) &&
@@ -77,19 +76,19 @@ class Planner {
     take_derived(knowledge_->derived);
     for (const auto& [name, found] : derived_) decide(name, found);
     say_costly();
-    std::sort(placed_.begin(), placed_.end());
-    for (Placed& placed : placed_) plan_.metrics.push_back(std::move(placed.metric));
+    std::sort(ordered_.begin(), ordered_.end());
+    for (Ordered& one : ordered_) plan_.metrics.push_back(std::move(one.metric));
     connect();
     return std::move(plan_);
   }
 
  private:
   struct Columns {
-    Place place;
+    PlanOrder order;
     std::vector<const Column*> of;  // of each side; null: it has none
   };
   struct Derived {
-    Place place;
+    PlanOrder order;
     const DerivedDef* def = nullptr;
     bool contradicted = false;
   };
@@ -104,7 +103,7 @@ class Planner {
     PlannedMetric metric = started(def);
     set_rule(metric, knowledge_->rules->find(def.rule), false);
     metric.counts_rows = true;
-    placed_.push_back({{def.entity, false, 0}, std::move(metric)});
+    ordered_.push_back({{def.entity, false, 0}, std::move(metric)});
   }
 
   void take_columns(std::size_t side) {
@@ -115,8 +114,8 @@ class Planner {
         if (def.hidden || def.is_mark || !has_groups(def.entity) || def.name == kThreadCount)
           continue;
         Columns& found = columns_[def.name];
-        found.place.entity = def.entity;
-        found.place.meet(++index);
+        found.order.entity = def.entity;
+        found.order.meet(++index);
         found.of.resize(sides_.size());
         found.of[side] = &column;
       }
@@ -148,7 +147,7 @@ class Planner {
     set_rule(metric, rule, def.family == kLimit);
     if (const auto* brought = knowledge_->rules->brought(*rule))
       metric.rule_owner = call_owner(brought->file, "rule '" + std::string(rule->name) + "'");
-    placed_.push_back({columns.place, std::move(metric)});
+    ordered_.push_back({columns.order, std::move(metric)});
   }
 
   static PlannedMetric started(const MetricDef& def) {
@@ -163,7 +162,7 @@ class Planner {
     return metric;
   }
 
-  // A limit is set by somebody, so the largest is no thread's doing.
+  // A limit is a setting, so no thread is to be named for the largest.
   static void set_rule(PlannedMetric& metric, const ctprof_rule* rule, bool is_limit) {
     metric.rule = rule;
     metric.is_sum = rule->reduction == CTPROF_REDUCES_BY_SUM;
@@ -174,11 +173,11 @@ class Planner {
     for (std::size_t i = 0; i < defs.size(); ++i) {
       if (!has_groups(defs[i].entity) || columns_.contains(defs[i].name)) continue;
       Derived& found = derived_[defs[i].name];
-      found.place.meet(i);
+      found.order.meet(i);
       if (!found.def) found.def = &defs[i];
       const bool same = found.def->expression == defs[i].expression &&
                         found.def->unit == defs[i].unit && found.def->entity == defs[i].entity;
-      // What a file says is what its readings meant; what is loaded here only fills in.
+      // Only files can contradict each other; what is loaded here just fills in.
       found.contradicted =
           found.contradicted || (!same && defs.data() != knowledge_->derived.data());
     }
@@ -199,10 +198,10 @@ class Planner {
     metric.tags = tags_of(*found.def);
     metric.adds_up = found.def->family == kCumulative;
     metric.expression = std::move(*expression);
-    Place place = found.place;
-    place.entity = metric.entity;
-    place.derived = true;
-    placed_.push_back({place, std::move(metric)});
+    PlanOrder order = found.order;
+    order.entity = metric.entity;
+    order.derived = true;
+    ordered_.push_back({order, std::move(metric)});
   }
 
   // Finds the inputs of derived metrics among the others of their entity that have a number.
@@ -220,7 +219,8 @@ class Planner {
     }
   }
 
-  // What computing it for every group takes, at most: a group has a row.
+  // The most work that computing it for every group can take: there are at most as many groups as
+  // rows.
   std::size_t steps(const DerivedDef& def) const {
     std::size_t rows = 0;
     for (const Snapshot* side : sides_) rows += side->table(def.entity).rows;
@@ -245,23 +245,22 @@ class Planner {
   GroupBy by_;
   const Knowledge* knowledge_;
   Allowance work_;
-  std::vector<std::string> costly_;  // derived metrics that it had no room for
+  std::vector<std::string> costly_;  // derived metrics that the allowance did not cover
   std::map<std::string, Columns> columns_;
   std::map<std::string, Derived> derived_;
   std::map<std::pair<std::string, std::string>, std::string> fallbacks_;
-  std::vector<Placed> placed_;
+  std::vector<Ordered> ordered_;
   MetricPlan plan_;
 };
 
-// `names` may be meant too.
+// Offers the nearest of the plan's metrics and of `names`.
 Error unknown_metric(const MetricPlan& plan, const std::string& name,
                      std::vector<std::string> names = {}) {
   for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
   return {"no metric '" + name + "' in what was read" + nearest_hint(name, names)};
 }
 
-// Whether one of the plugins filled it on some side; of a derived metric, whether they filled an
-// input.
+// Whether one of the plugins filled the metric on some side, or an input of a derived one.
 bool is_from(const MetricPlan& plan, const PlannedMetric& metric,
              std::span<const Snapshot* const> sides, const std::vector<std::string>& plugins) {
   if (metric.counts_rows) return true;

@@ -1,11 +1,10 @@
 // Which metrics are shown or compared, from the definitions that the files carry.
 //
-// Metrics keep the order of their columns, derived ones after the others of their entity. A metric
-// that two files define differently, or whose rule nobody here knows, is left out, and a sentence
-// says so.
+// Metrics are in the order of their columns, derived ones after the others of their entity. A
+// metric that two files define differently, or whose rule is not known here, is left out, and a
+// note says so.
 //
-// What is here:   the choice, with the rule of each metric.
-// What is not:    readings (compare/figures/rollup.hpp).
+// Not here: metrics that the user adds (added_metrics.hpp), values (run_figures.hpp).
 
 #pragma once
 
@@ -28,19 +27,19 @@ struct PlannedMetric {
   Entity entity = Entity::Thread;
   std::string unit;
   std::string section;
-  std::vector<std::string> tags;  // tags_of()
-  bool adds_up = false;           // cumulative, so that a group's part of the whole has a meaning
+  std::vector<std::string> tags;          // tags_of()
+  bool adds_up = false;                   // cumulative, so a group has a share of the whole
   const ctprof_rule* rule = nullptr;      // null: derived
   const CallOwner* rule_owner = nullptr;  // null: the rule is built in
-  bool is_sum = false;                    // by the rule, so that a part of the rows has a meaning
-  bool is_maximum = false;                // or one of the rows is the group's value
+  bool is_sum = false;                    // the rule adds up, so each thread has a part in it
+  bool is_maximum = false;                // the rule takes the largest, so one thread has it
   bool counts_rows = false;               // thread_count, which has no column
   std::optional<Expression> expression;   // of a derived metric
-  std::optional<std::string> key;         // of a map, which is its only input (key_metrics.hpp)
+  std::optional<std::string> key;         // of a map, which is its only input (added_metrics.hpp)
   std::string map_keys;                   // what its definition says of a map's keys
-  std::vector<std::optional<std::size_t>> inputs;  // of the expression: which metric, or none here
-  bool shown = true;                               // or is it only the input of one that is
-  bool left_out = false;  // it has no readings, for want of room (affordable.hpp)
+  std::vector<std::optional<std::size_t>> inputs;  // of the expression, in the plan; none: unknown
+  bool shown = true;                               // otherwise it is only an input
+  bool left_out = false;  // it has no values, because the files ask for too much (allowance.hpp)
 
   // Whether a group's value is one number.
   bool has_number() const { return expression || key || (rule && rule->number); }
@@ -53,19 +52,19 @@ struct PlannedMetric {
 struct MetricPlan {
   std::vector<PlannedMetric> metrics;
   std::vector<std::string> notes;
-  bool tells_busiest = true;  // whether the busiest thread of each group is wanted
+  bool tells_busiest = true;  // whether to find the busiest thread of each group
 
   const PlannedMetric* find(std::string_view name) const;
 };
 
-// What loaded plugins have to say beside the files: rules, and derived metrics for a file that has
-// none of its own. What it points to outlives all that is made with it.
+// What loaded plugins add to the files: rules, and derived metrics for files without any. REQUIRES:
+// what it points to outlives everything that is made with it.
 struct Knowledge {
   const RuleBook* rules = nullptr;
   std::span<const DerivedDef> derived;
 };
 
-// The error names a metric of `spec` that no file holds, and offers the nearest.
+// The error names a metric of `spec` that no file has, with the nearest one.
 Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Spec& spec,
                                 const Knowledge& knowledge);
 

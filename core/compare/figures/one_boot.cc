@@ -20,8 +20,7 @@ const Column* numbers(const Snapshot& snapshot, std::string_view name) {
   return column && column->def().storage == Storage::U64 ? column : nullptr;
 }
 
-// Threads that count in a group and whose start was read, by tid, of which no two are alike at one
-// time.
+// Threads in a group whose start was read, sorted by tid, which is unique at any one time.
 std::vector<Found> threads_by_tid(const GroupedThreads& side) {
   const Column *tids = numbers(*side.snapshot, kTid), *starts = numbers(*side.snapshot, kStartTime);
   std::vector<Found> found;
@@ -64,7 +63,7 @@ void pair(SideLives& before, SideLives& after, const GroupedThreads& baseline,
 
 }  // namespace
 
-// Fills in what is told of a pair.
+// Fills in a OneBoot.
 class BootPair {
  public:
   BootPair(OneBoot& told, const GroupedThreads& baseline, const GroupedThreads& candidate)
@@ -77,7 +76,7 @@ class BootPair {
   }
 
   void count() {
-    // One that stays is on both sides, and counted on the first.
+    // A thread that stays is on both sides; it is counted on the first.
     const auto on_baseline = [](OneBoot::Counts& counts, Life life) {
       counts.unknown += life == Life::Unknown;
       counts.turnover.alive += life == Life::Stays;
@@ -106,7 +105,7 @@ class BootPair {
     }
   }
 
-  // By group, what threads that stay and that do not came to.
+  // By group, the values of threads that stay and of those that do not.
   std::vector<OneBoot::Split> split(const PlannedMetric& metric, const GroupedThreads& side,
                                     const SideLives& lives) const {
     std::vector<OneBoot::Split> splits(told_->groups_.size());

@@ -1,10 +1,10 @@
-// What two snapshots of one boot say of each other thread by thread: which threads they have in
-// common, told by tid and start time, and how much of a group's difference came from those that
-// stayed, are new, and are gone.
+// Two snapshots of one boot, thread by thread: which threads both have, and how much of a group's
+// difference is due to threads that stayed, are new, or are gone.
 //
-// A thread stays if the group has it on both sides. Else it turns up, or is gone: started or ended
-// in between, or come from another group, or left for one. Of a thread whose start was not read
-// nothing is known. It is settled while both snapshots are there, and refers to neither.
+// Threads are identified by tid and start time; without a start time nothing is known of a thread.
+// A thread stays if the group has it on both sides. Otherwise it is new or gone: it started or
+// ended in between, or moved between groups. Everything is found out while both snapshots exist,
+// and refers to neither.
 
 #pragma once
 
@@ -20,16 +20,16 @@
 
 namespace ctprof {
 
-// How many threads stay, turn up and are gone.
+// How many threads stay, are new and are gone.
 struct Turnover {
   std::uint64_t alive = 0, fresh = 0, gone = 0;
 };
 
 // The parts of a sum's difference, which add up to it.
 struct Origin {
-  Difference alive;  // of threads on both sides, what they did in between
-  Difference fresh;  // all that the new ones had come to
-  Difference gone;   // less all that the gone ones had come to
+  Difference alive;  // what threads on both sides did in between
+  Difference fresh;  // all that new threads have done
+  Difference gone;   // minus all that gone threads had done
 };
 
 // A snapshot with the group of each of its threads.
@@ -40,18 +40,18 @@ struct GroupedThreads {
 
 class OneBoot {
  public:
-  // Nothing is known of snapshots of different boots. `wanted`: metrics whose origins are.
+  // Nothing is known of snapshots of different boots. `wanted`: the metrics that need an origin.
   OneBoot(const GroupedThreads& baseline, const GroupedThreads& candidate, std::size_t groups,
           const MetricPlan& plan, const std::vector<bool>& wanted);
 
   // Whether the sides are of one boot.
   bool known() const { return known_; }
-  // None where a thread's start was not read.
+  // None if a thread's start was not read.
   std::optional<Turnover> in_group(std::uint32_t group) const { return told(groups_, group); }
-  // Of all threads that are in a group; a thread that changed its group stays.
+  // The same for all threads that are in a group. A thread that changed its group stays.
   std::optional<Turnover> in_all() const { return told({&all_, 1}, 0); }
-  // None where the metric is no sum over threads, a side has no value or a sum too large to be told
-  // exactly, or a value is of a thread that cannot be known again.
+  // None if the metric is not a sum over threads, a side has no value, a sum is too large to be
+  // exact, or a thread with a value cannot be identified.
   std::optional<Origin> origin(std::uint32_t group, std::size_t metric) const;
 
  private:
@@ -78,7 +78,7 @@ class OneBoot {
   friend class BootPair;
 };
 
-// Both files say that they are of the same boot.
+// Whether both files say that they are of the same boot.
 bool of_one_boot(const Meta& a, const Meta& b);
 
 }  // namespace ctprof

@@ -4,7 +4,7 @@
 
 #include "core/base/json_text.hpp"
 #include "core/base/ladder.hpp"
-#include "core/compare/figures/rule_call.hpp"
+#include "core/compare/figures/rule_states.hpp"
 
 namespace ctprof {
 namespace {
@@ -37,9 +37,9 @@ std::uint32_t Rollup::own(CellAt at) const {
   return grouping_->sides[at.side].own[at.group];
 }
 
-Reading Rollup::read(CellAt at) const {
+CellValue Rollup::read(CellAt at) const {
   const std::uint32_t group = own(at);
-  return group == kNoGroup ? Reading{} : sides_[at.side].read(group, at.metric);
+  return group == kNoGroup ? CellValue{} : sides_[at.side].read(group, at.metric);
 }
 
 Coverage Rollup::coverage(CellAt at) const {
@@ -64,7 +64,7 @@ const GroupTimes* Rollup::times(std::size_t side, std::uint32_t group) const {
 
 std::string Rollup::text(CellAt at) const {
   const PlannedMetric& metric = plan_->metrics[at.metric];
-  const Reading reading = read(at);
+  const CellValue reading = read(at);
   if (!reading.state || !metric.rule->text) return scaled(reading.number, metric.unit);
   std::string out;
   const ctprof_sink sink = sink_into(out);
@@ -75,7 +75,7 @@ std::string Rollup::text(CellAt at) const {
 
 void Rollup::append_json(std::string& out, CellAt at) const {
   const PlannedMetric& metric = plan_->metrics[at.metric];
-  const Reading reading = read(at);
+  const CellValue reading = read(at);
   if (!reading.state || !metric.rule->json) return ctprof::append_json(out, reading.number);
   const ctprof_sink sink = sink_into(out);
   call_rule(metric.rule_owner, "json", [&] { metric.rule->json(reading.state, &sink); });
@@ -83,7 +83,7 @@ void Rollup::append_json(std::string& out, CellAt at) const {
 
 void Rollup::append_extras(std::string& out, CellAt at) const {
   const ctprof_rule* rule = plan_->metrics[at.metric].rule;
-  const Reading reading = read(at);
+  const CellValue reading = read(at);
   if (!rule || !rule->extras || !reading.state) return void(out += "null");
   const ctprof_sink sink = sink_into(out);
   out += '{';

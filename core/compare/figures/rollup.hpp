@@ -1,11 +1,10 @@
-// A rollup: the figures of all sides, group by group, by the groups that they have in common.
+// A rollup: the figures of all sides by the groups that they have in common.
 //
-// Aggregates stay as the rules' states; numbers, texts and JSON are made when asked for. It owns
-// the runs' figures and needs no snapshot.
+// Values are kept as the rules' states; numbers, texts and JSON are made on request. It owns the
+// figures of the runs and needs no snapshot.
 //
-// What is here:   what one cell says.
-// What is not:    reducing a run (run_figures.hpp); two sides against each other (change.hpp);
-// order (report/order.hpp).
+// Not here: reducing a run (run_figures.hpp), comparing two sides (change.hpp), order
+// (report/order.hpp).
 
 #pragma once
 
@@ -28,7 +27,7 @@ struct CellAt {
   std::size_t metric;  // in the plan
 };
 
-// One key of a map's value.
+// One key of a map.
 struct Part {
   std::string_view key;
   ctprof_number number;
@@ -37,27 +36,26 @@ struct Part {
 
 class Rollup {
  public:
-  // REQUIRES: figures of the sides that were joined, in their order and not finished; grouping and
-  // plan outlive this.
+  // REQUIRES: one run's figures for each side of the grouping, not finished; grouping and plan
+  // outlive this.
   Rollup(std::vector<RunFigures> sides, const Grouping& grouping, const MetricPlan& plan);
 
   std::size_t sides() const { return sides_.size(); }
-  Reading read(CellAt at) const;
+  CellValue read(CellAt at) const;
   Coverage coverage(CellAt at) const;
-  // For people: "1.234ms"; "-" where nothing was read.
+  // For people: "1.234ms", or "-" if nothing was read.
   std::string text(CellAt at) const;
-  // "null" where nothing was read.
+  // "null" if nothing was read.
   void append_json(std::string& out, CellAt at) const;
-  // What the rule says beside the value, as an object; "null" where nothing was read or it says no
-  // more.
+  // What the rule tells besides the value, as an object; "null" if there is nothing.
   void append_extras(std::string& out, CellAt at) const;
-  // The keys of a map's value, in order of their bytes.
+  // The keys of a map, in the order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
-  // What a derived figure is made of.
+  // Which parts a derived figure is made of.
   MadeOf made_of(CellAt at) const;
-  // Null where there is none.
+  // Null if there is none.
   const Busiest* busiest(CellAt at) const;
-  // Of a group's threads; null where the side has not the group.
+  // Of a group's threads; null if the side lacks the group.
   const GroupTimes* times(std::size_t side, std::uint32_t group) const;
   const RunFigures& run(std::size_t side) const { return sides_[side]; }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/compare/figures/rule_call.hpp"
+#include "core/compare/figures/rule_states.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/gap.hpp"
 
@@ -25,7 +25,7 @@ ctprof_rows rows_of(const Column& column, Groups groups, bool all_there) {
   return rows;
 }
 
-// Rows that count one each.
+// Rows of which each counts as one.
 ctprof_rows rows_of_ones(const std::vector<std::uint64_t>& ones, Groups groups) {
   ctprof_rows rows{};
   rows.size = sizeof(ctprof_rows);
@@ -36,10 +36,10 @@ ctprof_rows rows_of_ones(const std::vector<std::uint64_t>& ones, Groups groups) 
   return rows;
 }
 
-// How many cells there are of each gap.
+// The number of cells with each gap.
 using Tally = std::array<std::size_t, kGapNames.size()>;
 
-// Most columns are of one gap, or of none, throughout.
+// Most columns have the same gap, or none, in all their cells.
 Tally tally_of(const Column& column) {
   Tally tally{};
   const auto gaps = column.gaps();
@@ -58,8 +58,8 @@ Absence absence_of(const Tally& tally, std::size_t rows) {
   return {true, rows, static_cast<ctprof_gap>(most - tally.begin()), unsupported};
 }
 
-// In a file of the reference a limit that is null is none, or not known. So a group with one has no
-// limit that could be told: its rows count in no group.
+// A limit that is null in a file of the reference is either "no limit" or unknown. So the rows of a
+// group that has one count in no group, and the group has no value.
 std::vector<std::uint32_t> without_doubtful_limits(const Column& column, Groups groups,
                                                    std::size_t count) {
   std::vector<bool> is_doubtful(count);
@@ -81,7 +81,7 @@ const Column* numbers(const Snapshot& snapshot, std::string_view name) {
   return column && column->def().storage == Storage::U64 ? column : nullptr;
 }
 
-// Values of either sign in one type that keeps their order; below zero nobody is busy.
+// The value, or 0 if it is negative.
 std::uint64_t above_zero(const Column& column, std::size_t row) {
   if (column.def().storage == Storage::U64) return column.u64()[row];
   const std::int64_t value = column.i64()[row];
@@ -189,8 +189,7 @@ void RunFigures::take_times(const Snapshot& snapshot, std::span<const std::uint3
   }
 }
 
-// From the aggregates of the group, not from its threads one by one. It stands on the readings of
-// all its inputs.
+// Computes it from the values of the group, not thread by thread. It covers what its inputs cover.
 RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
   Cells cells;
   if (metric.left_out) return cells;
@@ -205,7 +204,7 @@ RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
     Count& count = cells.counts[group];
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto input = metric.inputs[i];
-      Reading reading;
+      CellValue reading;
       reading.coverage.rows = groups_.rows(metric.entity, group);
       if (input) reading = read(group, *input);
       count.values += static_cast<std::uint32_t>(reading.coverage.values);
@@ -221,7 +220,7 @@ RunFigures::Cells RunFigures::derive(const PlannedMetric& metric) const {
 }
 
 InputState RunFigures::input_state(const std::optional<std::size_t>& input,
-                                   const Reading& reading) const {
+                                   const CellValue& reading) const {
   if (ctprof::has_value(reading.number)) return InputState::Present;
   const bool is_possible = reading.coverage.rows > 0 && !(input && absence(*input).unsupported);
   return is_possible ? InputState::Missing : InputState::Impossible;
@@ -234,10 +233,10 @@ void RunFigures::finish() {
     if (plan_->metrics[i].expression) metrics_[i] = derive(plan_->metrics[i]);
 }
 
-Reading RunFigures::read(std::uint32_t group, std::size_t metric) const {
+CellValue RunFigures::read(std::uint32_t group, std::size_t metric) const {
   const Cells& cells = metrics_[metric];
   const PlannedMetric& planned = plan_->metrics[metric];
-  Reading reading;
+  CellValue reading;
   reading.coverage = coverage(group, metric);
   if (planned.key) {
     reading.number = number_of_key(group, planned);
@@ -255,10 +254,10 @@ Reading RunFigures::read(std::uint32_t group, std::size_t metric) const {
   return reading;
 }
 
-// Of a map that has not the key, none.
+// None if the map lacks the key.
 ctprof_number RunFigures::number_of_key(std::uint32_t group, const PlannedMetric& metric) const {
   const std::size_t map = *metric.inputs.front();
-  const Reading whole = read(group, map);
+  const CellValue whole = read(group, map);
   if (!whole.state) return no_number();
   struct Wanted {
     std::string_view key;
@@ -275,7 +274,7 @@ ctprof_number RunFigures::number_of_key(std::uint32_t group, const PlannedMetric
 }
 
 Coverage RunFigures::coverage(std::uint32_t group, std::size_t metric) const {
-  // A key stands on the readings of its map.
+  // A key covers what its map covers.
   if (plan_->metrics[metric].key) return coverage(group, *plan_->metrics[metric].inputs.front());
   const Cells& cells = metrics_[metric];
   if (!cells.counts.empty()) return {cells.counts[group].values, cells.counts[group].rows};

@@ -1,16 +1,17 @@
-// What a run comes to: for each of its groups and each metric the rule's state and how much of the
-// group it stands on.
+// What a run comes to: for each of its groups and each metric the rule's state, and how much of the
+// group it covers.
 //
-// It owns all that it says, so the snapshot may go once it is made; it takes memory by groups, not
-// by threads. The figures of parts of a host, or of several groups that turn out to be one, merge
-// into those of the whole. Formulas are computed from the group's other figures at the end, so they
-// follow.
+// The figures own what they tell, so the snapshot can be freed once they are made. Their size
+// depends on the number of groups, not of threads. Figures of parts of a host, or of groups that
+// turn out to be one, can be merged. Derived metrics are computed last, from the group's other
+// figures.
 //
-// What is here:   reducing a snapshot, merging, and what one group's metric comes to.
-// What is not:    several sides and their common groups (rollup.hpp).
+// Not here: several sides and their common groups (rollup.hpp).
 
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,44 +19,77 @@
 #include <vector>
 
 #include "core/base/number.hpp"
-#include "core/compare/figures/kept_content.hpp"
-#include "core/compare/figures/made_of.hpp"
 #include "core/compare/figures/metric_plan.hpp"
-#include "core/compare/figures/states.hpp"
+#include "core/compare/figures/rule_states.hpp"
 #include "core/compare/grouping/group_book.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
-// How much of a group a value stands on: cells with a value, of the cells that the question has a
-// meaning for.
+// An input of a derived metric, for one group. Only optional ones ("name?") can be missing.
+enum class InputState : std::uint8_t {
+  Required,
+  Impossible,  // Unsupported on this side, or meaningless for the group: not a part of the figure
+  Missing,     // switched off, denied, or not in the file
+  Present,
+};
+
+// Which parts a derived figure is made of: those optional inputs that are there. Figures of
+// different parts answer different questions, so there is a difference between them but no
+// percentage.
+struct MadeOf {
+  // By input of the expression. Empty if no input is optional, or the side lacks the group.
+  std::span<const InputState> inputs{};
+
+  bool has_parts() const { return !inputs.empty(); }
+  std::size_t present() const { return count(InputState::Present); }
+  std::size_t possible() const { return present() + count(InputState::Missing); }
+  bool whole() const { return count(InputState::Missing) == 0; }
+
+ private:
+  std::size_t count(InputState state) const {
+    return static_cast<std::size_t>(std::count(inputs.begin(), inputs.end(), state));
+  }
+};
+
+// Also true if one of them has no parts.
+inline bool same_parts(const MadeOf& a, const MadeOf& b) {
+  return !a.has_parts() || !b.has_parts() ||
+         std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
+                    [](InputState x, InputState y) {
+                      return (x == InputState::Present) == (y == InputState::Present);
+                    });
+}
+
+// How much of a group a value covers: cells with a value, of all cells for which the metric has a
+// meaning.
 struct Coverage {
   std::uint64_t values = 0;
   std::uint64_t rows = 0;
   bool full() const { return values == rows; }
 };
 
-// What one cell says.
-struct Reading {
-  const void* state = nullptr;  // the rule's; null where nothing was read, and of derived metrics
-  ctprof_number number{};       // none where nothing was read or the rule has no number
+// The value of one group's metric.
+struct CellValue {
+  const void* state = nullptr;  // the rule's; null if nothing was read, or the metric is derived
+  ctprof_number number{};       // none if nothing was read, or the rule has no number
   Coverage coverage;
   MadeOf made_of;  // of derived metrics with optional inputs
 
   bool has_value() const { return state || ctprof::has_value(number); }
 };
 
-// The busiest thread of a group: whose reading is the largest of those that a sum or a maximum is
-// made of. Of equals the first in the file's order, by process and thread.
+// The busiest thread of a group: the one with the largest reading, for sums and maxima. Of equals
+// the first in the file, by process and thread.
 struct Busiest {
-  std::uint64_t reading = 0;  // 0: there is none
+  std::uint64_t reading = 0;  // 0 if there is none
   std::uint64_t tid = 0;
-  std::string_view comm;  // empty where it was not read
+  std::string_view comm;  // empty if it was not read
 };
 
-// When a group's threads began and were read.
+// When a group's threads started and were read.
 struct GroupTimes {
-  double starts = 0, threads_started = 0;  // sum and number of starts that are known
+  double starts = 0, threads_started = 0;  // sum and number of known starts
   double newest = 0;
   double read_at = 0;  // sum, in ns after the capture's start
 };
@@ -64,34 +98,34 @@ struct GroupTimes {
 struct Absence {
   bool in_file = false;
   std::size_t rows = 0;
-  ctprof_gap most = CTPROF_VALUE;  // what most cells are
-  bool unsupported = false;        // no cell has a value, and some cannot have one here
+  ctprof_gap most = CTPROF_VALUE;  // the gap of most cells
+  bool unsupported = false;        // no cell has a value, and some are Unsupported
 };
 
 class RunFigures {
  public:
-  // REQUIRES: rows of this snapshot; a plan that outlives this.
+  // REQUIRES: `rows` are of this snapshot, and the plan outlives this.
   RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan);
   RunFigures(RunFigures&&) = default;
   RunFigures& operator=(RunFigures&&) = default;
 
-  // Adds another part of the same host. REQUIRES: groups of the same book, the same plan, and that
-  // neither is finished.
+  // Adds another part of the same host. REQUIRES: groups of the same book, the same plan, neither
+  // finished.
   void merge(const RunFigures& other);
-  // One of its groups takes in another, which is then of no account. REQUIRES: not finished.
+  // Merges one of its groups into another; the first is not used any more. REQUIRES: not finished.
   void unite(std::uint32_t into, std::uint32_t from);
-  // After the last of these: what can be read from then on is settled.
+  // Computes derived metrics. Called once, after merging.
   void finish();
 
   const RunGroups& groups() const { return groups_; }
   // REQUIRES: finished.
-  Reading read(std::uint32_t group, std::size_t metric) const;
+  CellValue read(std::uint32_t group, std::size_t metric) const;
   Coverage coverage(std::uint32_t group, std::size_t metric) const;
   MadeOf made_of(std::uint32_t group, std::size_t metric) const;
-  // Null where the metric has none.
+  // Null if there is none.
   const Busiest* busiest(std::uint32_t group, std::size_t metric) const;
   const GroupTimes& times(std::uint32_t group) const { return times_[group]; }
-  // Whether it is known when each thread was read, and when each began.
+  // Whether the file says when each thread was read, and when it started.
   bool knows_read_at() const { return knows_read_at_; }
   bool knows_starts() const { return knows_starts_; }
   const Absence& absence(std::size_t metric) const { return metrics_[metric].absence; }
@@ -102,19 +136,19 @@ class RunFigures {
   };
   // One metric, by group.
   struct Cells {
-    States states;                   // of a metric with a rule and a value
-    std::vector<double> values;      // of a derived one, NaN for none
-    std::vector<InputState> inputs;  // and where it has optional inputs, all of each group
-    std::vector<Count> counts;       // empty: every row has a value, or none has
-    bool has_none = false;           // so that no row has one
-    std::vector<Busiest> busiest;    // where it was asked for and there is any
+    States states;                   // of a metric with a rule, if there is a value
+    std::vector<double> values;      // of a derived metric; NaN for none
+    std::vector<InputState> inputs;  // and its inputs, group by group, if any is optional
+    std::vector<Count> counts;       // empty if every row has a value, or none has
+    bool has_none = false;           // no row has a value
+    std::vector<Busiest> busiest;    // if wanted, and there is any
     Absence absence;
   };
 
   Cells reduce(const Snapshot& snapshot, const RowGroups& rows, const PlannedMetric& metric);
   Cells derive(const PlannedMetric& metric) const;
   ctprof_number number_of_key(std::uint32_t group, const PlannedMetric& metric) const;
-  InputState input_state(const std::optional<std::size_t>& input, const Reading& reading) const;
+  InputState input_state(const std::optional<std::size_t>& input, const CellValue& reading) const;
   void find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
                     const Column& column, std::span<const std::uint32_t> groups);
   void take_times(const Snapshot& snapshot, std::span<const std::uint32_t> groups);

@@ -1,4 +1,4 @@
-// How the figures of one run take in those of another part of it, or two of its groups become one.
+// Merging figures: of another part of the same run, or of two groups that turn out to be one.
 
 #include <algorithm>
 #include <unordered_map>
@@ -49,7 +49,7 @@ void RunFigures::merge(const RunFigures& other) {
   knows_starts_ = knows_starts_ && other.knows_starts_;
 }
 
-// Finds a place for each group of the other, a new one where this has none.
+// Returns the number here of each group of the other; adds groups that are new.
 std::vector<std::uint32_t> RunFigures::take_groups(const RunFigures& other) {
   std::unordered_map<std::uint32_t, std::uint32_t> known;  // by key
   for (std::uint32_t group = 0; group < groups_.keys.size(); ++group)
@@ -68,7 +68,7 @@ std::vector<std::uint32_t> RunFigures::take_groups(const RunFigures& other) {
   return into;
 }
 
-// Gives a metric's cells room for all groups, each with its own count.
+// Makes room for all groups in a metric's cells, each with its own count.
 void RunFigures::widen(std::size_t metric) {
   const PlannedMetric& planned = plan_->metrics[metric];
   Cells& cells = metrics_[metric];
@@ -96,7 +96,7 @@ void RunFigures::count_out(std::size_t metric) {
   cells.has_none = false;
 }
 
-// REQUIRES: cells that are counted out, with room for the group.
+// REQUIRES: the metric has its own counts, and room for the group.
 void RunFigures::merge_cells(std::size_t metric, std::uint32_t into, const RunFigures& other,
                              std::uint32_t from) {
   const PlannedMetric& planned = plan_->metrics[metric];

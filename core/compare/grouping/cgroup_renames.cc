@@ -13,8 +13,8 @@ constexpr std::size_t kLeastInCommon = 10;
 // Of all kinds that either has: this many in so many.
 constexpr std::size_t kAlike = 9, kOutOf = 10;
 
-// Of cgroups that have a telling kind in common, so many kinds are looked at, pair by pair; ten
-// thousand real cgroups make a few thousand pairs of some dozen kinds.
+// The work of comparing pairs, in kinds. Ten thousand real cgroups make a few thousand pairs of
+// some dozen kinds.
 constexpr std::size_t kMostKinds = 16'000'000;
 
 using Kinds = std::vector<std::uint32_t>;
@@ -38,7 +38,7 @@ std::pair<std::string_view, std::string_view> names_of(
   return {std::min(a, b), std::max(a, b)};
 }
 
-// Paths without what they end in alike.
+// The paths without their common end.
 std::pair<std::string_view, std::string_view> roots_of(std::string_view a, std::string_view b) {
   while (true) {
     const auto x = a.rfind('/'), y = b.rfind('/');
@@ -84,7 +84,7 @@ class Finder {
   }
 
  private:
-  // One cgroup's keys. One without a name is none.
+  // Takes the keys of one cgroup, unless its name is empty.
   void take(std::size_t begin, std::size_t end) {
     std::array<Candidate, 2> of{Candidate{keys_[begin].cgroup, {}},
                                 Candidate{keys_[begin].cgroup, {}}};
@@ -103,9 +103,9 @@ class Finder {
     sides_[side].push_back(std::move(of[side]));
   }
 
-  // Nothing is more alike than what is identical, and of replicas there can be many: the first of
-  // either side, the second and so on are what going through all their pairs by name would come to.
-  // Of those beyond, the pair with the first of the other side is kept.
+  // Replicas can be many, and identical ones are as alike as can be. So the first ones of both
+  // sides are paired, the second ones and so on, which is what comparing all pairs would give.
+  // Those beyond are paired with the first of the other side.
   void pair_identical(std::vector<Likeness>& left_over) {
     std::map<Kinds, std::array<std::vector<std::uint32_t>, 2>> having;
     for (std::size_t side = 0; side < 2; ++side)
@@ -125,7 +125,7 @@ class Finder {
     for (const Likeness& like : found) pair(like, std::string(sides_[0][like.baseline].key));
   }
 
-  // Pairs that are alike but not identical, and of which one at least is free.
+  // Pairs that are alike but not identical, and of which at least one is not paired yet.
   std::vector<Likeness> all_alike() {
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> having,
         free;  // kind -> candidates
@@ -158,8 +158,7 @@ class Finder {
               [&](const Likeness& a, const Likeness& b) { return before(a, b); });
   }
 
-  // Kinds of which two sets that are alike have at least one both: so many that the rest is too few
-  // to be alike in.
+  // So many of the kinds that two sets which are alike must share one of them.
   static std::span<const std::uint32_t> telling(const Kinds& kinds) {
     if (kinds.size() < kLeastInCommon) return {};
     const std::size_t most_left = (kAlike * kinds.size() + kOutOf - 1) / kOutOf - 1;
@@ -197,7 +196,7 @@ class Finder {
     rename.only_candidate = beyond(b.kinds, a.kinds);
   }
 
-  // Kinds of the first that the second has not, by name.
+  // Kinds that only the first has, by name.
   std::vector<ThreadKind> beyond(const Kinds& kinds, const Kinds& others) const {
     Kinds alone;
     std::set_difference(kinds.begin(), kinds.end(), others.begin(), others.end(),
@@ -210,7 +209,7 @@ class Finder {
     return found;
   }
 
-  // Candidates stand in the order of their names.
+  // REQUIRES: sorted by name.
   static Candidate* find(std::vector<Candidate>& side, std::string_view key) {
     const auto it =
         std::lower_bound(side.begin(), side.end(), key,

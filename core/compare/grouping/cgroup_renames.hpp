@@ -1,17 +1,16 @@
-// Renamed cgroups: which cgroup that only the baseline has is, under another name, one that only
-// the candidate has.
+// Renamed cgroups: finds cgroups that only the baseline has and that the candidate has under
+// another name.
 //
-// What runs in a cgroup tells it: its kinds of threads, each the patterns of a process's and a
-// thread's name. Two cgroups are taken for one if they have ten kinds or more in common, and at
-// least nine in ten of all that either has. The most alike pair goes first, and each cgroup into
-// one pair; what is left over joins the pair of the cgroup that it is most like. Below what a
-// pair's paths differ in, cgroups with equal paths are paired too, whatever runs in them.
-// Exchanging the sides exchanges the names and nothing else.
+// A cgroup is recognised by what runs in it: its kinds of threads, each a pattern of a process name
+// and one of a thread name. Two cgroups are taken for one if they have at least ten kinds in
+// common, and these are at least nine in ten of all kinds that either has. The most alike are
+// paired first, each with one other; a cgroup that is left over joins the pair of the one that it
+// is most like. Below the part in which a pair's paths differ, cgroups with equal paths are paired
+// too, whatever runs in them. Exchanging the sides exchanges the names and changes nothing else.
 //
-// A cgroup that both sides have is not renamed, even if nothing in it is the same.
+// A cgroup that both sides have is never taken as renamed.
 //
-// What is here:   from groups' keys to pairs.
-// What is not:    what becomes of the groups (grouping.hpp); how pairs are told (render/).
+// Not here: what happens to the groups (grouping.hpp), how pairs are printed (render/).
 
 #pragma once
 
@@ -34,7 +33,7 @@ struct ThreadKind {
 
 struct CgroupRename {
   std::string baseline, candidate;            // keys of cgroups
-  std::string baseline_root, candidate_root;  // these without the path that they end in alike
+  std::string baseline_root, candidate_root;  // these without their common end
   std::uint32_t in_common = 0, in_all = 0;    // kinds of threads
   std::vector<ThreadKind> only_baseline, only_candidate;
   std::vector<std::pair<std::string, std::string>>
@@ -44,10 +43,10 @@ struct CgroupRename {
 struct CgroupRenames {
   std::vector<CgroupRename> found;  // the most alike first
   std::map<std::string, std::string, std::less<>>
-      name_of;  // of each cgroup in a pair, that of the baseline's it is told under
+      name_of;  // for each cgroup in a pair, the baseline's name
   std::map<std::string, std::string, std::less<>>
       after;            // the candidate's name of each cgroup of the baseline in a pair
-  bool is_cut = false;  // so many are alike that not all pairs were looked at
+  bool is_cut = false;  // so many are alike that not all pairs were compared
 };
 
 // A group's key under `all`, and which sides have it.

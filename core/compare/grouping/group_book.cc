@@ -9,7 +9,7 @@
 namespace ctprof {
 namespace {
 
-// Read of the thread's process instead.
+// The axis is read from the thread's process instead.
 constexpr std::string_view kNoColumn;
 
 // What an axis reads of a thread.
@@ -92,7 +92,7 @@ std::vector<std::uint32_t> count_threads(const RowGroups& run, const Snapshot& s
   return threads;
 }
 
-// What follows from the groups of the rows.
+// Fills in what follows from the groups of the rows.
 void finish(RowGroups& run, const Snapshot& snapshot) {
   const auto rows_of = [&](Entity entity) -> auto& {
     return run.of_row[static_cast<std::size_t>(entity)];
@@ -105,17 +105,6 @@ void finish(RowGroups& run, const Snapshot& snapshot) {
 }
 
 }  // namespace
-
-std::uint32_t LiteralNames::add(std::string_view name) {
-  return known_.try_emplace(std::string(name), static_cast<std::uint32_t>(known_.size()))
-      .first->second;
-}
-
-std::vector<std::string> LiteralNames::keys() const {
-  std::vector<std::string> keys(known_.size());
-  for (const auto& [name, number] : known_) keys[number] = name;
-  return keys;
-}
 
 GroupBook::GroupBook(const Spec& spec)
     : by_(spec.group_by),
@@ -134,8 +123,8 @@ GroupBook::GroupBook(const Spec& spec)
   joints_.resize(parts_.size() - 1);
 }
 
-// The names of a column's rows, as numbers. Names repeat, so each is looked up once. A cell without
-// a name has the empty one.
+// The numbers of the names in a column. Names repeat, so each is looked up once. A cell without a
+// value has the empty name.
 GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Table& table,
                                 std::string_view name, const Kept& kept) {
   const Column* column = table.find(name);
@@ -156,7 +145,7 @@ GroupBook::Rows GroupBook::take(Part& part, const Snapshot& snapshot, const Tabl
   return of_row;
 }
 
-// The same by the threads' processes.
+// The same for the processes of threads.
 GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, const Kept& kept) {
   const ProcessKeys processes(snapshot);
   const Column* metric =
@@ -173,7 +162,7 @@ GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, 
   return of_row;
 }
 
-// Numbers of threads' groups and of processes' as numbers of one book.
+// Gives groups of threads and groups of single processes common numbers.
 void GroupBook::put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot) {
   const ProcessKeys keys(snapshot);
   const auto tgids = numbers(snapshot.threads(), kTgid), tids = numbers(snapshot.threads(), kTid);
@@ -182,7 +171,7 @@ void GroupBook::put_apart(Rows& threads, Rows& cgroups, Rows& processes, const S
     if (processes[row] == kNoGroup) continue;
     const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
     const std::uint32_t name = process_names_.add(keys.of_process(row, leader));
-    // Under `all` the process's name stands between its leader's cgroup and thread.
+    // Under `all` the process's name is put between its leader's cgroup and thread.
     const std::uint64_t beside = by_ == GroupBy::All ? processes[row] : 0;
     processes[row] = number_apart((beside + 1) << 32 | name);
   }
@@ -198,7 +187,7 @@ std::uint32_t GroupBook::number_apart(std::uint64_t pair) {
   return place->second;
 }
 
-// Both numbers at once, for each row.
+// Joins the next part's number to each row's.
 void GroupBook::combine(Rows& rows, const Rows& next, std::size_t part) {
   Joint& joint = joints_[part - 1];
   for (std::size_t row = 0; row < rows.size(); ++row) {

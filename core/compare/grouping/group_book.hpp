@@ -1,16 +1,14 @@
-// The group book: which rows of a run share a key, and which groups of several runs are one.
+// The group book: gives each row of a run its group, and each group its key.
 //
-// Threads are grouped by an axis; a process follows its leader, or under --no-thread-normalize is a
-// group of its own, as in the reference; a cgroup falls under its path where
-// that is the axis, and nowhere else; the host is one group of its own, whatever the axis.
+// Threads are grouped by an axis. A process follows its leader, or under --no-thread-normalize is a
+// group of its own, as in the reference. A cgroup is grouped by its path if that is the axis, and
+// otherwise not at all. The host is one group, whatever the axis.
 //
-// Runs are added one after the other, and a run's groups are numbered for itself. What is kept of a
-// run is as large as it has groups, not threads; its rows' groups are the caller's, for as long as
-// the snapshot is there. Names have one pattern over all runs, so what groups are called is known
-// when all are joined (grouping.hpp).
+// Runs are added one by one, and each numbers its groups by itself. The book grows with groups, not
+// with threads; the caller keeps the groups of the rows as long as it has the snapshot. Names get
+// one pattern over all runs, so keys are known only when all runs are added (grouping.hpp).
 //
-// What is here:   keys, and the group of each row.
-// What is not:    what becomes of the readings (figures/run_figures.hpp).
+// Not here: what readings are reduced to (figures/run_figures.hpp).
 
 #pragma once
 
@@ -25,14 +23,12 @@
 
 #include "core/base/seeded_hash.hpp"
 #include "core/compare/asked/spec.hpp"
-#include "core/compare/grouping/cgroup_key.hpp"
-#include "core/compare/grouping/kept_threads.hpp"
-#include "core/compare/grouping/name_pattern.hpp"
+#include "core/compare/grouping/key_families.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
-// A row that counts nowhere, as the rules know it (abi.h, ctprof_rows).
+// The group of a row that counts nowhere; rules know it too (abi.h, ctprof_rows).
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
 // The groups of one run, numbered from 0.
@@ -40,9 +36,10 @@ struct RunGroups {
   std::vector<std::uint32_t> keys;                            // of each group in the book
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
 
-  std::vector<std::uint32_t> threads;  // the same for threads, or those of its process
+  // How many threads each group has; a group of one process has the process's.
+  std::vector<std::uint32_t> threads;
 
-  // Groups that metrics of this entity fall into.
+  // The number of groups for metrics of this entity.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : keys.size(); }
   std::uint32_t rows(Entity entity, std::uint32_t group) const {
     return rows_of[static_cast<std::size_t>(entity)][group];
@@ -55,25 +52,18 @@ struct RowGroups {
   std::array<std::vector<std::uint32_t>, kEntities> of_row;
 };
 
-// Names that stay as they are, each a key of its own.
-class LiteralNames {
- public:
-  std::uint32_t add(std::string_view name);
-  std::vector<std::string> keys() const;
-
- private:
-  std::unordered_map<std::string, std::uint32_t, SeededHash> known_;
-};
+// For each row of a side's threads, whether it is kept. Empty: all are.
+using Kept = std::vector<bool>;
 
 class GroupBook {
  public:
   explicit GroupBook(const Spec& spec);
 
-  // Threads that are not kept are in no group and have no say in what names have in common, and
-  // neither are processes whose leader is not. Empty: all are kept.
+  // Threads that are not kept, and processes whose leader is not, are in no group and do not affect
+  // patterns.
   RowGroups add(const Snapshot& snapshot, const Kept& kept = {});
 
-  // What the groups are called, by number: of several parts under `all`, see key_parts.
+  // The key of each group, by number; under `all` of several parts (key_parts).
   std::vector<std::string> keys() const;
 
  private:
@@ -97,19 +87,19 @@ class GroupBook {
   std::string group_metric_;
   bool each_process_;  // whether processes have groups of their own
   std::vector<Part> parts_;
-  // How the numbers of parts make a group's: of the first two, of these and the third.
+  // Combines the numbers of two parts of a key into one; a third part is joined to that.
   struct Joint {
     std::unordered_map<std::uint64_t, std::uint32_t, SeededHash> known;
     std::vector<std::uint64_t> pairs;
   };
   std::vector<Joint> joints_;
-  // Where processes have groups of their own, what they are called, and which numbers are theirs:
-  // below 2^32 a pair is a group of threads.
+  // If processes have groups of their own: their names, and the numbers of all groups. A pair below
+  // 2^32 is a group of threads.
   LiteralNames process_names_;
   Joint apart_;
 };
 
-// Between the parts of a group's name; it can be in no name of a process, thread or cgroup.
+// Between the parts of a key. Names of processes, threads and cgroups cannot contain it.
 inline constexpr char kBetweenParts = '\0';
 
 }  // namespace ctprof

@@ -1,7 +1,6 @@
-// Keys of processes: "pcomm[tgid]", and what a text metric of a process says.
+// Keys of processes: "pcomm[tgid]", or the value of a text metric.
 //
-// What is here:   finding a thread's process, and naming it.
-// What is not:    which rows are grouped by it (group_book.hpp).
+// Not here: which rows are grouped by them (group_book.hpp).
 
 #pragma once
 
@@ -17,23 +16,23 @@
 
 namespace ctprof {
 
-// The column's numbers; none where the table has no such column.
+// The column's numbers; empty if the table has no such column.
 std::span<const std::uint64_t> numbers(const Table& table, std::string_view name);
 
-// The row of a process's leader, or its first thread where the leader is not listed; as many as
-// there are threads where it has none. REQUIRES: threads in (tgid, tid) order.
+// The row of a process's leader, or of its first thread if the leader is not listed. The number of
+// threads if it has none. REQUIRES: threads in (tgid, tid) order.
 std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids,
                        std::span<const std::uint64_t> tids);
 
-// Of one snapshot, which outlives this.
+// REQUIRES: the snapshot outlives this.
 class ProcessKeys {
  public:
   explicit ProcessKeys(const Snapshot& snapshot);
 
-  // "pcomm[tgid]" of a row of threads, or of a row of processes with its leader's.
+  // "pcomm[tgid]" for a row of threads, or for a row of processes and its leader's row.
   std::string of_thread(std::size_t row) const;
   std::string of_process(std::size_t row, std::size_t leader) const;
-  // What the metric says of the thread's process; empty where there is nothing.
+  // The metric's text for the thread's process; empty if there is none.
   std::string_view text_of_thread(const Column& metric, std::size_t row) const;
 
  private:
@@ -45,10 +44,10 @@ class ProcessKeys {
   std::unordered_map<std::uint64_t, std::size_t> row_of_;  // of processes, by tgid
 };
 
-// The column of texts that the metric has on a side; null where it has none.
+// The metric's column if it is a text of processes, or null.
 const Column* find_process_text(const Snapshot& side, std::string_view metric);
 
-// Fails where threads are to be grouped by a metric that is no text of a process on any side.
+// Fails if --group-by names a metric that is not a text of processes on any side.
 Result<void> check_axis(std::span<const Snapshot* const> sides, const Spec& spec);
 
 }  // namespace ctprof

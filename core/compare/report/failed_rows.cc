@@ -1,19 +1,19 @@
 #include "core/compare/report/failed_rows.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "core/base/nearest.hpp"
-#include "core/compare/asked/fail_on.hpp"
-#include "core/compare/asked/group_inputs.hpp"
+#include "core/compare/asked/expressions.hpp"
 
 namespace ctprof {
 namespace {
 
-using Kind = Condition::ValueType;
 using Value = Condition::Value;
+using ValueType = Condition::ValueType;
 
 Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_view name,
                                        const MetricPlan& plan) {
@@ -24,7 +24,7 @@ Result<const PlannedMetric*> metric_of(const Condition& condition, std::string_v
                            nearest_hint(name, names));
 }
 
-// The inputs of one condition, found in the plan.
+// A condition with its inputs looked up in the plan.
 class Bound {
  public:
   Bound(const Condition& condition, const MetricPlan& plan)
@@ -44,18 +44,18 @@ class Bound {
 
   Entity entity() const { return entity_; }
 
-  // Adds the rows of the group that match on a side.
+  // Adds the rows of the group that match on this side.
   void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group,
                 std::string_view name, std::uint64_t threads, std::size_t side,
                 const Changes& changes, const Rollup& rollup) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Input& input = inputs_[i];
       if (input.metric)
-        values_[i] = {Kind::Number,
+        values_[i] = {ValueType::Number,
                       figure({group, *input.metric}, input.figure, side, changes, rollup)};
       else
-        values_[i] = input.is_name ? Value{Kind::Text, 0, name}
-                                   : Value{Kind::Number, static_cast<double>(threads)};
+        values_[i] = input.is_name ? Value{ValueType::Text, 0, name}
+                                   : Value{ValueType::Number, static_cast<double>(threads)};
     }
     if (!any_figure() || !condition_->holds(values_)) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -65,8 +65,8 @@ class Bound {
 
  private:
   struct Input {
-    bool is_name;                         // or else the number of threads
-    std::optional<std::uint32_t> metric;  // or it is neither
+    bool is_name;  // of the group; otherwise its number of threads, unless there is a metric
+    std::optional<std::uint32_t> metric;
     Figure figure;
   };
 
@@ -133,6 +133,47 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
   std::vector<RowAt> rows;
   for (const auto& [group, metric] : found) rows.push_back({group, metric});
   return rows;
+}
+
+namespace {
+
+// Metrics of optional inputs that the conditions name.
+std::set<std::size_t> judged(std::span<const Condition> fail_on, const MetricPlan& plan) {
+  std::set<std::size_t> found;
+  for (const Condition& condition : fail_on)
+    for (const auto& input : condition.inputs()) {
+      const auto named = figure_named(input.name);
+      const PlannedMetric* metric = named ? plan.find(named->metric) : nullptr;
+      if (metric && metric->expression)
+        found.insert(static_cast<std::size_t>(metric - plan.metrics.data()));
+    }
+  return found;
+}
+
+bool is_unlike(std::uint32_t group, std::size_t metric, const Changes& changes,
+               const Rollup& rollup) {
+  for (std::size_t side = 1; side < rollup.sides(); ++side)
+    if (!changes.of(group, metric, side).alike) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> unlike_parts(std::span<const Condition> fail_on, const MetricPlan& plan,
+                                      const Grouping& grouping, const Changes& changes,
+                                      const Rollup& rollup) {
+  std::vector<std::string> sentences;
+  for (const std::size_t metric : judged(fail_on, plan)) {
+    const std::size_t groups = grouping.count(plan.metrics[metric].entity);
+    std::size_t unlike = 0;
+    for (std::uint32_t group = 0; group < groups; ++group)
+      unlike += is_unlike(group, metric, changes, rollup);
+    if (unlike > 0)
+      sentences.push_back("--fail-on does not judge '" + plan.metrics[metric].name + "' of " +
+                          std::to_string(unlike) + (unlike == 1 ? " group" : " groups") +
+                          ": the sides measured different parts of it");
+  }
+  return sentences;
 }
 
 }  // namespace ctprof

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Both infinite and missing numbers stay out of sums.
+// Infinite and missing numbers count as 0.
 double weight(const ctprof_number& number) {
   const double value = std::fabs(as_double(number));
   return std::isfinite(value) ? value : 0;
@@ -25,8 +25,7 @@ double larger(double a, double b) { return ranks_before(b, a) ? b : a; }
 
 double share_of(double part, double total) { return total > 0 ? part / total : 0; }
 
-// The entry of `key`, which the walk before has left at or behind `hint`: keys come in order, and
-// mostly the same ones.
+// Finds `key`. Keys are visited in order and are mostly the same, so it is often at `hint`.
 template <class Totals>
 auto follow(Totals& totals, decltype(totals.begin()) hint, std::string_view key) {
   return hint != totals.end() && hint->first == key ? hint : totals.find(key);
@@ -57,7 +56,7 @@ void Order::add_totals(std::size_t side, std::size_t metric) {
   const std::size_t groups = grouping_->count(plan_->metrics[metric].entity);
   for (std::uint32_t group = 0; group < groups; ++group) {
     const CellAt at{side, group, metric};
-    // A cgroup in which no thread lives is there for those below it, and counted with them.
+    // A cgroup without threads only has others below it, which count by themselves.
     if (plan_->metrics[metric].entity == Entity::Cgroup &&
         grouping_->sides[side].threads(group) == 0)
       continue;
@@ -92,14 +91,14 @@ double Order::movement(RowAt row, const Change& change, std::size_t side) const 
   return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNone;
 }
 
-// A map moved as far as the key that moved most.
+// A map moves as far as the key that moves most.
 double Order::movement_of_parts(RowAt row, std::size_t side) const {
   double most = kNone;
   const PartTotals& totals = part_totals_[row.metric];
   auto next = totals.begin();
   for (const PartChange& part : changes_.parts(row.group, row.metric, side)) {
     const auto total = follow(totals, next, part.key);
-    const bool counted = total != totals.end();  // what only cgroups without threads have does not
+    const bool counted = total != totals.end();  // not if only cgroups without threads have it
     if (counted) next = std::next(total);
     if (!part.difference.known()) continue;
     const double moved = share_of(std::fabs(part.difference.real), counted ? total->second : 0);
@@ -137,8 +136,8 @@ double Order::rank(const Key& key, RowAt row, std::span<const Change> changes) c
   return key.sign * rank_of_change(key.by, row, changes_of(row));
 }
 
-// Groups go by what the metric did under compare, by what it is under show. The host's metrics have
-// no such groups.
+// Groups are sorted by the metric's difference under compare, by its value under show. Metrics of
+// the host have no group.
 double Order::metric_rank(std::size_t metric, RowAt row) const {
   if (plan_->metrics[metric].entity == Entity::Host ||
       plan_->metrics[row.metric].entity == Entity::Host)

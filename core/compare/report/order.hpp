@@ -1,8 +1,9 @@
-// Order: what a report shows first. It is total; what ties comes by group, then in the order of
-// metrics.
+// Order: what a report shows first. Ties go by group, then in the order of metrics, so the order is
+// total.
 //
-// "Movers": a row's |difference| as a share of its metric's largest total, so that nanoseconds,
-// bytes and counts rank together. Rows without a number come last, whichever way the order goes.
+// "Movers" ranks a row by |difference| as a share of its metric's largest total, so that
+// nanoseconds, bytes and counts can be compared. Rows without a number are last, ascending or
+// descending.
 
 #pragma once
 
@@ -25,7 +26,7 @@ struct RowAt {
   std::uint32_t metric = 0;
 };
 
-// A row with what the first key makes of it, which decides nearly always.
+// A row with its rank by the first key, which nearly always decides.
 struct RankedRow {
   double rank = 0;
   RowAt row;
@@ -37,27 +38,27 @@ class Order {
   Order(const Rollup& rollup, const Grouping& grouping, const MetricPlan& plan,
         std::span<const SortKey> keys);
 
-  // `changes` are the row's, of each side against the first, where they are known; none: they are
-  // asked for when needed. What moved furthest of them decides.
+  // `changes`: the row's, of each side against the first; if empty, they are computed when needed.
+  // The largest decides.
   RankedRow ranked(RowAt row, std::span<const Change> changes = {}) const;
-  // In order; of more than `limit` rows (0: any number) the first.
+  // Sorts the rows and keeps the first `limit`; 0 keeps all.
   std::vector<RowAt> sorted(std::vector<RankedRow> rows, std::size_t limit) const;
 
-  // What part of its metric's largest total the group has on this side, 0 to 1; 0 where there is no
-  // number, or none that adds up.
+  // The group's share of its metric's largest total on this side, 0 to 1; 0 if there is no number,
+  // or the metric does not add up.
   double share(CellAt at) const;
 
  private:
   using PartTotals = std::map<std::string, double, std::less<>>;
   struct Key {
     SortKey::By by;
-    double sign;         // what turns the order round
+    double sign;         // -1 reverses the order
     std::size_t metric;  // to sort by
   };
   void add_totals(std::size_t side, std::size_t metric);
   double movement(RowAt row, const Change& change, std::size_t side) const;
   double movement_of_parts(RowAt row, std::size_t side) const;
-  // What a key makes of a row, the larger first; NaN for none.
+  // The rank of a row by one key, the larger first; NaN if it has none.
   double rank(const Key& key, RowAt row, std::span<const Change> changes) const;
   double rank_of_change(SortKey::By by, RowAt row, std::span<const Change> changes) const;
   std::vector<Change> changes_of(RowAt row) const;

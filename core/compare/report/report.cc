@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "core/base/workers.hpp"
-#include "core/compare/asked/section.hpp"
-#include "core/compare/figures/affordable.hpp"
-#include "core/compare/figures/sorted_where.hpp"
+#include "core/compare/asked/spec.hpp"
+#include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/where.hpp"
 #include "core/compare/grouping/group_book.hpp"
-#include "core/compare/grouping/kept_threads.hpp"
 #include "core/compare/grouping/process_keys.hpp"
 #include "core/compare/report/failed_rows.hpp"
-#include "core/compare/report/group_choice.hpp"
 #include "core/compare/report/rows.hpp"
-#include "core/compare/report/unlike_parts.hpp"
 
 namespace ctprof {
 namespace {
@@ -53,7 +50,7 @@ GroupedThreads grouped(Sides sides, std::span<const RowGroups> rows, const Group
   return {sides[side], grouping.sides[side].groups_of(own)};
 }
 
-// What several changes of a row come to: moved if any did.
+// Whether a row with several changes moved: it did if any of them did.
 Moved moved_in_all(std::span<const Change> changes) {
   for (const Moved moved : {Moved::Yes, Moved::OneSide, Moved::No})
     if (std::any_of(changes.begin(), changes.end(),
@@ -73,7 +70,7 @@ Report::Whole::Whole(Sides given, const Spec& wanted, MetricPlan metrics, Groupi
       rollup(reduced(given, rows, plan), grouping, plan),
       changes(rollup, plan) {}
 
-// What depends on the groups that are left, and what needs the snapshots once more.
+// Finds what depends on the groups that are left, or needs the snapshots once more.
 void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
                            std::span<const Condition> of_groups) {
   if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
@@ -143,16 +140,16 @@ Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)), only_(s
   for (Section& section : sections_) fill_section(section, shown.at(section.name));
 }
 
-// A metric that a side has nothing of is said once, not in a row for every group.
-// Whether nobody asked for it: a derived metric, an input of which no side has even a column for,
-// because its plugin took no part. It is missed only by name.
-bool Report::is_nobodys(const PlannedMetric& metric) const {
+// Whether its absence is not worth a word: a derived metric that was not asked for by name, with an
+// input for which no side has a column, because the input's plugin took no part.
+bool Report::is_expected_absence(const PlannedMetric& metric) const {
   const auto& named = spec().metrics;
   const bool is_named = std::find(named.begin(), named.end(), metric.name) != named.end();
   return !is_named &&
          std::find(metric.inputs.begin(), metric.inputs.end(), std::nullopt) != metric.inputs.end();
 }
 
+// A metric that a side has no value of is told once, not in a row for every group.
 void Report::find_absent() {
   is_absent_.resize(metrics().size());
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
@@ -167,7 +164,7 @@ void Report::find_absent() {
     }
     if (std::find(absent.on.begin(), absent.on.end(), true) == absent.on.end()) continue;
     is_absent_[metric] = true;
-    if (!is_nobodys(metrics()[metric])) absent_.push_back(std::move(absent));
+    if (!is_expected_absence(metrics()[metric])) absent_.push_back(std::move(absent));
   }
 }
 
@@ -191,7 +188,7 @@ void Report::find_one_sided() {
         most = std::max(most, whole_->order->share({side, group, metric}));
         has_any = has_any || rollup().read({side, group, metric}).has_value();
       }
-    if (!has_any) continue;  // a process of whose own metrics none is told
+    if (!has_any) continue;  // a single process, with no metric that is shown
     found[side].emplace_back(-most, group);
   }
   for (std::size_t side = 0; side < sides().size(); ++side) {
@@ -213,7 +210,7 @@ void Report::find_failed() {
   cut_lines(failed_);
 }
 
-// A map has a line for each key, and the limit is of lines.
+// The limit counts lines, and a map has one for each key.
 void Report::cut_lines(Section& section) const {
   std::size_t left = spec().limit;
   for (std::size_t at = 0; spec().limit > 0 && at < section.rows.size(); ++at) {
@@ -221,7 +218,7 @@ void Report::cut_lines(Section& section) const {
     std::size_t lines = 1;
     if (metrics()[row.metric].is_map()) {
       lines = key_figures(*this, row).size() / sides().size();
-      // What has no key to show is a line of its own but in text.
+      // For programs a map without keys is a line too.
       if (!spec().moved_only) lines = std::max<std::size_t>(1, lines);
     }
     if (lines < left || (lines == left && at + 1 == section.rows.size())) {
@@ -254,17 +251,17 @@ void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken
 }
 
 void Report::take_change(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
-  const Reading baseline = rollup().read({0, row.group, row.metric});
+  const CellValue baseline = rollup().read({0, row.group, row.metric});
   std::uint64_t rows = baseline.coverage.rows;
   std::vector<Change> changes;
   for (std::size_t side = 1; side < sides().size(); ++side) {
-    const Reading candidate = rollup().read({side, row.group, row.metric});
+    const CellValue candidate = rollup().read({side, row.group, row.metric});
     rows += candidate.coverage.rows;
     changes.push_back(this->changes().between(baseline, candidate, row.metric));
   }
-  if (rows == 0) return;  // the question has no meaning for this group
+  if (rows == 0) return;  // the metric has no meaning for this group
   if (spec().moved_only) {
-    if (is_absent_[row.metric]) return;  // told apart
+    if (is_absent_[row.metric]) return;  // told separately
     const Moved moved = moved_in_all(changes);
     if (moved == Moved::No) return void(++section.still);
     if (moved == Moved::Nowhere) return void(++section.missing);
@@ -273,7 +270,7 @@ void Report::take_change(Section& section, RowAt row, std::vector<RankedRow>& ta
 }
 
 void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
-  const Reading reading = rollup().read({0, row.group, row.metric});
+  const CellValue reading = rollup().read({0, row.group, row.metric});
   if (reading.coverage.rows == 0) return;
   if (spec().moved_only) {
     if (is_absent_[row.metric]) return;

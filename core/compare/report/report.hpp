@@ -1,13 +1,12 @@
-// A report: what show and compare found, in the order in which it is to be told.
+// A report: all that show and compare found, as data, in the order in which it is told.
 //
-// One snapshot gives a report of values (show), several one of differences from the first
-// (compare). Rows of a section are (group, metric) pairs; what a row says is asked of `rollup` and
-// `changes`, or taken from the stream of rows (rows.hpp). Groups that one side alone has stand
-// apart, with the metrics in which they weigh most. A report owns what it says: the snapshots may
-// go.
+// One snapshot gives a report of values (show), several give one of differences from the first
+// (compare). A row of a section is a group and a metric; its figures come from `rollup` and
+// `changes`, or from the stream of rows (rows.hpp). Groups that only one side has are listed
+// separately, with the metrics in which they are largest. A report does not need the snapshots any
+// more.
 //
-// What is here:   the whole of show and compare, as data.
-// What is not:    text and JSON (render/).
+// Not here: text, JSON and CSV (render/).
 
 #pragma once
 
@@ -23,9 +22,9 @@
 #include "core/compare/figures/change.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/one_boot.hpp"
-#include "core/compare/figures/rates.hpp"
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/figures/run_facts.hpp"
+#include "core/compare/figures/times.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/order.hpp"
 
@@ -35,18 +34,18 @@ struct Section {
   std::string name;
   std::vector<RowAt> rows;
   std::size_t cut = 0;       // rows beyond the limit
-  std::size_t cut_keys = 0;  // and keys of the last row that is told, where it is a map
-  std::size_t still = 0;  // left out because nothing changed; under show because the value is zero
-  std::size_t missing = 0;  // left out because no side has a value
+  std::size_t cut_keys = 0;  // and keys beyond it, if the last row is a map
+  std::size_t still = 0;  // rows left out because nothing changed, or under show the value is zero
+  std::size_t missing = 0;  // rows left out because no side has a value
 };
 
-// Groups that one side alone has, those with the largest share of any metric first.
+// Groups that only one side has, those with the largest share of any metric first.
 struct OneSided {
   std::vector<std::uint32_t> groups;
   std::size_t cut = 0;
 };
 
-// Metrics that no row shows, because a side (or several) has no value of them at all.
+// A metric that no row shows, because one or more sides have no value of it at all.
 struct Absent {
   std::size_t metric = 0;
   std::vector<bool> on;  // by side, whether it is absent there
@@ -66,7 +65,7 @@ class Report {
   const std::vector<PlannedMetric>& metrics() const { return whole_->plan.metrics; }
   const Rollup& rollup() const { return whole_->rollup; }
   const Changes& changes() const { return whole_->changes; }
-  // What the side and the first know of each other. REQUIRES: not the first.
+  // The side compared with the first, thread by thread. REQUIRES: not the first side.
   const OneBoot& one_boot(std::size_t side) const { return whole_->one_boot[side - 1]; }
   const Rates& rates(std::size_t side) const { return whole_->rates[side - 1]; }
   const std::vector<std::string>& notes() const { return whole_->plan.notes; }
@@ -74,9 +73,9 @@ class Report {
   const std::vector<Section>& sections() const { return sections_; }
   const OneSided& only(std::size_t side) const { return only_[side]; }
   const std::vector<Absent>& absent() const { return absent_; }
-  // The rows that --fail-on picks out, whatever else is shown; of all sections together.
+  // The rows that --fail-on picks out, of all sections together, shown or not.
   const Section& failed() const { return failed_; }
-  // Whether --fail-on picks the row out, also beyond the limit.
+  // Whether --fail-on picks the row out, even beyond the limit.
   bool fails(RowAt row) const;
 
   // The metrics of one group on one side that have a value, by their share of the metric's total,
@@ -84,7 +83,7 @@ class Report {
   std::vector<std::uint32_t> weightiest(std::size_t side, std::uint32_t group) const;
 
  private:
-  // What rows refer to, at an address that stays.
+  // What rows refer to, at a fixed address.
   struct Whole {
     Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics,
           Grouping groups, std::span<const RowGroups> rows);
@@ -103,7 +102,7 @@ class Report {
   };
 
   explicit Report(std::unique_ptr<Whole> whole);
-  bool is_nobodys(const PlannedMetric& metric) const;
+  bool is_expected_absence(const PlannedMetric& metric) const;
   void find_absent();
   void find_one_sided();
   void find_failed();

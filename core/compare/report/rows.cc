@@ -14,7 +14,7 @@ struct KeyOfSide {
   std::size_t side;
 };
 
-// What all sides have, by key.
+// The keys of all sides, sorted.
 std::vector<KeyOfSide> keys_of_sides(const Report& report, RowAt at) {
   std::vector<KeyOfSide> found;
   for (std::size_t side = 0; side < report.sides().size(); ++side)
@@ -33,7 +33,7 @@ bool moved(std::span<const KeyFigure> key) {
   });
 }
 
-// Of keys, `sides` figures each, those that moved furthest, in the order that they have.
+// Keeps the keys that moved furthest, and their order. Each has `sides` figures.
 void keep_furthest(std::vector<KeyFigure>& keys, std::size_t sides, std::size_t kept) {
   std::vector<std::size_t> order(keys.size() / sides);
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i * sides;
@@ -120,7 +120,7 @@ class Teller {
   }
 
  private:
-  // An empty row; what was taken in memory for others stays.
+  // Makes the row empty; its vectors keep their memory.
   void start(RowKind kind) {
     auto sides = std::move(row_.sides);
     auto changes = std::move(row_.changes);
@@ -176,7 +176,7 @@ class Teller {
 
   bool of_host() const { return row_.metric->entity == Entity::Host; }
 
-  // A group of a process alone, whose threads are counted where they are grouped.
+  // Whether it is a group of a single process, whose threads are counted in other groups.
   bool is_one_process() const {
     const auto& sides = report_->grouping().sides;
     return row_.metric->entity == Entity::Process &&

@@ -1,4 +1,4 @@
-#include "core/compare/figures/rates.hpp"
+#include "core/compare/figures/times.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNsPerSecond = 1e9;
 
-// When the group's threads were read, in ns after the capture's start, on average; NaN for none.
+// When the group's threads were read on average, in ns after the capture's start; NaN if unknown.
 double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t side,
                     std::uint32_t group) {
   const GroupTimes* times = rollup.times(side, group);
@@ -20,14 +20,14 @@ double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t 
   return times && threads > 0 ? times->read_at / threads : kNone;
 }
 
-// How much later the candidate's capture began, in ns; the clock is one that nobody sets.
+// How much later the candidate's capture began, in ns. The clock cannot be set.
 double later_by(const RunFacts& baseline, const RunFacts& candidate) {
   return difference(number_of(baseline.meta.start.boottime_ns),
                     number_of(candidate.meta.start.boottime_ns))
       .real;
 }
 
-// A time between, or NaN where no time went by.
+// NaN if no time went by.
 double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : kNone; }
 
 std::string without_times(const RunFigures& baseline, const RunFigures& candidate) {
@@ -52,7 +52,7 @@ Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan&
     const double before = mean_read_at(rollup, grouping, 0, group),
                  after = mean_read_at(rollup, grouping, side, group);
     threads_apart_.push_back(
-        as_seconds(later + (after - before)));  // so that exchanging the sides only turns the sign
+        as_seconds(later + (after - before)));  // exchanging the sides only turns the sign
   }
 }
 
@@ -89,6 +89,24 @@ std::vector<std::string> Rates::why_not() const {
     sentences.emplace_back(
         "Rates are of what counts up; gauges, peaks, ratios and settings have none.");
   return sentences;
+}
+
+std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping) {
+  const std::size_t last = rollup.sides() - 1, count = grouping.names.size();
+  std::vector<double> lifetimes(count, kNone);
+  if (!rollup.run(last).knows_starts()) return lifetimes;
+  double newest = 0, longest = 0;
+  for (std::uint32_t group = 0; group < count; ++group)
+    if (const GroupTimes* times = rollup.times(last, group))
+      newest = std::max(newest, times->newest);
+  for (std::uint32_t group = 0; group < count; ++group) {
+    const GroupTimes* times = rollup.times(last, group);
+    if (!times) continue;
+    lifetimes[group] = newest - times->starts / times->threads_started;  // NaN where none is known
+    if (grouping.has(0, group) && lifetimes[group] > longest) longest = lifetimes[group];
+  }
+  for (double& lifetime : lifetimes) lifetime /= longest;  // NaN where all began at once
+  return lifetimes;
 }
 
 }  // namespace ctprof

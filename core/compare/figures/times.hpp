@@ -1,11 +1,8 @@
-// Rates: differences per second, of what counts up.
+// Figures that need time: rates per second between two sides, and how long groups have lived.
 //
 // The seconds between the two values of a group are those between the mean times at which its
-// threads were read on either side; of a process, a cgroup or the host, those between the starts of
-// the captures. The order of the files does not turn a rate's sign: it has that of the difference.
-//
-// What is here:   rates, and a sentence for each cause why there is none.
-// What is not:    the difference (change.hpp).
+// threads were read; for processes, cgroups and the host, those between the starts of the captures.
+// Exchanging the files does not turn a rate's sign: it has that of the difference.
 
 #pragma once
 
@@ -22,9 +19,10 @@
 
 namespace ctprof {
 
+// Of one side against the first.
 class Rates {
  public:
-  // Of the side against the first. Nobody outlives the plan and the grouping.
+  // REQUIRES: plan and grouping outlive this.
   Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan& plan,
         const Rollup& rollup, const Grouping& grouping);
 
@@ -33,7 +31,7 @@ class Rates {
   // The same for one key of a map.
   double of_key(std::uint32_t group, std::size_t metric, std::string_view key,
                 const Difference& difference) const;
-  // Where there can be none, and why.
+  // A sentence for each reason why there are no rates.
   std::vector<std::string> why_not() const;
 
  private:
@@ -41,9 +39,14 @@ class Rates {
 
   const MetricPlan* plan_;
   bool one_boot_ = false;
-  std::string lacks_times_;  // the side that does not say when its threads were read, or both
-  double apart_ = 0;         // of the captures, in seconds; NaN for none
+  std::string lacks_times_;  // says which side lacks the times at which its threads were read
+  double apart_ = 0;         // seconds between the captures; NaN for none
   std::vector<double> threads_apart_;  // by group
 };
+
+// How long the threads of each group have lived, as a share of the group that has lived longest;
+// NaN if unknown. A lifetime is from the mean of the threads' starts to the newest start in the
+// last candidate. The longest is taken among groups that the baseline has too.
+std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping);
 
 }  // namespace ctprof

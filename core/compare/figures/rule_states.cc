@@ -1,11 +1,10 @@
-#include "core/compare/figures/kept_content.hpp"
+#include "core/compare/figures/rule_states.hpp"
 
 #include <algorithm>
 
 namespace ctprof {
 namespace {
 
-// Copies what an id stands for, aligned for it.
 template <class T>
 std::span<const T> copy_of(std::span<const T> items, Arena& arena) {
   auto* copy = static_cast<T*>(arena.take(items.size_bytes()));

@@ -1,15 +1,13 @@
-#include "core/compare/figures/affordable.hpp"
+#include "core/compare/figures/allowance.hpp"
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 
-#include "core/compare/figures/allowance.hpp"
-
 namespace ctprof {
 namespace {
 
-// A reading on one side with its part of a row, as the allowance counts bytes.
+// Bytes for a value of one side and its part of a row.
 constexpr std::size_t kCell = 48;
 
 void add_named(std::set<std::string_view>& names, std::span<const Condition> conditions) {
@@ -21,9 +19,9 @@ void add_named(std::set<std::string_view>& names, std::span<const Condition> con
     }
 }
 
-class Chooser {
+class MetricChoice {
  public:
-  Chooser(MetricPlan& plan, const Grouping& grouping, std::span<const Snapshot* const> sides)
+  MetricChoice(MetricPlan& plan, const Grouping& grouping, std::span<const Snapshot* const> sides)
       : plan_(&plan),
         grouping_(&grouping),
         sides_(sides.size()),
@@ -36,15 +34,15 @@ class Chooser {
   }
 
   void choose() {
-    for (const auto rank :
-         {&Chooser::is_first, &Chooser::is_shown, &Chooser::is_shown_derived, &Chooser::is_rest})
+    for (const auto rank : {&MetricChoice::is_first, &MetricChoice::is_shown,
+                            &MetricChoice::is_shown_derived, &MetricChoice::is_rest})
       for (std::size_t i = 0; i < named_.size(); ++i)
         if ((this->*rank)(i)) decide(i);
     say();
   }
 
  private:
-  // Inputs are plain metrics, or keys of maps, whose input is the map.
+  // Inputs are plain metrics or keys of maps; the input of a key is its map.
   void name(std::size_t metric) {
     named_[metric] = true;
     for (const auto& input : plan_->metrics[metric].inputs)
@@ -86,7 +84,7 @@ class Chooser {
   std::size_t sides_;
   Allowance room_;
   std::vector<bool> named_;
-  std::size_t count_ = 0;  // of those left out that were shown, and the first
+  std::size_t count_ = 0;  // of metrics left out that would have been shown; and the first of them
   std::string first_;
 };
 
@@ -99,9 +97,9 @@ void leave_out_costly(MetricPlan& plan, const Grouping& grouping, const Spec& sp
   for (const SortKey& key : spec.sort) names.insert(key.metric);
   add_named(names, of_groups);
   add_named(names, spec.fail_on);
-  Chooser chooser(plan, grouping, sides);
-  chooser.name(names);
-  chooser.choose();
+  MetricChoice choice(plan, grouping, sides);
+  choice.name(names);
+  choice.choose();
 }
 
 }  // namespace ctprof

@@ -1,0 +1,101 @@
+#include "core/compare/asked/expressions.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "core/expression/expression.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+
+Result<void> add_condition(Where& where, std::string_view text) {
+  const auto condition = Condition::parse(text, "reading --where");
+  if (!condition) return condition.error();
+  for (Condition& part : condition->joined()) {
+    if (part.inputs().empty()) return part.refusal("it names no metric");
+    where.conditions.push_back(std::move(part));
+  }
+  return {};
+}
+
+namespace {
+
+using ValueType = Condition::ValueType;
+
+struct FigureWord {
+  std::string_view word;
+  Figure figure;
+};
+constexpr FigureWord kFigures[] = {{"pct", Figure::Percent},
+                                   {"delta", Figure::Delta},
+                                   {"baseline", Figure::Baseline},
+                                   {"candidate", Figure::Candidate}};
+
+Result<void> check_words(const Condition& condition) {
+  std::vector<ValueType> types;
+  bool any = false;
+  for (const auto& input : condition.inputs()) {
+    const bool is_figure = figure_named(input.name).has_value();
+    if (!is_figure && !is_of_groups(input.name))
+      return condition.refusal("'" + input.name +
+                               "' is none of METRIC.pct, METRIC.delta, METRIC.baseline, "
+                               "METRIC.candidate, group, threads");
+    any = any || is_figure;
+    types.push_back(input.name == kGroupName ? ValueType::Text : ValueType::Number);
+  }
+  if (!any)
+    return condition.refusal(
+        "it names no metric, so no row can match; thread_count.candidate is one");
+  return condition.check(types);
+}
+
+}  // namespace
+
+std::optional<NamedFigure> figure_named(std::string_view name) {
+  const auto dot = name.rfind('.');
+  if (dot == name.npos) return std::nullopt;
+  const auto word = name.substr(dot + 1);
+  const auto it = std::find_if(std::begin(kFigures), std::end(kFigures),
+                               [&](const FigureWord& w) { return w.word == word; });
+  if (it == std::end(kFigures)) return std::nullopt;
+  return NamedFigure{name.substr(0, dot), it->figure};
+}
+
+Result<Condition> parse_fail_on(std::string_view text) {
+  auto condition = Condition::parse(text, "reading --fail-on");
+  if (!condition) return condition.error();
+  if (auto sound = check_words(*condition); !sound) return sound.error();
+  return condition;
+}
+
+namespace {
+
+// Whether an expression could read it as a name.
+bool is_name(std::string_view text) {
+  const auto inputs = inputs_of(text);
+  return inputs.size() == 1 && inputs.front() == text && text.find('[') == text.npos;
+}
+
+}  // namespace
+
+Error derive_refusal(std::string_view text, const std::string& cause) {
+  return error("reading --derive", text, cause);
+}
+
+Result<DerivedDef> parse_derive(std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals == text.npos) return derive_refusal(text, "it is not of the form 'name = expression'");
+  DerivedDef asked;
+  asked.name = sdk::trimmed(text.substr(0, equals));
+  asked.expression = sdk::trimmed(text.substr(equals + 1));
+  asked.section = "derived";
+  if (!is_name(asked.name))
+    return derive_refusal(text, "'" + asked.name + "' is no name: letters, digits, dots and _");
+  const auto expression = Expression::parse(asked.expression);
+  if (!expression) return expression.error();
+  if (expression->inputs().empty()) return derive_refusal(text, "it reads no metric");
+  return asked;
+}
+
+}  // namespace ctprof

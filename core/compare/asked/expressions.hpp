@@ -1,0 +1,63 @@
+// What the user writes in the grammar of expressions: --where, --fail-on and --derive.
+//
+//   --where 'pcomm =~ "^nginx" && nice < 0'   which threads are counted, and which groups are shown
+//   --fail-on 'run_time_ns.pct > 10'          which rows of a comparison mean exit status 1
+//   --derive 'ipc = instructions / cycles'    a metric of the user's own
+//
+// Only the text is checked here, before any file is opened. What the names mean depends on the
+// files: see figures/where.hpp, report/failed_rows.hpp and figures/added_metrics.hpp.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/expression/condition.hpp"
+#include "core/registry/metric_def.hpp"
+
+namespace ctprof {
+
+// What conditions can ask of a group besides its metrics.
+inline constexpr std::string_view kGroupThreads = "threads";  // how many it has
+inline constexpr std::string_view kGroupName = "group";       // as text shows it
+
+inline bool is_of_groups(std::string_view input) {
+  return input == kGroupThreads || input == kGroupName;
+}
+
+// The conditions of --where, all of which must be true. One is about threads if it names metrics of
+// threads. It is about groups if it names `threads`, `group`, or metrics that only groups have:
+// those of processes and cgroups, derived ones, thread_count.
+struct Where {
+  std::vector<Condition> conditions{};
+};
+
+// Adds the parts that && joins at the top level. The error is about the text alone.
+Result<void> add_condition(Where& where, std::string_view text);
+
+// Parses a condition on rows. METRIC.pct (of the baseline, in percent), METRIC.delta,
+// METRIC.baseline and METRIC.candidate are numbers of a group, `threads` is its number of threads
+// in the candidate, and `group` its name. The error is about the text alone.
+Result<Condition> parse_fail_on(std::string_view text);
+
+enum class Figure : std::uint8_t { Percent, Delta, Baseline, Candidate };
+struct NamedFigure {
+  std::string_view metric;
+  Figure figure;
+};
+
+// The metric and figure of an input such as "run_time_ns.pct"; none for other names.
+std::optional<NamedFigure> figure_named(std::string_view name);
+
+// Parses 'name = expression'. The error is about the text alone. Entity and unit follow from the
+// inputs once they are known.
+Result<DerivedDef> parse_derive(std::string_view text);
+
+// "reading --derive '<text>': <cause>"
+Error derive_refusal(std::string_view text, const std::string& cause);
+
+}  // namespace ctprof

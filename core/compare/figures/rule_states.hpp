@@ -1,0 +1,155 @@
+// Rules at work: calls of their functions, the states that they make, and copies of what the states
+// point to.
+//
+// A rule may belong to a plugin. Calls into it are marked, so that a crash can name it.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/registry/plugin_call.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "ctprof/abi.h"
+
+namespace ctprof {
+
+// Returns what `call` returns. `owner` is null for a built-in rule. If a plugin's rule throws,
+// throws PluginThrew, which names its file.
+template <class Call>
+auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
+  if (!owner) return call();
+  const PluginCall in_plugin(owner, function);
+  try {
+    return call();
+  } catch (const std::exception& exception) {
+    throw PluginThrew(thrown_in_words(*owner, function, exception.what()));
+  } catch (const abi::__forced_unwind&) {
+    if (call_hooks().thread_ends) call_hooks().thread_ends(*owner, function);
+    throw;
+  } catch (...) {
+    throw PluginThrew(thrown_in_words(*owner, function, "one without words"));
+  }
+}
+
+// Copies of a snapshot's texts, sets and maps for rules to read. A state may point to what its rule
+// was shown (abi.h, ctprof_rows), and outlives the snapshot.
+//
+// Texts, sets and keys of maps are copied when first asked for; the entries of a map only for rules
+// of plugins, because built-in rules do not point to them. Threads: one at a time.
+class KeptContent {
+ public:
+  KeptContent() = default;
+  KeptContent(const KeptContent&) = delete;
+  KeptContent& operator=(const KeptContent&) = delete;
+
+  // Reads from this snapshot from now on.
+  void show(const Snapshot& snapshot);
+  // Forgets the snapshot, but keeps the copies.
+  void let_go();
+  // Also keeps what the other has copied.
+  void join(const KeptContent& other);
+
+  // Sets the functions by which rules read texts, sets and maps of `rows`. REQUIRES: this outlives
+  // the states made of them.
+  void fill(ctprof_rows& rows, bool for_plugin);
+  std::string_view copy(std::string_view text) { return arena().copy(text); }
+  std::string_view text(Id id);
+
+ private:
+  // The `core` of ctprof_rows.
+  struct View {
+    KeptContent* kept;
+    bool for_plugin;
+  };
+  static ctprof_text text_of(const void* core, std::uint32_t id);
+  static const std::uint64_t* bits_of(const void* core, std::uint32_t id, std::size_t* words);
+  static const ctprof_entry* map_of(const void* core, std::uint32_t id, std::size_t* entries);
+  Arena& arena() { return *arenas_.front(); }
+  const char* kept_key(ctprof_text key);
+
+  // A copied key, by its address in the snapshot's pool.
+  struct Key {
+    const char* from = nullptr;
+    const char* copy = nullptr;
+  };
+  static constexpr std::size_t kKeys = 1024;
+
+  std::vector<std::shared_ptr<Arena>> arenas_{std::make_shared<Arena>()};  // ours first
+  View built_in_{this, false}, plugins_{this, true};
+  const Pools* pools_ = nullptr;
+  std::vector<ctprof_text> texts_;  // by id; null if not copied yet
+  std::unordered_map<Id, std::span<const std::uint64_t>> sets_;
+  std::unordered_map<const char*, const char*> keys_;
+  std::vector<Key> near_keys_;  // a cache: maps repeat their keys
+  std::vector<ctprof_entry> entries_;
+};
+
+// The states of one rule, one for each group, created and destroyed together.
+class States {
+ public:
+  States() = default;
+  // Zeroed, then initialised by the rule. `owner` is null for a built-in rule. REQUIRES: the rule
+  // outlives this.
+  States(const ctprof_rule& rule, std::size_t count, const CallOwner* owner = nullptr)
+      : rule_(&rule),
+        owner_(owner),
+        count_(count),
+        bytes_(std::make_unique<std::byte[]>(count * rule.state_size)) {
+    if (rule.init) for_each("init", rule.init);
+  }
+  States(States&& other) noexcept
+      : rule_(other.rule_),
+        owner_(other.owner_),
+        count_(std::exchange(other.count_, 0)),
+        bytes_(std::move(other.bytes_)) {}
+  States& operator=(States&& other) noexcept {
+    std::swap(rule_, other.rule_);
+    std::swap(owner_, other.owner_);
+    std::swap(count_, other.count_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~States() {
+    if (rule_ && rule_->destroy) for_each("destroy", rule_->destroy);
+  }
+
+  void add(const ctprof_rows& rows) {
+    call_rule(owner_, "add", [&] { rule_->add(bytes_.get(), &rows); });
+  }
+  // Merges a state, of these or of others of the same rule, into one of these.
+  void merge(std::size_t into, const States& other, std::size_t from) {
+    call_rule(owner_, "merge",
+              [&] { rule_->merge(bytes_.get() + into * rule_->state_size, other[from]); });
+  }
+  void finish() {
+    if (rule_->finish) for_each("finish", rule_->finish);
+  }
+
+  bool empty() const { return count_ == 0; }
+  std::size_t count() const { return count_; }
+  const void* operator[](std::size_t group) const {
+    return bytes_.get() + group * rule_->state_size;
+  }
+
+ private:
+  void for_each(const char* function, void (*visit)(void*)) {
+    call_rule(owner_, function, [&] {
+      for (std::size_t i = 0; i < count_; ++i) visit(bytes_.get() + i * rule_->state_size);
+    });
+  }
+
+  const ctprof_rule* rule_ = nullptr;
+  const CallOwner* owner_ = nullptr;
+  std::size_t count_ = 0;
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+}  // namespace ctprof

@@ -1,0 +1,227 @@
+#include "core/compare/figures/where.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/nearest.hpp"
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/asked/spec.hpp"
+
+namespace ctprof {
+namespace {
+
+using Value = Condition::Value;
+using ValueType = Condition::ValueType;
+
+// An input of a condition, looked up in the files.
+struct FoundInput {
+  bool of_groups = false;
+  ValueType type = ValueType::Unknown;
+};
+
+// The column of threads that a condition may read, or null.
+const Column* find_thread_column(const Snapshot& side, std::string_view name) {
+  const Column* column = side.threads().find(name);
+  return column && !column->def().hidden && !column->def().is_mark ? column : nullptr;
+}
+
+// What such cells are for a condition; Unknown if it cannot read them.
+ValueType type_of(Storage storage) {
+  switch (storage) {
+    case Storage::U64:
+    case Storage::I64:
+    case Storage::F64:
+    case Storage::Bool: return ValueType::Number;
+    case Storage::String: return ValueType::Text;
+    default: return ValueType::Unknown;
+  }
+}
+
+// What a metric of threads is on the sides that have it; Unknown if none has it.
+Result<ValueType> type_of_threads(std::span<const Snapshot* const> sides,
+                                  const Condition& condition, const std::string& name) {
+  ValueType found = ValueType::Unknown;
+  for (const Snapshot* side : sides) {
+    const Column* column = find_thread_column(*side, name);
+    if (!column) continue;
+    const ValueType type = type_of(column->def().storage);
+    if (type == ValueType::Unknown)
+      return condition.refusal("'" + name + "' is neither a number nor a text");
+    if (found != ValueType::Unknown && found != type)
+      return condition.refusal("'" + name + "' is a number in one file and a text in the other");
+    found = type;
+  }
+  return found;
+}
+
+std::vector<std::string> names_in(std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+  std::vector<std::string> names{std::string(kGroupThreads), std::string(kGroupName)};
+  for (const Snapshot* side : sides)
+    for (const Column& column : side->threads().columns)
+      if (!column.def().hidden && !column.def().is_mark) names.push_back(column.def().name);
+  for (const PlannedMetric& metric : plan.metrics) names.push_back(metric.name);
+  return names;
+}
+
+Error unknown(const Condition& condition, const std::string& name,
+              std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+  for (const Snapshot* side : sides)
+    for (const Table& table : side->tables)
+      if (table.find(name))
+        return condition.refusal("'" + name +
+                                 "' is not of threads, and no group has it under this --group-by");
+  return condition.refusal("no metric '" + name + "' in what was read" +
+                           nearest_hint(name, names_in(sides, plan)));
+}
+
+Result<FoundInput> found_in(std::span<const Snapshot* const> sides, const MetricPlan& plan,
+                            const Condition& condition, const std::string& name) {
+  if (is_of_groups(name))
+    return FoundInput{true, name == kGroupName ? ValueType::Text : ValueType::Number};
+  const auto type = type_of_threads(sides, condition, name);
+  if (!type) return type.error();
+  if (*type != ValueType::Unknown) return FoundInput{false, *type};
+  const PlannedMetric* metric = plan.find(name);
+  if (!metric) return unknown(condition, name, sides, plan);
+  if (metric->entity == Entity::Host)
+    return condition.refusal("'" + name + "' is of the host, which is in no group");
+  if (!metric->has_number()) return condition.refusal("'" + name + "' of a group is not a number");
+  return FoundInput{true, ValueType::Number};
+}
+
+Result<void> add_sorted(SortedWhere& sorted, const Condition& condition,
+                        std::span<const Snapshot* const> sides, const MetricPlan& plan) {
+  std::vector<ValueType> types;
+  const std::string *of_threads = nullptr, *of_groups = nullptr;  // an input of these
+  for (const auto& input : condition.inputs()) {
+    const auto found = found_in(sides, plan, condition, input.name);
+    if (!found) return found.error();
+    types.push_back(found->type);
+    (found->of_groups ? of_groups : of_threads) = &input.name;
+  }
+  if (of_threads && of_groups)
+    return condition.refusal(
+        "'" + *of_threads + "' is of threads, '" + *of_groups +
+        "' of groups; join them by && alone, or give each a --where of its own");
+  if (auto sound = condition.check(types); !sound) return sound.error();
+  (of_groups ? sorted.groups : sorted.threads).push_back(condition);
+  return {};
+}
+
+}  // namespace
+
+Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides,
+                             const MetricPlan& plan) {
+  SortedWhere sorted;
+  for (const Condition& condition : where.conditions)
+    if (auto added = add_sorted(sorted, condition, sides, plan); !added) return added.error();
+  return sorted;
+}
+
+namespace {
+
+Value value_at(const Column& column, std::size_t row, const Pools& pools) {
+  if (!column.has_value(row)) return {};
+  switch (column.def().storage) {
+    case Storage::U64: return {ValueType::Number, static_cast<double>(column.u64()[row])};
+    case Storage::I64: return {ValueType::Number, static_cast<double>(column.i64()[row])};
+    case Storage::F64: return {ValueType::Number, column.f64()[row]};
+    case Storage::Bool: return {ValueType::Number, column.bools()[row] ? 1.0 : 0.0};
+    case Storage::String: return {ValueType::Text, 0, pools.texts[column.ids()[row]]};
+    default: return {};
+  }
+}
+
+void keep_only(Kept& kept, const Snapshot& side, const Condition& condition) {
+  std::vector<const Column*> columns;
+  for (const auto& input : condition.inputs())
+    columns.push_back(find_thread_column(side, input.name));
+  std::vector<Value> values(columns.size());
+  for (std::size_t row = 0; row < kept.size(); ++row) {
+    if (!kept[row]) continue;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      values[i] = columns[i] ? value_at(*columns[i], row, *side.pools) : Value{};
+    kept[row] = condition.holds(values);
+  }
+}
+
+}  // namespace
+
+std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides,
+                               std::span<const Condition> conditions) {
+  std::vector<Kept> kept(sides.size());
+  for (std::size_t side = 0; side < sides.size() && !conditions.empty(); ++side) {
+    kept[side].assign(sides[side]->threads().rows, true);
+    for (const Condition& condition : conditions) keep_only(kept[side], *sides[side], condition);
+  }
+  return kept;
+}
+
+std::string kept_in_words(std::span<const Kept> kept) {
+  std::string words;
+  for (std::size_t side = 0; side < kept.size(); ++side) {
+    if (kept[side].empty()) return {};
+    const auto stay = std::count(kept[side].begin(), kept[side].end(), true);
+    words += (side ? " and " : "") + std::to_string(stay) + " of " +
+             std::to_string(kept[side].size()) + (side ? "" : " threads");
+    if (kept.size() > 1) words += " of the " + side_name(side);
+  }
+  return "--where keeps " + words;
+}
+
+namespace {
+
+// A condition on groups, with its metrics looked up in the plan.
+class GroupCondition {
+ public:
+  GroupCondition(const Condition& condition, const Grouping& grouping, const MetricPlan& plan,
+                 const Rollup& rollup)
+      : condition_(&condition), grouping_(&grouping), rollup_(&rollup) {
+    for (const auto& input : condition.inputs()) {
+      const PlannedMetric* metric = is_of_groups(input.name) ? nullptr : plan.find(input.name);
+      metrics_.push_back(metric ? static_cast<std::size_t>(metric - plan.metrics.data()) : 0);
+    }
+  }
+
+  bool holds(std::size_t side, std::uint32_t group, std::string_view name) const {
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < metrics_.size(); ++i) values.push_back(value(i, side, group, name));
+    return condition_->holds(values);
+  }
+
+ private:
+  Value value(std::size_t i, std::size_t side, std::uint32_t group, std::string_view name) const {
+    const std::string& input = condition_->inputs()[i].name;
+    if (input == kGroupName) return {ValueType::Text, 0, name};
+    if (input == kGroupThreads)
+      return {ValueType::Number, static_cast<double>(grouping_->sides[side].threads(group))};
+    return {ValueType::Number, as_double(rollup_->read({side, group, metrics_[i]}).number)};
+  }
+
+  const Condition* condition_;
+  const Grouping* grouping_;
+  const Rollup* rollup_;
+  std::vector<std::size_t> metrics_;  // of each input; 0 if it is none
+};
+
+}  // namespace
+
+void keep_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
+                 const MetricPlan& plan) {
+  std::vector<bool> stays(grouping.names.size(), true);
+  for (const Condition& condition : conditions) {
+    const GroupCondition bound(condition, grouping, plan, rollup);
+    for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
+      if (!stays[group]) continue;
+      const std::string name = readable_key(grouping.names[group]);
+      bool any = false;
+      for (std::size_t side = 0; side < rollup.sides() && !any; ++side)
+        any = grouping.has(side, group) && bound.holds(side, group, name);
+      stays[group] = any;
+    }
+  }
+  grouping.keep(stays);
+}
+
+}  // namespace ctprof

@@ -1,0 +1,48 @@
+// --where, applied: conditions are sorted into those about threads and those about groups, and
+// leave out what they are not true of.
+//
+// Conditions on threads come first, so a group's figures are those of the threads that are left.
+// Under compare a group is kept on all sides if each condition is true of it on one of them, so
+// that exchanging the files changes nothing.
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/compare/asked/expressions.hpp"
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/figures/rollup.hpp"
+#include "core/compare/grouping/grouping.hpp"
+#include "core/expression/condition.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof {
+
+// The conditions by what they are about.
+struct SortedWhere {
+  std::vector<Condition> threads{};
+  std::vector<Condition> groups{};
+};
+
+// The error names a metric that no file has, with the nearest one, or one that a condition cannot
+// use.
+Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides,
+                             const MetricPlan& plan);
+
+// Which threads of each side the conditions are true of. REQUIRES: conditions on threads.
+std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides,
+                               std::span<const Condition> conditions);
+
+// "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate"; empty if it
+// keeps all.
+std::string kept_in_words(std::span<const Kept> kept);
+
+// Empties the groups that are left out. REQUIRES: conditions on groups, from sort_out with this
+// plan.
+void keep_groups(Grouping& grouping, std::span<const Condition> conditions, const Rollup& rollup,
+                 const MetricPlan& plan);
+
+}  // namespace ctprof

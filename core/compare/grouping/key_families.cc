@@ -1,0 +1,257 @@
+#include "core/compare/grouping/key_families.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kSeparators = ".-_/:@+[]";
+// White space beyond ASCII, as UTF-8.
+constexpr std::array<std::string_view, 21> kWideSpaces{
+    "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+    "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+    "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+constexpr std::array<std::size_t, 5> kUuidParts{8, 4, 4, 4, 12};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
+
+// The length of the separator that `text` begins with, or 0.
+std::size_t separator_at(std::string_view text) {
+  const char c = text.front();
+  if (kSeparators.find(c) != kSeparators.npos || c == ' ' || (c >= '\t' && c <= '\r')) return 1;
+  if (static_cast<unsigned char>(c) < 0x80) return 0;
+  const auto wide = std::find_if(
+      kWideSpaces.begin(), kWideSpaces.end(),
+      [&](std::string_view space) { return !space.empty() && text.starts_with(space); });
+  return wide == kWideSpaces.end() ? 0 : wide->size();
+}
+
+template <class Is>
+std::size_t run_of(std::string_view text, Is is) {
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is) - text.begin());
+}
+
+// The length of the UUID that `text` begins with, or 0. It has only dashes or only underscores.
+std::size_t uuid_at(std::string_view text) {
+  constexpr std::size_t kLength = 36, kFirstDash = 8;
+  if (text.size() < kLength || (text[kFirstDash] != '-' && text[kFirstDash] != '_')) return 0;
+  std::size_t at = 0;
+  for (const std::size_t part : kUuidParts) {
+    if (run_of(text.substr(at, part), is_hex) != part) return 0;
+    at += part;
+    if (at < kLength && text[at++] != text[kFirstDash]) return 0;
+  }
+  return at == text.size() || !is_hex(text[at]) ? at : 0;
+}
+
+using RandomPart = NameFamilies::RandomPart;
+constexpr std::size_t kMark = 3;  // bytes of {U} and of {H}
+
+// A name's pattern, and the parts that are {U} or {H} in it. Names are shorter than 4 GiB.
+struct Shape {
+  std::string_view name;
+  std::string pattern;
+  std::vector<RandomPart> random;
+
+  void add_random(std::string_view text, std::string_view mark) {
+    random.push_back({static_cast<std::uint32_t>(text.data() - name.data()),
+                      static_cast<std::uint32_t>(text.size()),
+                      static_cast<std::uint32_t>(pattern.size())});
+    pattern += mark;
+  }
+};
+
+void add_token(Shape& shape, std::string_view token) {
+  const std::size_t digits = run_of(token, is_digit), letters = run_of(token, is_letter);
+  if (digits == token.size())
+    shape.pattern += "{N}";
+  else if (token.size() >= 2 && run_of(token, is_lower_hex) == token.size() &&
+           std::any_of(token.begin(), token.end(), is_digit))
+    shape.add_random(token, "{H}");
+  else if (letters > 0 && letters < token.size() &&
+           run_of(token.substr(letters), is_digit) == token.size() - letters)
+    shape.pattern.append(token.substr(0, letters)).append("{N}");
+  else if (digits > 0 && run_of(token.substr(digits), is_letter) == token.size() - digits)
+    shape.pattern.append("{N}").append(token.substr(digits));
+  else
+    shape.pattern += token;
+}
+
+// The length of the token that `text` begins with; at least 1.
+std::size_t token_at(std::string_view text) {
+  std::size_t size = 0;
+  while (size < text.size() && separator_at(text.substr(size)) == 0) ++size;
+  return size;
+}
+
+// Takes a UUID and letters before it, such as "pod". The letters may be hexadecimal digits too, so
+// every start is tried.
+bool take_uuid(std::string_view& rest, Shape& shape) {
+  const std::size_t letters = run_of(rest, is_letter);
+  for (std::size_t start = 0; start <= letters; ++start) {
+    const std::size_t size = uuid_at(rest.substr(start));
+    if (size == 0) continue;
+    shape.pattern += rest.substr(0, start);
+    shape.add_random(rest.substr(start, size), "{U}");
+    rest.remove_prefix(start + size);
+    return true;
+  }
+  return false;
+}
+
+Shape shape_of(std::string_view name) {
+  Shape shape{name, {}, {}};
+  while (!name.empty()) {
+    std::size_t size = separator_at(name);
+    if (size > 0) {
+      shape.pattern += name.substr(0, size);
+    } else {
+      if (take_uuid(name, shape)) continue;
+      size = token_at(name);
+      add_token(shape, name.substr(0, size));
+    }
+    name.remove_prefix(size);
+  }
+  return shape;
+}
+
+// Keeps the random parts that are the same in the other name.
+void keep_common(std::vector<RandomPart>& common, std::string_view name, const Shape& other) {
+  std::erase_if(common, [&, next = other.random.begin()](const RandomPart& piece) mutable {
+    while (next != other.random.end() && next->at < piece.at) ++next;
+    return next == other.random.end() || next->at != piece.at ||
+           next->in(other.name) != piece.in(name);
+  });
+}
+
+}  // namespace
+
+std::uint32_t LiteralNames::add(std::string_view name) {
+  return known_.try_emplace(std::string(name), static_cast<std::uint32_t>(known_.size()))
+      .first->second;
+}
+
+std::vector<std::string> LiteralNames::keys() const {
+  std::vector<std::string> keys(known_.size());
+  for (const auto& [name, number] : known_) keys[number] = name;
+  return keys;
+}
+
+std::uint32_t NameFamilies::add(std::string_view name) {
+  Shape shape = shape_of(name);
+  const auto [place, is_new] =
+      known_.try_emplace(std::move(shape.pattern), static_cast<std::uint32_t>(families_.size()));
+  if (is_new)
+    families_.push_back({&place->first, std::string(name), std::move(shape.random), true});
+  else if (Family& family = families_[place->second]; family.first_name != name)
+    family.one_name = false, keep_common(family.common, family.first_name, shape);
+  return place->second;
+}
+
+std::string NameFamilies::key(const Family& family) {
+  if (family.one_name) return family.first_name;
+  std::string key;
+  std::size_t from = 0;
+  for (const RandomPart& piece : family.common) {
+    key.append(*family.pattern, from, piece.at - from).append(piece.in(family.first_name));
+    from = piece.at + kMark;
+  }
+  return key.append(*family.pattern, from);
+}
+
+std::vector<std::string> NameFamilies::keys() const {
+  std::vector<std::string> keys;
+  for (const Family& family : families_) keys.push_back(key(family));
+  return keys;
+}
+
+std::vector<std::string> name_patterns(std::span<const std::string> names) {
+  NameFamilies families;
+  std::vector<std::uint32_t> of_name;
+  for (const std::string& name : names) of_name.push_back(families.add(name));
+  const auto keys = families.keys();
+  std::vector<std::string> found;
+  for (const std::uint32_t family : of_name) found.push_back(keys[family]);
+  return found;
+}
+
+namespace {
+
+constexpr std::string_view kService = ".service";
+
+std::string without_instances(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const auto at = path.find('@');
+    out += path.substr(0, at);
+    if (at == path.npos) break;
+    path.remove_prefix(at + 1);
+    const std::string_view rest = path.substr(0, path.find('/'));
+    const auto end = rest.find(kService);
+    const std::string_view instance = rest.substr(0, end);
+    out += '@';
+    if (end == rest.npos || instance.empty() || instance.find_first_of("._-") != instance.npos)
+      continue;
+    out += "{I}";
+    path.remove_prefix(instance.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::uint32_t CgroupFamilies::add(std::string_view path) {
+  const auto glob = std::find_if(naming_.flatten.begin(), naming_.flatten.end(),
+                                 [&](const PathGlob& g) { return g.matches(path); });
+  if (glob != naming_.flatten.end()) return meet({Origin::Glob, glob->text()}, path);
+  if (naming_.literal) return meet({Origin::Path, std::string(path)}, path);
+  return meet({Origin::Pattern, std::to_string(names_.add(without_instances(path)))}, path);
+}
+
+std::uint32_t CgroupFamilies::meet(Identity identity, std::string_view path) {
+  const auto [place, is_new] =
+      known_.try_emplace(std::move(identity), static_cast<std::uint32_t>(families_.size()));
+  if (is_new)
+    families_.push_back({&place->first, std::string(path)});
+  else if (Family& family = families_[place->second]; family.only_path && family.only_path != path)
+    family.only_path.reset();
+  return place->second;
+}
+
+std::vector<std::string> CgroupFamilies::keys() const {
+  const auto patterns = names_.keys();
+  std::vector<std::string> keys;
+  std::unordered_map<std::string, std::optional<std::string>, SeededHash> only;  // path of a key
+  for (const Family& family : families_) {
+    const auto& [origin, text] = *family.identity;
+    keys.push_back(origin == Origin::Pattern ? patterns[std::stoul(text)] : text);
+    if (origin != Origin::Pattern) continue;
+    const auto [known, is_new] = only.try_emplace(keys.back(), family.only_path);
+    if (!is_new && known->second != family.only_path) known->second.reset();
+  }
+  // A key with a single path is that path.
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (families_[i].identity->first == Origin::Pattern)
+      if (const auto& path = only.at(keys[i])) keys[i] = *path;
+  return keys;
+}
+
+std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
+                                     const CgroupNaming& naming) {
+  CgroupFamilies families(naming);
+  std::vector<std::uint32_t> of_path;
+  for (const std::string& path : paths) of_path.push_back(families.add(path));
+  const auto keys = families.keys();
+  std::vector<std::string> found;
+  for (const std::uint32_t family : of_path) found.push_back(keys[family]);
+  return found;
+}
+
+}  // namespace ctprof

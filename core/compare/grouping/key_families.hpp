@@ -1,0 +1,113 @@
+// Key families: which names of processes, threads and cgroups count as one, and what they are
+// called.
+//
+// A name is cut into tokens at . - _ / : @ + [ ] and white space, which are kept. The first line
+// that fits a token says what replaces it:
+//
+//   1a2b3c4d-...-..., a UUID with dashes or underscores, perhaps after "pod"     {U}
+//   12                                                                           {N}
+//   1f, c0ffee: lower-case hexadecimal with a digit, two characters or more      {H}
+//   worker7                                                                      worker{N}
+//   7worker                                                                      {N}worker
+//
+// {U} and {H} are undone if all names of a pattern have the same text there: cc1 and d3d are kept
+// until they vary. The key of a pattern with a single name is that name.
+//
+// A cgroup path is replaced by the first glob that matches all of it. Otherwise the instance of a
+// template unit becomes {I} (getty@tty1.service: getty@{I}.service; an instance with a dot, dash or
+// underscore is more than a number and is kept), and then the rules above apply.
+//
+// Not here: which names are looked at together (grouping.hpp).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/compare/asked/spec.hpp"
+
+namespace ctprof {
+
+// Names that are kept as they are, each a key of its own.
+class LiteralNames {
+ public:
+  std::uint32_t add(std::string_view name);
+  std::vector<std::string> keys() const;
+
+ private:
+  std::unordered_map<std::string, std::uint32_t, SeededHash> known_;
+};
+
+// Names of one pattern are a family. The name alone decides which family it belongs to, so names
+// can be added one by one, run after run. What a family is called depends on all its names.
+class NameFamilies {
+ public:
+  // Returns the number of the name's family.
+  std::uint32_t add(std::string_view name);
+  // What each family is called, by number.
+  std::vector<std::string> keys() const;
+
+  // A part of a name that may be random: where it is in the name, and where its {U} or {H} is in
+  // the pattern.
+  struct RandomPart {
+    std::uint32_t from = 0, size = 0;
+    std::uint32_t at = 0;
+
+    std::string_view in(std::string_view name) const { return name.substr(from, size); }
+  };
+
+ private:
+  struct Family {
+    const std::string* pattern;
+    std::string first_name;
+    std::vector<RandomPart> common;  // with the same text in all names
+    bool one_name;
+  };
+  static std::string key(const Family& family);
+
+  std::unordered_map<std::string, std::uint32_t, SeededHash> known_;  // by pattern
+  std::vector<Family> families_;
+};
+
+// The key of each name. Order and repetition do not matter.
+std::vector<std::string> name_patterns(std::span<const std::string> names);
+
+// Cgroup paths of one key are a family. As with names, the path alone decides which.
+class CgroupFamilies {
+ public:
+  explicit CgroupFamilies(CgroupNaming naming) : naming_(std::move(naming)) {}
+
+  // Returns the number of the path's family.
+  std::uint32_t add(std::string_view path);
+  // What each family is called, by number.
+  std::vector<std::string> keys() const;
+
+ private:
+  enum class Origin : std::uint8_t { Glob, Path, Pattern };
+  using Identity = std::pair<Origin, std::string>;  // a pattern's is the number of its name family
+  struct Family {
+    const Identity* identity;
+    std::optional<std::string> only_path;  // none if there are several
+  };
+  std::uint32_t meet(Identity identity, std::string_view path);
+
+  CgroupNaming naming_;
+  NameFamilies names_;
+  std::map<Identity, std::uint32_t> known_;
+  std::vector<Family> families_;
+};
+
+// The key of each path.
+std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
+                                     const CgroupNaming& naming);
+
+}  // namespace ctprof
