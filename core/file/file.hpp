@@ -1,5 +1,5 @@
-// The snapshot file: zstd-compressed JSON in the reference's layout, with keys of our own that the
-// reference ignores.
+// The snapshot file: zstd-compressed JSON, in the reference's layout with keys of our own that the
+// reference ignores, or in columns.
 //
 // What is here:   writing and loading, whole.
 // What is not:    which key is where: that comes out of the metrics' definitions
@@ -53,7 +53,8 @@ Result<Destination> check_output(const std::string& path);
 
 // Reads a file of ours, in either layout, or the reference's; "-" reads standard input.
 // `vocabulary` types the columns of a file that has no registry of its own; a file that has one is
-// read by that alone. The error names the file, the place and the reason.
-Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary);
+// read by that alone. `FILE#2` is the second capture of a file that holds several; without a number
+// the first is read, and `told` says so. The error names the file, the place and the reason.
+Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabulary);
 
 }  // namespace ctprof

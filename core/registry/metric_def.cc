@@ -28,6 +28,16 @@ std::string text(const char* given, std::string_view otherwise = "") {
   return given && *given ? std::string(given) : std::string(otherwise);
 }
 
+// Of a built-in rule; empty for another.
+std::string reduction_of(std::string_view rule) {
+  constexpr std::array<ctprof_reduction, 9> kWays{
+      CTPROF_REDUCES_BY_SUM,      CTPROF_REDUCES_BY_MAX,   CTPROF_REDUCES_BY_MIN,
+      CTPROF_REDUCES_OTHERWISE,   CTPROF_REDUCES_TO_RANGE, CTPROF_REDUCES_TO_MODE,
+      CTPROF_REDUCES_TO_AFFINITY, CTPROF_REDUCES_BY_KEY,   CTPROF_REDUCES_OTHERWISE};
+  const RuleInfo* found = find_rule(rule);
+  return found ? std::string(kReductions[kWays[static_cast<std::size_t>(found->reduction)]]) : "";
+}
+
 std::optional<Headline> headline_of(const ctprof_headline* headline) {
   if (!headline) return std::nullopt;
   return Headline{.label = headline->label,
@@ -70,6 +80,7 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.storage = static_cast<Storage>(metric.storage);
   def.newtype = metric.newtype;
   def.rule = metric.rule;
+  def.reduction = reduction_of(def.rule);
   for (const MetricText& field : kMetricTexts)
     def.*field.kept = text(metric.*field.given, field.otherwise);
   if (def.unit.empty()) def.unit = newtype.unit;

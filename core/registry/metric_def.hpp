@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,10 @@ enum class Storage : ctprof_storage {
   Array = CTPROF_ARRAY,
 };
 
+// What a rule makes of many readings, in a word, by ctprof_reduction. The words reach the file.
+inline constexpr std::array<std::string_view, 8> kReductions{
+    "otherwise", "sum", "max", "min", "range", "mode", "affinity", "by-key"};
+
 // "thread", "process", "cgroup", "host", and back; parse() returns false for any other word.
 std::string_view name(Entity entity);
 bool parse(std::string_view word, Entity& entity);
@@ -59,6 +64,7 @@ struct MetricDef {
   std::string rule;
   std::string
       fallback;  // the built-in rule that stands in for a plugin's own where that plugin is missing
+  std::string reduction;  // what the rule makes of many readings: "sum", "max" ... of kReductions
   std::string unit;
   std::string family;  // cumulative, peak, gauge, categorical, limit, identity
   std::string section;

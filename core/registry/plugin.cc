@@ -54,7 +54,8 @@ Result<MetricDef> read_metric(const ctprof_metric& given, const Plugin& plugin) 
   if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
   MetricDef def = define(metric, plugin.name);
   for (const ctprof_rule& rule : plugin.rules)
-    if (def.rule == rule.name) def.fallback = rule.fallback;
+    if (def.rule == rule.name)
+      def.fallback = rule.fallback, def.reduction = kReductions[rule.reduction];
   return def;
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,6 +96,25 @@ using RawJson = std::string;
 // backslash within a key by a backslash; each entry is a row, ascending, and its JSON.
 using KeptKeys = std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>;
 
+// Members of an object that this version does not know, by key.
+using KeptMembers = std::map<std::string, RawJson, std::less<>>;
+
+// A metric of a newtype that this version does not know. Its cells are kept keys.
+struct UnknownMetric {
+  std::string name;
+  Entity entity = Entity::Thread;
+  std::string path;  // of its cells, as KeptKeys have it
+  RawJson definition;
+};
+
+// What a file's registry says and this version does not know.
+struct UnknownDefinitions {
+  KeptMembers members;  // of the registry itself
+  std::vector<UnknownMetric> metrics;
+  std::map<std::string, KeptMembers, std::less<>> of_metrics;  // of known ones, by name
+  std::map<std::string, KeptMembers, std::less<>> of_derived;
+};
+
 struct Snapshot {
   Snapshot() : pools(std::make_unique<Pools>()) {}
 
@@ -103,11 +123,17 @@ struct Snapshot {
   std::vector<DerivedDef> derived;
   std::vector<std::uint64_t> read_at;  // per thread row, ns after the start; empty when not known
   std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
+  std::set<std::string, std::less<>>
+      early_objects;              // those that a file in columns has in its header, beside the host
+  KeptMembers unknown_meta;       // of the `ctprof` object
+  KeptMembers unknown_late_meta;  // of the one at the end of a file in columns
+  UnknownDefinitions unknown_definitions;
   std::array<KeptKeys, kEntities>
       unknown_keys;                    // below a row, by the row's entity; a process has none
   std::vector<RawJson> unknown_lines;  // of a file in columns, of kinds that this version does not
                                        // know
   bool foreign = false;                // a file without our own keys
+  std::vector<std::string> told;       // sentences about the file it was read from; not written
   std::size_t text_bytes =
       0;  // of JSON that it was read from, by the file's size at most; 0: of no file
   std::unique_ptr<Pools> pools;

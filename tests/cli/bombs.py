@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""Writes a small file that asks for much: bombs.py KIND FILE. The kinds are the functions below that take a side or nothing."""
+"""Writes a small file that asks for much: bombs.py KIND FILE.
+
+The kinds are the functions below that take a side or nothing. They return a text, or lines of a file in columns.
+"""
 
 import json
 import subprocess
@@ -109,10 +112,99 @@ def alike(side):
     return '{"threads":[' + ",".join(row(i) for i in range(200_000)) + "]}"
 
 
+# ---- in columns ----
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+def header(tables, metrics=(), derived=()):
+    registry = {"metrics": identity() + list(metrics), "derived": list(derived), "placeholders": []}
+    return compact({"kind": "header", "format": 2, "ctprof": {}, "registry": registry, "tables": tables})
+
+
+def table(rows, columns, more=""):
+    return '{"kind":"table","entity":"thread","first_row":0,"columns":' + columns + more + "}"
+
+
+def lines(*begins):
+    """A whole block, which ends as it should."""
+    made = [line + "\n" for line in (*begins, '{"kind":"summary","ctprof":{}}')]
+    return made + [compact({"kind": "end", "lines": len(made) + 1, "bytes": sum(map(len, made))}) + "\n"]
+
+
+def column(value, count=ROWS):
+    return "[" + ",".join([value] * count) + "]"
+
+
+def ids():
+    return '"tid":' + column("1") + ',"tgid":' + column("1")
+
+
+def blank_line():
+    return [header({"thread": [1]}) + " " * (60 << 20), *lines(" " * (60 << 20))]
+
+
+def rows_without_columns():
+    return lines(header({"thread": [4_000_000]}, [metric(f"m{i}") for i in range(WIDE)]), table(4_000_000, "{}"))
+
+
+def rows_of_blanks():
+    return lines(header({"thread": [4_000_000]}, [metric("a")]), table(4_000_000, "{}" + " " * (10 << 20)))
+
+
+def unknown_columns():
+    cells = column("1")
+    return lines(header({"thread": [ROWS]}), table(ROWS, "{" + ids() + "".join(f',"x{i}":{cells}' for i in range(8)) + "}"))
+
+
+def column_names_again():
+    pattern = '{"columns":[' + ",".join(['"a"'] * 4000) + f'],"runs":[1,{ROWS}]}}'
+    return lines(header({"thread": [ROWS]}, [metric("a")]), table(ROWS, "{" + ids() + "}", ',"gaps":[' + ",".join([pattern] * 500) + "]"))
+
+
+def column_runs():
+    """Runs of no rows, for as many columns as there may be."""
+    names = [f"m{i}" for i in range(WIDE)]
+    pattern = '{"columns":' + json.dumps(names) + ',"runs":[' + ",".join(["1,0"] * 5_000_000) + "]}"
+    return lines(header({"thread": [1]}, map(metric, names)), table(1, '{"tid":[1],"tgid":[1]}', ',"gaps":[' + pattern + "]"))
+
+
+def column_raw():
+    raw = ',"raw":{"comm":[' + ",".join(['[0,"ff"]'] * 4_000_000) + "]}"
+    return lines(header({"thread": [1]}), table(1, '{"tid":[1],"tgid":[1]}', raw))
+
+
+def column_wide():
+    """A definition each for as many columns as there may be, and rows that have none of them."""
+    names = [f"m{i}" for i in range(WIDE)]
+    return lines(header({"thread": [20_000]}, map(metric, names)), table(20_000, '{"tid":' + column("1", 20_000) + ',"tgid":' + column("1", 20_000) + "}"))
+
+
+def column_header():
+    return lines(header({"thread": [1]}).replace('"placeholders"', '"newer":' + column("1", 30_000_000) + ',"placeholders"'))
+
+
+def column_plan():
+    return lines(header({"thread": [1] * 4_000_000}))
+
+
+def blocks():
+    """Captures by the thousand, the first of which is read."""
+    return lines(header({"thread": [1]}), table(1, '{"tid":[1],"tgid":[1]}')) * 20_000
+
+
+def zstd(text):
+    return subprocess.run(["zstd", "-q", f"--stream-size={len(text)}"], input=text.encode(), capture_output=True, check=True).stdout
+
+
 def main():
     kind, *side, path = sys.argv[1:]
+    made = globals()[kind](*side)
+    frames = {line: zstd(line) for line in set(made)} if isinstance(made, list) else {made: zstd(made)}
     with open(path, "wb") as file:
-        subprocess.run(["zstd", "-q"], input=globals()[kind](*side).encode(), stdout=file, check=True)
+        file.writelines(frames[line] for line in (made if isinstance(made, list) else [made]))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::clock_t start = std::clock();
   const auto loaded = bytes.starts_with('\x28')
-                          ? ctprof::load_bytes(bytes, "fuzz", whole_vocabulary())
+                          ? ctprof::load_bytes(bytes, {"fuzz"}, whole_vocabulary())
                           : ctprof::load_text(bytes, "fuzz", whole_vocabulary());
   if (std::clock() - start > kMostSeconds * CLOCKS_PER_SEC) std::abort();
   if (!bytes.starts_with('\x28')) {

@@ -35,7 +35,7 @@ std::string failure_of_text(const std::string& text) {
   return failure(load_text(text, "x.zst", whole_vocabulary()));
 }
 std::string failure_of_bytes(const std::string& bytes) {
-  return failure(load_bytes(bytes, "x.zst", whole_vocabulary()));
+  return failure(load_bytes(bytes, {"x.zst"}, whole_vocabulary()));
 }
 
 void says(const std::string& sentence, const std::vector<std::string>& words) {
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(zstd_data_that_is_not_sound) {
   std::string bent = whole;
   bent[bent.size() / 2] = static_cast<char>(bent[bent.size() / 2] ^ 0x55);
   says(failure_of_bytes(bent), {});
-  BOOST_TEST(load_bytes(zstd("{\"a\":") + zstd("1}"), "x", whole_vocabulary()).has_value(),
+  BOOST_TEST(load_bytes(zstd("{\"a\":") + zstd("1}"), {"x"}, whole_vocabulary()).has_value(),
              "frames in a row are one text");
 }
 

@@ -42,6 +42,7 @@ Result<Written> convert(const std::string& file, const Form& form, const Target&
   if (!layouts) return layouts.error();
   const auto snapshot = load_file(file, layouts->vocabulary());
   if (!snapshot) return snapshot.error();
+  for (const std::string& sentence : snapshot->told) note(options, sentence);
   return write_file(*snapshot, layouts->vocabulary(), target.destination,
                     {.layout = form.layout,
                      .workers = options.jobs,

@@ -54,6 +54,8 @@ Result<ReportFiles> ReportFiles::load(std::span<const std::string> files, const 
   auto snapshots = load_all(files, loaded.layouts_.vocabulary());
   if (!snapshots) return snapshots.error();
   loaded.snapshots_ = std::move(*snapshots);
+  for (const Snapshot& snapshot : loaded.snapshots_)
+    for (const std::string& sentence : snapshot.told) note(options, sentence);
   if (std::none_of(loaded.snapshots_.begin(), loaded.snapshots_.end(), needs_plugins)) {
     loaded.derived_ = derived_of_layouts(loaded.layouts_);
     return loaded;

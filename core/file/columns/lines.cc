@@ -83,6 +83,8 @@ Result<Frames> find_frames(std::string_view zstd) {
       const auto bytes = text_of_frame(rest, at);
       if (!bytes) return bytes.error();
       text += *bytes;
+      if (found.whole.size() == limits::kLines)
+        return Error{"has more than " + std::to_string(limits::kLines) + " lines"};
       found.whole.push_back({at, *size, *bytes});
     }
     if (text > limits::most_text(zstd.size()))

@@ -1,10 +1,10 @@
-// A file in columns, read back: one snapshot for each of its blocks.
+// A file in columns, read back: one of its blocks as a snapshot.
 
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/result.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -14,14 +14,17 @@ namespace ctprof::columns {
 // Whether the data, zstd or the text in it, begins as a file in columns does.
 bool is_columns(std::string_view zstd);
 
-struct Blocks {
-  std::vector<Snapshot> snapshots;
-  bool torn = false;  // the file goes on behind them, with the beginning of another
+struct Block {
+  Snapshot snapshot;
+  std::size_t whole = 0;  // blocks of the file
+  bool torn = false;      // the file goes on behind them, with the beginning of another
+  std::string unread;     // or with what is none: why
 };
 
-// Reads all whole blocks, each by so many workers. A last block that was cut is left out, and said
-// so; a file that has no whole one is an error, as are lines that are damaged, missing, doubled or
-// out of order. The error says which line, without the file's name.
-Result<Blocks> read_blocks(std::string_view zstd, unsigned workers);
+// Reads block `number`, from 1, by so many workers; of the others only how long they are. Fails
+// where the file has no such block, and where lines of it, or of one before it, are damaged,
+// missing, doubled or out of order: the error says which line, without the file's name. Throws
+// bad_alloc.
+Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned workers);
 
 }  // namespace ctprof::columns

@@ -11,7 +11,7 @@
 // kind, entity and first_row come first. A column without a value in these rows is absent. `runs`
 // are pairs of a code and how many of the column's nulls have it, in their order; those of a column
 // that nobody filled need no mention, because the header says why. A null that nothing explains is
-// NotInFile.
+// NotInFile. A metric whose newtype this version does not know is a column all the same.
 //
 // Numbers are as they are, a limit without bound is 18446744073709551615, a set of CPUs a list of
 // ranges. A map whose keys its metric names is an object; another one a list of [key, value],
@@ -33,7 +33,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "core/base/seeded_hash.hpp"
-#include "core/file/columns/scanner.hpp"
+#include "core/file/columns/cell_reader.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {
@@ -43,6 +43,7 @@ struct Piece {
   Entity entity = Entity::Thread;
   std::size_t first_row = 0;
   std::size_t rows = 0;
+  Rows range() const { return {first_row, rows}; }
 };
 
 // Writes pieces of one snapshot, on any number of threads at once. REQUIRES: the snapshot outlives
@@ -55,6 +56,8 @@ class TableWriter {
  private:
   struct Pattern;
   void write_columns(const Piece& piece, JsonWriter& out, std::vector<Pattern>& gaps) const;
+  void write_strange_column(const UnknownMetric& metric, const Piece& piece, JsonWriter& out) const;
+  bool is_column(Entity entity, std::string_view path) const;
   void write_raw(const Piece& piece, JsonWriter& out) const;
   void write_read_at(const Piece& piece, JsonWriter& out) const;
   void write_unknown(const Piece& piece, JsonWriter& out) const;
@@ -67,60 +70,48 @@ class TableWriter {
 // pools of its own and pieces of its own.
 class TableReader {
  public:
-  struct Rows {
-    std::array<std::size_t, kEntities> of{};
-  };
-  // What one thread needs.
+  using RowsByEntity = std::array<std::size_t, kEntities>;
+  // What one thread needs. REQUIRES: both outlive it.
   struct Worker {
-    explicit Worker(Snapshot& snapshot) : texts(snapshot.pools->texts) {}
-    TextCache texts;
-    std::unordered_map<std::string, ctprof_text, SeededHash> keys;  // of maps, in the pool
-    std::vector<std::uint64_t> words;
-    std::vector<ctprof_entry> entries;
+    Worker(Snapshot& snapshot, TableReader& tables) : cells(*snapshot.pools, tables.budget_) {}
+    CellReader cells;
     std::vector<bool> seen, explained;  // columns of this line, and of its gaps, by place
-    std::string last_text;              // of this column: texts repeat from row to row
-    Id last_id = 0;
-    bool has_last = false;
   };
 
   // The tables get so many rows. REQUIRES: they have their columns, without rows; the snapshot
   // outlives this. Fails where that would take more memory than a file with so much text may.
-  static Result<void> prepare(Snapshot& snapshot, const Rows& rows, std::size_t text_bytes);
+  static Result<void> prepare(Snapshot& snapshot, const RowsByEntity& rows, std::size_t text_bytes);
   // REQUIRES: prepared with the same figure.
   TableReader(Snapshot& snapshot, std::size_t text_bytes);
 
   // Reads the line, which must be of that piece. The error says what is wrong with it.
   Result<void> read(std::string_view line, const Piece& piece, Worker& worker);
+  // Whether a line said when its rows were read.
+  bool met_read_at() const { return met_read_at_; }
 
  private:
   struct Line;
+  static constexpr std::size_t kNowhere = SIZE_MAX;
+
+  bool read_member(Line& line, std::string_view key);
   void read_columns(Line& line);
-  void read_column(Line& line, Column& column);
-  void read_unknown_column(Line& line, const std::string& name);
-  void read_gaps(Line& line, std::string_view json);
-  void read_pattern(Line& line);
-  void read_raw(Line& line, std::string_view json);
-  void read_read_at(Line& line);
+  void read_strange_column(Line& line, const std::string& name);
   void read_unknown(Line& line);
   void keep(Line& line, const std::string& path, std::size_t row, std::string_view json);
-  void pool(Line& line, std::size_t bytes);
-  bool is_last(Line& line, Column& column, std::size_t row, std::string_view text);
-  void set_last(Line& line, Column& column, std::size_t row, std::string_view text, Id id);
-  void add_key(Line& line, std::string_view key);
+  void read_read_at(Line& line);
+  void read_gaps(Line& line);
+  void read_pattern(Line& line);
   void explain(Line& line, const std::string& name, std::span<const std::uint64_t> runs);
-  static constexpr std::size_t kNowhere = SIZE_MAX;
+  void read_raw(Line& line);
+  void read_raw_text(Line& line, Column* column);
   std::size_t place_of(Entity entity, std::string_view column) const;
-  void read_text(Line& line, Column& column, std::size_t row);
-  void read_bits(Line& line, Column& column, std::size_t row);
-  void read_array(Line& line, Column& column, std::size_t row);
-  void read_map(Line& line, Column& column, std::size_t row);
-  void read_cell(Line& line, Column& column, std::size_t row);
+  std::string path_of(Entity entity, const std::string& column) const;
 
   Snapshot* snapshot_;
   std::array<std::unordered_map<std::string_view, std::size_t, SeededHash>, kEntities> places_;
-  std::size_t most_pooled_;
-  std::atomic<std::size_t> pooled_{0};  // bytes that pools and kept keys take, counted generously
-  std::mutex keeping_;                  // of the snapshot's unknown keys
+  PoolBudget budget_;
+  std::atomic<bool> met_read_at_{false};
+  std::mutex keeping_;  // of the snapshot's unknown keys
 };
 
 }  // namespace ctprof::columns

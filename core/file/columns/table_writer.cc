@@ -114,8 +114,11 @@ void write_some(const Column& column, const Piece& piece, const Pools& pools, Js
   }
 }
 
-bool is_before(const std::pair<std::uint32_t, RawJson>& piece, std::size_t row) {
-  return piece.first < row;
+using KeptCells = KeptKeys::mapped_type;
+
+KeptCells::const_iterator first_from(const KeptCells& cells, std::size_t row) {
+  return std::lower_bound(cells.begin(), cells.end(), row,
+                          [](const auto& cell, std::size_t at) { return cell.first < at; });
 }
 
 }  // namespace
@@ -177,8 +180,36 @@ void TableWriter::write_columns(const Piece& piece, JsonWriter& out,
     if (known == gaps.end()) known = gaps.insert(known, {std::move(runs), {}});
     known->columns.push_back(&column);
   }
+  for (const UnknownMetric& metric : snapshot_->unknown_definitions.metrics)
+    if (metric.entity == piece.entity) write_strange_column(metric, piece, out);
   out.close('}');
   out.put(',');
+}
+
+// A column of a newtype that this version does not know, as it was read.
+void TableWriter::write_strange_column(const UnknownMetric& metric, const Piece& piece,
+                                       JsonWriter& out) const {
+  const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(piece.entity)];
+  const auto found = kept.find(metric.path);
+  if (found == kept.end()) return;
+  auto cell = first_from(found->second, piece.first_row);
+  if (cell == found->second.end() || !piece.range().has(cell->first)) return;
+  out.key(metric.name);
+  out.put('[');
+  for (std::size_t row = piece.first_row; row < piece.range().end(); ++row) {
+    const bool is_there = cell != found->second.end() && cell->first == row;
+    out.raw(is_there ? std::string_view((cell++)->second) : "null");
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+bool TableWriter::is_column(Entity entity, std::string_view path) const {
+  const auto& metrics = snapshot_->unknown_definitions.metrics;
+  return std::any_of(metrics.begin(), metrics.end(), [&](const UnknownMetric& metric) {
+    return metric.entity == entity && metric.path == path;
+  });
 }
 
 void TableWriter::write_raw(const Piece& piece, JsonWriter& out) const {
@@ -222,11 +253,12 @@ void TableWriter::write_unknown(const Piece& piece, JsonWriter& out) const {
   if (kept.empty()) return;
   out.raw("\"unknown\":{");
   for (const auto& [path, cells] : kept) {
-    auto cell = std::lower_bound(cells.begin(), cells.end(), piece.first_row, is_before);
-    if (cell == cells.end() || cell->first >= piece.first_row + piece.rows) continue;
+    auto cell = first_from(cells, piece.first_row);
+    if (cell == cells.end() || !piece.range().has(cell->first)) continue;
+    if (is_column(piece.entity, path)) continue;
     out.key(path);
     out.put('[');
-    for (; cell != cells.end() && cell->first < piece.first_row + piece.rows; ++cell) {
+    for (; cell != cells.end() && piece.range().has(cell->first); ++cell) {
       out.put('[');
       out.number(std::uint64_t{cell->first});
       out.put(',');

@@ -1,5 +1,7 @@
 #include "core/file/layout/field_io.hpp"
 
+#include <cmath>
+
 namespace ctprof {
 
 void FieldReader::read(const boost::json::value& json, std::string& text) {
@@ -16,6 +18,18 @@ void FieldReader::read(const boost::json::value& json, std::uint64_t& number) {
   boost::system::error_code failed;
   number = json.to_number<std::uint64_t>(failed);
   if (failed) complain("is not a whole number from 0 to 2^64-1");
+}
+
+void FieldReader::read(const boost::json::value& json, std::uint32_t& number) {
+  boost::system::error_code failed;
+  number = json.to_number<std::uint32_t>(failed);
+  if (failed) complain("is not a whole number from 0 to 2^32-1");
+}
+
+void FieldReader::read(const boost::json::value& json, double& number) {
+  boost::system::error_code failed;
+  number = json.to_number<double>(failed);
+  if (failed || !std::isfinite(number)) complain("is not a number");
 }
 
 void FieldReader::read(const boost::json::value& json, Gap& gap) {

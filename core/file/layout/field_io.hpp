@@ -75,6 +75,8 @@ class FieldWriter {
   void write(const std::string& text) { out_->text(text); }
   void write(bool flag) { out_->boolean(flag); }
   void write(std::uint64_t number) { out_->number(number); }
+  void write(std::uint32_t number) { out_->number(std::uint64_t{number}); }
+  void write(double number) { out_->number(number); }
   void write(Gap gap) { out_->number(std::uint64_t{static_cast<ctprof_gap>(gap)}); }
   void write(Entity entity) { out_->text(name(entity)); }
   void write(Storage storage) { out_->text(name(storage)); }
@@ -116,10 +118,17 @@ class FieldReader {
   template <HasFields T>
   void object(const boost::json::value& json, T& object) {
     if (!json.is_object()) return complain("is not an object");
+    std::size_t known = 0;
     each_field(object, [&](const char* key, auto& value) {
-      if (const auto* found = json.get_object().if_contains(key)) at(key, *found, value);
+      const auto* found = json.get_object().if_contains(key);
+      if (!found) return;
+      ++known;
+      at(key, *found, value);
     });
+    met_unknown_ = met_unknown_ || known < json.get_object().size();
   }
+  // Whether an object that it read has members that are no fields.
+  bool met_unknown() const { return met_unknown_; }
   // The first thing that was wrong, "ctprof.end.wall_unix_ns is not a number" for example; empty if
   // nothing was.
   const std::string& complaint() const { return complaint_; }
@@ -139,6 +148,8 @@ class FieldReader {
   void read(const boost::json::value& json, std::string& text);
   void read(const boost::json::value& json, bool& flag);
   void read(const boost::json::value& json, std::uint64_t& number);
+  void read(const boost::json::value& json, std::uint32_t& number);
+  void read(const boost::json::value& json, double& number);
   void read(const boost::json::value& json, Gap& gap);
   void read(const boost::json::value& json, Entity& entity);
   void read(const boost::json::value& json, Storage& storage);
@@ -161,6 +172,7 @@ class FieldReader {
 
   std::string where_;
   std::string complaint_;
+  bool met_unknown_ = false;
 };
 
 }  // namespace ctprof

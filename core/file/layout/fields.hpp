@@ -89,6 +89,16 @@ void each_field(T& provenance, Visitor&& visit) {
   visit("reason", provenance.reason);
 }
 
+// `shown` is a ctprof_shown.
+template <Of<Headline> T, class Visitor>
+void each_field(T& headline, Visitor&& visit) {
+  visit("label", headline.label);
+  visit("order", headline.order);
+  visit("shown", headline.shown);
+  visit("by_change", headline.by_change);
+  visit("floor", headline.floor);
+}
+
 template <Of<MetricDef> T, class Visitor>
 void each_field(T& def, Visitor&& visit) {
   visit("name", def.name);
@@ -97,8 +107,13 @@ void each_field(T& def, Visitor&& visit) {
   visit("newtype", def.newtype);
   visit("rule", def.rule);
   visit("fallback", def.fallback);
+  visit("reduction", def.reduction);
   for (const MetricText& field : kMetricTexts) visit(field.name, def.*field.kept);
   visit("plugin", def.plugin);
+  visit("setting", def.setting);
+  visit("costly", def.costly);
+  visit("headline", def.headline);
+  visit("role", def.role);
 }
 
 template <Of<DerivedDef> T, class Visitor>
@@ -115,6 +130,8 @@ void each_field(T& def, Visitor&& visit) {
   visit("description", def.description);
   visit("caveat", def.caveat);
   visit("plugin", def.plugin);
+  visit("headline", def.headline);
+  visit("role", def.role);
 }
 
 }  // namespace ctprof

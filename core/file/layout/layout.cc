@@ -130,6 +130,12 @@ std::vector<std::string> split_path(std::string_view path) {
   return keys;
 }
 
+std::size_t depth_below(std::string_view path, Root root) {
+  const std::size_t above_row = root == Root::Host ? 0 : 2;  // the file, and its list of rows
+  const std::size_t keys = split_path(path).size();
+  return keys > limits::kPathKeys ? 0 : limits::kDepth - above_row - keys;
+}
+
 void append_to_path(std::string& path, std::string_view key) {
   if (!path.empty()) path += '.';
   for (const char c : key) {

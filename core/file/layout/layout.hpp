@@ -139,5 +139,8 @@ bool is_reserved(std::string_view top_level_key);
 // before it.
 std::vector<std::string> split_path(std::string_view path);
 void append_to_path(std::string& path, std::string_view key);
+// How many objects and arrays the value of a kept key may have inside each other, so that a file of
+// rows can hold it; 0 also where the path itself is too long.
+std::size_t depth_below(std::string_view path, Root root);
 
 }  // namespace ctprof

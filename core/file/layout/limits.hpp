@@ -40,11 +40,16 @@ inline constexpr std::size_t kFreeWork =
     16 * kMiB;  // cells that `gaps` and `raw` of any file may set, one by one ...
 inline constexpr std::size_t kWorkPerByte =
     2;  // ... and for each byte of its text so many more: real ones come to 0.2
+inline constexpr std::size_t kObjectBytes =
+    16 * kMiB;  // `ctprof` and `registry`, which are parsed whole: real ones have 200 KiB
 inline constexpr std::size_t kNameBytes =
     4 * kKiB;                                  // a metric's name, section, unit, rule, place, each
 inline constexpr std::size_t kSpellings = 64;  // of one metric's key
 inline constexpr std::size_t kDerived = 1024;  // metrics that `registry` derives from others
 inline constexpr std::size_t kLineBytes = 64 * kMiB;  // text of one line of a file in columns
+inline constexpr std::size_t kLines = kMiB;           // of a file in columns
+inline constexpr std::size_t kRowBytes =
+    2;  // text of a row at least: a line does not announce more rows than it has room for
 inline constexpr std::size_t kSliceBytes =
     64 * kKiB;  // text handed from the decompressor to the parser at once
 

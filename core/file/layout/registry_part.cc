@@ -7,6 +7,8 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/file/layout/field_io.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/file/layout/members.hpp"
+#include "core/file/layout/unknown_definitions.hpp"
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
 
@@ -21,7 +23,7 @@ constexpr std::size_t kNameTold = 64;  // bytes of a name in a sentence
 // the built-in one that stands in.
 std::string objection(const MetricDef& def) {
   for (const std::string* text : {&def.name, &def.section, &def.unit, &def.rule, &def.fallback,
-                                  &def.file_path, &def.file_aliases})
+                                  &def.file_path, &def.file_aliases, &def.role, &def.reduction})
     if (text->size() > limits::kNameBytes)
       return "it has a text of more than " + std::to_string(limits::kNameBytes) + " bytes";
   if (std::count(def.file_aliases.begin(), def.file_aliases.end(), ',') >=
@@ -40,9 +42,10 @@ std::string objection(const MetricDef& def) {
   return "";
 }
 
+// `met_unknown` becomes true where an item has members that are no fields.
 template <class T>
-Error take_all(const json::object& registry, const char* key, std::size_t most,
-               std::vector<T>& out) {
+Error take_all(const json::object& registry, const char* key, std::size_t most, std::vector<T>& out,
+               bool& met_unknown) {
   const json::value* found = registry.if_contains(key);
   if (!found) return {};
   const std::string where = std::string("registry.") + key;
@@ -52,6 +55,7 @@ Error take_all(const json::object& registry, const char* key, std::size_t most,
     FieldReader reader(where + "[" + std::to_string(out.size()) + "]");
     reader.object(item, out.emplace_back());
     if (!reader.complaint().empty()) return {reader.complaint()};
+    met_unknown = met_unknown || reader.met_unknown();
   }
   return {};
 }
@@ -69,9 +73,32 @@ Error take_placeholders(const json::object& registry, std::vector<std::string>& 
   return {};
 }
 
-Error check(RegistryPart& registry) {
-  std::erase_if(registry.metrics,
-                [](const auto& metric) { return !find_newtype(metric.def.newtype); });
+// Takes a headline away that this version cannot show.
+bool drop_strange(std::optional<Headline>& headline) {
+  const bool is_strange =
+      headline && (headline->shown > CTPROF_SHOWN_LEVEL || headline->floor < 0 ||
+                   headline->label.empty() || headline->label.size() > limits::kNameBytes);
+  if (is_strange) headline.reset();
+  return is_strange;
+}
+
+// Takes away what a newer version has made. Whether there was any.
+bool drop_strange(RegistryPart& registry) {
+  std::size_t dropped = std::erase_if(
+      registry.metrics, [](const auto& metric) { return !find_newtype(metric.def.newtype); });
+  for (RegistryPart::Metric& metric : registry.metrics)
+    dropped += drop_strange(metric.def.headline);
+  for (DerivedDef& def : registry.derived) dropped += drop_strange(def.headline);
+  return dropped > 0;
+}
+
+bool has_strange_keys(const json::object& registry) {
+  return std::any_of(registry.begin(), registry.end(), [](const auto& member) {
+    return member.key() != "metrics" && member.key() != "derived" && member.key() != "placeholders";
+  });
+}
+
+Error check(const RegistryPart& registry) {
   std::unordered_set<std::string_view, SeededHash> names;
   for (const auto& [def, provenance] : registry.metrics) {
     if (!names.insert(def.name).second)
@@ -89,48 +116,50 @@ Error check(RegistryPart& registry) {
 
 }  // namespace
 
-// A metric's two objects stand in the file as one.
-template <Of<RegistryPart::Metric> T, class Visitor>
-void each_field(T& metric, Visitor&& visit) {
-  each_field(metric.def, visit);
-  each_field(metric.provenance, visit);
-}
-
 void write_registry(const RegistryPart& registry, JsonWriter& out) {
   FieldWriter writer(out);
-  const auto list = [&](const char* key, const auto& items) {
-    out.key(key);
-    out.put('[');
-    for (const auto& item : items) {
-      writer.object(item);
-      out.put(',');
-    }
-    out.close(']');
+  const auto item = [&](const auto& fields, const auto& unknown, std::string_view name) {
+    out.put('{');
+    writer.members(fields);
+    if (const auto kept = unknown.find(name); kept != unknown.end())
+      write_members(kept->second, out);
+    out.close('}');
     out.put(',');
   };
-  out.put('{');
-  list("metrics", registry.metrics);
-  list("derived", registry.derived);
-  out.key("placeholders");
-  out.put('[');
-  for (const std::string& place : registry.placeholders) {
-    out.text(place);
-    out.put(',');
-  }
+  const UnknownDefinitions& unknown = registry.unknown;
+  out.raw("{\"metrics\":[");
+  for (const auto& metric : registry.metrics) item(metric, unknown.of_metrics, metric.def.name);
+  for (const UnknownMetric& metric : unknown.metrics) out.raw(metric.definition), out.put(',');
   out.close(']');
-  out.put('}');
+  out.raw(",\"derived\":[");
+  for (const DerivedDef& def : registry.derived) item(def, unknown.of_derived, def.name);
+  out.close(']');
+  out.raw(",\"placeholders\":[");
+  for (const std::string& place : registry.placeholders) out.text(place), out.put(',');
+  out.close(']');
+  out.put(',');
+  write_members(unknown.members, out);
+  out.close('}');
 }
 
 Result<RegistryPart> read_registry(std::string_view text) {
+  if (text.size() > limits::kObjectBytes)
+    return Error{"registry is longer than " + std::to_string(limits::kObjectBytes) + " bytes"};
   boost::system::error_code failed;
   const json::value value = json::parse({text.data(), text.size()}, failed);
   if (failed || !value.is_object()) return Error{"registry is not an object"};
+  const json::object& object = value.get_object();
   RegistryPart registry;
+  bool met_unknown = has_strange_keys(object);
   for (const Error& wrong :
-       {take_all(value.get_object(), "metrics", limits::kColumns, registry.metrics),
-        take_all(value.get_object(), "derived", limits::kDerived, registry.derived),
-        take_placeholders(value.get_object(), registry.placeholders), check(registry)})
+       {take_all(object, "metrics", limits::kColumns, registry.metrics, met_unknown),
+        take_all(object, "derived", limits::kDerived, registry.derived, met_unknown),
+        take_placeholders(object, registry.placeholders)})
     if (!wrong.text.empty()) return wrong;
+  met_unknown = drop_strange(registry) || met_unknown;
+  if (const Error wrong = check(registry); !wrong.text.empty()) return wrong;
+  if (met_unknown)
+    if (auto kept = keep_unknown(text, registry); !kept) return kept.error();
   return registry;
 }
 

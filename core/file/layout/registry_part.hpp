@@ -18,8 +18,9 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
+#include "core/file/layout/fields.hpp"
 #include "core/registry/metric_def.hpp"
-#include "core/snapshot/column.hpp"
+#include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
@@ -31,12 +32,20 @@ struct RegistryPart {
   std::vector<Metric> metrics;
   std::vector<DerivedDef> derived;
   std::vector<std::string> placeholders;
+  UnknownDefinitions unknown;
 };
+
+// A metric's two objects stand in the file as one.
+template <Of<RegistryPart::Metric> T, class Visitor>
+void each_field(T& metric, Visitor&& visit) {
+  each_field(metric.def, visit);
+  each_field(metric.provenance, visit);
+}
 
 void write_registry(const RegistryPart& registry, JsonWriter& out);
 
-// A metric of a newtype that this version does not know is left out: its key is then kept as an
-// unknown one.
+// A metric of a newtype that this version does not know is left out of the metrics, as is a
+// headline of a kind that it does not know; both are among what is unknown.
 Result<RegistryPart> read_registry(std::string_view json);
 
 }  // namespace ctprof

@@ -6,6 +6,7 @@
 #include "core/file/file.hpp"
 #include "core/file/layout/field_io.hpp"
 #include "core/file/layout/gap_runs.hpp"
+#include "core/file/layout/members.hpp"
 #include "core/file/layout/raw_texts.hpp"
 #include "core/file/read/draft.hpp"
 
@@ -13,6 +14,8 @@ namespace ctprof {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::size_t kDepthOfMeta = 2;  // objects of the file that its members stand in
 
 // {"thread": ..., "process": ..., ...}
 template <class WriteTable>
@@ -29,14 +32,16 @@ void write_by_table(JsonWriter& out, WriteTable write_table) {
 // --- ctprof: how, when and where the capture was made ---
 
 void write_meta(const SectionSource& source, JsonWriter& out) {
-  FieldWriter(out).object(source.snapshot.meta);
+  out.put('{');
+  FieldWriter(out).members(source.snapshot.meta);
+  write_members(source.snapshot.unknown_meta, out);
+  write_members(source.snapshot.unknown_late_meta, out);
+  out.close('}');
 }
 
 Result<void> begin_meta(std::string_view text, Draft& draft) {
-  boost::system::error_code failed;
-  FieldReader reader("ctprof");
-  reader.object(json::parse({text.data(), text.size()}, failed), draft.snapshot.meta);
-  if (!reader.complaint().empty()) return Error{reader.complaint()};
+  if (auto done = read_meta(text, draft.snapshot.meta, draft.snapshot.unknown_meta); !done)
+    return done;
   const std::uint64_t format = draft.snapshot.meta.format;
   if (format > kFileFormat)
     return Error{"ctprof is of format " + std::to_string(format) + "; this version reads up to " +
@@ -131,6 +136,20 @@ constexpr FileSection kSections[] = {
 };
 
 }  // namespace
+
+Result<void> read_meta(std::string_view text, Meta& meta, KeptMembers& unknown) {
+  if (text.size() > limits::kObjectBytes)
+    return Error{"ctprof is longer than " + std::to_string(limits::kObjectBytes) + " bytes"};
+  boost::system::error_code failed;
+  FieldReader reader("ctprof");
+  reader.object(json::parse({text.data(), text.size()}, failed), meta);
+  if (!reader.complaint().empty()) return Error{reader.complaint()};
+  if (!reader.met_unknown()) return {};
+  auto members = parse_members(text, kDepthOfMeta);
+  if (!members) return Error{"ctprof is wrong: " + members.error().text};
+  unknown = unknown_to<Meta>(std::move(*members));
+  return {};
+}
 
 std::span<const FileSection> file_sections() { return kSections; }
 

@@ -51,6 +51,9 @@ std::span<const FileSection> file_sections();
 // Null when the key is none of them.
 const FileSection* find_file_section(std::string_view key);
 
+// Reads the `ctprof` object over what `meta` has. What it does not know goes to `unknown`.
+Result<void> read_meta(std::string_view json, Meta& meta, KeptMembers& unknown);
+
 // The section that a file may have anywhere, and that its tables need first.
 inline constexpr std::string_view kRegistryKey = "registry";
 

@@ -18,6 +18,7 @@ void Draft::prepare(RegistryPart registry) {
   has_own_registry = true;
   for (const auto& [def, provenance] : registry.metrics) make_column(def, provenance);
   snapshot.derived = std::move(registry.derived);
+  snapshot.unknown_definitions = std::move(registry.unknown);
   for (const std::string& place : registry.placeholders) layout.add(parse_place(place));
   make_fillers();
 }

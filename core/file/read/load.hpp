@@ -13,8 +13,18 @@
 
 namespace ctprof {
 
-// A whole file's bytes. `name` stands for it in errors.
-Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
+// One capture of a file, which may hold several.
+struct CaptureName {
+  std::string path;
+  std::size_t number = 1;
+  bool is_chosen = false;  // rather than the first for want of a choice
+};
+
+// What `FILE` or `FILE#N` names: a file that is there is a path, whatever is in its name.
+CaptureName name_of_capture(const std::string& argument);
+
+// A whole file's bytes. The name's path stands for it in errors.
+Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
                             const Vocabulary& vocabulary);
 
 // The text that a file unfolds to. The parser gets it in slices; where none holds a whole row, no

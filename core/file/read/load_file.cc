@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <functional>
 #include <new>
 
@@ -59,20 +60,27 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
   }
 }
 
+// What the reader of a file should know of it, beside what it is given.
+std::vector<std::string> told_of(const columns::Block& block, const CaptureName& name) {
+  std::vector<std::string> told;
+  const auto tell = [&](const std::string& what) { told.push_back("'" + name.path + "' " + what); };
+  if (block.whole > 1 && !name.is_chosen)
+    tell("holds " + std::to_string(block.whole) + " captures, of which the first is read; '" +
+         name.path + "#2' is the next");
+  if (!block.unread.empty()) tell("goes on with what is left out: " + block.unread);
+  if (block.torn) tell("ends with a capture that was cut short, which is left out");
+  return told;
+}
+
 // A file in columns may hold several captures.
-Result<Snapshot> read_columns(std::string_view zstd, const std::string& name) {
+Result<Snapshot> read_columns(std::string_view zstd, const CaptureName& name) {
   try {
-    auto blocks = columns::read_blocks(zstd, spare_workers());
-    if (!blocks) return error("reading", name, blocks.error().text);
-    std::vector<Snapshot>& all = blocks->snapshots;
-    if (all.size() > 1)
-      return error("reading", name,
-                   "it holds " + std::to_string(all.size()) + " captures, not one");
-    if (blocks->torn)
-      all.front().meta.notes.push_back("a second block that was cut short is left out");
-    return std::move(all.front());
+    auto block = columns::read_block(zstd, name.number, spare_workers());
+    if (!block) return error("reading", name.path, block.error().text);
+    block->snapshot.told = told_of(*block, name);
+    return std::move(block->snapshot);
   } catch (const std::bad_alloc&) {
-    return error("reading", name, "not enough memory");
+    return error("reading", name.path, "not enough memory");
   }
 }
 
@@ -133,18 +141,32 @@ Result<void> read_bytes(const std::string& path, std::string& bytes) {
 
 }  // namespace
 
+CaptureName name_of_capture(const std::string& argument) {
+  const auto hash = argument.rfind('#');
+  if (hash == argument.npos || ::access(argument.c_str(), F_OK) == 0) return {.path = argument};
+  const char *const digits = argument.data() + hash + 1, *const end =
+                                                             digits + argument.size() - hash - 1;
+  CaptureName name{.path = argument.substr(0, hash), .is_chosen = true};
+  const auto [stop, code] = std::from_chars(digits, end, name.number);
+  return code == std::errc{} && stop == end ? name : CaptureName{.path = argument};
+}
+
 Result<Snapshot> load_text(std::string_view json, const std::string& name,
                            const Vocabulary& vocabulary, std::size_t slice_bytes) {
   return read_named([&] { return std::make_unique<PlainText>(json, slice_bytes); }, name,
                     vocabulary);
 }
 
-Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
+Result<Snapshot> load_bytes(std::string_view zstd, const CaptureName& name,
                             const Vocabulary& vocabulary) {
-  if (const std::string why = objection_to(zstd); !why.empty()) return error("reading", name, why);
+  if (const std::string why = objection_to(zstd); !why.empty())
+    return error("reading", name.path, why);
   if (columns::is_columns(zstd)) return read_columns(zstd, name);
+  if (name.number != 1)
+    return error("reading", name.path,
+                 "it has no capture " + std::to_string(name.number) + ": it holds 1");
   auto snapshot =
-      read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name, vocabulary);
+      read_named([&] { return std::make_unique<UnfoldedText>(zstd); }, name.path, vocabulary);
   // Text that costs its writer nothing earns no more work later than the file could have asked for
   // with text that does.
   if (snapshot)
@@ -152,13 +174,14 @@ Result<Snapshot> load_bytes(std::string_view zstd, const std::string& name,
   return snapshot;
 }
 
-Result<Snapshot> load_file(const std::string& path, const Vocabulary& vocabulary) {
+Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabulary) {
+  const CaptureName name = name_of_capture(argument);
   try {
     std::string bytes;
-    if (auto done = read_bytes(path, bytes); !done) return done.error();
-    return load_bytes(bytes, path, vocabulary);
+    if (auto done = read_bytes(name.path, bytes); !done) return done.error();
+    return load_bytes(bytes, name, vocabulary);
   } catch (const std::bad_alloc&) {
-    return error("reading", path, "not enough memory");
+    return error("reading", name.path, "not enough memory");
   }
 }
 

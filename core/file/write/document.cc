@@ -152,6 +152,7 @@ void Document::list_metrics() {
       if (place_of(def).root != Root::None && !placed_.contains(&column)) def.file_path = "none";
     }
   registry_.derived = snapshot_->derived;
+  registry_.unknown = snapshot_->unknown_definitions;
 }
 
 LeafContent Document::content_of(const MetricDef& def, const Column* column) const {

@@ -16,7 +16,9 @@
 #include <string>
 #include <string_view>
 
-namespace ctprof::columns {
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof {
 
 class Scanner {
  public:
@@ -50,16 +52,15 @@ class Scanner {
   double real();
   // Unescaped, valid UTF-8. Lives until the next text or key.
   std::string_view text();
-  // Passes over one value, and returns it as it stands.
-  std::string_view skip();
+  // Passes over one value, and returns it as it stands: with at most so many objects and arrays
+  // inside each other.
+  std::string_view skip(std::size_t most_depth = limits::kDepth);
   // Whether nothing but blanks is left.
   bool at_end();
 
   std::size_t position() const { return static_cast<std::size_t>(at_ - begin_); }
 
  private:
-  static constexpr int kDepth = 32;
-
   void skip_blanks() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
@@ -69,7 +70,7 @@ class Scanner {
   bool unescape(const char* from);
   bool escape();
   bool hex4(std::uint32_t& value);
-  void skip_value(int depth);
+  void skip_value(std::size_t depth_left);
 
   const char* begin_;
   const char* at_;
@@ -82,4 +83,4 @@ class Scanner {
 // The same JSON without blanks between its tokens. REQUIRES: sound JSON.
 std::string compact(std::string_view json);
 
-}  // namespace ctprof::columns
+}  // namespace ctprof

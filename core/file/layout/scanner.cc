@@ -1,4 +1,4 @@
-#include "core/file/columns/scanner.hpp"
+#include "core/file/layout/scanner.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "core/base/utf8.hpp"
 
-namespace ctprof::columns {
+namespace ctprof {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -191,24 +191,25 @@ bool Scanner::hex4(std::uint32_t& value) {
   return fine;
 }
 
-std::string_view Scanner::skip() {
+std::string_view Scanner::skip(std::size_t most_depth) {
   peek();
   const char* const start = at_;
-  skip_value(0);
+  skip_value(most_depth);
   return failed() ? std::string_view{}
                   : std::string_view(start, static_cast<std::size_t>(at_ - start));
 }
 
-void Scanner::skip_value(int depth) {
-  if (depth == kDepth) return fail("too many values inside each other");
+void Scanner::skip_value(std::size_t depth_left) {
   const char c = peek();
   if (c == '"') return void(text());
   if (c == 'n' && word("null")) return;
   if (c == 't' || c == 'f') return void(boolean());
   if (c == '-' || is_digit(c)) return void(real());
   if (c != '[' && c != '{') return fail("a value was expected");
+  if (depth_left == 0)
+    return fail("values are nested more than " + std::to_string(limits::kDepth) + " deep");
   const char closing = c == '[' ? ']' : '}';
-  for (enter(c); next(closing); skip_value(depth + 1))
+  for (enter(c); next(closing); skip_value(depth_left - 1))
     if (c == '{') key();
 }
 
@@ -229,4 +230,4 @@ std::string compact(std::string_view json) {
 
 bool Scanner::at_end() { return !failed() && peek() == '\0' && at_ == end_; }
 
-}  // namespace ctprof::columns
+}  // namespace ctprof

@@ -1,0 +1,86 @@
+// The cells of one column in one line, read into the column.
+//
+// What is here:   values of every storage, their ranges, and what pools may take of memory.
+// What is not:    which column and which rows (table_line.hpp); why a cell is null.
+
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/file/layout/scanner.hpp"
+#include "core/snapshot/column.hpp"
+#include "core/snapshot/pool.hpp"
+
+namespace ctprof::columns {
+
+inline constexpr std::string_view kTooMuch = "asks for more memory than a file of its size may";
+
+// What pools and kept keys may take, counted generously. Several threads may spend at once.
+class PoolBudget {
+ public:
+  explicit PoolBudget(std::size_t most) : most_(most) {}
+  // For one more thing of so many bytes; fails the scanner where that is too much.
+  void spend(std::size_t bytes, Scanner& in) {
+    if ((used_ += bytes + limits::kPooledOverhead) > most_) in.fail(kTooMuch);
+  }
+
+ private:
+  std::size_t most_;
+  std::atomic<std::size_t> used_{0};
+};
+
+// Consecutive rows of a table.
+struct Rows {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  std::size_t end() const { return first + count; }
+  bool has(std::size_t row) const { return row >= first && row < end(); }
+};
+
+// The first bytes of a name, for a sentence.
+std::string quoted(std::string_view name);
+
+// For one thread.
+class CellReader {
+ public:
+  // REQUIRES: both outlive it.
+  CellReader(Pools& pools, PoolBudget& budget)
+      : pools_(&pools), budget_(&budget), texts_(pools.texts) {}
+
+  // Reads an array of as many cells as there are rows. A null cell becomes NotInFile.
+  void read(Scanner& in, const Rows& rows, Column& column);
+  // Sets a text that is not valid UTF-8, which JSON cannot hold.
+  void put_text(Scanner& in, std::string_view bytes, Column& column, std::size_t row);
+
+ private:
+  void read_cell(Scanner& in, Column& column, std::size_t row);
+  void read_signed(Scanner& in, Column& column, std::size_t row);
+  void read_text(Scanner& in, Column& column, std::size_t row);
+  void read_bits(Scanner& in, Column& column, std::size_t row);
+  void read_array(Scanner& in, Column& column, std::size_t row);
+  void read_map(Scanner& in, Column& column, std::size_t row);
+  void read_entries(Scanner& in);
+  void add_key(Scanner& in, std::string_view key);
+  void add_value(Scanner& in);
+  bool is_last(std::string_view text, Column& column, std::size_t row) const;
+  void set_last(std::string_view text, Id id, Column& column, std::size_t row);
+
+  Pools* pools_;
+  PoolBudget* budget_;
+  TextCache texts_;
+  std::unordered_map<std::string, ctprof_text, SeededHash> keys_;  // of maps, in the pool
+  std::vector<std::uint64_t> words_;
+  std::vector<ctprof_entry> entries_;
+  std::string last_text_;  // of this column: texts repeat from row to row
+  Id last_id_ = 0;
+  bool has_last_ = false;
+};
+
+}  // namespace ctprof::columns

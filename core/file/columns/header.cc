@@ -1,0 +1,211 @@
+#include "core/file/columns/header.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "core/file/layout/limits.hpp"
+#include "core/file/layout/members.hpp"
+#include "core/file/layout/registry_part.hpp"
+#include "core/file/layout/scanner.hpp"
+#include "core/file/layout/sections.hpp"
+#include "ctprof/gap.hpp"
+
+namespace ctprof::columns {
+namespace {
+
+constexpr std::string_view kHost = "host";
+constexpr std::array<std::size_t, kEntities> kMostRows{limits::kThreads, limits::kThreads,
+                                                       limits::kCgroups, 1};
+
+// --- writing ---
+
+// The format is the header's own.
+bool is_early(std::string_view key) { return !is_late(key) && key != "format"; }
+
+bool is_early_object(const Snapshot& snapshot, std::string_view key) {
+  return key == kHost || snapshot.early_objects.contains(key);
+}
+
+void write_meta(const Snapshot& snapshot, bool late, JsonWriter& out) {
+  out.key("ctprof");
+  out.put('{');
+  FieldWriter(out).members(snapshot.meta, late ? is_late : is_early);
+  write_members(late ? snapshot.unknown_late_meta : snapshot.unknown_meta, out);
+  out.close('}');
+  out.put(',');
+}
+
+void write_objects(const Snapshot& snapshot, bool early, JsonWriter& out) {
+  for (const auto& [key, json] : snapshot.objects) {
+    if (is_early_object(snapshot, key) != early) continue;
+    out.key(key);
+    out.raw(json);
+    out.put(',');
+  }
+}
+
+RegistryPart registry_of(const Snapshot& snapshot) {
+  RegistryPart registry;
+  for (const Table& table : snapshot.tables)
+    for (const Column& column : table.columns)
+      if (!column.def().hidden) registry.metrics.push_back({column.def(), column.provenance});
+  registry.derived = snapshot.derived;
+  registry.unknown = snapshot.unknown_definitions;
+  return registry;
+}
+
+void write_plan(std::span<const Piece> tables, JsonWriter& out) {
+  out.key("tables");
+  out.put('{');
+  for (const Entity entity : kAllEntities) {
+    out.key(name(entity));
+    out.put('[');
+    for (const Piece& piece : tables)
+      if (piece.entity == entity) out.number(std::uint64_t{piece.rows}), out.put(',');
+    out.close(']');
+    out.put(',');
+  }
+  out.close('}');
+}
+
+// --- reading ---
+
+// What top-level keys of header and summary mean to this version.
+bool is_known(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kKnown{"kind",     "format",    "ctprof",
+                                                   "registry", "gap_names", "tables"};
+  return std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end();
+}
+
+Result<void> read_meta_of(const KeptMembers& line, Meta& meta, KeptMembers& unknown) {
+  const auto found = line.find("ctprof");
+  if (found == line.end()) return Error{"has no ctprof object"};
+  auto done = read_meta(found->second, meta, unknown);
+  return done ? done : Error{"is wrong: " + done.error().text};
+}
+
+// The lines of one table.
+void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<Piece>& pieces) {
+  const std::size_t most = kMostRows[static_cast<std::size_t>(entity)];
+  std::size_t first = 0;
+  for (in.enter('['); in.next(']');) {
+    const std::uint64_t rows = in.number();
+    if (in.failed()) return;
+    if (rows == 0) return in.fail("a table without rows is announced");
+    if (rows > most - first)
+      return in.fail("more than " + std::to_string(most) + " rows of " +
+                     std::string(name(entity)) + " are announced");
+    if (pieces.size() <= most_lines) pieces.push_back({entity, first, rows});
+    first += rows;
+  }
+}
+
+}  // namespace
+
+void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonWriter& out) {
+  out.put('{');
+  out.member("kind", "header");
+  out.member("format", kFormat);
+  write_meta(snapshot, false, out);
+  write_objects(snapshot, true, out);
+  out.key("registry");
+  write_registry(registry_of(snapshot), out);
+  out.raw(",\"gap_names\":[");
+  for (const std::string_view word : kGapNames) out.text(word), out.put(',');
+  out.close(']');
+  out.put(',');
+  write_plan(tables, out);
+  out.close('}');
+  out.put('\n');
+}
+
+void write_summary(const Snapshot& snapshot, JsonWriter& out) {
+  out.put('{');
+  out.member("kind", "summary");
+  write_meta(snapshot, true, out);
+  write_objects(snapshot, false, out);
+  out.close('}');
+  out.put('\n');
+}
+
+void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out) {
+  out.put('{');
+  out.member("kind", "end");
+  out.member("lines", lines);
+  out.member("bytes", bytes);
+  out.close('}');
+  out.put('\n');
+}
+
+Result<KeptMembers> parse_line(std::string_view text) {
+  auto members = parse_members(text, 1);
+  if (!members) return Error{"is wrong: " + members.error().text};
+  return members;
+}
+
+Result<void> check_header(const KeptMembers& line) {
+  if (const std::string kind = text_in(line, "kind"); kind != "header")
+    return Error{"is of kind '" + kind.substr(0, 40) + "' where a block should begin"};
+  const std::uint64_t format = number_in(line, "format");
+  if (format == kFormat) return {};
+  return Error{"is of format " + std::to_string(format) + "; this ctprof reads up to " +
+               std::to_string(kFormat)};
+}
+
+Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most_lines) {
+  const auto tables = header.find("tables");
+  if (tables == header.end()) return Error{"announces no tables"};
+  std::vector<Piece> pieces;
+  std::array<bool, kEntities> seen{};
+  Scanner in(tables->second);
+  for (in.enter('{'); in.next('}');) {
+    const std::string word(in.key());
+    Entity entity{};
+    if (!in.failed() && !parse(word, entity))
+      in.fail("rows of '" + word.substr(0, 40) + "', which this version does not know,");
+    else if (std::exchange(seen[static_cast<std::size_t>(entity)], true))
+      in.fail("rows of " + word + " are announced twice");
+    else
+      read_rows(in, entity, most_lines, pieces);
+  }
+  if (in.failed()) return Error{"announces wrong tables: " + in.why()};
+  return pieces;
+}
+
+Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
+  if (auto done = read_meta_of(header, snapshot.meta, snapshot.unknown_meta); !done) return done;
+  const auto found = header.find("registry");
+  if (found == header.end()) return Error{"has no registry"};
+  auto registry = read_registry(found->second);
+  if (!registry) return Error{"is wrong: " + registry.error().text};
+  for (auto& [def, provenance] : registry->metrics) {
+    Table& table = snapshot.table(def.entity);
+    table.add(std::move(def), Gap::NotInFile).provenance = std::move(provenance);
+  }
+  snapshot.derived = std::move(registry->derived);
+  snapshot.unknown_definitions = std::move(registry->unknown);
+  for (const auto& [key, value] : header)
+    if (!is_known(key)) snapshot.objects[key] = value, snapshot.early_objects.insert(key);
+  return {};
+}
+
+Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot) {
+  if (auto done = read_meta_of(summary, snapshot.meta, snapshot.unknown_late_meta); !done)
+    return done;
+  for (const auto& [key, value] : snapshot.unknown_meta) snapshot.unknown_late_meta.erase(key);
+  for (const auto& [key, value] : summary)
+    if (!is_known(key) && !snapshot.objects.emplace(key, value).second)
+      return Error{"says '" + key.substr(0, 40) + "' again"};
+  return {};
+}
+
+Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes) {
+  if (number_in(end, "lines") == lines && number_in(end, "bytes") == bytes) return {};
+  return Error{"says that the block has " + std::to_string(number_in(end, "lines")) +
+               " lines and " + std::to_string(number_in(end, "bytes")) + " bytes, but it has " +
+               std::to_string(lines) + " and " + std::to_string(bytes)};
+}
+
+}  // namespace ctprof::columns

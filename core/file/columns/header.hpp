@@ -1,0 +1,49 @@
+// What a block says of itself: its first line, and its last two.
+//
+//   {"kind":"header","format":2,"ctprof":{...},"host":{...},"registry":{...},
+//    "gap_names":[...],"tables":{"thread":[1024,1024,7],"process":[97],...}}
+//   {"kind":"summary","ctprof":{...},...}
+//   {"kind":"end","lines":7,"bytes":51234}
+//
+// The registry has every metric whole, so that the file can be shown where no plugin is. `tables`
+// gives the rows of each line, so that a reader knows the whole before it reads a part. `end`
+// counts the lines, itself included, and the bytes of text before it: a file that was cut is seen.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/json_writer.hpp"
+#include "core/base/result.hpp"
+#include "core/file/columns/table_line.hpp"
+#include "core/snapshot/snapshot.hpp"
+
+namespace ctprof::columns {
+
+inline constexpr std::uint64_t kFormat = 2;
+// What a file in columns begins with, to the letter.
+inline constexpr std::string_view kBeginning = "{\"kind\":\"header\"";
+inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup,
+                                         Entity::Host};
+
+void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonWriter& out);
+void write_summary(const Snapshot& snapshot, JsonWriter& out);
+void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out);
+
+// A line that is no table. Errors say what is wrong with it: "has no registry".
+Result<KeptMembers> parse_line(std::string_view text);
+
+// Fails where the line is no header, or of a newer format.
+Result<void> check_header(const KeptMembers& line);
+// The tables that it announces, line by line; one more than `most_lines` where there are more.
+Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most_lines);
+// Gives the snapshot its columns, without rows, and what else a header says.
+Result<void> read_header(const KeptMembers& header, Snapshot& snapshot);
+Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot);
+// Fails where it counts other than so.
+Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes);
+
+}  // namespace ctprof::columns

@@ -1,0 +1,101 @@
+#include "core/file/columns/row_checks.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/registry/identity.hpp"
+
+namespace ctprof::columns {
+namespace {
+
+Result<void> check_full(const Snapshot& snapshot, Entity entity, std::string_view name) {
+  const Table& table = snapshot.table(entity);
+  const Column* column = table.find(name);
+  if (table.rows == 0) return {};
+  if (!column)
+    return Error{"the registry has no '" + std::string(name) + "', without which rows of " +
+                 std::string(ctprof::name(entity)) + " cannot be told apart"};
+  const auto missing = std::find_if(column->gaps().begin(), column->gaps().end(),
+                                    [](ctprof_gap gap) { return gap != CTPROF_VALUE; });
+  if (missing == column->gaps().end()) return {};
+  return Error{"row " + std::to_string(missing - column->gaps().begin()) + " of " +
+               std::string(ctprof::name(entity)) + " has no " + std::string(name)};
+}
+
+Error out_of_order(Entity entity, std::size_t row) {
+  return {"row " + std::to_string(row) + " of " + std::string(name(entity)) + " is out of order"};
+}
+
+Result<void> check_threads(const Snapshot& snapshot) {
+  const Table& threads = snapshot.threads();
+  if (threads.rows == 0) return {};
+  const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64();
+  for (std::size_t row = 1; row < threads.rows; ++row)
+    if (std::pair(tgid[row - 1], tid[row - 1]) > std::pair(tgid[row], tid[row]))
+      return out_of_order(Entity::Thread, row);
+  return {};
+}
+
+// Processes are those of the threads, in the same order.
+Result<void> check_processes(const Snapshot& snapshot) {
+  const Table &threads = snapshot.threads(), &processes = snapshot.table(Entity::Process);
+  if (processes.rows == 0) return {};
+  const auto of_process = processes.find(kProcessTgid)->u64();
+  const auto of_thread = threads.rows > 0 ? threads.find(kTgid)->u64() : of_process.first(0);
+  std::size_t next = 0;
+  for (std::size_t row = 0; row < of_thread.size(); ++row) {
+    if (row > 0 && of_thread[row] == of_thread[row - 1]) continue;
+    if (next == of_process.size() || of_process[next++] != of_thread[row])
+      return Error{"the processes are not those of the threads"};
+  }
+  return next == of_process.size() ? Result<void>()
+                                   : Error{"the processes are not those of the threads"};
+}
+
+Result<void> check_cgroups(const Snapshot& snapshot) {
+  const Table& cgroups = snapshot.table(Entity::Cgroup);
+  if (cgroups.rows == 0) return {};
+  const auto ids = cgroups.find(kCgroupPath)->ids();
+  for (std::size_t row = 1; row < cgroups.rows; ++row)
+    if (snapshot.pools->texts[ids[row - 1]] > snapshot.pools->texts[ids[row]])
+      return out_of_order(Entity::Cgroup, row);
+  return {};
+}
+
+Result<void> check_rows(const Snapshot& snapshot) {
+  for (const auto& [entity, name] :
+       {std::pair{Entity::Thread, kTgid}, std::pair{Entity::Thread, kTid},
+        std::pair{Entity::Process, kProcessTgid}, std::pair{Entity::Cgroup, kCgroupPath}})
+    if (auto fine = check_full(snapshot, entity, name); !fine) return fine;
+  if (auto fine = check_threads(snapshot); !fine) return fine;
+  if (auto fine = check_processes(snapshot); !fine) return fine;
+  return check_cgroups(snapshot);
+}
+
+// Several workers kept them.
+Result<void> settle_kept(KeptKeys& kept, Entity entity) {
+  const auto by_row = [](const auto& a, const auto& b) { return a.first < b.first; };
+  for (auto& [path, cells] : kept) {
+    std::sort(cells.begin(), cells.end(), by_row);
+    const auto again =
+        std::adjacent_find(cells.begin(), cells.end(),
+                           [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (again != cells.end())
+      return Error{"row " + std::to_string(again->first) + " of " + std::string(name(entity)) +
+                   " has '" + path.substr(0, 40) + "' twice"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> settle_rows(Snapshot& snapshot) {
+  if (auto fine = check_rows(snapshot); !fine) return fine;
+  for (std::size_t entity = 0; entity < kEntities; ++entity)
+    if (auto fine = settle_kept(snapshot.unknown_keys[entity], static_cast<Entity>(entity)); !fine)
+      return fine;
+  return {};
+}
+
+}  // namespace ctprof::columns

@@ -1,0 +1,59 @@
+#include "core/file/layout/members.hpp"
+
+#include <utility>
+
+#include "core/file/layout/scanner.hpp"
+
+namespace ctprof {
+
+Result<KeptMembers> parse_members(std::string_view object, std::size_t depth) {
+  KeptMembers members;
+  Scanner in(object);
+  for (in.enter('{'); in.next('}');) {
+    std::string key(in.key());
+    if (key.size() > limits::kKeyBytes) in.fail("a key is too long");
+    const std::string_view value = in.skip(limits::kDepth - depth);
+    if (in.failed()) break;
+    if (!members.emplace(std::move(key), compact(value)).second) in.fail("a key is there twice");
+  }
+  if (!in.failed() && !in.at_end()) in.fail("more than one value");
+  if (in.failed()) return Error{in.why()};
+  return members;
+}
+
+std::vector<std::string_view> items_of(std::string_view array) {
+  std::vector<std::string_view> items;
+  Scanner in(array);
+  for (in.enter('['); in.next(']');) items.push_back(in.skip());
+  if (in.failed()) items.clear();
+  return items;
+}
+
+std::string text_in(const KeptMembers& members, std::string_view key) {
+  const auto found = members.find(key);
+  if (found == members.end() || !found->second.starts_with('"')) return "";
+  return std::string(Scanner(found->second).text());
+}
+
+std::uint64_t number_in(const KeptMembers& members, std::string_view key) {
+  const auto found = members.find(key);
+  return found == members.end() ? 0 : Scanner(found->second).number();
+}
+
+void write_members(const KeptMembers& members, JsonWriter& out) {
+  for (const auto& [key, value] : members) {
+    out.key(key);
+    out.raw(value);
+    out.put(',');
+  }
+}
+
+RawJson object_of(const KeptMembers& members) {
+  JsonWriter out;
+  out.put('{');
+  write_members(members, out);
+  out.close('}');
+  return RawJson(out.view());
+}
+
+}  // namespace ctprof

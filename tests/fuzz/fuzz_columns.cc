@@ -1,0 +1,139 @@
+// Any lines as a file in columns. The input is their text; each becomes a frame that is sound, so
+// that what is tried is the JSON in it. `{"kind":"end"}` stands for an end that counts right.
+//
+// No crash, no memory or time beyond the limits, whatever number of workers reads; what loads is
+// the same when it is written and loaded again, in this layout and, as far as that can say it, in
+// rows.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/file/columns/lines.hpp"
+#include "core/file/columns/read_columns.hpp"
+#include "core/file/file.hpp"
+#include "core/file/read/load.hpp"
+#include "core/file/write/document.hpp"
+#include "ctprof/files.hpp"
+#include "tests/unit/file_world.hpp"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+namespace {
+
+using Lines = std::vector<std::string>;
+using namespace ctprof;
+
+// As in fuzz_file.cc.
+constexpr std::clock_t kMostSeconds = 20;
+constexpr std::size_t kMostLines = 64;  // of an input: each is a frame to fold
+constexpr std::string_view kEnd = "{\"kind\":\"end\"}\n";
+
+// Each with its line feed.
+Lines lines_of(std::string_view text) {
+  Lines lines;
+  while (!text.empty() && lines.size() < kMostLines) {
+    const std::size_t size = std::min(text.find('\n'), text.size() - 1) + 1;
+    lines.emplace_back(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return lines;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+std::string counting_end(std::size_t lines, std::size_t bytes) {
+  return "{\"kind\":\"end\",\"lines\":" + std::to_string(lines) +
+         ",\"bytes\":" + std::to_string(bytes) + "}\n";
+}
+
+std::string file_of(const Lines& lines) {
+  columns::Folder folder(1);
+  std::string file;
+  std::size_t count = 0, bytes = 0;  // of this block
+  for (const std::string& line : lines) {
+    ++count;
+    file += folder.fold(line == kEnd ? counting_end(count, bytes) : line);
+    bytes += line.size();
+    if (line == kEnd) count = bytes = 0;
+  }
+  return file;
+}
+
+std::string written(const Snapshot& snapshot) {
+  const sdk::Fd memory(::memfd_create("fuzz_columns", MFD_CLOEXEC));
+  const auto done =
+      write_file(snapshot, tests::whole_vocabulary(), "-",
+                 {.layout = FileLayout::Columns, .workers = 1, .standard_output = memory.get()});
+  if (!done) std::abort();
+  std::string file(done->file_bytes, '\0');
+  if (::pread(memory.get(), file.data(), file.size(), 0) != static_cast<ssize_t>(file.size()))
+    std::abort();
+  return file;
+}
+
+void check_again(const Snapshot& snapshot) {
+  const auto again = columns::read_block(written(snapshot), 1, 1);
+  if (!again || !tests::difference(snapshot, again->snapshot).empty()) std::abort();
+  StringSink rows;
+  if (!Document(snapshot, tests::whole_vocabulary()).write(rows)) std::abort();
+  if (!load_text(rows.text(), "rows", tests::whole_vocabulary())) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string file = file_of(lines_of({reinterpret_cast<const char*>(data), size}));
+  const std::clock_t start = std::clock();
+  const auto block = columns::read_block(file, 1, 1);
+  if (std::clock() - start > kMostSeconds * CLOCKS_PER_SEC) std::abort();
+  const auto shared = columns::read_block(file, 1, 2);
+  if (block.has_value() != shared.has_value()) std::abort();
+  if (!block) {
+    if (block.error().text != shared.error().text || block.error().text.empty()) std::abort();
+    return 0;
+  }
+  if (!tests::difference(block->snapshot, shared->snapshot).empty()) std::abort();
+  check_again(block->snapshot);
+  return 0;
+}
+
+// Lines go, come twice, change places or change inside.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
+  std::minstd_rand random(seed);
+  Lines lines = lines_of({reinterpret_cast<const char*>(data), size});
+  if (lines.empty()) return LLVMFuzzerMutate(data, size, most);
+  const auto any = [&] { return lines.begin() + static_cast<std::ptrdiff_t>(random() % lines.size()); };
+  switch (random() % 12) {
+    case 0: lines.erase(any()); break;
+    case 1: lines.insert(any(), std::string(*any())); break;
+    case 2: std::iter_swap(any(), any()); break;
+    default: {
+      std::string& line = *any();
+      const std::size_t room = std::min(most, line.size() + most - std::min(most, size));
+      std::string changed = line;
+      changed.resize(std::max(room, line.size()));
+      changed.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(changed.data()), line.size(),
+                                      changed.size()));
+      line = changed;
+    }
+  }
+  const std::string text = joined(lines);
+  const std::size_t taken = std::min(text.size(), most);
+  std::copy_n(text.begin(), taken, data);
+  return taken;
+}
