@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""One worker and two give the same bytes of one recorded tree, times aside."""
+"""One worker and two give the same bytes of one recorded tree, times aside, in both layouts."""
 
 import os
 import re
@@ -15,7 +15,9 @@ FIRST_COPY = 10000
 
 # What tells when and how fast, not what; and who captured.
 TIMES = re.compile(rb'"(?:captured_at_unix_ns|wall_unix_ns|monotonic_ns|cpu_time_ns|start_ns|wall_ns|busy_ns|longest_stop_ns|thread_skew_ns|skew_ns)":\d+'
-                   rb'|"(?:own_threads|read_at)":\[[0-9,]*\]')
+                   rb'|"(?:own_threads|read_at)":\[[0-9,]*\]'
+                   rb'|"kind":"end","lines":\d+,"bytes":\d+')  # times have as many digits as they have
+LAYOUTS = ("rows", "columns")
 
 
 def link_process(proc, old, new):
@@ -63,16 +65,40 @@ class Jobs(unittest.TestCase):
 
     def test_one_and_two_workers(self):
         root = large_tree(self.directory)
-        one, two, three = (self.captured(root, f"{jobs}.ctprof.zst", "--jobs", str(jobs)) for jobs in (1, 2, 3))
-        self.assertGreater(one.count(b'"tid":'), BATCH)
-        self.assert_same(one, two)
-        self.assert_same(one, three)
+        for layout in LAYOUTS:
+            with self.subTest(layout):
+                one, two, three = (self.captured(root, f"{jobs}.ctprof.zst", "--layout", layout, "--jobs", str(jobs)) for jobs in (1, 2, 3))
+                self.assertGreater(self.threads_in(one), BATCH)
+                self.assert_same(one, two)
+                self.assert_same(one, three)
+
+    def threads_in(self, text):
+        columns = re.findall(rb'"entity":"thread".*?"tid":\[([0-9,]*)\]', text)
+        return sum(len(column.split(b",")) for column in columns) if columns else text.count(b'"tid":')
 
     def test_twice_the_same(self):
         for kernel in harness.kernels():
-            with self.subTest(kernel=kernel):
-                root = harness.fixture(kernel)
-                self.assert_same(self.captured(root, "a.ctprof.zst"), self.captured(root, "b.ctprof.zst", "--jobs", "2"))
+            for layout in LAYOUTS:
+                with self.subTest(kernel=kernel, layout=layout):
+                    root = harness.fixture(kernel)
+                    first = self.captured(root, "a.ctprof.zst", "--layout", layout)
+                    self.assert_same(first, self.captured(root, "b.ctprof.zst", "--layout", layout, "--jobs", "2"))
+
+    def test_exported(self):
+        """What workers make of one capture is the same to the last byte."""
+        source = os.path.join(self.directory, "source.ctprof.zst")
+        harness.capture(source, before=("--rootfs", large_tree(self.directory)))
+        for form in ("columns", "ktstr"):
+            with self.subTest(form):
+                made = []
+                for jobs in ("1", "2", "3"):
+                    path = os.path.join(self.directory, f"{form}{jobs}.ctprof.zst")
+                    done = harness.run("export", source, "--to", form, "-o", path, "--jobs", jobs)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    with open(path, "rb") as file:
+                        made.append(file.read())
+                self.assertEqual(made[0], made[1])
+                self.assertEqual(made[0], made[2])
 
 
 if __name__ == "__main__":

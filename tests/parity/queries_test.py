@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 import unittest
 
@@ -17,6 +18,7 @@ except ImportError:
 
 PAGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "core", "file", "queries.md")
 KERNELS = ("6.12", "6.18", "5.10")
+COPIED = "6.18"  # a tree that loses files
 
 
 def blocks():
@@ -42,9 +44,9 @@ class Queries(unittest.TestCase):
             if statement.strip():
                 self.connection.execute(statement)
 
-    def capture(self, kernel):
+    def capture(self, root):
         for name in ("before", "after"):
-            harness.capture(f"{name}.ctprof.zst", "--layout", "columns", before=("--rootfs", harness.fixture(kernel)))
+            harness.capture(f"{name}.ctprof.zst", "--layout", "columns", before=("--rootfs", root))
         harness.run("export", "before.ctprof.zst", "--to", "ktstr", "-o", "rows.ctprof.zst")
         return file_json.load("rows.ctprof.zst")
 
@@ -52,55 +54,115 @@ class Queries(unittest.TestCase):
         return self.connection.sql(self.queries[number]).fetchall()
 
     def shown(self, metric, *words):
+        """Group -> its line of `show`."""
         told = json.loads(harness.run("show", "before.ctprof.zst", "--metrics", metric, "--no-thread-normalize", "--no-cg-normalize", "--limit", "0",
                                       "--format", "json", *words).stdout)
-        return {row["group"]: row["value"] for row in told["rows"] if row["metric"] == metric}
+        return {row["group"]: row for row in told["rows"] if row["metric"] == metric}
 
     def test_on_recorded_trees(self):
         for kernel in KERNELS:
             with self.subTest(kernel):
-                file = self.capture(kernel)
-                self.check_threads(file)
-                self.check_groups()
-                self.check_joined(file)
-                self.check_cgroups(file)
-                self.check_maps(file)
-                self.check_gaps(file)
+                self.check(self.capture(harness.fixture(kernel)))
+
+    def test_on_a_tree_that_lacks_files(self):
+        """Each query meets rows without a reading, and groups and maps without any."""
+        file = self.capture(self.tree_with_holes())
+        self.check(file)
+        self.assertIn(None, [row[3] for row in self.rows(0)])
+        self.assertIn(None, [row[2] for row in self.rows(1)])
+        self.assertIn(0, [row[3] for row in self.rows(1)])
+        self.assertIn(None, [row[2] for row in self.rows(2)])
+        self.assertIn(None, [row[1] for row in self.rows(3)])
+        self.assertIn(None, [row[3] for row in self.rows(3)])
+        self.assertLess({row[0] for row in self.rows(4)}, {text(row["pcomm"]) for row in file.threads.values()})
+
+    def tree_with_holes(self):
+        """A recorded tree where one process has lost its times, another those of its leader, and a cgroup its files; kernel threads have no memory."""
+        root = os.path.join(self.directory, "root")
+        shutil.copytree(harness.fixture(COPIED), root)
+        first, *_, last = sorted((name for name in os.listdir(f"{root}/proc") if name.isdigit()), key=lambda pid: len(os.listdir(f"{root}/proc/{pid}/task")))
+        for pid, tids in ((first, os.listdir(f"{root}/proc/{first}/task")), (last, [last])):
+            for tid in tids:
+                for name in ("schedstat", "sched"):
+                    self.remove(f"{root}/proc/{pid}/task/{tid}/{name}")
+        cgroup = next(path for path, _, names in os.walk(f"{root}/sys/fs/cgroup") if path.count("/") > f"{root}/sys/fs/cgroup".count("/") and "cpu.stat" in names)
+        for name in ("cpu.stat", "memory.stat"):
+            self.remove(f"{cgroup}/{name}")
+        return root
+
+    @staticmethod
+    def remove(path):
+        if os.path.exists(path):
+            os.remove(path)
+
+    def check(self, file):
+        self.check_threads(file)
+        self.check_groups()
+        self.check_joined(file)
+        self.check_cgroups(file)
+        self.check_maps()
+        self.check_gaps(file)
 
     def check_threads(self, file):
-        rows = self.rows(0)
-        self.assertEqual(len(rows), min(10, len(file.threads)))
-        waits = sorted((row["wait_time_ns"] for row in file.threads.values()), reverse=True)
-        self.assertEqual([row[4] for row in rows], waits[:len(rows)])
+        """All of them, where the page asks for ten."""
+        found = self.connection.sql(self.queries[0].replace("LIMIT 10", "")).fetchall()
+        expected = [tuple(text(row[name]) for name in ("pcomm", "comm", "tid", "run_time_ns", "wait_time_ns")) for row in file.threads.values()]
+        self.assertEqual(sorted(found, key=repr), sorted(expected, key=repr))
+        self.assertEqual(len(self.rows(0)), min(10, len(file.threads)))
 
     def check_groups(self):
-        self.assertEqual({pcomm: total for pcomm, _, total, _ in self.rows(1)}, self.shown("run_time_ns"))
-        self.assertEqual({pcomm: count for pcomm, count, _, _ in self.rows(1)}, self.shown("thread_count"))
+        sums, counts = self.shown("run_time_ns"), self.shown("thread_count")
+        self.assertEqual({pcomm: total for pcomm, _, total, _ in self.rows(1)},
+                         {pcomm: sums[pcomm]["value"] if pcomm in sums else None for pcomm in counts})
+        self.assertEqual({pcomm: count for pcomm, count, _, _ in self.rows(1)}, {pcomm: line["value"] for pcomm, line in counts.items()})
+        self.assertEqual({pcomm: count for pcomm, _, _, count in self.rows(1)},
+                         {pcomm: sums[pcomm]["coverage"]["values"] if pcomm in sums else 0 for pcomm in counts})
 
     def check_joined(self, file):
         rows = self.rows(2)
+        expected = {row["tid"]: None if isinstance(row["run_time_ns"], file_json.Gap) else 0 for row in file.threads.values()}
         self.assertEqual(len(rows), len(file.threads))
-        self.assertEqual({row[2] for row in rows}, {0})
+        self.assertEqual({tid: ran for _, tid, ran in rows}, expected)
 
     def check_cgroups(self, file):
         rows = self.rows(3)
         self.assertEqual([row[0] for row in rows], sorted(file.document["cgroup_stats"]))
         usage = self.shown("cgroup.cpu.usage_usec", "--group-by", "cgroup")
-        self.assertEqual({path: usec for path, usec, _, _ in rows if usec is not None}, {path: usec for path, usec in usage.items() if usec is not None})
-        for path, _, _, anon in rows:
-            self.assertEqual(anon, (file.document["cgroup_stats"][path]["memory"]["stat"] or {}).get("anon"))
+        self.assertEqual({path: usec for path, usec, _, _ in rows if usec is not None},
+                         {path: line["value"] for path, line in usage.items() if line["value"] is not None})
+        for path, _, most, anon in rows:
+            memory = file.document["cgroup_stats"][path]["memory"]
+            self.assertEqual(anon, (memory["stat"] or {}).get("anon"))
+            self.assertIn(most, (memory["max"], None))
 
-    def check_maps(self, file):
+    def check_maps(self):
         kib = {}
         for pcomm, kind, total in self.rows(4):
             kib.setdefault(pcomm, {})[kind] = total
-        self.assertEqual(kib, {pcomm: dict(value) for pcomm, value in self.shown("process.smaps_rollup").items() if value})
+        self.assertEqual(kib, self.shown_maps())
+
+    def shown_maps(self):
+        """Of process names: without normalizing, `show` has each process by itself, as NAME[PID]."""
+        sums = {}
+        for group, line in self.shown("process.smaps_rollup").items():
+            name = re.sub(r"\[\d+\]$", "", group)
+            for key, kib in (line["value"] or {}).items():
+                sums.setdefault(name, {}).setdefault(key, 0)
+                sums[name][key] += kib
+        return sums
 
     def check_gaps(self, file):
         """As many NULLs as the file has gaps."""
         for metric in ("wait_max", "nice", "run_time_ns"):
             known = self.connection.sql(f"SELECT count({metric}) FROM threads('before.ctprof.zst')").fetchall()[0][0]
             self.assertEqual(known, sum(not isinstance(row[metric], file_json.Gap) for row in file.threads.values()), metric)
+
+
+def text(cell):
+    """A cell as DuckDB has it."""
+    if isinstance(cell, file_json.Gap):
+        return None
+    return cell.decode(errors="replace") if isinstance(cell, bytes) else cell
 
 
 if __name__ == "__main__":
