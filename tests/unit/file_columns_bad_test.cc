@@ -290,9 +290,9 @@ BOOST_AUTO_TEST_CASE(memory_out_of_proportion) {
        {"asks for more memory than a file of its size may"});
   std::string sets;
   for (int i = 0; i < 100'000; ++i) sets += i % 2 ? "\"0-65535\"," : "\"0-65534\",";
-  says(around(std::string(kBegins) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}",
-              100'001),
-       {"asks for more memory than a file of its size may"});
+  says(
+      around(std::string(kBegins) + "\"columns\":{\"cpu_affinity\":[" + sets + "\"0\"]}}", 100'001),
+      {"asks for more memory than a file of its size may"});
 }
 
 BOOST_AUTO_TEST_CASE(lines_by_the_million) {

@@ -184,6 +184,61 @@ BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
   BOOST_TEST(refusal(folded(counted(newer))) == "line 1 is of format 3; this ctprof reads up to 2");
 }
 
+// A metric of a newtype that a newer version has made stays a column, with its definition.
+BOOST_AUTO_TEST_CASE(a_newtype_of_the_future_stays_a_column) {
+  Lines lines = lines_of(written(host_of(20)));
+  lines[0] = replaced(lines[0], "\"newtype\":\"ClockTicks\"", "\"newtype\":\"Moons\"");
+  const Snapshot snapshot = loaded(folded(counted(lines)));
+  BOOST_TEST(!snapshot.threads().find("utime_clock_ticks"));
+  BOOST_TEST(snapshot.unknown_keys[0].at("utime_clock_ticks").size() == 20u);
+  const Lines again = lines_of(written(snapshot));
+  BOOST_TEST(again[0].find("\"newtype\":\"Moons\"") != std::string::npos);
+  BOOST_TEST(again[1].find("\"utime_clock_ticks\":[") != std::string::npos);
+  BOOST_TEST(again[1].find("\"unknown\"") == std::string::npos);
+}
+
+// As is a way to show a headline that this version does not have.
+BOOST_AUTO_TEST_CASE(a_headline_of_the_future_is_kept) {
+  Snapshot made = odd(1);
+  Column& column = *made.threads().find("third_thread.MonotonicNs");
+  MetricDef def = column.def();
+  def.headline = Headline{.label = "x", .order = 1, .shown = CTPROF_SHOWN_RATE};
+  def.name = "third_more";
+  def.file_path = "none";
+  made.threads().add(def, Gap::None);
+  Lines lines = lines_of(written(made));
+  const auto at = lines[0].find("\"shown\":1", lines[0].find("\"third_more\""));
+  BOOST_REQUIRE(at != std::string::npos);
+  lines[0].replace(at, 9, "\"shown\":7");
+  const Snapshot snapshot = loaded(folded(counted(lines)));
+  BOOST_TEST(!snapshot.threads().find("third_more")->def().headline.has_value());
+  BOOST_TEST(lines_of(written(snapshot))[0].find("\"shown\":7") != std::string::npos);
+}
+
+// What only the header or only the end says goes back to where it was.
+BOOST_AUTO_TEST_CASE(unknown_members_stay_in_their_lines) {
+  Lines lines = lines_of(written(host_of(20)));
+  const std::size_t summary = lines.size() - 2;
+  lines[0] = replaced(lines[0], "\"ctprof\":{", "\"early\":1,\"ctprof\":{\"soon\":2,");
+  lines[summary] = replaced(lines[summary], "\"ctprof\":{", "\"late\":3,\"ctprof\":{\"then\":4,");
+  const Lines again = lines_of(written(loaded(folded(counted(lines)))));
+  for (const char* words : {"\"early\":1", "\"soon\":2"})
+    BOOST_TEST(again[0].find(words) != std::string::npos);
+  for (const char* words : {"\"late\":3", "\"then\":4"})
+    BOOST_TEST(again[summary].find(words) != std::string::npos);
+}
+
+// Room for windows: lines of later kinds stand between tables and summary, and are kept.
+BOOST_AUTO_TEST_CASE(lines_of_later_kinds_are_kept) {
+  Lines lines = lines_of(written(host_of(20)));
+  const Lines more{"{\"columns\":{\"run_time_ns\":[1,null]},\"kind\":\"window\"}\n",
+                   "{\"columns\":{\"tid\":[7]},\"kind\":\"exited\"}\n",
+                   "{\"kind\":\"stacks\",\"nodes\":[[0,1]]}\n"};
+  lines.insert(lines.end() - 2, more.begin(), more.end());
+  lines = counted(lines);
+  BOOST_TEST((lines_of(written(loaded(folded(lines)))) == lines));
+}
+
 // A code of a gap that this version does not know had a reason.
 BOOST_AUTO_TEST_CASE(unknown_gap_codes_are_malformed) {
   auto lines = lines_of(written(host_of(20)));

@@ -6,7 +6,7 @@
 
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
-#include "tests/unit/file_world.hpp"
+#include "tests/unit/column_lines.hpp"
 
 namespace ctprof::tests {
 namespace {
@@ -40,13 +40,6 @@ constexpr std::string_view kCgroups =
 
 constexpr std::string_view kPsi =
     R"({"cpu":{"some":{"avg10":12,"avg60":0,"avg300":0,"total_usec":77}}})";
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out(text);
-  const std::size_t at = out.find(from);
-  BOOST_REQUIRE(at != out.npos);
-  return out.replace(at, from.size(), to);
-}
 
 std::string file_of(const std::string& threads) {
   return R"({"captured_at_unix_ns":1790000000000000000,"host":{"cpu_model":"Model","total_memory_kib":1},"threads":[)" +
@@ -102,14 +95,14 @@ BOOST_AUTO_TEST_CASE(marks_make_gaps) {
              "delay_block_active is false");
   BOOST_TEST((column(snapshot, "allocated_bytes").gap(0) == Gap::NotInFile),
              "jemalloc_measured is false");
-  const Snapshot unmeasured = loaded(
-      file_of(replaced(kLeader, "\"taskstats_measured\":true", "\"taskstats_measured\":false")));
+  const Snapshot unmeasured = loaded(file_of(replaced(
+      std::string(kLeader), "\"taskstats_measured\":true", "\"taskstats_measured\":false")));
   BOOST_TEST((column(unmeasured, "cpu_delay_count").gap(0) == Gap::NotInFile),
              "the mark above is false");
 }
 
 BOOST_AUTO_TEST_CASE(older_spelling_without_marks) {
-  std::string leader = replaced(kLeader, "smaps_rollup_kib", "smaps_rollup_kb");
+  std::string leader = replaced(std::string(kLeader), "smaps_rollup_kib", "smaps_rollup_kb");
   leader = leader.substr(0, leader.find(",\"taskstats_measured\"")) + "}";
   const Snapshot snapshot = loaded(file_of(leader));
   BOOST_TEST(number(snapshot, "blkio_delay_count") == 46u, "a mark that is missing says nothing");
@@ -121,7 +114,7 @@ BOOST_AUTO_TEST_CASE(older_spelling_without_marks) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_a_reading_is_a_gap) {
-  std::string thread = replaced(kLeader, "\"comm\":\"nginx\"", "\"comm\":\"\"");
+  std::string thread = replaced(std::string(kLeader), "\"comm\":\"nginx\"", "\"comm\":\"\"");
   thread = replaced(thread, "\"state\":\"S\"", "\"state\":\"~\"");
   thread = replaced(thread, "[0,1,3,70]", "[]");
   thread = replaced(thread, R"({"Pss":50,"Rss":100})", "{}");
@@ -181,6 +174,21 @@ BOOST_AUTO_TEST_CASE(written_as_ours_it_says_the_same) {
   const Snapshot ours = loaded(sink.text());
   BOOST_TEST(!ours.foreign);
   BOOST_TEST(difference(foreign, ours) == "");
+}
+
+BOOST_AUTO_TEST_CASE(in_columns_it_says_the_same) {
+  const std::string leader(kLeader);
+  for (const std::string& text :
+       {file_of(leader), file_of(replaced(leader, "\"tid\":100", "\"tid\":107,\"newer\":[1]")),
+        file_of(replaced(leader, "\"comm\":\"nginx\"", "\"comm\":\"\"")), std::string("{}")}) {
+    const Snapshot foreign = loaded(text);
+    const Snapshot ours = tests::loaded(written(foreign));
+    BOOST_TEST(difference(foreign, ours) == "");
+    StringSink rows, through_columns;
+    BOOST_REQUIRE(Document(foreign, whole_vocabulary()).write(rows).has_value());
+    BOOST_REQUIRE(Document(ours, whole_vocabulary()).write(through_columns).has_value());
+    BOOST_TEST((rows.text() == through_columns.text()), "as rows they differ");
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 
+#include "core/file/layout/field_io.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -177,13 +178,38 @@ class Differ {
     if (a_.objects != b_.objects) say("objects");
     if (a_.unknown_keys != b_.unknown_keys) say("unknown keys");
     if (a_.read_at != b_.read_at) say("read_at");
-    if (a_.derived.size() != b_.derived.size()) say("derived metrics");
+    compare_definitions();
     return said_;
   }
 
  private:
   void say(const std::string& what) {
     if (said_.empty()) said_ = what;
+  }
+
+  // Each field of a definition, of who filled it, and of the capture, as a file has them.
+  template <class T>
+  static std::string text_of(const T& object) {
+    JsonWriter out;
+    FieldWriter(out).object(object);
+    return std::string(out.view());
+  }
+
+  void compare_definitions() {
+    if (!std::equal(a_.derived.begin(), a_.derived.end(), b_.derived.begin(), b_.derived.end(),
+                    [](const auto& a, const auto& b) { return text_of(a) == text_of(b); }))
+      say("derived metrics");
+    if (a_.unknown_meta != b_.unknown_meta) say("unknown members of ctprof");
+    const UnknownDefinitions &a = a_.unknown_definitions, &b = b_.unknown_definitions;
+    if (a.members != b.members) say("unknown members of the registry");
+    if (a.of_metrics != b.of_metrics) say("unknown members of metrics");
+    if (a.of_derived != b.of_derived) say("unknown members of derived metrics");
+    if (!std::equal(a.metrics.begin(), a.metrics.end(), b.metrics.begin(), b.metrics.end(),
+                    [](const auto& one, const auto& other) {
+                      return one.name == other.name && one.path == other.path &&
+                             one.definition == other.definition;
+                    }))
+      say("unknown metrics");
   }
 
   void compare_tables(Entity entity) {
@@ -197,10 +223,9 @@ class Differ {
 
   void compare_columns(const Column& a, const Column& b) {
     const std::string& name = a.def().name;
-    if (name != b.def().name || !same_meaning(a.def(), b.def()))
-      return say("definition of " + name);
-    if (a.provenance.plugin != b.provenance.plugin || a.provenance.reason != b.provenance.reason)
-      say("provenance of " + name);
+    if (text_of(a.def()) != text_of(b.def()))
+      return say("definition of " + name + ": " + text_of(a.def()) + " and " + text_of(b.def()));
+    if (text_of(a.provenance) != text_of(b.provenance)) say("provenance of " + name);
     for (std::size_t row = 0; row < a.rows(); ++row) {
       if (a.gaps()[row] != b.gaps()[row]) return say(name + " gap in row " + std::to_string(row));
       if (a.has_value(row) && !same_value(a, b, row))

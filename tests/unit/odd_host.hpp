@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/file/layout/cell.hpp"
+#include "ctprof/roles.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {
@@ -34,6 +36,7 @@ class OddHost {
     make_processes();
     make_odd_keys();
     make_meta();
+    make_odd_definitions();
     return std::move(snapshot_);
   }
 
@@ -120,9 +123,26 @@ class OddHost {
                       def.name;
       def.file_absent = below(2) ? "omit" : "null";
       def.plugin = "third";
+      def.reduction = kReductions[below(kReductions.size())];
+      def.setting = below(2) != 0;
+      def.costly = below(2) != 0;
+      def.map_keys = below(2) ? "gauge kib: Rss" : "";
+      def.file_aliases = below(2) ? def.name + "_old" : "";
+      def.headline = odd_headline();
+      def.role = below(2) ? kRoles[below(kRoles.size())] : "";
       defs.push_back(def);
     }
     return defs;
+  }
+
+  std::optional<Headline> odd_headline() {
+    constexpr double kFloors[] = {0, 0.5, 0.1, 1000, 4294967296};
+    if (below(2)) return std::nullopt;
+    return Headline{.label = "%x" + std::to_string(below(100)),
+                    .order = static_cast<std::uint32_t>(random_()),
+                    .shown = static_cast<ctprof_shown>(below(3)),
+                    .by_change = below(2) != 0,
+                    .floor = kFloors[below(std::size(kFloors))]};
   }
 
   void add(const MetricDef& def) {
@@ -243,7 +263,23 @@ class OddHost {
     DerivedDef derived;
     derived.name = "ratio";
     derived.expression = "a / b";
+    derived.headline = odd_headline();
+    derived.role = below(2) ? kRoles[0] : "";
     snapshot_.derived.push_back(derived);
+  }
+
+  // What a newer version may have said.
+  void make_odd_definitions() {
+    UnknownDefinitions& unknown = snapshot_.unknown_definitions;
+    unknown.members["newer"] = R"({"a":[1.50e+3]})";
+    unknown.of_metrics["third_thread.Flag"]["newer"] = "18446744073709551616";
+    unknown.of_metrics["third_thread.Flag"]["older"] = "null";
+    unknown.of_derived["ratio"]["newer"] = R"("\u0001")";
+    unknown.metrics.push_back(
+        {"moons", Entity::Thread, "newer_key",
+         R"({"name":"moons","entity":"thread","storage":"u64","newtype":"Moons",)"
+         R"("rule":"SumMoons","file_path":"threads[].newer_key"})"});
+    snapshot_.unknown_meta["newer"] = "[]";
   }
 
   std::mt19937_64 random_;

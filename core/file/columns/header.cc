@@ -95,8 +95,8 @@ void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<P
     if (in.failed()) return;
     if (rows == 0) return in.fail("a table without rows is announced");
     if (rows > most - first)
-      return in.fail("more than " + std::to_string(most) + " rows of " +
-                     std::string(name(entity)) + " are announced");
+      return in.fail("more than " + std::to_string(most) + " rows of " + std::string(name(entity)) +
+                     " are announced");
     if (pieces.size() <= most_lines) pieces.push_back({entity, first, rows});
     first += rows;
   }

@@ -251,11 +251,14 @@ void TableWriter::write_read_at(const Piece& piece, JsonWriter& out) const {
 void TableWriter::write_unknown(const Piece& piece, JsonWriter& out) const {
   const KeptKeys& kept = snapshot_->unknown_keys[static_cast<std::size_t>(piece.entity)];
   if (kept.empty()) return;
+  const std::size_t start = out.size();
+  bool any = false;
   out.raw("\"unknown\":{");
   for (const auto& [path, cells] : kept) {
     auto cell = first_from(cells, piece.first_row);
     if (cell == cells.end() || !piece.range().has(cell->first)) continue;
     if (is_column(piece.entity, path)) continue;
+    any = true;
     out.key(path);
     out.put('[');
     for (; cell != cells.end() && piece.range().has(cell->first); ++cell) {
@@ -270,6 +273,7 @@ void TableWriter::write_unknown(const Piece& piece, JsonWriter& out) const {
   }
   out.close('}');
   out.put(',');
+  if (!any) out.rewind(start);
 }
 
 }  // namespace ctprof::columns
