@@ -191,6 +191,39 @@ class HostileNames(unittest.TestCase):
         self.assertIn("m\"", self.said("show", self.path("ours0"), "--format", "json").replace("\\u0000", ""))
         self.check_reports(self.path("ours0"), self.path("ours1"))
 
+    def in_columns(self, name):
+        """The same capture in columns."""
+        columns = self.path(f"{name}-columns")
+        self.said("export", self.path(name), "--to", "columns", "-o", columns)
+        return columns
+
+    def test_in_columns(self):
+        harness.capture_tree("6.12", self.path("tree"))
+        for side in (0, 1):
+            pack(self.path(f"made{side}"), made_document(side))
+            pack(self.path(f"ours{side}"), with_hostile_registry(unpack(self.path("tree")), side))
+        for name in ("made", "ours"):
+            for words in (["--format", "json"], ["--format", "csv", "--group-by", "comm-exact"], ["--format", "csv", "--group-by", "cgroup"]):
+                rows, columns = (self.said("show", path, "--limit", "0", *words) for path in (self.path(f"{name}0"), self.in_columns(f"{name}0")))
+                self.assertEqual(rows.replace(self.path(f"{name}0"), "FILE"), columns.replace(self.path(f"{name}0-columns"), "FILE"))
+            self.check_reports(self.in_columns(f"{name}0"), self.in_columns(f"{name}1"))
+
+    def test_columns_that_are_wrong(self):
+        """A sentence that names what a file says is plain text."""
+        harness.capture_tree("6.12", self.path("tree"))
+        lines = subprocess.run(["zstd", "-dcq", self.in_columns("tree")], capture_output=True, check=True).stdout.splitlines(keepends=True)
+        name = json.dumps(hostile(3)).encode()
+        for line, what, instead in ((1, b'"columns":{', b'"columns":{' + name + b":[" + b"1," * 5000 + b"1],"),
+                                    (0, b'"tables":{', b'"tables":{' + name + b":[1],"),
+                                    (0, b'"name":"tid"', b'"name":' + name),
+                                    (0, b'"kind":"header",', b'"kind":"header",' + name + b":1," + name + b":2,"),
+                                    (len(lines) - 2, b'"kind":"summary"', b'"kind":' + name)):
+            changed = [text.replace(what, instead, 1) if number == line else text for number, text in enumerate(lines)]
+            with open(self.path("wrong"), "wb") as file:
+                for text in changed:
+                    file.write(subprocess.run(["zstd", "-q", f"--stream-size={len(text)}"], input=text, capture_output=True, check=True).stdout)
+            self.assertEqual(self.said("show", self.path("wrong")), "")
+
     def test_capture(self):
         with NamedThreads():
             harness.capture(self.path("live0"))

@@ -39,6 +39,23 @@ class Layout(unittest.TestCase):
                 harness.capture_tree(kernel, self.path)
                 self.assert_fine(self.path)
 
+    def as_rows(self, *words, before=()):
+        """A capture in columns, exported to where `assert_fine` looks."""
+        columns = self.path.replace("layout", "columns")
+        harness.capture(columns, "--layout", "columns", *words, before=before)
+        done = harness.run("export", columns, "--to", "ktstr", "-o", self.path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_rows_made_of_columns(self):
+        self.as_rows()
+        self.assert_fine(self.path)
+        self.as_rows("--metrics", "run_time_ns")
+        self.assert_fine(self.path)
+        for kernel in harness.kernels():
+            with self.subTest(kernel=kernel):
+                self.as_rows(before=("--rootfs", harness.fixture(kernel)))
+                self.assert_fine(self.path)
+
     def test_one_metric(self):
         harness.capture(self.path, "--metrics", "run_time_ns")
         self.assert_fine(self.path)
