@@ -5,18 +5,184 @@
 // what a hybrid host keeps in v1 hierarchies is not read. A cgroup's directory is opened once, a
 // file when a wanted column needs it.
 //
-// What is here:   the source and the plugin's table.
-// What is not:    which column comes from which file (files.hpp), what the host lacks (probe.cc),
-// finding cgroups (plugins/cgroupfs).
+// What is here:   what the host lacks, the source and the plugin's table.
+// What is not:    which column comes from which file (files.hpp), finding cgroups
+// (plugins/cgroupfs).
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
 
 #include "ctprof/plugin.hpp"
 #include "plugins/cgroup/files.hpp"
-#include "plugins/cgroup/probe.hpp"
 #include "plugins/cgroupfs/directory.hpp"
-#include "plugins/cgroupfs/rows.hpp"
+#include "plugins/cgroupfs/probe.hpp"
+#include "plugins/shared/kernel.hpp"
 
 namespace ctprof::cgroup {
 namespace {
+
+// As the v1 hierarchies call it.
+std::string_view v1_name(std::string_view controller) {
+  return controller == "io" ? "blkio" : controller;
+}
+
+// Whether a line `4:cpu,cpuacct:/path` of the file cgroup names the controller.
+bool is_v1_line(std::string_view line, std::string_view controller) {
+  sdk::take(line, ':');
+  std::string_view controllers = sdk::take(line, ':');
+  while (!controllers.empty())
+    if (sdk::take(controllers, ',') == v1_name(controller)) return true;
+  return false;
+}
+
+bool is_mounted_as_v1(const sdk::Host& host, std::string_view controller) {
+  sdk::TextFile file;
+  const auto text = file.read(host, host.sample(), "cgroup");
+  for (std::string_view rest = text ? text.value : std::string_view{}; !rest.empty();)
+    if (is_v1_line(sdk::take(rest, '\n'), controller)) return true;
+  return false;
+}
+
+std::string no_controller(const sdk::Host& host, const std::string& controller) {
+  const std::string lack = "the cgroup v2 hierarchy has no " + controller + " controller: ";
+  if (is_mounted_as_v1(host, controller))
+    return lack + "it is mounted as cgroup v1, and the figures are there";
+  return lack +
+         "the kernel was built or started without it, or it is not passed on to this namespace";
+}
+
+bool disables(std::string_view list, std::string_view controller) {
+  while (!list.empty())
+    if (const auto name = sdk::take(list, ','); name == controller || name == v1_name(controller))
+      return true;
+  return false;
+}
+
+// The words of the command line that keep the kernel from having the controller, which adds them
+// up; empty where there is none.
+std::string words_that_disable(const sdk::Host& host, std::string_view controller) {
+  std::string words;
+  for (const std::string& list : boot_options(host, "cgroup_disable="))
+    if (disables(list, controller))
+      words += (words.empty() ? "cgroup_disable=" : " cgroup_disable=") + list;
+  return words;
+}
+
+// "it needs CONFIG_MEMCG,CONFIG_ZSWAP and Linux 5.19": what the vocabulary says of a metric.
+std::string needs(const ctprof_metric& metric) {
+  const std::string_view since = metric.since ? metric.since : "";
+  std::string sentence =
+      "it needs " + std::string(metric.config_gates ? metric.config_gates : "a newer kernel");
+  if (!since.empty()) (sentence += " and Linux ") += since.substr(0, since.find(' '));
+  return sentence;
+}
+
+// The same for a kernel to be: "CONFIG_MEMCG=y CONFIG_ZSWAP=y (Linux 5.19 or newer)".
+std::string kernel_for(const ctprof_metric& metric) {
+  const std::string_view since = metric.since ? metric.since : "";
+  std::string words;
+  for (std::string_view rest = metric.config_gates ? metric.config_gates : ""; !rest.empty();)
+    (words += words.empty() ? "" : " ") += std::string(sdk::take(rest, ',')) + "=y";
+  if (since.empty()) return words;
+  const std::string newer = "Linux " + std::string(since.substr(0, since.find(' '))) + " or newer";
+  return words.empty() ? newer : words + " (" + newer + ")";
+}
+
+void refuse_controller(const sdk::Host& host, const sdk::Probe& probe,
+                       const std::string& controller) {
+  const std::string reason = no_controller(host, controller);
+  const std::string words = words_that_disable(host, controller), without = "without " + words;
+  // Where it is neither mounted as v1 nor disabled, it is not known what would help.
+  const sdk::Remedy remedy = is_mounted_as_v1(host, controller) ? cgroupfs::unified_boot(host)
+                             : words.empty()                    ? sdk::Remedy{}
+                                                                : sdk::by_boot(without);
+  AllFiles::for_each_type([&]<class File>() {
+    if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason, remedy);
+  });
+  if (controller != "cpu") return;
+  CpuStatFile::Bandwidth::refuse(probe, Gap::Unsupported, reason, remedy);
+  CpuStatLocalFile::refuse(probe, Gap::Unsupported, reason, remedy);
+}
+
+// Whether the root of the hierarchy keeps the controller to itself. The root of a namespace is not
+// ours to judge: it may have processes of its own, and then it must.
+bool is_kept_by_root(const sdk::Host& host, const std::string& controller) {
+  sdk::TextFile file;
+  const auto passed = file.read(host.cgroup(), "cgroup.subtree_control");
+  const bool is_root = ::faccessat(host.cgroup(), "cgroup.type", F_OK, 0) != 0;
+  return is_root && passed && !cgroupfs::has_word(sdk::trimmed(passed.value), controller);
+}
+
+void tell_if_kept(const sdk::Host& host, const sdk::Probe& probe, const std::string& controller) {
+  const std::string place = std::string(host.cgroup_path()) + "/cgroup.subtree_control";
+  if (!is_kept_by_root(host, controller) || place.find_first_of("'\\") != place.npos) return;
+  const std::string lack = "the root of the cgroup v2 hierarchy does not pass the " + controller +
+                           " controller on to the cgroups below it";
+  const std::string command = "echo +" + controller + " >'" + place + "'";
+  AllFiles::for_each_type([&]<class File>() {
+    if (File::kController == controller) File::lacks(probe, lack, sdk::by_command(command));
+  });
+  if (controller != "cpu") return;
+  CpuStatFile::Bandwidth::lacks(probe, lack, sdk::by_command(command));
+  CpuStatLocalFile::lacks(probe, lack, sdk::by_command(command));
+}
+
+// A cgroup that has the controller lacks the file: so do all.
+template <class File>
+void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample) {
+  if (sample.lacks(File::kName))
+    File::refuse(
+        probe, Gap::Unsupported,
+        std::string("cgroups have no ") + File::kName + " here: " + needs(File::kOffers[0]),
+        sdk::by_kernel(kernel_for(File::kOffers[0])));
+}
+
+// The same of a key in a file that they all have.
+template <class Metric>
+void refuse_if_lacking(const sdk::Probe& probe, const cgroupfs::Sample& sample,
+                       const Metric& metric, const char* file, const char* key) {
+  sdk::TextFile reader;
+  const auto text = reader.read(sample.dir(), file);
+  const bool lacks =
+      text ? flat_value(text.value, key).gap == Gap::Unsupported : reader.last_errno() == ENOENT;
+  if (lacks)
+    probe.refuse(metric, Gap::Unsupported,
+                 std::string(file) + " has no " + key + " here: " + needs(metric.abi),
+                 sdk::by_kernel(kernel_for(metric.abi)));
+}
+
+void probe_versions(const sdk::Host& host, const sdk::Probe& probe) {
+  for (const std::string_view controller : {"memory", "pids", "io"}) {
+    const cgroupfs::Sample sample(host, controller);
+    AllFiles::for_each_type([&]<class File>() {
+      if (sample && File::kController == controller) refuse_if_lacking<File>(probe, sample);
+    });
+  }
+  const cgroupfs::Sample sample(host, "cpu");
+  if (!sample) return;
+  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_nr_bursts, "cpu.stat", "nr_bursts");
+  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_burst_usec, "cpu.stat", "burst_usec");
+  refuse_if_lacking(probe, sample, vocabulary::cgroup_cpu_local_throttled_usec, "cpu.stat.local",
+                    "throttled_usec");
+}
+
+// What no cgroup of this host can have: for want of a hierarchy, of a controller in it, or of a
+// newer kernel. What one cgroup lacks and another has is told cell by cell (cgroupfs::Directory).
+void probe_cgroups(const sdk::Host& host, const sdk::Probe& probe) {
+  if (host.cgroup() < 0)
+    return probe.refuse_all(Gap::Unsupported, "no cgroup v2 hierarchy is mounted",
+                            cgroupfs::unified_boot(host));
+  sdk::TextFile file;
+  const auto controllers = file.read(host.cgroup(), "cgroup.controllers");
+  if (!controllers) return;  // each cell will say why
+  for (const char* controller : {"cpu", "memory", "pids", "io"})
+    cgroupfs::has_word(sdk::trimmed(controllers.value), controller)
+        ? tell_if_kept(host, probe, controller)
+        : refuse_controller(host, probe, controller);
+  probe_versions(host, probe);
+}
 
 class Cgroups : public sdk::CgroupSource {
  public:

@@ -11,7 +11,8 @@ sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view ke
 
 void CpuStatFile::fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory) {
   get<CpuTimes>().put(row, text);
-  if (auto& columns = get<CpuBandwidth>(); columns) columns.put(row, text, directory);  // dear
+  if (auto& columns = get<CpuBandwidth>(); columns)
+    columns.put(row, text, directory);  // costly: five searches
 }
 
 }  // namespace ctprof::cgroup

@@ -1,10 +1,10 @@
 // The files of a cgroup, each with the columns that it fills and the controller that brings it.
 //
-// A file type has kName, kController ("" when every cgroup has it) and fill(row, text, directory),
-// beside what Fields gives. AllFiles is the table of them.
+// Each file is a type with kName, kController ("" when every cgroup has the file) and
+// fill(row, text, directory), beside what sdk::Fields gives. AllFiles lists them all.
 //
 // What is here:   which column comes from which file.
-// What is not:    formats (limit, io_stat, plugins/shared/flat_keyed), finding the cgroup
+// What is not:    formats (formats.hpp, plugins/shared/text_formats), finding the cgroup
 // (plugins/cgroupfs).
 
 #pragma once
@@ -16,15 +16,14 @@
 #include "ctprof/fields.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/table.hpp"
-#include "plugins/cgroup/io_stat.hpp"
-#include "plugins/cgroup/limit.hpp"
+#include "plugins/cgroup/formats.hpp"
 #include "plugins/cgroupfs/directory.hpp"
-#include "plugins/shared/flat_keyed.hpp"
+#include "plugins/shared/text_formats.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::cgroup {
 
-// "memory.current" is the memory controller's; what begins with "cgroup." is nobody's.
+// "memory.current" belongs to the controller "memory"; files that begin with "cgroup." to none.
 constexpr std::string_view controller_of(std::string_view file) {
   const auto controller = file.substr(0, file.find('.'));
   return controller == "cgroup" ? std::string_view{} : controller;
@@ -56,7 +55,7 @@ struct LimitFile : OneMetricFile<kMetric, kFile> {
   }
 };
 
-// Keys and numbers, all of them.
+// A map of all keys that the file has.
 template <const auto& kMetric, sdk::Name kFile>
 struct MapFile : OneMetricFile<kMetric, kFile> {
   using OneMetricFile<kMetric, kFile>::OneMetricFile;
@@ -77,7 +76,7 @@ sdk::ReadingOf<sdk::MonotonicUs> usec(const std::string_view& text) {
   return flat_value(text, kKey.view());
 }
 
-// The same for keys that the cpu controller brings: why one is missing, the directory tells.
+// The same for keys that only the cpu controller brings; `directory` tells why one is missing.
 sdk::Reading<std::uint64_t> bandwidth(std::string_view text, std::string_view key,
                                       cgroupfs::Directory& directory);
 template <sdk::Name kKey>
@@ -93,7 +92,7 @@ sdk::ReadingOf<sdk::MonotonicCount> bandwidth_count(const std::string_view& text
   return bandwidth(text, kKey.view(), directory);
 }
 
-// cpu.stat is there in every cgroup; what it says of bandwidth, only where the cpu controller is.
+// Every cgroup has cpu.stat; its figures about bandwidth are there only with the cpu controller.
 using CpuTimes = sdk::Table<sdk::Fill<vocabulary::cgroup_cpu_usage_usec, usec<"usage_usec">>,
                             sdk::Fill<vocabulary::cgroup_cpu_user_usec, usec<"user_usec">>,
                             sdk::Fill<vocabulary::cgroup_cpu_system_usec, usec<"system_usec">>>;
@@ -112,7 +111,7 @@ struct CpuStatFile : sdk::Groups<CpuTimes, CpuBandwidth> {
   void fill(std::uint32_t row, std::string_view text, cgroupfs::Directory& directory);
 };
 
-// cpu.stat.local: empty where the cpu controller is not.
+// cpu.stat.local: empty without the cpu controller.
 struct CpuStatLocalFile : sdk::Table<sdk::Fill<vocabulary::cgroup_cpu_local_throttled_usec,
                                                bandwidth_usec<"throttled_usec">>> {
   using Table::Table;

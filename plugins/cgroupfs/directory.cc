@@ -7,7 +7,6 @@
 
 #include <cerrno>
 
-#include "plugins/cgroupfs/mount.hpp"
 #include "plugins/cgroupfs/path.hpp"
 
 namespace ctprof::cgroupfs {
@@ -20,7 +19,7 @@ int open_beneath(int root, const char* path) {
   how.flags = static_cast<__u64>(kDirectory);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
-  // Filters of older containers do not know the call, and some say EPERM then.
+  // Seccomp filters of older containers do not know the call, and some answer EPERM.
   const bool unknown = fd < 0 && (errno == ENOSYS || errno == EPERM);
   return unknown ? ::openat(root, path, kDirectory | O_NOFOLLOW) : fd;
 }
@@ -43,13 +42,13 @@ Directory::Directory(const sdk::Host& host) : host_(host), mount_root_(mount_roo
 Gap Directory::open(std::string_view path) {
   facts_known_ = false;
   dir_.reset();
-  auto place = below_mount(mount_root_, path, branch_);
-  if (!place && !branch_known_) {
+  auto below = below_mount(mount_root_, path, branch_);
+  if (!below && !branch_known_) {
     branch_ = find_branch(host_, mount_root_);
     branch_known_ = true;
-    place = below_mount(mount_root_, path, branch_);
+    below = below_mount(mount_root_, path, branch_);
   }
-  return place ? open_below(place.value.c_str()) : place.gap;
+  return below ? open_below(below.value.c_str()) : below.gap;
 }
 
 Gap Directory::open_below(const char* path) {
@@ -92,14 +91,14 @@ Directory::Facts Directory::read_facts() {
   return facts;
 }
 
-// In a recorded tree nothing goes: what is missing there was not recorded.
+// Nothing disappears from a recorded tree: what is missing there was not recorded.
 Gap Directory::gone() const { return host_.live() ? Gap::ThreadGone : Gap::Unsupported; }
 
 Gap Directory::gap_of(int error) const {
   switch (error) {
     case ENOENT:
-    case ENODEV: return gone();                // a file that is open while its cgroup is removed
-    case EOPNOTSUPP: return Gap::SwitchedOff;  // pressure, where the kernel was told not to keep it
+    case ENODEV: return gone();                // the cgroup was removed while a file of it was open
+    case EOPNOTSUPP: return Gap::SwitchedOff;  // pressure, where the kernel was started without it
     case ENAMETOOLONG: return Gap::Unsupported;
     default: return gap_of_errno(error);
   }

@@ -1,21 +1,22 @@
-// The directory of a cgroup: opened by the path that a thread's cgroup file tells, then read file
-// by file.
+// The directory of a cgroup: found by the path in a thread's cgroup file, then read file by file.
 //
-// It is opened once, and its files relative to it: cheaper, and what is read belongs to one cgroup
-// even when another of the same name takes its place. Nothing is opened outside of the host's
-// cgroup directory: no "..", no symbolic link.
+// It is opened once, and its files are opened relative to it: that is cheaper, and all that is read
+// belongs to one cgroup, even when another of the same name replaces it. Nothing outside the host's
+// cgroup directory is ever opened: no "..", no symbolic link.
 //
-// What is here:   opening, reading, and why there is nothing to read.
-// What is not:    what the files say: that is the plugins'.
+// What is here:   opening, reading, why there is nothing to read, and a batch's rows one by one.
+// What is not:    what the files say (the plugins), where a cgroup is (path.hpp).
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "ctprof/batch.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
+#include "ctprof/identity.hpp"
 
 namespace ctprof::cgroupfs {
 
@@ -26,8 +27,8 @@ class Directory {
 
   // Makes the cgroup of this path the one that is read. A gap when it cannot be; None when it can.
   //
-  // A path that ends in " (deleted)" is looked for as it stands: cgroups may be called that, and
-  // one that has been removed has no place.
+  // A path that ends in " (deleted)" is looked for under that very name: a cgroup may be called
+  // that, and one that was removed is not found.
   Gap open(std::string_view path);
 
   // A file of the cgroup; the text lives until the next read. `controller` is the one that brings
@@ -66,5 +67,20 @@ class Directory {
 
 // Whether a list of words with blanks between, such as cgroup.controllers, has this one.
 bool has_word(std::string_view words, std::string_view word);
+
+// Opens the cgroup of each row in turn, and calls `fill(file, row)` for each file of the table that
+// is wanted. Where the cgroup cannot be opened, all files fail with that gap. REQUIRES: the batch
+// is one of cgroups.
+template <class Table, class Fill>
+void fill_rows(const sdk::Batch& batch, Directory& directory, Table& table, Fill fill) {
+  const auto paths = batch.input(sdk::kCgroupPath);
+  for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+    const auto path = paths.at(row);
+    const Gap gap = path ? directory.open(path.value) : path.gap;
+    table.for_each([&](auto& file) {
+      if (file) gap == Gap::None ? fill(file, row) : file.fail(row, gap);
+    });
+  }
+}
 
 }  // namespace ctprof::cgroupfs

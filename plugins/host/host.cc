@@ -1,22 +1,168 @@
-// host: the host that the threads run on: where its CPUs' time went, and what must be alike for two
-// captures to be compared.
+// host: where the CPU time of the host went, and what must be alike for two captures to be
+// compared.
 //
 // Sources: /proc/stat; cpuinfo, meminfo, cmdline, version and sys/kernel/sched_* under /proc;
-// transparent_hugepage and CPUs under /sys. It is loaded whatever was asked for
+// transparent_hugepage and CPUs under /sys. The plugin is loaded whatever was asked for
 // (CTPROF_PLUGIN_ALWAYS): a comparison asks whether two hosts are alike, and a window how much of
-// the CPUs' time the threads explain.
+// the CPU time the threads explain.
 //
-// What is here:   the source and the plugin's table.
-// What is not:    /proc/stat (stat.hpp), the file's `host` object (facts.hpp).
+// What is here:   the file's `host` object, the source and the plugin's table.
+// What is not:    /proc/stat (stat.hpp).
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "ctprof/plugin.hpp"
-#include "plugins/host/facts.hpp"
 #include "plugins/host/stat.hpp"
+#include "plugins/shared/kernel.hpp"
+#include "plugins/shared/text_formats.hpp"
 
 namespace ctprof::host {
 namespace {
 
-// The plugin's context: what the source's summary is made of.
+// The file's `host` object, in the reference's layout: what two hosts must have in common for their
+// captures to be compared, and what may explain a difference. Processor, memory, kernel and its
+// command line, scheduler tunables; not the host's name. What cannot be read is left out.
+class Facts {
+ public:
+  Facts(const sdk::Host& host, const sdk::Summary& summary) : host_(host), summary_(summary) {}
+
+  void put_all() {
+    put_cpu();
+    put_memory();
+    put("thp_enabled", sys("kernel/mm/transparent_hugepage/enabled"));
+    put("thp_defrag", sys("kernel/mm/transparent_hugepage/defrag"));
+    put_tunables();
+    put_processors();
+    put_kernel();
+    put_accounting();
+  }
+
+ private:
+  // A file's text, trimmed; empty when there is none.
+  std::string read(int root, const std::string& path) {
+    const auto text = file_.read(root, path.c_str());
+    return std::string(text ? sdk::trimmed(text.value) : std::string_view{});
+  }
+  std::string proc(const std::string& path) { return read(host_.proc(), path); }
+  std::string sys(const std::string& path) {
+    return host_.sys() >= 0 ? read(host_.sys(), path) : std::string();
+  }
+
+  void put(const std::string& key, std::string_view text) const {
+    if (!text.empty()) summary_.put(key.c_str(), text);
+  }
+  void put(const std::string& key, std::uint64_t number) const {
+    summary_.put(key.c_str(), number);
+  }
+
+  void put_cpu() {
+    const std::string text = proc("cpuinfo");
+    const std::string_view first_block = std::string_view(text).substr(0, text.find("\n\n"));
+    if (const auto model = sdk::value_of(first_block, "model name")) put("cpu_model", model.value);
+    if (const auto vendor = sdk::value_of(first_block, "vendor_id"))
+      put("cpu_vendor", vendor.value);
+  }
+
+  void put_memory() {
+    const std::string text = proc("meminfo");
+    put_number(text, "MemTotal", {"total_memory_kib", "total_memory_kb"});
+    put_number(text, "HugePages_Total", {"hugepages_total"});
+    put_number(text, "HugePages_Free", {"hugepages_free"});
+    put_number(text, "Hugepagesize", {"hugepages_size_kib", "hugepages_size_kb"});
+  }
+
+  // The reference has two spellings of some keys.
+  void put_number(std::string_view text, std::string_view key,
+                  std::initializer_list<const char*> names) {
+    const auto value = sdk::value_of(text, key);
+    if (!value) return;
+    std::string_view digits = value.value;
+    const auto number = sdk::number<std::uint64_t>(sdk::take(digits, ' '));
+    if (number)
+      for (const char* name : names) put(name, number.value);
+  }
+
+  void put_tunables() {
+    std::set<std::string> names;
+    const int fd = ::openat(host_.proc(), "sys/kernel", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd < 0 ? nullptr : ::fdopendir(fd),
+                                                        &::closedir);
+    while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
+      // A name with a dot would become an object inside the object.
+      if (const std::string name = entry->d_name;
+          name.starts_with("sched_") && name.find('.') == name.npos && entry->d_type == DT_REG)
+        names.insert(name);
+    for (const std::string& name : names) put("sched_tunables." + name, proc("sys/kernel/" + name));
+  }
+
+  std::vector<unsigned> cpus_in(const std::string& path) {
+    std::vector<std::uint64_t> words;
+    std::vector<unsigned> cpus;
+    if (!parse_cpu_list(sys(path), words)) return cpus;
+    for (unsigned cpu = 0; cpu < words.size() * 64; ++cpu)
+      if ((words[cpu / 64] >> cpu % 64 & 1) != 0) cpus.push_back(cpu);
+    return cpus;
+  }
+
+  void put_processors() {
+    const auto online = cpus_in("devices/system/cpu/online");
+    const auto nodes = cpus_in("devices/system/node/online");
+    if (!online.empty()) put("online_cpus", std::uint64_t{online.size()});
+    if (!online.empty()) put("numa_nodes", std::max<std::uint64_t>(nodes.size(), 1));
+    std::set<std::string> numbers;  // in alphabetical order, as all keys
+    for (const unsigned cpu : online) numbers.insert(std::to_string(cpu));
+    for (const std::string& number : numbers)
+      put("cpufreq_governor." + number,
+          sys("devices/system/cpu/cpu" + number + "/cpufreq/scaling_governor"));
+  }
+
+  void put_kernel() {
+    utsname names{};
+    if (host_.live() && ::uname(&names) == 0) {
+      put("kernel_name", names.sysname);
+      put("kernel_release", names.release);
+      put("arch", names.machine);
+    } else {
+      put_recorded_kernel();
+    }
+    put("kernel_cmdline", proc("cmdline"));
+  }
+
+  // "Linux version 6.12.1 (...": the name and the release are the first and third word.
+  void put_recorded_kernel() {
+    const std::string version = proc("version");
+    std::string_view rest = version;
+    put("kernel_name", sdk::take(rest, ' '));
+    sdk::take(rest, ' ');
+    put("kernel_release", sdk::take(rest, ' '));
+    put("arch", proc("sys/kernel/arch"));
+  }
+
+  void put_accounting() {
+    const std::string delayacct = proc("sys/kernel/task_delayacct");
+    put("task_delayacct", delayacct.empty()  ? "config_off"
+                          : delayacct == "1" ? "on"
+                                             : "runtime_off");
+    const auto xacct = is_built_with(host_, "CONFIG_TASK_XACCT", KernelConfig::InProc);
+    put("config_task_xacct", !xacct ? "unknown" : *xacct ? "on" : "off");
+  }
+
+  const sdk::Host& host_;
+  const sdk::Summary& summary_;
+  sdk::TextFile file_;
+};
+
+// The plugin's context: the host, which the summary is read from.
 struct Context {
   explicit Context(const sdk::Host& host) : host(host) {}
   sdk::Host host;
@@ -46,7 +192,7 @@ class OfHost : public sdk::HostSource {
   }
 
   static void summarise(const sdk::Summary& summary) {
-    put_facts(summary.context<Context>().host, summary);
+    Facts(summary.context<Context>().host, summary).put_all();
   }
 
  private:

@@ -7,8 +7,8 @@
 //   procs_running 1
 //   softirq 229245889 ...
 //
-// Times are in ticks of USER_HZ, and stand in the kernel as ticks, too, unless it accounts for them
-// by the nanosecond.
+// Times are in ticks of USER_HZ. The kernel counts them in ticks too, unless it was built to
+// account for CPU time by the nanosecond.
 
 #pragma once
 
@@ -53,8 +53,7 @@ struct Stat {
   static std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates> make_ticks();
 };
 
-// A line that is not there leaves its figures Unsupported; one that cannot be understood makes them
-// Malformed.
+// Figures whose line is missing stay Unsupported; those of a malformed line become Malformed.
 Stat parse_stat(std::string_view text);
 
 // The time in one state. REQUIRES: user_hz divides a second.

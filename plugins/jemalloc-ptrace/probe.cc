@@ -9,8 +9,7 @@
 #include <string_view>
 
 #include "ctprof/files.hpp"
-#include "plugins/shared/capabilities.hpp"
-#include "plugins/shared/namespaces.hpp"
+#include "plugins/shared/process_rights.hpp"
 
 namespace ctprof::jemalloc {
 namespace {

@@ -2,21 +2,20 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
+#include <string_view>
 
 #include "ctprof/files.hpp"
-#include "plugins/procfs-sched/io.hpp"
-#include "plugins/procfs-sched/others.hpp"
 #include "plugins/procfs-sched/sched.hpp"
-#include "plugins/procfs-sched/schedstat.hpp"
 #include "plugins/procfs-sched/smaps_rollup.hpp"
-#include "plugins/procfs-sched/stat.hpp"
-#include "plugins/shared/kernel_switch.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
+#include "plugins/shared/kernel.hpp"
+#include "plugins/shared/process_rights.hpp"
 
 namespace ctprof::procfs {
 namespace {
 
-// Whether the sample thread has no file of this name; one that it has, but may not be read, is not
-// missing.
+// Whether the sample thread has no file of this name. A file that may not be read is not missing.
 bool is_missing(const sdk::Host& host, const char* name) {
   sdk::TextFile file;
   return !file.read(host, host.sample(), name) && file.last_errno() == ENOENT;
@@ -86,10 +85,55 @@ void probe_sched(const sdk::Host& host, const sdk::Probe& probe, std::string_vie
                  sdk::by_kernel("Linux 6.12 or newer"));
 }
 
+constexpr auto kMayTrace = sdk::by_capabilities("cap_sys_ptrace");
+
+// Whether a line of mountinfo is about a procfs mounted there with hidepid. An option that is off
+// is not printed.
+bool hides(std::string_view line, std::string_view place) {
+  for (int field = 0; field < 4; ++field) sdk::take(line, ' ');
+  return sdk::take(line, ' ') == place && line.find(" - proc ") != line.npos &&
+         line.find("hidepid=") != line.npos;
+}
+
+bool is_mounted_with_hidepid(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto mounts = file.read_records(host.proc(), "self/mountinfo");
+  for (std::string_view rest = mounts ? mounts.value : std::string_view{}; !rest.empty();)
+    if (hides(sdk::take(rest, '\n'), host.proc_path())) return true;
+  return false;
+}
+
+// The mount may make an exception for our group, so try to read a file of process 1, which is
+// root's.
+bool hides_processes(const sdk::Host& host) {
+  return is_mounted_with_hidepid(host) && !sdk::TextFile().read(host.proc(), "1/stat");
+}
+
+// What /proc does not show ctprof of other users' threads, with its remedy. The io files take
+// CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH for their mode of 0400. A /proc that is mounted with
+// hidepid does not even list processes that ctprof may not trace.
+void tell_of_closed_threads(const sdk::Host& host, const sdk::Probe& probe) {
+  if (!host.live()) return;
+  if (hides_processes(host))
+    probe.all_lack(
+        "/proc is mounted with hidepid, and shows only the processes that ctprof may trace",
+        kMayTrace);
+  if (!has_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH}))
+    IoFile::lacks(probe, "the io files of other users' threads are closed to ctprof",
+                  sdk::by_capabilities("cap_dac_read_search,cap_sys_ptrace"));
+}
+
+// The same of processes: smaps_rollup takes CAP_SYS_PTRACE alone.
+void tell_of_closed_processes(const sdk::Host& host, const sdk::Probe& probe) {
+  if (host.live() && !has_capabilities({CAP_SYS_PTRACE}))
+    SmapsRollupField::lacks(
+        probe, "the smaps_rollup files of other users' processes are closed to ctprof", kMayTrace);
+}
+
 }  // namespace
 
 void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
-  if (is_missing(host, StatFile::kName)) return;  // no sample to learn from
+  if (is_missing(host, StatFile::kName)) return;  // the sample thread cannot be read at all
   refuse_if_missing<SchedstatFile>(
       host, probe, "the kernel has no CONFIG_SCHED_INFO: threads have no schedstat file",
       "CONFIG_SCHED_INFO=y");

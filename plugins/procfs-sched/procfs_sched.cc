@@ -6,8 +6,7 @@
 //
 // What is here:   the two sources and the plugin's table.
 // What is not:    which file has what (thread_files.cc), formats (a reader for each file), what the
-// host lacks (probe.cc), the tallies'
-//                 meaning (summary.cc).
+//                 host lacks (probe.cc), what the tallies mean (summary.cc).
 
 #include "ctprof/plugin.hpp"
 #include "plugins/procfs-sched/probe.hpp"
@@ -71,8 +70,7 @@ class Processes : public sdk::ProcessSource {
   }
 
  private:
-  // A process without memory has nothing to be read, and text that could not be understood was
-  // read.
+  // A process without memory has no file to read, and malformed text was read.
   static bool is_failure(Gap gap) { return gap != Gap::NotApplicable && gap != Gap::Malformed; }
 
   SmapsRollup rollup_;

@@ -2,20 +2,19 @@
 
 #include <cstdio>
 
-#include "plugins/procfs-sched/missing.hpp"
-#include "plugins/procfs-sched/numbers.hpp"
 #include "plugins/procfs-sched/stat.hpp"
+#include "plugins/procfs-sched/summary.hpp"
 
 namespace ctprof::procfs {
 namespace {
 
-// False when it should be a size and is not; a line of another kind adds nothing.
+// False when the line should be a size but is not. A line of another kind adds nothing.
 bool parse_line(std::string_view line, std::vector<ctprof_entry>& entries) {
   const std::string_view key = sdk::take(line, ':');
   const bool header = key.find_first_of(" -") != key.npos;
-  std::string_view value = bare(line);
+  std::string_view value = sdk::bare(line);
   if (header || !value.ends_with(" kB")) return !key.empty();
-  const auto kib = u64(bare(value.substr(0, value.size() - 3)));
+  const auto kib = sdk::number<std::uint64_t>(sdk::bare(value.substr(0, value.size() - 3)));
   if (!kib || key.empty()) return false;
   entries.push_back({{key.data(), key.size()}, kib.value});
   return true;
@@ -47,7 +46,7 @@ Gap SmapsRollup::why_missing(std::uint64_t tgid, Gap gap) {
   if (gap == Gap::Denied) return gap;
   const auto stat = read(tgid, "stat");
   if (!stat) return stat.gap;
-  return has_no_memory(parse_stat(stat.value)) ? Gap::NotApplicable : of_tree(host_, gap);
+  return has_no_memory(parse_stat(stat.value)) ? Gap::NotApplicable : gap_of_missing(host_, gap);
 }
 
 }  // namespace ctprof::procfs

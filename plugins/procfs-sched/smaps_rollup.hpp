@@ -1,7 +1,7 @@
 // /proc/<tgid>/smaps_rollup: the memory of a process by kind, lines `Key:   number kB` under a line
 // with the address range.
 //
-// Dear to read: the kernel walks all page tables. It needs CONFIG_PROC_PAGE_MONITOR and the right
+// Costly to read: the kernel walks all page tables. It needs CONFIG_PROC_PAGE_MONITOR and the right
 // to ptrace the target. A process without memory (a kernel thread, a zombie) fails to open it.
 
 #pragma once
@@ -19,12 +19,11 @@ namespace ctprof::procfs {
 
 using SmapsRollupField = sdk::Fields<vocabulary::process_smaps_rollup>;
 
-// Entries are views into `text`, and in KiB. False when a line cannot be understood, or none is a
-// size.
+// Entries are views into `text`, and in KiB. False when a line is malformed, or none is a size.
 bool parse_smaps_rollup(std::string_view text, std::vector<ctprof_entry>& entries);
 
-// Reads the file of a process, and tells why where there is none. One per worker; what it returns
-// lives until the next call.
+// Reads the file of a process, or tells why there is none. One per worker; what it returns is valid
+// until the next call.
 class SmapsRollup {
  public:
   explicit SmapsRollup(const sdk::Host& host) : host_(host) {}

@@ -1,8 +1,9 @@
 // /proc/<tgid>/task/<tid>/stat: one line of 52 fields, with blanks between.
 //
 // Field 2 is the thread's name in parentheses, raw: it may hold blanks, parentheses and newlines,
-// so that what follows begins after the last ')'. Outside task/ the fault and time fields are sums
-// over the process. A field that is missing or no number is Malformed, and the others stand.
+// so the next field begins after the last ')'. Outside task/ the fault and time fields are sums
+// over the process. A field that is missing, or not a number, is Malformed; the others are not
+// affected.
 
 #pragma once
 
@@ -33,8 +34,7 @@ using Stat = StatWords::Values;
 
 Stat parse_stat(std::string_view text);
 
-// Whether the stat file is that of a kernel thread, or of a thread that has ended and waits to be
-// collected: neither has memory.
+// Whether the stat file is that of a kernel thread or a zombie: neither has memory.
 bool has_no_memory(const Stat& stat);
 
 struct StatFile : sdk::Groups<StatWords, sdk::Fields<vocabulary::policy>> {

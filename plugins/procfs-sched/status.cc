@@ -1,8 +1,22 @@
 #include "plugins/procfs-sched/status.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cctype>
+#include <cerrno>
+
+#include "ctprof/gap.hpp"
+#include "plugins/shared/text_formats.hpp"
 
 namespace ctprof::procfs {
+namespace {
+
+constexpr std::uint64_t kBits = 64;
+constexpr std::size_t kFirstWords = 128;  // 8,192 CPUs: nearly all kernels' NR_CPUS
+
+}  // namespace
 
 sdk::ReadingOf<sdk::Char> state_letter(std::string_view text) {
   if (text.empty() || !std::isalpha(static_cast<unsigned char>(text.front())))
@@ -13,6 +27,28 @@ sdk::ReadingOf<sdk::Char> state_letter(std::string_view text) {
 void StatusFile::fill(const sdk::Thread& thread, Values status) {
   if (thread.tid != thread.tgid) status.of<vocabulary::nr_threads>() = Gap::NotApplicable;
   put(thread.row, status);
+}
+
+sdk::Reading<sdk::Words> Affinity::of_thread(std::uint64_t tid) {
+  words_.resize(std::max(words_.size(), kFirstWords));
+  for (;;) {
+    const long bytes = ::syscall(SYS_sched_getaffinity, static_cast<pid_t>(tid),
+                                 words_.size() * sizeof(words_[0]), words_.data());
+    const bool too_small = bytes < 0 && errno == EINVAL && words_.size() * kBits < kMaxCpus;
+    if (bytes < 0 && !too_small) return gap_of_errno(errno);
+    if (bytes >= 0) {
+      std::size_t used = static_cast<std::size_t>(bytes) / sizeof(words_[0]);
+      while (used > 0 && words_[used - 1] == 0) --used;
+      return used > 0 ? sdk::Reading<sdk::Words>(sdk::Words(words_.data(), used)) : Gap::Malformed;
+    }
+    words_.resize(words_.size() * 2);
+  }
+}
+
+sdk::Reading<sdk::Words> Affinity::of_list(const sdk::Reading<std::string_view>& list) {
+  if (!list) return list.gap;
+  if (!parse_cpu_list(list.value, words_)) return Gap::Malformed;
+  return sdk::Words(words_);
 }
 
 }  // namespace ctprof::procfs

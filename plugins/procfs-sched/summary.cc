@@ -4,12 +4,12 @@
 #include <array>
 #include <string>
 
-#include "plugins/shared/capabilities.hpp"
+#include "plugins/shared/process_rights.hpp"
 
 namespace ctprof::procfs {
 namespace {
 
-// In the order of Tally, which is that of the alphabet.
+// In the order of Tally, which is alphabetical.
 constexpr std::array kFiles{"io", "sched", "schedstat", "smaps_rollup", "stat", "status"};
 
 std::uint64_t count(const sdk::Summary& summary, Tally tally) {
@@ -65,7 +65,7 @@ void put_parse_summary(const sdk::Summary& summary) {
   const std::uint64_t configuration = count(summary, Tally::Configuration);
   summary.put("tids_walked", summary.rows_listed());
   summary.put("read_failures", failures.all);
-  summary.put_null("read_failures_by_file.");  // there even when nothing is in it
+  summary.put_null("read_failures_by_file.");  // an object even when it is empty
   for (std::size_t i = 0; i < kFiles.size(); ++i)
     if (failures.by_file[i] > 0)
       summary.put((std::string("read_failures_by_file.") + kFiles[i]).c_str(), failures.by_file[i]);

@@ -1,7 +1,5 @@
 #include "plugins/procfs-sched/thread_files.hpp"
 
-#include "plugins/procfs-sched/missing.hpp"
-
 namespace ctprof::procfs {
 
 void ThreadFiles::fill(ThreadColumns& columns, const sdk::Thread& thread,
@@ -20,7 +18,7 @@ void ThreadFiles::fill(File& file, const sdk::Thread& thread, const sdk::Batch& 
   text ? file.fill(thread, text.value) : file.fail(thread.row, text.gap);
 }
 
-// The status file has the list of CPUs too, for threads that the system call does not know.
+// The status file has the list of CPUs too, for threads that the system call does not find.
 void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread,
                               const sdk::Batch& batch) {
   const bool list_wanted = columns.affinity && !fill_affinity(columns.affinity, thread);
@@ -35,7 +33,7 @@ void ThreadFiles::fill_status(ThreadColumns& columns, const sdk::Thread& thread,
     columns.affinity.put(thread.row, masks_.of_list(status.key<"Cpus_allowed_list">()));
 }
 
-// By the system call; false when the list is to be asked instead.
+// By the system call; false where the list in the status file is needed instead.
 bool ThreadFiles::fill_affinity(AffinityField& affinity, const sdk::Thread& thread) {
   if (!host_.own_tids()) return false;
   const auto mask = masks_.of_thread(thread.tid);
@@ -48,7 +46,7 @@ sdk::Reading<std::string_view> ThreadFiles::read(const sdk::Thread& thread, cons
                                                  Tally failures, const sdk::Batch& batch) {
   auto text = file_.read(host_, thread, name);
   if (text) return text;
-  text.gap = of_tree(host_, text.gap);
+  text.gap = gap_of_missing(host_, text.gap);
   count_failure(batch, failures, text.gap);
   return text;
 }

@@ -1,22 +1,56 @@
-// All that /proc says of a thread, file by file, into the columns that are wanted of it.
+// All that /proc says of a thread, file by file, into the columns that are wanted.
 //
-// What is here:   which file is read for which columns, and what else knows the CPUs.
-// What is not:    formats (a reader for each file), processes (procfs_sched.cc).
+// What is here:   which file is read for which columns, and the two smallest files, io and
+// schedstat. What is not:    the formats of the others (a reader for each), processes
+// (procfs_sched.cc).
 
 #pragma once
 
+#include <string_view>
+
 #include "ctprof/files.hpp"
-#include "plugins/procfs-sched/affinity.hpp"
-#include "plugins/procfs-sched/io.hpp"
+#include "ctprof/host.hpp"
+#include "ctprof/text_table.hpp"
 #include "plugins/procfs-sched/sched.hpp"
-#include "plugins/procfs-sched/schedstat.hpp"
 #include "plugins/procfs-sched/stat.hpp"
 #include "plugins/procfs-sched/status.hpp"
 #include "plugins/procfs-sched/summary.hpp"
+#include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::procfs {
 
-// The columns of a batch, whoever's it is: it must offer all of them.
+// /proc/<tgid>/task/<tid>/schedstat: three numbers: ns on a CPU, ns waiting for one, and how often
+// the thread was put on one. Needs CONFIG_SCHED_INFO, but neither CONFIG_SCHEDSTATS nor
+// kernel.sched_schedstats.
+struct SchedstatFile : sdk::WordText<1, sdk::WordLine<vocabulary::run_time_ns, 1>,
+                                     sdk::WordLine<vocabulary::wait_time_ns, 2>,
+                                     sdk::WordLine<vocabulary::timeslices, 3>> {
+  using WordText::WordText;
+  static constexpr const char* kName = "schedstat";
+  static constexpr Tally kFailures = Tally::Schedstat;
+  static Values parse(std::string_view text) { return WordText::parse(sdk::take(text, '\n')); }
+  void fill(const sdk::Thread& thread, std::string_view text) { put(thread.row, parse(text)); }
+};
+
+// /proc/<tgid>/task/<tid>/io: seven lines `key: number`, bytes and calls. Outside task/ it is a sum
+// over the process. A line that is missing or not a number is Malformed.
+//
+// The file needs CONFIG_TASK_IO_ACCOUNTING, and the right to ptrace the thread: CAP_SYS_PTRACE for
+// other users' threads, and CAP_DAC_READ_SEARCH as well, since its mode is 0400.
+struct IoFile
+    : sdk::KeyedText<
+          ':', sdk::KeyLine<vocabulary::rchar, "rchar">, sdk::KeyLine<vocabulary::wchar, "wchar">,
+          sdk::KeyLine<vocabulary::syscr, "syscr">, sdk::KeyLine<vocabulary::syscw, "syscw">,
+          sdk::KeyLine<vocabulary::read_bytes, "read_bytes">,
+          sdk::KeyLine<vocabulary::write_bytes, "write_bytes">,
+          sdk::KeyLine<vocabulary::cancelled_write_bytes, "cancelled_write_bytes">> {
+  using KeyedText::KeyedText;
+  static constexpr const char* kName = "io";
+  static constexpr Tally kFailures = Tally::Io;
+  void fill(const sdk::Thread& thread, std::string_view text) { put(thread.row, parse(text)); }
+};
+
+// The columns of a batch. REQUIRES: the batch's source offers all of them.
 struct ThreadColumns {
   static constexpr auto kOffers =
       sdk::joined(StatFile::kOffers, SchedstatFile::kOffers, IoFile::kOffers, StatusFile::kOffers,
@@ -38,7 +72,7 @@ class ThreadFiles {
  public:
   explicit ThreadFiles(const sdk::Host& host) : host_(host) {}
 
-  // `listed` is the stat file as the lister read it, where it did.
+  // `listed` is the stat file, if the lister has read it.
   void fill(ThreadColumns& columns, const sdk::Thread& thread,
             const sdk::Reading<std::string_view>& listed, const sdk::Batch& batch);
 

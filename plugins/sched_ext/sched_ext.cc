@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ctprof/plugin.hpp"
-#include "plugins/shared/flat_keyed.hpp"
+#include "plugins/shared/text_formats.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::sched_ext {

@@ -9,11 +9,9 @@
 #include <string_view>
 
 #include "ctprof/files.hpp"
-#include "plugins/shared/capabilities.hpp"
-#include "plugins/shared/command_line.hpp"
-#include "plugins/shared/cpu_list.hpp"
-#include "plugins/shared/kernel_switch.hpp"
-#include "plugins/shared/namespaces.hpp"
+#include "plugins/shared/kernel.hpp"
+#include "plugins/shared/process_rights.hpp"
+#include "plugins/shared/text_formats.hpp"
 #include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/extensible.hpp"
 #include "plugins/task-iter/pass.hpp"

@@ -34,7 +34,7 @@ struct Line {
   static constexpr const auto& kMetric = kOf;
   static constexpr Field kField = kFrom;
   static_assert(std::remove_cvref_t<decltype(kOf)>::Newtype::kName.view() ==
-                    newtype_of(kPlaces[index_of(kFrom)].figure),
+                    newtype_of(kFieldInfos[index_of(kFrom)].figure),
                 CTPROF_SAYS_OTHER_NEWTYPE);
 };
 

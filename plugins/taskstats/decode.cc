@@ -22,8 +22,7 @@ T copy_of(Bytes bytes) {
   return value;
 }
 
-// What the first attribute of a type holds; empty when there is none, or the list ends in the
-// middle.
+// What the first attribute of a type holds; empty when there is none, or the list is cut short.
 Bytes attribute(Bytes list, std::uint16_t type) {
   while (list.size() >= NLA_HDRLEN) {
     const auto header = copy_of<nlattr>(list);
@@ -37,7 +36,7 @@ Bytes attribute(Bytes list, std::uint16_t type) {
 
 Answer failed(std::uint32_t sequence, int error) { return {.sequence = sequence, .error = error}; }
 
-// nlmsgerr begins with a negative errno. Its zero is a receipt, which nobody asked for.
+// nlmsgerr begins with a negative errno. Zero is an acknowledgement, which was not asked for.
 int error_in(Bytes body) {
   const int error = body.size() < sizeof(int) ? 0 : copy_of<int>(body);
   return error < 0 && error > INT32_MIN ? -error : EBADMSG;

@@ -1,9 +1,9 @@
 // Where the kernel's struct taskstats holds each figure: by the version that the struct states, and
 // by how much of it there is.
 //
-// Versions 1 to 14, 16 and 17 only ever added to the end. Version 15 put the longest and the
-// shortest delay behind each total, in the middle, and is as long as 16: the version field alone
-// tells them apart. A version that we do not know is read as 17, as far as it reaches.
+// Versions 1 to 14, 16 and 17 only ever appended. Version 15 put the longest and the shortest delay
+// behind each total, in the middle, and is as long as 16: only the version field tells the two
+// apart. An unknown version is read as 17, as far as it reaches.
 //
 // What is here:   the table of fields, offsets.
 // What is not:    reading them (decode.hpp), what they mean (plugins/vocabulary).
@@ -17,7 +17,7 @@
 
 namespace ctprof::taskstats {
 
-// The figures that we want. Kinds of delay lie next to each other, cpu first.
+// The figures that we want. Those of a kind of delay are next to each other, cpu's first.
 enum class Field : std::uint8_t {
   CpuCount,
   CpuTotal,
@@ -54,7 +54,7 @@ enum class Field : std::uint8_t {
   HiwaterRss,  // in KiB
   HiwaterVm,   // in KiB
   CpuRunVirtual,
-  RunDelay,  // CpuTotal, as what schedstat calls it
+  RunDelay,  // CpuTotal, by its name in schedstat
   Pcount,    // CpuCount, likewise
   VoluntaryCsw,
   InvoluntaryCsw,
@@ -73,16 +73,16 @@ enum class Figure : std::uint8_t {
   Peak,     // of memory, in KiB
 };
 
-struct Place {
+struct FieldInfo {
   Field field;
   Figure figure;
   std::uint16_t since;   // the version that brought it; 1 for all that is older than version 10
-  std::uint16_t offset;  // of its 64 bits, in every version but 15
-  std::uint16_t in_15;
+  std::uint16_t offset;  // of its 64 bits, in all versions but 15
+  std::uint16_t offset_in_15;
 };
 
 // One line a field, in the order of Field.
-inline constexpr std::array<Place, kFields> kPlaces{{
+inline constexpr std::array<FieldInfo, kFields> kFieldInfos{{
     {Field::CpuCount, Figure::Count, 1, 16, 16},
     {Field::CpuTotal, Figure::Time, 1, 24, 24},
     {Field::CpuMax, Figure::Extreme, 15, 432, 32},
@@ -128,23 +128,23 @@ inline constexpr std::array<Place, kFields> kPlaces{{
 static_assert(
     [] {
       for (std::size_t i = 0; i < kFields; ++i)
-        if (index_of(kPlaces[i].field) != i) return false;
+        if (index_of(kFieldInfos[i].field) != i) return false;
       return true;
     }(),
-    "a line is not at its field's place");
+    "the lines are not in the order of Field");
 
-// Figures of the kinds of delay lie next to each other: count, total, max, min.
+// Each kind of delay has these figures, in this order: count, total, max, min.
 inline constexpr std::size_t kFiguresOfKind = 4;
 inline constexpr std::size_t kFirstOtherKind = static_cast<std::size_t>(Field::BlkioCount);
 inline constexpr std::size_t kPastKinds = static_cast<std::size_t>(Field::HiwaterRss);
 
-constexpr std::uint16_t since(Field field) { return kPlaces[index_of(field)].since; }
+constexpr std::uint16_t since(Field field) { return kFieldInfos[index_of(field)].since; }
 
 class Layout {
  public:
   static constexpr std::uint16_t kAbsent = UINT16_MAX;
 
-  // Of a struct of which `size` bytes came.
+  // `size` is how many bytes of the struct came.
   Layout(std::uint16_t version, std::size_t size);
 
   // Offset of the field's 64 bits, or kAbsent.

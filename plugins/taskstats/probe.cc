@@ -1,5 +1,6 @@
 #include "plugins/taskstats/probe.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,16 +10,23 @@
 #include <string_view>
 
 #include "ctprof/files.hpp"
-#include "plugins/shared/capabilities.hpp"
-#include "plugins/shared/command_line.hpp"
-#include "plugins/shared/kernel_switch.hpp"
+#include "plugins/shared/kernel.hpp"
+#include "plugins/shared/process_rights.hpp"
 #include "plugins/taskstats/columns.hpp"
-#include "plugins/taskstats/gaps.hpp"
-#include "plugins/taskstats/interrupts.hpp"
+#include "plugins/taskstats/decode.hpp"
 #include "plugins/taskstats/socket.hpp"
 
 namespace ctprof::taskstats {
 namespace {
+
+using namespace std::string_view_literals;
+
+// A member of `struct rq` that is there only with the option. Names in BTF are between zero bytes.
+constexpr std::string_view kMember = "\0prev_irq_time\0"sv;
+
+bool has_file(const sdk::Host& host, const char* path) {
+  return ::faccessat(host.proc(), path, F_OK, 0) == 0;
+}
 
 void refuse(const sdk::Probe& probe, Field field, Gap gap, std::string_view reason,
             const sdk::Remedy& remedy) {
@@ -50,8 +58,8 @@ void no_answer(const sdk::Probe& probe, int error) {
                    "asking for the taskstats of a thread: " + std::string(std::strerror(error)));
 }
 
-// The first release whose struct is sure to have what came with a version, for those that
-// Linux 5.10 has not yet.
+// The first release whose struct surely has what came with a version, for versions after that of
+// Linux 5.10.
 sdk::Remedy with_version(std::uint16_t version) {
   if (version <= 11) return sdk::by_kernel("Linux 5.17 or newer");
   if (version <= 13) return sdk::by_kernel("Linux 6.0 or newer");
@@ -73,7 +81,7 @@ void probe_version(const sdk::Probe& probe, const Layout& layout) {
   }
 }
 
-// All that the kernel's delay accounting fills, the cpu's figures too.
+// Refuses all that delay accounting fills, the cpu's figures included.
 void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
                    const sdk::Remedy& remedy) {
   refuse_range(probe, 0, kPastKinds, gap, reason, remedy);
@@ -81,8 +89,8 @@ void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
     refuse(probe, field, gap, reason, remedy);
 }
 
-// The switch came after the kernel: who ran already has no delays, and cannot be told from who
-// waited for nothing.
+// Delay accounting was switched on at run time: threads that ran already have no delays, and look
+// like threads that never waited.
 void tell_of_older_threads(const sdk::Probe& probe) {
   for (std::size_t i = kFirstOtherKind; i < kPastKinds; ++i)
     probe.lacks(static_cast<std::uint32_t>(i),
@@ -142,6 +150,14 @@ void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
 }
 
 }  // namespace
+
+sdk::Reading<bool> measures_interrupts(const sdk::Host& host) {
+  if (has_file(host, "pressure/cpu")) return has_file(host, "pressure/irq");
+  sdk::TextFile file;
+  const auto types = file.read_records(host.sys(), "kernel/btf/vmlinux");
+  return types ? sdk::Reading<bool>(types.value.find(kMember) != types.value.npos)
+               : sdk::Reading<bool>(types.gap);
+}
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (!host.live() || !host.own_tids())

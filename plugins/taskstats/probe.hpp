@@ -1,20 +1,29 @@
 // What this host's taskstats lack, found by asking for one thread that exists: ourselves.
 //
-// Rights, the version of the struct and the switches are the same for all threads, so that all of
-// this is settled here, once. What a kernel was built without shows as a zero that cannot be one:
-// we were put on a CPU, and have memory.
+// Rights, the version of the struct and the switches are the same for all threads, so one answer
+// settles them. What the kernel was built without shows as a zero that cannot be true: we did run
+// on a CPU, and do have memory.
 
 #pragma once
 
+#include "ctprof/batch.hpp"
 #include "ctprof/host.hpp"
 
 namespace ctprof::taskstats {
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe);
 
-// Whether delay accounting may have been switched on while threads ran already, who are not
-// accounted for then. It may not when the kernel was started with it, and kernels before 5.14 have
-// no switch.
+// Whether delay accounting may have been switched on when threads were running already, which are
+// not accounted for then. Not so where the kernel was started with it, or has no switch
+// (before 5.14).
 bool was_switched_on_later(const sdk::Host& host);
+
+// Whether the kernel measures how long interrupts take (CONFIG_IRQ_TIME_ACCOUNTING). Where it does
+// not, taskstats has zeros for them, which look like values.
+//
+// There are two signs: /proc/pressure has `irq` under the same option; where pressure is off or was
+// left out, the kernel's own types (BTF) have a member for it in the scheduler's queue. A gap where
+// neither can be read.
+sdk::Reading<bool> measures_interrupts(const sdk::Host& host);
 
 }  // namespace ctprof::taskstats

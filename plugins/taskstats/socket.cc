@@ -50,11 +50,11 @@ int errno_of_libnl(int error) {
   return error == -NLE_OBJ_NOTFOUND ? ENOENT : error == -NLE_PERM ? EPERM : EIO;
 }
 
-Refused refused(const char* deed, int error) {
-  return {error, std::string(deed) + ": " + std::strerror(error)};
+Refused refused(const char* action, int error) {
+  return {error, std::string(action) + ": " + std::strerror(error)};
 }
 
-// Connected to the kernel, so that nobody else's messages get in.
+// A connected socket receives nothing from anyone but the kernel.
 bool connect_to_kernel(int socket) {
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
@@ -92,7 +92,7 @@ Refused Socket::open() {
 std::span<const Answer> Socket::ask(std::span<const std::uint64_t> tids) {
   if (!all_came_) forget_leftovers();
   for (std::size_t i = 0; i < tids.size(); ++i) answers_[i] = {.error = ETIMEDOUT};
-  // Whoever is asked for alone has all the room.
+  // A thread that is asked for alone has all the room.
   pieces_[0].iov_len = tids.size() == 1 ? room_.size() : kAnswerBytes;
   send(tids);
   receive(tids.size());
@@ -113,8 +113,8 @@ void Socket::send(std::span<const std::uint64_t> tids) {
     throw std::system_error(errno, std::generic_category(), "sending taskstats requests");
 }
 
-// Until all came, or no more do. After an overflow the kernel has dropped some: what is there is
-// taken, without waiting.
+// Receives until all answers have come, or no more do. After an overflow, in which the kernel drops
+// some, only what is there already is taken.
 void Socket::receive(std::size_t count) {
   std::size_t answered = 0, used = 0;
   for (int flags = 0; answered < count && used < count;) {
@@ -135,21 +135,21 @@ void Socket::receive(std::size_t count) {
     throw std::runtime_error("the kernel left taskstats requests without an answer");
 }
 
-// Puts messages to the questions that they answer; how many did.
+// Matches messages with the requests that they answer; returns how many did match.
 std::size_t Socket::take(std::size_t first, std::size_t got, std::size_t count) {
   std::size_t answered = 0;
   for (std::size_t i = first; i < first + got; ++i) {
     const Bytes message(static_cast<const std::byte*>(pieces_[i].iov_base), headers_[i].msg_len);
     const Answer answer = parse_answer(message, family_);
-    const std::uint32_t place = answer.sequence - first_sequence_;
-    if (place >= count || answers_[place].error != ETIMEDOUT) continue;
-    answers_[place] = answer;
+    const std::uint32_t asked = answer.sequence - first_sequence_;
+    if (asked >= count || answers_[asked].error != ETIMEDOUT) continue;
+    answers_[asked] = answer;
     ++answered;
   }
   return answered;
 }
 
-// Answers to an earlier question, which came too late or found no room.
+// Drops answers to earlier requests, which came too late or found no room.
 void Socket::forget_leftovers() {
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), room_.data(), room_.size(), MSG_DONTWAIT);

@@ -1,8 +1,8 @@
 // A generic netlink socket that asks the kernel for the taskstats of threads, many at a time.
 //
-// Requests go out in one piece, and are answered before the call that sends them is over; the
-// answers are then received together. One by one costs half as much again. An answer may still be
-// missing: where the buffer was full, or too small for a struct of the future.
+// Requests are sent together, and the kernel answers them before that call returns; the answers are
+// then received together. Asking one by one takes half as much time again. An answer may still be
+// missing: the buffer was full, or too small for the struct of a future kernel.
 //
 // What is here:   opening, asking.
 // What is not:    what answers hold (decode.hpp), who asks again (taskstats.cc).
@@ -44,9 +44,10 @@ class Socket {
 
   // One answer for each of at most kMostAtOnce threads, in their order. Their errors are the
   // kernel's, or
-  //   ETIMEDOUT  it did not come
-  //   EMSGSIZE   it was longer than the room for it, which is ample when one thread is asked for
-  //   alone EBADMSG    it cannot be understood, or is about another thread
+  //   ETIMEDOUT  no answer came
+  //   EMSGSIZE   it did not fit; a thread that is asked for alone has ample room
+  //   EBADMSG    it cannot be understood, or is about another thread
+  //
   // Throws std::runtime_error when requests could not be sent, or none of them was answered within
   // a second.
   std::span<const Answer> ask(std::span<const std::uint64_t> tids);

@@ -1,28 +1,27 @@
 // taskstats: what the kernel tells of a thread's delays, and of the memory its process ever had.
 //
 // Source: generic netlink, family TASKSTATS, one request a thread; needs CAP_NET_ADMIN. Seven
-// figures that /proc has too are offered before it, for they cost nothing more here. Bytes and
-// calls of I/O are not: taskstats round them down to multiples of 1,024.
+// figures that /proc has too are offered with a better rank, as they cost nothing more here. Bytes
+// and calls of I/O are not: taskstats rounds them down to multiples of 1,024.
 //
-// What is here:   the source and the plugin's table.
+// What is here:   the source, the summary and the plugin's table.
 // What is not:    the socket (socket.cc), the struct (layout.cc, decode.cc), what the host lacks
-// (probe.cc), the tallies' meaning
-//                 (summary.cc).
+//                 (probe.cc).
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "ctprof/plugin.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/decode.hpp"
-#include "plugins/taskstats/gaps.hpp"
 #include "plugins/taskstats/layout.hpp"
 #include "plugins/taskstats/probe.hpp"
 #include "plugins/taskstats/socket.hpp"
-#include "plugins/taskstats/summary.hpp"
 
 namespace ctprof::taskstats {
 namespace {
@@ -31,6 +30,50 @@ constexpr std::uint64_t kKib = 1024;
 
 std::uint64_t bytes_of(std::uint64_t kib) {
   return kib > UINT64_MAX / kKib ? UINT64_MAX : kib * kKib;
+}
+
+// The tallies of a capture, which become `taskstats_summary` of the file.
+//
+// Fields of the reference: ok_count, eperm_count, esrch_count, other_err_count; and one of ours,
+// asked_again_count, of threads whose answer was lost at first.
+
+// Threads, by what became of their answer.
+enum class Tally : std::uint32_t {
+  Ok,
+  Denied,
+  Gone,
+  Other,
+  AskedAgain,
+  MayPredate,  // of Ok: only cpu delays are recorded; the thread may be older than the switch
+};
+constexpr std::uint32_t kTallies = 6;
+
+void count(const sdk::Batch& batch, Tally tally) { batch.tally(static_cast<std::uint32_t>(tally)); }
+
+Tally tally_of(int error) {
+  switch (error) {
+    case 0: return Tally::Ok;
+    case EPERM: return Tally::Denied;
+    case ESRCH: return Tally::Gone;
+    default: return Tally::Other;
+  }
+}
+
+void count_answer(const sdk::Batch& batch, int error) { count(batch, tally_of(error)); }
+
+void put_taskstats_summary(const sdk::Summary& summary) {
+  const auto tally = [&](Tally which) { return summary.tally(static_cast<std::uint32_t>(which)); };
+  summary.put("ok_count", tally(Tally::Ok));
+  summary.put("eperm_count", tally(Tally::Denied));
+  summary.put("esrch_count", tally(Tally::Gone));
+  summary.put("other_err_count", tally(Tally::Other));
+  summary.put("asked_again_count", tally(Tally::AskedAgain));
+  if (tally(Tally::MayPredate) > 0)
+    summary.note(
+        "taskstats: kernel.task_delayacct was switched on after the kernel had started. Threads "
+        "older than that show no delays but cpu's, and cannot be told from those that had none: " +
+        std::to_string(tally(Tally::MayPredate)) + " of " + std::to_string(tally(Tally::Ok)) +
+        " show none; with delayacct on the kernel's command line all are accounted for");
 }
 
 class Threads : public sdk::ThreadSource {
@@ -68,15 +111,15 @@ class Threads : public sdk::ThreadSource {
     std::vector<Offered::Cells> wanted;
   };
 
-  void ask(const Rows& rows, std::uint32_t first, std::uint32_t count) {
-    const auto answers = socket_.ask(std::span(rows.tids).subspan(first, count));
-    for (std::uint32_t i = 0; i < count; ++i)
+  void ask(const Rows& rows, std::uint32_t first, std::uint32_t most) {
+    const auto answers = socket_.ask(std::span(rows.tids).subspan(first, most));
+    for (std::uint32_t i = 0; i < most; ++i)
       is_worth_asking_again(answers[i].error) ? lost_.push_back(first + i)
                                               : put(rows, first + i, answers[i]);
   }
 
   void ask_again(const Rows& rows, std::uint32_t row) {
-    taskstats::count(rows.batch, Tally::AskedAgain);
+    count(rows.batch, Tally::AskedAgain);
     put(rows, row, socket_.ask(std::span(rows.tids).subspan(row, 1)).front());
   }
 
@@ -90,7 +133,7 @@ class Threads : public sdk::ThreadSource {
     const std::uint16_t version = version_of(stats);
     if (!layout_.is_of(version, stats.size())) layout_ = Layout(version, stats.size());
     for (Offered::Cells cells : rows.wanted) cells.column.put(row, reading(stats, cells.field));
-    if (may_predate_switch_ && !has_delays(stats)) taskstats::count(rows.batch, Tally::MayPredate);
+    if (may_predate_switch_ && !has_delays(stats)) count(rows.batch, Tally::MayPredate);
   }
 
   // A thread without address space (one of the kernel's, or a zombie) has no high-water marks; a

@@ -8,12 +8,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "plugins/procfs-sched/io.hpp"
 #include "plugins/procfs-sched/sched.hpp"
-#include "plugins/procfs-sched/schedstat.hpp"
 #include "plugins/procfs-sched/smaps_rollup.hpp"
 #include "plugins/procfs-sched/stat.hpp"
 #include "plugins/procfs-sched/status.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
 
 namespace {
 

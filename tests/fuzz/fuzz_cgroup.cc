@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "ctprof/files.hpp"
-#include "plugins/cgroup/io_stat.hpp"
-#include "plugins/cgroup/limit.hpp"
-#include "plugins/cgroupfs/mount.hpp"
+#include "plugins/cgroup/formats.hpp"
 #include "plugins/cgroupfs/path.hpp"
-#include "plugins/shared/flat_keyed.hpp"
+#include "plugins/shared/text_formats.hpp"
 
 namespace {
 

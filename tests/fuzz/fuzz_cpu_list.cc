@@ -1,6 +1,6 @@
 // Any bytes as a list of CPUs: no crash, and no CPU beyond the largest.
 
-#include "plugins/shared/cpu_list.hpp"
+#include "plugins/shared/text_formats.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Any bytes as an io file: no crash, and what it does not say is a gap.
 
-#include "plugins/procfs-sched/io.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
 
 #include <cstddef>
 #include <cstdint>

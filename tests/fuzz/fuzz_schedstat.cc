@@ -1,6 +1,6 @@
 // Any bytes as a schedstat file: no crash, and a number of it stands for its digits.
 
-#include "plugins/procfs-sched/schedstat.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
 
 #include <cstddef>
 #include <cstdint>

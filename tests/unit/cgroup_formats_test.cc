@@ -6,9 +6,8 @@
 #include <map>
 #include <string>
 
-#include "plugins/cgroup/io_stat.hpp"
-#include "plugins/cgroup/limit.hpp"
-#include "plugins/shared/flat_keyed.hpp"
+#include "plugins/cgroup/formats.hpp"
+#include "plugins/shared/text_formats.hpp"
 #include "tests/unit/kernel_text.hpp"
 
 using namespace ctprof;

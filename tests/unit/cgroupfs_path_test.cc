@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "plugins/cgroupfs/directory.hpp"
-#include "plugins/cgroupfs/mount.hpp"
 #include "plugins/cgroupfs/path.hpp"
 
 using namespace ctprof::cgroupfs;

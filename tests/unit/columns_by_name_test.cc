@@ -10,12 +10,11 @@
 #include "ctprof/table.hpp"
 #include "plugins/cgroup/files.hpp"
 #include "plugins/host/stat.hpp"
-#include "plugins/procfs-sched/io.hpp"
 #include "plugins/procfs-sched/sched.hpp"
-#include "plugins/procfs-sched/schedstat.hpp"
 #include "plugins/procfs-sched/stat.hpp"
 #include "plugins/procfs-sched/status.hpp"
-#include "plugins/psi/files.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
+#include "plugins/psi/pressure.hpp"
 #include "tests/unit/by_name.hpp"
 
 using namespace ctprof;

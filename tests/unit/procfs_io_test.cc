@@ -3,8 +3,7 @@
 #define BOOST_TEST_MODULE procfs_io
 #include <boost/test/unit_test.hpp>
 
-#include "plugins/procfs-sched/io.hpp"
-#include "plugins/procfs-sched/schedstat.hpp"
+#include "plugins/procfs-sched/thread_files.hpp"
 #include "tests/unit/kernel_text.hpp"
 
 using namespace ctprof::procfs;

@@ -8,9 +8,8 @@
 
 #include <vector>
 
-#include "plugins/procfs-sched/affinity.hpp"
 #include "plugins/procfs-sched/status.hpp"
-#include "plugins/shared/cpu_list.hpp"
+#include "plugins/shared/text_formats.hpp"
 #include "tests/unit/kernel_text.hpp"
 
 using namespace ctprof::procfs;

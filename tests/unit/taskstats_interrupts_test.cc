@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "plugins/taskstats/interrupts.hpp"
+#include "plugins/taskstats/probe.hpp"
 #include "tests/unit/source_driver.hpp"
 
 using namespace std::string_literals;

@@ -1,4 +1,4 @@
-#include "plugins/cgroupfs/sample.hpp"
+#include "plugins/cgroupfs/probe.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "plugins/cgroupfs/directory.hpp"
+#include "plugins/shared/process_rights.hpp"
 
 namespace ctprof::cgroupfs {
 namespace {
@@ -36,6 +37,12 @@ sdk::Fd child_with(int parent, std::string_view controller) {
   return sdk::Fd();
 }
 
+// Whether process 1 is the host's: a container with a PID namespace of its own has another. In a
+// recording it is taken to be the host's.
+bool shows_init(const sdk::Host& host) {
+  return !host.live() || is_in(host, FirstNamespace::Pid);
+}
+
 }  // namespace
 
 Sample::Sample(const sdk::Host& host, std::string_view controller) {
@@ -46,5 +53,19 @@ Sample::Sample(const sdk::Host& host, std::string_view controller) {
 }
 
 bool Sample::lacks(const char* file) const { return is_missing(dir_.get(), file); }
+
+// systemd obeys a word of its own. Another init mounts what it likes; but where v2 is mounted, the
+// kernel can be told to give v1 no controller.
+sdk::Remedy unified_boot(const sdk::Host& host) {
+  if (!shows_init(host)) return {};
+  sdk::TextFile file;
+  const auto init = file.read(host.proc(), "1/comm");
+  if (init && sdk::trimmed(init.value) == "systemd")
+    return sdk::by_boot("systemd.unified_cgroup_hierarchy=1");
+  return init && host.cgroup() >= 0
+             ? sdk::by_boot(
+                   "cgroup_no_v1=all, which takes the controllers from what mounts cgroup v1")
+             : sdk::Remedy{};
+}
 
 }  // namespace ctprof::cgroupfs

@@ -1,4 +1,4 @@
-#include "plugins/cgroup/io_stat.hpp"
+#include "plugins/cgroup/formats.hpp"
 
 #include <algorithm>
 
@@ -38,6 +38,16 @@ void parse_line(std::string_view line, IoStat& io) {
 }
 
 }  // namespace
+
+sdk::Reading<std::uint64_t> parse_limit(std::string_view text) {
+  text = sdk::trimmed(text);
+  return text == "max" ? sdk::Reading<std::uint64_t>(kNoLimit) : sdk::number<std::uint64_t>(text);
+}
+
+CpuMax parse_cpu_max(std::string_view text) {
+  const std::string_view quota = sdk::take(text, ' ');
+  return {parse_limit(quota), sdk::number<std::uint64_t>(sdk::trimmed(text))};
+}
 
 sdk::Reading<sdk::Entries> IoStat::operator[](Key key) const {
   if (malformed[key]) return Gap::Malformed;

@@ -1,0 +1,52 @@
+// What the host's kernel was built with, started with, and has switched on: for probing.
+//
+// Sources: the configuration in /proc/config.gz (CONFIG_IKCONFIG_PROC), of the running kernel also in
+// /boot/config-<release>, where distributions put it; /proc/cmdline; switches under /proc/sys.
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ctprof/host.hpp"
+
+namespace ctprof {
+
+// Where the configuration may be looked for.
+enum class KernelConfig { InProc, Anywhere };
+
+// Whether an option such as "CONFIG_PSI" is y; nothing where no configuration can be read.
+std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option,
+                                  KernelConfig which = KernelConfig::Anywhere);
+
+// The words of the kernel's command line; none where it cannot be read.
+std::vector<std::string> command_line(const sdk::Host& host);
+bool is_on_command_line(const sdk::Host& host, std::string_view wanted);
+// False too where the command line cannot be read.
+bool is_known_to_lack(const sdk::Host& host, std::string_view wanted);
+
+// What follows `option` in each word that begins with it, in order.
+std::vector<std::string> boot_options(const sdk::Host& host, std::string_view option);
+// The last of them, for options of which the last counts; empty where there is none.
+std::string boot_option(const sdk::Host& host, std::string_view option);
+
+// Switches of the running kernel. Before Linux 5.14 there is no kernel.task_delayacct, and delays
+// are always accounted.
+inline constexpr const char* kDelayAccounting = "sys/kernel/task_delayacct";
+inline constexpr const char* kScheduleStatistics = "sys/kernel/sched_schedstats";
+
+enum class Switch {
+  Off,
+  On,
+  Absent,   // the kernel has no switch of that name
+  Unknown,  // it cannot be read, as where /proc is mounted without /proc/sys (subset=pid)
+};
+
+Switch state_of(const sdk::Host& host, const char* path);
+
+// The reason to give for a metric whose switch is Unknown.
+std::string unknown_switch(std::string_view name);
+
+}  // namespace ctprof
