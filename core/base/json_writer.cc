@@ -11,7 +11,7 @@ constexpr std::size_t kMostDigits = 32;  // of any number, a double's shortest f
 constexpr std::size_t kFirstRoom = 256;
 constexpr char kDelete = 0x7f;
 
-// Whether a string holds `c` as it stands and one byte is all there is to it.
+// Whether `c` is a character of one byte that needs no escape.
 bool is_plain(char c) {
   return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\' && c != kDelete;
 }
@@ -55,7 +55,7 @@ void JsonWriter::text(std::string_view text) {
   put('"');
 }
 
-// Writes the character that the text begins with, one that needs thought, and returns the rest.
+// Writes the first character of the text, which is not plain, and returns the rest.
 std::string_view JsonWriter::rare(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text[0]);
   if (byte >= 0x80) {
@@ -77,12 +77,12 @@ std::string_view JsonWriter::rare(std::string_view text) {
   return text.substr(1);
 }
 
-// One that JSON has no objection to.
+// A character that JSON itself would leave as it is.
 void JsonWriter::code_point(std::string_view bytes, char32_t value) {
   escape_ == Escape::Json || is_showable(value) ? raw(bytes) : escaped(value);
 }
 
-// As UTF-16, which JSON's escapes are: beyond the first plane two of them.
+// JSON's escapes are UTF-16, so a character beyond the first plane takes two.
 void JsonWriter::escaped(char32_t point) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   if (point >= 0x10000) {

@@ -1,13 +1,14 @@
-// JSON text under construction, in a buffer that its user empties now and then: the one writer, and
-// the one place where strings are escaped.
+// The JSON writer, the only place where strings are escaped. It builds text in a buffer, which its
+// user empties now and then, into a Sink as a rule.
 //
 //   JsonWriter out(Escape::Unshowable);
 //   out.put('{');
 //   out.member("file", path);
 //   out.close('}');                                   // {"file":"a.ctprof.zst"}
 //
-// A string is valid UTF-8 whatever bytes the system gave: U+FFFD stands for what is none. Members
-// end with a comma, which closing the bracket takes back; so nobody has to know who is first.
+// A string is valid UTF-8 whatever bytes the system gave: U+FFFD replaces what is not. A member
+// ends with a comma, which closing the bracket takes back, so no member needs to know whether it is
+// first.
 //
 // What is here:   numbers, strings and brackets, fast.
 // What is not:    what they mean; escapes in text for people (render/printable.hpp).
@@ -21,6 +22,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "core/base/result.hpp"
 
 namespace ctprof {
 
@@ -48,10 +51,10 @@ class JsonWriter {
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
-  // JSON that somebody else made: its strings are escaped further where that is asked for.
+  // JSON that was made elsewhere: its strings are escaped further where that is asked for.
   // REQUIRES: valid JSON without blanks outside strings.
   void made(std::string_view json);
-  // The first `size` bytes of a block: one copy of known length, which most keys fit.
+  // The first `size` bytes of a block: a single copy of a fixed length, in which most keys fit.
   static constexpr std::size_t kBlock = 32;
   void block(const std::array<char, kBlock>& bytes, std::size_t size) {
     reserve(kBlock);
@@ -126,6 +129,26 @@ class Phrase {
   std::array<char, JsonWriter::kBlock> head_{};
   std::size_t size_ = 0;
   std::string rest_;
+};
+
+// Where finished text goes.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // An error says why the text could not be taken; nothing more is to be written then.
+  virtual Result<void> write(std::string_view text) = 0;
+};
+
+class StringSink final : public Sink {
+ public:
+  Result<void> write(std::string_view text) override {
+    text_ += text;
+    return {};
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 }  // namespace ctprof

@@ -1,8 +1,7 @@
 // Ladders: how a number in its unit is printed for people, "1.234ms" or "7.500GiB".
 //
-// A value in its base unit is exact; a scaled one has three decimals. The step is taken after
-// rounding, so that nothing prints "1000.000ms". Every text ends in its unit, without a space
-// between.
+// A value in its base unit is exact; a scaled one has three decimals. The scale is chosen after
+// rounding, so nothing prints "1000.000ms". Every text ends in its unit, without a space between.
 //
 // What is here:   values, differences and percentages, by the unit's name.
 // What is not:    colours, columns (render/).

@@ -10,7 +10,7 @@ bool is_integer(const ctprof_number& number) {
   return number.kind == CTPROF_NUMBER_U64 || number.kind == CTPROF_NUMBER_I64;
 }
 
-// Both integers in one type that holds all of either.
+// A type that holds every integer of both.
 __extension__ using Wide = __int128;
 Wide widened(const ctprof_number& number) {
   return number.kind == CTPROF_NUMBER_U64 ? Wide{number.u64} : Wide{number.i64};
@@ -19,12 +19,19 @@ Wide widened(const ctprof_number& number) {
 Difference integer(Wide value) {
   const auto magnitude = static_cast<std::uint64_t>(value < 0 ? -value : value);
   const double real = static_cast<double>(magnitude);
-  return {Difference::Kind::Integer, value < 0, magnitude, value < 0 ? -real : real};
+  return {Difference::Type::Integer, value < 0, magnitude, value < 0 ? -real : real};
 }
 
 Difference real(double value) {
   if (!std::isfinite(value)) return {};
-  return {Difference::Kind::Real, value < 0, 0, value};
+  return {Difference::Type::Real, value < 0, 0, value};
+}
+
+template <class Write>
+void append(std::string& out, Write write) {
+  JsonWriter json(Escape::Unshowable);
+  write(json);
+  out += json.view();
 }
 
 }  // namespace
@@ -51,7 +58,7 @@ Difference as_difference(const ctprof_number& number) {
 ctprof_number as_number(const Difference& difference) {
   if (!difference.known()) return no_number();
   const bool exact =
-      difference.kind == Difference::Kind::Integer &&
+      difference.type == Difference::Type::Integer &&
       difference.magnitude <= std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   if (!exact) return number_of(difference.real);
   const auto magnitude = static_cast<std::int64_t>(difference.magnitude);
@@ -65,7 +72,7 @@ void write_json(const ctprof_number& number, JsonWriter& out) {
 }
 
 void write_json(const Difference& difference, JsonWriter& out) {
-  if (difference.kind != Difference::Kind::Integer)
+  if (difference.type != Difference::Type::Integer)
     return difference.known() ? write_json(difference.real, out) : out.raw("null");
   if (difference.negative) out.put('-');
   out.number(difference.magnitude);
@@ -74,6 +81,25 @@ void write_json(const Difference& difference, JsonWriter& out) {
 void write_json(double value, JsonWriter& out) {
   if (!std::isfinite(value)) return out.raw("null");
   out.number(value == 0 ? 0.0 : value);  // no "-0"
+}
+
+void append_json(std::string& out, std::string_view text) {
+  append(out, [&](JsonWriter& json) { json.text(text); });
+}
+void append_json(std::string& out, const ctprof_number& number) {
+  append(out, [&](JsonWriter& json) { write_json(number, json); });
+}
+void append_json(std::string& out, const Difference& difference) {
+  append(out, [&](JsonWriter& json) { write_json(difference, json); });
+}
+void append_json(std::string& out, double value) {
+  append(out, [&](JsonWriter& json) { write_json(value, json); });
+}
+void append_json(std::string& out, std::uint64_t value) {
+  append(out, [&](JsonWriter& json) { json.number(value); });
+}
+void append_made_json(std::string& out, std::string_view json) {
+  append(out, [&](JsonWriter& made) { made.made(json); });
 }
 
 }  // namespace ctprof

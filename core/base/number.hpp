@@ -1,11 +1,13 @@
-// Numbers as rules give them: none, exact integers, or doubles; and what lies between two of them.
+// Numbers as rules give them: none, exact integers, or doubles; and the difference of two of them.
 //
-// What is here:   making, reading and subtracting a ctprof_number (abi.h).
-// What is not:    how they print (base/ladder.hpp).
+// What is here:   making, reading and subtracting a ctprof_number (abi.h), and its JSON.
+// What is not:    numbers as people read them (base/ladder.hpp).
 
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "core/base/json_writer.hpp"
 #include "ctprof/abi.h"
@@ -36,17 +38,16 @@ inline bool has_value(const ctprof_number& number) { return number.kind != CTPRO
 // The number as a double, NaN for none.
 double as_double(const ctprof_number& number);
 
-// What lies between two numbers. The difference of two u64 needs 65 bits, so sign and magnitude
-// stand apart.
+// The difference of two numbers. That of two u64 needs 65 bits, so sign and magnitude are separate.
 struct Difference {
-  enum class Kind { None, Integer, Real };
-  Kind kind = Kind::None;
+  enum class Type { None, Integer, Real };
+  Type type = Type::None;
   bool negative = false;
   std::uint64_t magnitude = 0;  // of an integer
   double real = 0;              // the difference itself, as near as a double comes
 
-  bool known() const { return kind != Kind::None; }
-  bool zero() const { return kind == Kind::Integer ? magnitude == 0 : real == 0; }
+  bool known() const { return type != Type::None; }
+  bool zero() const { return type == Type::Integer ? magnitude == 0 : real == 0; }
 };
 
 // `candidate` less `baseline`: exact where both are integers, none where either is none or not
@@ -62,5 +63,15 @@ ctprof_number as_number(const Difference& difference);
 void write_json(const ctprof_number& number, JsonWriter& out);
 void write_json(const Difference& difference, JsonWriter& out);
 void write_json(double value, JsonWriter& out);
+
+// JSON appended to a string, as reports build theirs: as JsonWriter writes it for people.
+void append_json(std::string& out, std::string_view text);
+void append_json(std::string& out, const ctprof_number& number);
+void append_json(std::string& out, const Difference& difference);
+void append_json(std::string& out, double value);
+void append_json(std::string& out, std::uint64_t value);
+
+// JSON that was made elsewhere. REQUIRES: valid JSON without blanks outside strings.
+void append_made_json(std::string& out, std::string_view json);
 
 }  // namespace ctprof

@@ -16,10 +16,10 @@ struct Form {
 constexpr Form kForms[] = {
     {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
 
-struct Span {
+struct PointRange {
   char32_t first, last;
 };
-constexpr Span kNotShowable[] = {
+constexpr PointRange kNotShowable[] = {
     {0x00, 0x1f},     {0x7f, 0x9f},       {0xad, 0xad},      {0x61c, 0x61c},   {0x180e, 0x180e},
     {0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f},  {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
     {0xfff9, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
@@ -27,6 +27,8 @@ constexpr Span kNotShowable[] = {
 bool is_scalar(char32_t value) { return value <= 0x10ffff && (value < 0xd800 || value > 0xdfff); }
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+constexpr std::string_view kDigits = "0123456789abcdef";
 
 }  // namespace
 
@@ -48,7 +50,7 @@ CodePoint first_code_point(std::string_view text) {
 bool is_showable(char32_t point) {
   if (point >= ' ' && point <= '~') return true;  // as nearly all are
   return std::none_of(std::begin(kNotShowable), std::end(kNotShowable),
-                      [&](Span s) { return point >= s.first && point <= s.last; });
+                      [&](PointRange r) { return point >= r.first && point <= r.last; });
 }
 
 std::size_t bad_part(std::string_view text) {
@@ -79,6 +81,27 @@ std::string valid_utf8(std::string_view text) {
     text.remove_prefix(point.valid ? point.bytes : bad_part(text));
   }
   return out;
+}
+
+std::string hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 0xf];
+  }
+  return text;
+}
+
+std::optional<std::string> unhex(std::string_view text) {
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const auto high = kDigits.find(text[i]), low = kDigits.find(text[i + 1]);
+    if (high == kDigits.npos || low == kDigits.npos) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
 }
 
 }  // namespace ctprof

@@ -12,7 +12,6 @@
 #include <system_error>
 #include <thread>
 
-#include "core/base/c_locale.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -65,5 +64,18 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
   tids.resize(workers);
   return tids;
 }
+
+namespace {
+
+// glibc has a single C locale: nothing is allocated, and nothing has to be freed.
+locale_t c_locale() {
+  static const locale_t locale = ::newlocale(LC_ALL_MASK, "C", locale_t{});
+  return locale;
+}
+
+}  // namespace
+
+CLocale::CLocale() : before_(::uselocale(c_locale())) {}
+CLocale::~CLocale() { ::uselocale(before_); }
 
 }  // namespace ctprof

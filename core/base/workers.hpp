@@ -1,10 +1,12 @@
 // Work cut into pieces, shared by a few threads.
 //
-// Pieces are taken in order from one counter, so that whoever is free takes the next: one process
-// with ten thousand threads keeps all workers busy. Worker 0 is the calling thread; each worker
-// stays on its own OS thread. Where the system has fewer threads to give, there are fewer workers.
+// Pieces are taken in order from one counter, so the next free worker takes the next piece: a
+// single process with ten thousand threads keeps all workers busy. Worker 0 is the calling thread;
+// each worker is a thread of its own. Where the system refuses a thread, there are fewer workers.
 
 #pragma once
+
+#include <locale.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,5 +28,18 @@ unsigned spare_workers(unsigned processors, std::string_view loadavg);
 // caller's first.
 std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
                                  const std::function<void(unsigned, std::size_t)>& work);
+
+// Sets the C locale for the calling thread as long as it lives, whatever the locale of the process,
+// so that figures are read and written the same way everywhere. Each worker has one.
+class CLocale {
+ public:
+  CLocale();
+  ~CLocale();
+  CLocale(const CLocale&) = delete;
+  CLocale& operator=(const CLocale&) = delete;
+
+ private:
+  locale_t before_;
+};
 
 }  // namespace ctprof

@@ -17,7 +17,6 @@
 #include <system_error>
 #include <thread>
 
-#include "core/base/c_locale.hpp"
 #include "core/base/workers.hpp"
 #include "core/capture/held.hpp"
 #include "core/registry/plugin_call.hpp"

@@ -18,7 +18,7 @@
 #include <locale>
 #include <string>
 
-#include "core/base/c_locale.hpp"
+#include "core/base/workers.hpp"
 
 namespace ctprof {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/nearest.hpp"
+#include "core/base/split.hpp"
 
 namespace ctprof {
 namespace {
@@ -77,9 +78,7 @@ Error refusal(std::string_view option, std::string_view text, const std::string&
 }
 
 std::string one_of(const std::vector<std::string>& words, std::string_view given) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return "is none of " + list + nearest_hint(given, words);
+  return "is none of " + joined(words) + nearest_hint(given, words);
 }
 
 Error unknown_column(std::string_view text, const std::string& word, ReportKind kind) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/split.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
@@ -19,12 +20,6 @@ std::vector<std::string> offering_plugins(const Field& field) {
   std::vector<std::string> names;
   for (const Offer& offer : field.offers) names.push_back(offer.plugin->name);
   return names;
-}
-
-std::string with_commas(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
 }
 
 }  // namespace
@@ -55,7 +50,7 @@ MetricCatalog MetricCatalog::of(const Snapshot& snapshot, const RuleBook& rules)
 // Who brings a metric is who offers it, though another may have declared it.
 void MetricCatalog::add(MetricDef def, std::vector<std::string> fillers) {
   if (def.hidden || named(metrics_, def.name)) return;
-  def.plugin = with_commas(fillers);
+  def.plugin = joined(fillers, ",");
   fillers_[def.name] = std::move(fillers);
   metrics_.push_back(std::move(def));
 }

@@ -26,12 +26,6 @@ struct Facts {
   bool is_derived = false;
 };
 
-std::string with_commas(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 // Derived metrics whose formula reads this one.
 std::vector<std::string> readers_of(const MetricCatalog& catalog, std::string_view name) {
   std::vector<std::string> readers;
@@ -122,7 +116,7 @@ std::string rule_in_words(const Facts& facts) {
 }
 
 std::string fillers_in_words(const Facts& facts) {
-  if (!facts.plugins.empty()) return with_commas(facts.plugins);
+  if (!facts.plugins.empty()) return joined(facts.plugins);
   return facts.family == "identity" ? "the capture itself" : "no plugin that is loaded";
 }
 
@@ -134,15 +128,15 @@ std::string page_of(const Facts& facts, const TextLayout& layout) {
   page.fact("unit", facts.unit);
   page.fact("family", facts.family);
   page.fact("section", facts.section);
-  page.fact("tags", with_commas(facts.tags));
+  page.fact("tags", joined(facts.tags));
   page.fact("newtype", facts.newtype);
   page.fact("rule", rule_in_words(facts));
   page.fact("read from", facts.source);
   page.fact("written by", facts.kernel_writer);
-  page.fact("built with", with_commas(facts.config_gates));
+  page.fact("built with", joined(facts.config_gates));
   page.fact("since", facts.since);
   page.fact("beware", facts.caveat);
-  page.fact("goes into", with_commas(facts.goes_into));
+  page.fact("goes into", joined(facts.goes_into));
   page.fact("in the file", facts.file_path);
   page.fact(facts.is_derived ? "brought by" : "can fill it", fillers_in_words(facts));
   return page.text();

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json_text.hpp"
+#include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/printable.hpp"

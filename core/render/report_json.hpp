@@ -30,7 +30,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/sink.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/compare/report/rows.hpp"
 
 namespace ctprof {

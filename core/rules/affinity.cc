@@ -1,13 +1,13 @@
-// Affinity: how many CPUs the threads of a group may use, and which, as long as they all agree.
+// Affinity: how many CPUs the threads of a group may use, and which ones, if they all agree.
 
 #include <algorithm>
 #include <bit>
 #include <span>
 #include <string>
 
+#include "core/base/cpu_ranges.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
-#include "core/rules/readings.hpp"
 
 namespace ctprof::rules {
 namespace {
@@ -79,7 +79,7 @@ bool alike(const Affinity& a, const Affinity& b) {
   return a.mixed || same_set(common_set(a), common_set(b));
 }
 
-// As many CPUs can still be other CPUs; that is said beside the zero.
+// As many CPUs need not be the same CPUs; which it is, is said beside the zero.
 ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const Affinity &a = affinity_in(baseline), &b = affinity_in(candidate);
   if (!a.any || !b.any) return no_number();
@@ -88,29 +88,12 @@ ctprof_number delta(const void* baseline, const void* candidate, const ctprof_si
   return as_number(between);
 }
 
-bool holds(CpuSet set, std::size_t cpu) {
-  return cpu / 64 < set.size() && (set[cpu / 64] >> cpu % 64 & 1);
-}
-
-// "0-3,8"
-std::string list(CpuSet set) {
-  std::string text;
-  for (std::size_t cpu = 0; cpu < set.size() * 64; ++cpu) {
-    if (!holds(set, cpu)) continue;
-    const std::size_t first = cpu;
-    while (holds(set, cpu + 1)) ++cpu;
-    text += (text.empty() ? "" : ",") + std::to_string(first);
-    if (cpu > first) text += "-" + std::to_string(cpu);
-  }
-  return text;
-}
-
 void text(const void* state, const char*, const ctprof_sink* out) {
   const Affinity& affinity = affinity_in(state);
   if (!affinity.any) return put(*out, "-");
   put(*out, std::to_string(affinity.least));
   if (affinity.least != affinity.most) put(*out, "-" + std::to_string(affinity.most));
-  put(*out, affinity.mixed ? " cpus (mixed)" : " cpus (" + list(common_set(affinity)) + ")");
+  put(*out, affinity.mixed ? " cpus (mixed)" : " cpus (" + cpu_ranges(common_set(affinity)) + ")");
 }
 
 void json(const void* state, const ctprof_sink* out) {
@@ -118,28 +101,19 @@ void json(const void* state, const ctprof_sink* out) {
   if (!affinity.any) return put(*out, "null");
   put(*out, "{\"min\":" + std::to_string(affinity.least) +
                 ",\"max\":" + std::to_string(affinity.most) + ",\"cpus\":");
-  put(*out, affinity.mixed ? "null}" : "\"" + list(common_set(affinity)) + "\"}");
+  put(*out, affinity.mixed ? "null}" : "\"" + cpu_ranges(common_set(affinity)) + "\"}");
 }
 
-constexpr ctprof_rule kAffinity[] = {{.size = sizeof(ctprof_rule),
-                                      .state_size = sizeof(Affinity),
-                                      .name = "Affinity",
-                                      .fallback = nullptr,
-                                      .newtypes = "CpuSet",
-                                      .description = "how many CPUs, and which while all agree",
-                                      .init = nullptr,
-                                      .add = add,
-                                      .merge = merge,
-                                      .finish = nullptr,
-                                      .destroy = nullptr,
-                                      .number = number,
-                                      .delta = delta,
-                                      .text = text,
-                                      .json = json,
-                                      .extras = nullptr,
-                                      .parts = nullptr,
-                                      .reduction = CTPROF_REDUCES_TO_AFFINITY,
-                                      .reserved = 0}};
+constexpr ctprof_rule kAffinity[] = {[] {
+  ctprof_rule rule =
+      rule_of<Affinity>("Affinity", "CpuSet", "how many CPUs, and which while all agree",
+                        CTPROF_REDUCES_TO_AFFINITY, add, merge);
+  rule.number = number;
+  rule.delta = delta;
+  rule.text = text;
+  rule.json = json;
+  return rule;
+}()};
 
 }  // namespace
 

@@ -1,11 +1,11 @@
-// Extremes: the largest reading stands for the group, where a sum would be no moment of anyone's.
+// Extremes: the largest reading of the group, where a sum would be a moment that no thread ever
+// had.
 
 #include <algorithm>
 #include <string>
 
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
-#include "core/rules/readings.hpp"
 
 namespace ctprof::rules {
 namespace {
@@ -44,8 +44,8 @@ ctprof_number number(const void* state) {
   return largest.readings ? number_of(largest.value) : no_number();
 }
 
-// A peak also keeps the smallest that is not zero: of moments that are each the shortest of a
-// thread, zero often says that there was none.
+// A peak also keeps the smallest reading that is not zero: where each reading is the shortest
+// moment of a thread, zero often means that there was no such moment.
 struct Peak {
   std::uint64_t value;
   std::uint64_t least;  // above zero; 0: none
@@ -89,7 +89,7 @@ ctprof_number ratio_number(const void* state) {
                           : no_number();
 }
 
-// A place on a scale, signed or not: the bits of either, and which.
+// A position on a scale, signed or not: its bits, and which of the two it is.
 struct Ordinal {
   std::uint64_t bits;
   std::uint32_t readings;
@@ -148,25 +148,10 @@ void flag_text(const void* state, const char*, const ctprof_sink* out) {
 }
 
 constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description) {
-  return {.size = sizeof(ctprof_rule),
-          .state_size = sizeof(Largest<std::uint64_t>),
-          .name = name,
-          .fallback = nullptr,
-          .newtypes = newtypes,
-          .description = description,
-          .init = nullptr,
-          .add = add,
-          .merge = merge<std::uint64_t>,
-          .finish = nullptr,
-          .destroy = nullptr,
-          .number = number,
-          .delta = nullptr,
-          .text = nullptr,
-          .json = nullptr,
-          .extras = nullptr,
-          .parts = nullptr,
-          .reduction = CTPROF_REDUCES_BY_MAX,
-          .reserved = 0};
+  ctprof_rule made = rule_of<Largest<std::uint64_t>>(
+      name, newtypes, description, CTPROF_REDUCES_BY_MAX, add, merge<std::uint64_t>);
+  made.number = number;
+  return made;
 }
 
 constexpr ctprof_rule peak() {

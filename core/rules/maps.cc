@@ -1,20 +1,65 @@
-// Maps: reduced key by key. Counters add up; under MapMixed the keys that the metric names as
-// gauges take the largest instead. A key that only some rows have keeps what there is.
+// Maps: reduced key by key. Counters add up; under MapMixed the keys that the metric calls gauges
+// take the largest instead. A key that only some rows have is reduced over those.
+
+#include "core/rules/maps.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/json_writer.hpp"
 #include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
-#include "core/rules/map_keys.hpp"
-#include "core/rules/readings.hpp"
 
 namespace ctprof::rules {
+namespace {
+
+constexpr std::string_view kBlank = " \t\n";
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(kBlank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
+}
+
+// What is before the first of `marks`, and what is after it.
+std::pair<std::string_view, std::string_view> split(std::string_view text, std::string_view marks) {
+  const auto at = text.find_first_of(marks);
+  if (at == text.npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+bool matches(std::string_view pattern, std::string_view key) {
+  if (pattern.ends_with('*')) return key.starts_with(pattern.substr(0, pattern.size() - 1));
+  return pattern == key;
+}
+
+bool names(std::string_view patterns, std::string_view key) {
+  while (!(patterns = trimmed(patterns)).empty()) {
+    const auto [pattern, rest] = split(patterns, kBlank);
+    if (matches(pattern, key)) return true;
+    patterns = rest;
+  }
+  return false;
+}
+
+}  // namespace
+
+KeyKind kind_of_key(std::string_view map_keys, std::string_view key) {
+  while (!map_keys.empty()) {
+    const auto [clause, rest] = split(map_keys, ";");
+    const auto [head, patterns] = split(clause, ":");
+    const auto [family, unit] = split(trimmed(head), kBlank);
+    if (names(patterns, key)) return {family == "gauge", trimmed(unit)};
+    map_keys = rest;
+  }
+  return {};
+}
+
 namespace {
 
 struct Entry {
@@ -23,7 +68,7 @@ struct Entry {
   KeyKind kind;
 };
 
-// Sorted by key. Keys, and the units of kinds, live as long as the snapshot.
+// Sorted by key. Keys, and the units of kinds, are valid as long as the snapshot.
 using Entries = std::vector<Entry>;
 
 struct Map {
@@ -36,7 +81,7 @@ void combine(Entry& entry, std::uint64_t value) {
     entry.value = std::numeric_limits<std::uint64_t>::max();
 }
 
-// Adds one entry at `at` or behind it, and says where the next one in key order may stand.
+// Adds one entry at or after position `at`, and returns where the next key in order may belong.
 template <class MakeKind>
 std::size_t include(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value,
                     MakeKind make_kind) {
@@ -132,26 +177,14 @@ void parts(const void* state, const ctprof_parts* out) {
 }
 
 constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description,
-                           void (*add)(void*, const ctprof_rows*)) {
-  return {.size = sizeof(ctprof_rule),
-          .state_size = sizeof(Map),
-          .name = name,
-          .fallback = nullptr,
-          .newtypes = newtypes,
-          .description = description,
-          .init = nullptr,
-          .add = add,
-          .merge = merge,
-          .finish = nullptr,
-          .destroy = destroy,
-          .number = nullptr,
-          .delta = delta,
-          .text = text,
-          .json = json,
-          .extras = nullptr,
-          .parts = parts,
-          .reduction = CTPROF_REDUCES_BY_KEY,
-          .reserved = 0};
+                           decltype(ctprof_rule::add) add) {
+  ctprof_rule made = rule_of<Map>(name, newtypes, description, CTPROF_REDUCES_BY_KEY, add, merge);
+  made.destroy = destroy;
+  made.delta = delta;
+  made.text = text;
+  made.json = json;
+  made.parts = parts;
+  return made;
 }
 
 constexpr ctprof_rule kMaps[] = {

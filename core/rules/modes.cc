@@ -1,8 +1,8 @@
-// Modes: a category has no sum; what most of the group are stands for it, with how many that is:
+// Modes: categories have no sum, so a group shows the most frequent one, and how many have it:
 // "SCHED_OTHER (9/10)".
 //
-// Nearly every group agrees, so a state holds one category in place and takes memory only for a
-// second one.
+// In nearly every group all agree, so a state holds one category in itself, and allocates memory
+// only for a second one.
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,6 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
-#include "core/rules/readings.hpp"
 
 namespace ctprof::rules {
 namespace {
@@ -144,25 +143,13 @@ void flags_json(const void* state, const ctprof_sink* out) {
 }
 
 constexpr ctprof_rule rule(const char* name, const char* newtypes) {
-  return {.size = sizeof(ctprof_rule),
-          .state_size = sizeof(Tally),
-          .name = name,
-          .fallback = nullptr,
-          .newtypes = newtypes,
-          .description = "what most are",
-          .init = nullptr,
-          .add = add,
-          .merge = merge,
-          .finish = nullptr,
-          .destroy = destroy,
-          .number = nullptr,
-          .delta = delta<Tally>,
-          .text = text<Tally>,
-          .json = json,
-          .extras = nullptr,
-          .parts = nullptr,
-          .reduction = CTPROF_REDUCES_TO_MODE,
-          .reserved = 0};
+  ctprof_rule made =
+      rule_of<Tally>(name, newtypes, "what most are", CTPROF_REDUCES_TO_MODE, add, merge);
+  made.destroy = destroy;
+  made.delta = delta<Tally>;
+  made.text = text<Tally>;
+  made.json = json;
+  return made;
 }
 
 constexpr ctprof_rule bool_rule() {

@@ -1,18 +1,21 @@
-// Ranges: a place on a scale has no sum and no largest that matters; a group lies between its
-// smallest and its largest.
+// Ranges and bounds: numbers of which a sum would mean nothing.
+//
+// A group's place on a scale (a priority, a CPU) is from the smallest to the largest. Of limits the
+// widest is kept, of guarantees the smallest.
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
+#include "core/base/json_writer.hpp"
+#include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
-#include "core/rules/readings.hpp"
 
 namespace ctprof::rules {
 namespace {
 
-// Smallest and largest; the order of the two cannot be broken, because both are moved by the same
-// reading.
+// Smallest and largest, always in order, because one reading moves both.
 template <class T>
 class Range {
  public:
@@ -60,8 +63,8 @@ ctprof_number number(const void* state) {
   return number_of((static_cast<double>(range.low()) + static_cast<double>(range.high())) / 2);
 }
 
-// The difference of the two midpoints; ranges of one midpoint can still differ, and that is said
-// beside the zero.
+// The difference of the midpoints. Two ranges with the same midpoint can still differ, which is
+// said beside the zero.
 template <class T>
 ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const auto &a = range_in<T>(baseline), &b = range_in<T>(candidate);
@@ -88,36 +91,108 @@ void json(const void* state, const ctprof_sink* out) {
 }
 
 template <class T>
-constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description) {
-  return {.size = sizeof(ctprof_rule),
-          .state_size = sizeof(Range<T>),
-          .name = name,
-          .fallback = nullptr,
-          .newtypes = newtypes,
-          .description = description,
-          .init = nullptr,
-          .add = add<T>,
-          .merge = merge<T>,
-          .finish = nullptr,
-          .destroy = nullptr,
-          .number = number<T>,
-          .delta = delta<T>,
-          .text = text<T>,
-          .json = json<T>,
-          .extras = nullptr,
-          .parts = nullptr,
-          .reduction = CTPROF_REDUCES_TO_RANGE,
-          .reserved = 0};
+constexpr ctprof_rule range_rule(const char* name, const char* newtypes) {
+  ctprof_rule rule = rule_of<Range<T>>(name, newtypes, "smallest and largest",
+                                       CTPROF_REDUCES_TO_RANGE, add<T>, merge<T>);
+  rule.number = number<T>;
+  rule.delta = delta<T>;
+  rule.text = text<T>;
+  rule.json = json<T>;
+  return rule;
 }
 
 constexpr ctprof_rule kRanges[] = {
-    rule<std::int64_t>("RangeI32", "OrdinalI32", "smallest and largest"),
-    rule<std::uint64_t>("RangeU32", "OrdinalU32", "smallest and largest"),
-    rule<std::uint64_t>("RangeU64", "OrdinalU64", "smallest and largest"),
+    range_rule<std::int64_t>("RangeI32", "OrdinalI32"),
+    range_rule<std::uint64_t>("RangeU32", "OrdinalU32"),
+    range_rule<std::uint64_t>("RangeU64", "OrdinalU64"),
+};
+
+// A limit or guarantee that an administrator sets. 2^64-1 means that there is none: it prints
+// "max", is above every number, and has no difference to one.
+constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+
+struct Bound {
+  std::uint64_t value;
+  std::uint64_t readings;
+};
+
+using Pick = const std::uint64_t& (*)(const std::uint64_t&, const std::uint64_t&);
+
+template <Pick pick>
+void take(Bound& bound, std::uint64_t value) {
+  bound.value = bound.readings ? pick(bound.value, value) : value;
+  ++bound.readings;
+}
+
+template <Pick pick>
+void add_bound(void* states, const ctprof_rows* rows) {
+  for_each_reading<Bound, std::uint64_t>(states, *rows, take<pick>);
+}
+
+template <Pick pick>
+void merge_bound(void* into, const void* from) {
+  auto& bound = *static_cast<Bound*>(into);
+  const auto& other = *static_cast<const Bound*>(from);
+  if (!other.readings) return;
+  const std::uint64_t readings = bound.readings + other.readings;
+  take<pick>(bound, other.value);
+  bound.readings = readings;
+}
+
+const Bound& bound_in(const void* state) { return *static_cast<const Bound*>(state); }
+bool is_unbounded(const Bound& bound) { return bound.readings && bound.value == kUnbounded; }
+
+ctprof_number bound_number(const void* state) {
+  const Bound& bound = bound_in(state);
+  if (!bound.readings) return no_number();
+  return is_unbounded(bound) ? number_of(std::numeric_limits<double>::infinity())
+                             : number_of(bound.value);
+}
+
+ctprof_number bound_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+  const Bound &a = bound_in(baseline), &b = bound_in(candidate);
+  if (!a.readings || !b.readings) return no_number();
+  if (is_unbounded(a) || is_unbounded(b)) {
+    put(*out, a.value == b.value ? kSame : kDiffers);
+    return no_number();
+  }
+  return as_number(difference(number_of(a.value), number_of(b.value)));
+}
+
+void bound_text(const void* state, const char* unit, const ctprof_sink* out) {
+  put(*out, scaled(bound_number(state), unit));
+}
+
+void bound_json(const void* state, const ctprof_sink* out) {
+  if (is_unbounded(bound_in(state))) return put(*out, "\"max\"");
+  JsonWriter digits;
+  write_json(bound_number(state), digits);
+  put(*out, digits.view());
+}
+
+template <Pick pick>
+constexpr ctprof_rule bound_rule(const char* name, const char* newtypes, const char* description,
+                                 ctprof_reduction reduction) {
+  ctprof_rule rule =
+      rule_of<Bound>(name, newtypes, description, reduction, add_bound<pick>, merge_bound<pick>);
+  rule.number = bound_number;
+  rule.delta = bound_delta;
+  rule.text = bound_text;
+  rule.json = bound_json;
+  return rule;
+}
+
+constexpr ctprof_rule kBounds[] = {
+    bound_rule<std::max<std::uint64_t>>("LimitMax", "LimitBytes,LimitCount,LimitUs",
+                                        "the widest limit; none if any has none",
+                                        CTPROF_REDUCES_BY_MAX),
+    bound_rule<std::min<std::uint64_t>>("FloorMin", "FloorBytes", "the smallest guarantee",
+                                        CTPROF_REDUCES_BY_MIN),
 };
 
 }  // namespace
 
 std::span<const ctprof_rule> ranges() { return kRanges; }
+std::span<const ctprof_rule> bounds() { return kBounds; }
 
 }  // namespace ctprof::rules

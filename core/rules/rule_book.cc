@@ -5,6 +5,34 @@
 #include "core/rules/builtin.hpp"
 
 namespace ctprof {
+namespace rules {
+namespace {
+
+void add_nothing(void*, const ctprof_rows*) {}
+void merge_nothing(void*, const void*) {}
+
+// A rule that reduces nothing, and has no state: whoever aggregates skips it.
+constexpr ctprof_rule inert_rule(const char* name, const char* newtypes, const char* description) {
+  ctprof_rule rule = rule_of<char>(name, newtypes, description, CTPROF_REDUCES_OTHERWISE,
+                                   add_nothing, merge_nothing);
+  rule.state_size = 0;
+  return rule;
+}
+
+// An identity groups rows, a dead counter never moves, a formula works on aggregates
+// (compare/figures/rollup.hpp).
+constexpr ctprof_rule kInert[] = {
+    inert_rule("Formula", "Derived", "computed from a group's aggregates"),
+    inert_rule("Key", "IdU32,IdU64,IdText", "identifies or groups rows"),
+    inert_rule("Dead", "DeadCounter", "listed, never reduced"),
+};
+
+}  // namespace
+
+std::span<const ctprof_rule> inert() { return kInert; }
+
+}  // namespace rules
+
 namespace {
 
 std::vector<const ctprof_rule*> gathered() {

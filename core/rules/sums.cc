@@ -1,12 +1,16 @@
-// Sums: what happened to the group is what happened to its threads, added up. A sum stops at 2^64-1
-// rather than start again, and says so: a full sum is a lower bound, "≥18446744073.710s".
+// Sums: what happened to a group is what happened to its threads, added up; and gauges with
+// decimals, of which the largest or the mean can be taken as well.
+//
+// A sum of integers stops at 2^64-1 rather than wrap around, and says so: a full sum is a lower
+// bound, "≥18446744073.710s".
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
-#include "core/rules/readings.hpp"
 
 namespace ctprof::rules {
 namespace {
@@ -49,40 +53,83 @@ void text(const void* state, const char* unit, const ctprof_sink* out) {
   put(*out, (is_full(sum_in(state)) ? "≥" : "") + scaled(number(state), unit));
 }
 
-constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description) {
-  return {.size = sizeof(ctprof_rule),
-          .state_size = sizeof(Sum),
-          .name = name,
-          .fallback = nullptr,
-          .newtypes = newtypes,
-          .description = description,
-          .init = nullptr,
-          .add = add,
-          .merge = merge,
-          .finish = nullptr,
-          .destroy = nullptr,
-          .number = number,
-          .delta = nullptr,
-          .text = text,
-          .json = nullptr,
-          .extras = nullptr,
-          .parts = nullptr,
-          .reduction = CTPROF_REDUCES_BY_SUM,
-          .reserved = 0};
+constexpr ctprof_rule sum_rule(const char* name, const char* newtypes, const char* description) {
+  ctprof_rule rule = rule_of<Sum>(name, newtypes, description, CTPROF_REDUCES_BY_SUM, add, merge);
+  rule.number = number;
+  rule.text = text;
+  return rule;
 }
 
 constexpr ctprof_rule kSums[] = {
-    rule("SumCount", "MonotonicCount", "adds up events"),
-    rule("SumNs", "MonotonicNs", "adds up nanoseconds"),
-    rule("SumUs", "MonotonicUs", "adds up microseconds"),
-    rule("SumTicks", "ClockTicks", "adds up ticks"),
-    rule("SumBytes", "Bytes", "adds up bytes"),
-    rule("SumGaugeCount", "GaugeCount", "adds up what there is now"),
-    rule("SumGaugeBytes", "GaugeBytes", "adds up the sizes now"),
+    sum_rule("SumCount", "MonotonicCount", "adds up events"),
+    sum_rule("SumNs", "MonotonicNs", "adds up nanoseconds"),
+    sum_rule("SumUs", "MonotonicUs", "adds up microseconds"),
+    sum_rule("SumTicks", "ClockTicks", "adds up ticks"),
+    sum_rule("SumBytes", "Bytes", "adds up bytes"),
+    sum_rule("SumGaugeCount", "GaugeCount", "adds up what there is now"),
+    sum_rule("SumGaugeBytes", "GaugeBytes", "adds up the sizes now"),
+};
+
+// Gauges with decimals: one state serves their sum, the largest and the mean. A reading that is NaN
+// or infinite counts nowhere; the capture has made it Malformed already (capture/source_run.cc).
+struct Fractions {
+  double sum;
+  double largest;
+  std::uint64_t readings;
+};
+
+void take(Fractions& all, double sum, double largest, std::uint64_t readings) {
+  all.largest = all.readings > 0 ? std::max(all.largest, largest) : largest;
+  all.sum += sum;
+  all.readings += readings;
+}
+
+void add_fractions(void* states, const ctprof_rows* rows) {
+  for_each_reading<Fractions, double>(states, *rows, [](Fractions& all, double value) {
+    if (std::isfinite(value)) take(all, value, value, 1);
+  });
+}
+
+void merge_fractions(void* into, const void* from) {
+  const auto& other = *static_cast<const Fractions*>(from);
+  if (other.readings > 0)
+    take(*static_cast<Fractions*>(into), other.sum, other.largest, other.readings);
+}
+
+ctprof_number sum_of_fractions(const void* state) {
+  const auto& all = *static_cast<const Fractions*>(state);
+  return all.readings > 0 ? number_of(all.sum) : no_number();
+}
+
+ctprof_number largest_fraction(const void* state) {
+  const auto& all = *static_cast<const Fractions*>(state);
+  return all.readings > 0 ? number_of(all.largest) : no_number();
+}
+
+ctprof_number mean_of_fractions(const void* state) {
+  const auto& all = *static_cast<const Fractions*>(state);
+  return all.readings > 0 ? number_of(all.sum / static_cast<double>(all.readings)) : no_number();
+}
+
+constexpr ctprof_rule fraction_rule(const char* name, const char* description,
+                                    decltype(ctprof_rule::number) number,
+                                    ctprof_reduction reduction) {
+  ctprof_rule rule =
+      rule_of<Fractions>(name, "GaugeF64", description, reduction, add_fractions, merge_fractions);
+  rule.number = number;
+  return rule;
+}
+
+constexpr ctprof_rule kFractions[] = {
+    fraction_rule("SumGaugeF64", "adds up what there is now", sum_of_fractions,
+                  CTPROF_REDUCES_BY_SUM),
+    fraction_rule("MaxGaugeF64", "the largest now", largest_fraction, CTPROF_REDUCES_BY_MAX),
+    fraction_rule("MeanGaugeF64", "the mean now", mean_of_fractions, CTPROF_REDUCES_OTHERWISE),
 };
 
 }  // namespace
 
 std::span<const ctprof_rule> sums() { return kSums; }
+std::span<const ctprof_rule> fractions() { return kFractions; }
 
 }  // namespace ctprof::rules

@@ -42,7 +42,7 @@ struct IoStat {
   static constexpr std::size_t kKeys = 6;
 
   std::array<std::vector<ctprof_entry>, kKeys> maps;  // devices are views into the text
-  std::array<bool, kKeys> malformed{};  // some number of this key is malformed
+  std::array<bool, kKeys> malformed{};                // some number of this key is malformed
 
   sdk::Reading<sdk::Entries> operator[](Key key) const;
 };

@@ -39,9 +39,7 @@ sdk::Fd child_with(int parent, std::string_view controller) {
 
 // Whether process 1 is the host's: a container with a PID namespace of its own has another. In a
 // recording it is taken to be the host's.
-bool shows_init(const sdk::Host& host) {
-  return !host.live() || is_in(host, FirstNamespace::Pid);
-}
+bool shows_init(const sdk::Host& host) { return !host.live() || is_in(host, FirstNamespace::Pid); }
 
 }  // namespace
 

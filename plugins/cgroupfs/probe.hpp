@@ -29,8 +29,8 @@ class Sample {
   sdk::Fd dir_;
 };
 
-// The boot parameters that would give the host the cgroup v2 hierarchy, or move the controllers that
-// are mounted as v1 into it; none where that is not known.
+// The boot parameters that would give the host the cgroup v2 hierarchy, or move the controllers
+// that are mounted as v1 into it; none where that is not known.
 sdk::Remedy unified_boot(const sdk::Host& host);
 
 }  // namespace ctprof::cgroupfs

@@ -1,7 +1,7 @@
 // What the host's kernel was built with, started with, and has switched on: for probing.
 //
-// Sources: the configuration in /proc/config.gz (CONFIG_IKCONFIG_PROC), of the running kernel also in
-// /boot/config-<release>, where distributions put it; /proc/cmdline; switches under /proc/sys.
+// Sources: the configuration in /proc/config.gz (CONFIG_IKCONFIG_PROC), of the running kernel also
+// in /boot/config-<release>, where distributions put it; /proc/cmdline; switches under /proc/sys.
 
 #pragma once
 

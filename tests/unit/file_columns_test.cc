@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/base/cpu_ranges.hpp"
-#include "core/base/hex.hpp"
+#include "core/base/utf8.hpp"
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/layout/scanner.hpp"
 #include "core/file/write/document.hpp"

@@ -11,7 +11,7 @@
 
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/report/report.hpp"
-#include "core/rules/map_keys.hpp"
+#include "core/rules/maps.hpp"
 #include "core/rules/rule_book.hpp"
 #include "tests/unit/hand_made.hpp"
 

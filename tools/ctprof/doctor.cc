@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/split.hpp"
 #include "core/capture/roots.hpp"
 #include "core/render/printable.hpp"
 #include "tools/ctprof/advice.hpp"
@@ -25,12 +26,6 @@ constexpr std::size_t kHanging = 4;
 constexpr std::array<std::string_view, 5> kPhrases{
     "", "as root: ", "with the capabilities ",
     "on the kernel's command line: ", "another kernel: "};
-
-std::string joined(const std::set<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 std::string state_of(const Diagnosis& diagnosis) {
   std::string text = diagnosis.plugin->name + ": fills " + count(diagnosis.fills, "metric");

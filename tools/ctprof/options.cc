@@ -131,12 +131,6 @@ Result<std::vector<std::string>> list_of(std::string_view option,
   return items;
 }
 
-std::string in_words(std::span<const std::string> choices) {
-  std::string text;
-  for (const std::string& choice : choices) text += (text.empty() ? "" : ", ") + choice;
-  return text;
-}
-
 Result<std::uint64_t> number_of(std::string_view option, std::string_view text) {
   const auto number = sdk::number<std::uint64_t>(text);
   if (number) return number.value;
@@ -248,7 +242,7 @@ class Reader {
     if (it != words.end())
       out = static_cast<Enum>(it - words.begin());
     else
-      fail({"invalid --" + std::string(name) + " '" + last(name) + "' (choose " + in_words(words) +
+      fail({"invalid --" + std::string(name) + " '" + last(name) + "' (choose " + joined(words) +
             ")"});
   }
 

@@ -22,12 +22,6 @@ namespace {
 // More lines than this are for a program; --limit 0 lifts it.
 constexpr std::size_t kTextLimit = 500;
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
 // What is written in the grammar of expressions.
 Result<void> add_expressions(Spec& spec, const Options& options) {
   for (const std::string& text : options.where)
@@ -65,7 +59,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
     spec.sort = std::move(*sort);
   }
   if (options.metrics) {
-    auto metrics = parse_names(joined(*options.metrics), "metrics");
+    auto metrics = parse_names(joined(*options.metrics, ","), "metrics");
     if (!metrics) return metrics.error();
     spec.metrics = std::move(*metrics);
   }

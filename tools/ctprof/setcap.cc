@@ -87,9 +87,7 @@ std::string names_of(Mask mask) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < kCapabilities.size(); ++i)
     if ((mask >> i & 1) != 0) names.insert("cap_" + std::string(kCapabilities[i]));
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
+  return joined(names, ",");
 }
 
 Mask bounding_set() {

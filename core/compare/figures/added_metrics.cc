@@ -8,7 +8,7 @@
 #include "core/base/nearest.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/expression/expression_parser.hpp"
-#include "core/rules/map_keys.hpp"
+#include "core/rules/maps.hpp"
 
 namespace ctprof {
 namespace {

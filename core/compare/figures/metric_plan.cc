@@ -13,7 +13,7 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
-#include "core/rules/map_keys.hpp"
+#include "core/rules/maps.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/base/json_text.hpp"
 #include "core/base/ladder.hpp"
 #include "core/compare/figures/rule_states.hpp"
 

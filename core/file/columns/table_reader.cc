@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "core/base/hex.hpp"
+#include "core/base/utf8.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/layout.hpp"
 #include "core/file/layout/limits.hpp"

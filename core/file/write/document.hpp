@@ -23,7 +23,6 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
-#include "core/base/sink.hpp"
 #include "core/file/layout/layout.hpp"
 #include "core/file/layout/registry_part.hpp"
 #include "core/file/write/row_writer.hpp"

@@ -1,7 +1,7 @@
-// What a metric says of its map's keys: which are gauges, and in which unit each is.
+// What a metric says about the keys of its map: which are gauges, and the unit of each.
 //
-// The text stands in the metric's definition: "gauge bytes: anon file; counter ns: X_*". A trailing
-// * stands for anything. A key that is not named is a counter in the metric's unit.
+// It is part of the metric's definition: "gauge bytes: anon file; counter ns: X_*". A trailing *
+// matches anything. A key that is not named is a counter in the metric's unit.
 
 #pragma once
 
