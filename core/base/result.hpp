@@ -1,8 +1,7 @@
 // What core functions return: a value, or an Error that stops the operation.
 //
-// An Error names the deed, the object and the cause: "reading 'a.ctprof.zst': Permission denied".
-// It is for people; whether an empty cell has a reason is a Gap's business (ctprof/gap.hpp), not an
-// Error's.
+// An Error names the action, the object and the cause: "reading 'a.ctprof.zst': Permission denied".
+// It is for people. Why a cell is empty is said by a Gap (ctprof/gap.hpp), not by an Error.
 
 #pragma once
 
@@ -17,7 +16,7 @@ struct Error {
   std::string text;
 };
 
-// boost::system::result asks for this; value() on an error is a fault of ours and throws.
+// boost::system::result needs this; calling value() on an error is a bug of ours, and throws.
 [[noreturn]] inline void throw_exception_from_error(const Error& error,
                                                     const boost::source_location&) {
   throw std::logic_error("unchecked error: " + error.text);
@@ -26,12 +25,12 @@ struct Error {
 template <class T>
 using Result = boost::system::result<T, Error>;
 
-// "<deed> '<object>': <cause>"
-inline Error error(std::string_view deed, std::string_view object, std::string_view cause) {
-  return {std::string(deed) + " '" + std::string(object) + "': " + std::string(cause)};
+// "<action> '<object>': <cause>"
+inline Error error(std::string_view action, std::string_view object, std::string_view cause) {
+  return {std::string(action) + " '" + std::string(object) + "': " + std::string(cause)};
 }
-inline Error errno_error(std::string_view deed, std::string_view object, int number) {
-  return error(deed, object, std::strerror(number));
+inline Error errno_error(std::string_view action, std::string_view object, int number) {
+  return error(action, object, std::strerror(number));
 }
 
 }  // namespace ctprof

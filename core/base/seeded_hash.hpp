@@ -1,6 +1,5 @@
-// Hashes of numbers and texts that whoever writes a file cannot foresee, so that no file can make
-// all its rows meet in one bucket. They differ from run to run; nothing that is told may depend on
-// them.
+// Hashes of numbers and texts that the writer of a file cannot predict, so that no file can put all
+// its rows into one bucket. They differ from run to run; no output may depend on them.
 
 #pragma once
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ctprof/files.hpp"
-#include "ctprof/shortage.hpp"
 
 namespace ctprof {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
-#include "ctprof/thread_name.hpp"
+#include "ctprof/listing.hpp"
 
 namespace ctprof {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
-#include "ctprof/shortage.hpp"
+#include "ctprof/files.hpp"
 
 namespace ctprof {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/capture/walk.hpp"
 #include "core/capture/watched.hpp"
 #include "core/registry/identity.hpp"
-#include "ctprof/thread_name.hpp"
+#include "ctprof/listing.hpp"
 
 namespace ctprof {
 namespace {

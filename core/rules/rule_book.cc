@@ -11,7 +11,7 @@ namespace {
 void add_nothing(void*, const ctprof_rows*) {}
 void merge_nothing(void*, const void*) {}
 
-// A rule that reduces nothing, and has no state: whoever aggregates skips it.
+// A rule that reduces nothing, and has no state: aggregation skips it.
 constexpr ctprof_rule inert_rule(const char* name, const char* newtypes, const char* description) {
   ctprof_rule rule = rule_of<char>(name, newtypes, description, CTPROF_REDUCES_OTHERWISE,
                                    add_nothing, merge_nothing);

@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ctprof/gap.hpp"
 #include "ctprof/metric.hpp"
-#include "ctprof/reading.hpp"
 
 namespace ctprof::cgroup {
 

@@ -16,7 +16,7 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
-#include "ctprof/identity.hpp"
+#include "ctprof/reads.hpp"
 
 namespace ctprof::cgroupfs {
 

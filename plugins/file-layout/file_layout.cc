@@ -1,4 +1,4 @@
-// The layout of the file: every metric of the vocabulary, declared and offered by nobody here.
+// The layout of the file: declares every metric of the vocabulary, and offers none.
 //
 // A file has the reference's keys whatever plugins took part in the capture, and one that was
 // written without a registry of its own still has typed columns. Both need all definitions, so this

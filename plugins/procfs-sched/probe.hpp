@@ -3,7 +3,7 @@
 // A missing file or key is refused here once, with the kernel option or switch that would bring it.
 // So a file that is missing later went away with its thread. Permission is not probed, as it may be
 // there for some threads and not for others; what /proc keeps closed to ctprof of other users'
-// processes is told as a lack, with its remedy.
+// processes is reported as a lack, with its remedy.
 
 #pragma once
 

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "ctprof/fields.hpp"
+#include "ctprof/gap.hpp"
 #include "ctprof/metric.hpp"
-#include "ctprof/reading.hpp"
 #include "ctprof/table.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 

@@ -5,7 +5,7 @@
 // on.
 //
 // While a scheduler comes or goes the files need not agree: state may say disabled while root/ is
-// there. Each is told as it was read.
+// there. Each is reported as it was read.
 
 #include <cerrno>
 #include <string_view>

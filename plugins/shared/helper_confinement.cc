@@ -53,8 +53,7 @@ void limit_memory(std::uint64_t more) {
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
-// CAP_SYS_ADMIN opens map_files on kernels, and for whoever gave it, before there was
-// CAP_CHECKPOINT_RESTORE.
+// On kernels before CAP_CHECKPOINT_RESTORE it takes CAP_SYS_ADMIN to open map_files.
 void keep_reading_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   Sets sets{};

@@ -15,15 +15,15 @@ struct HelperFds {
 };
 
 // Keeps a copy of the socket and an /proc opened anew, closes all other descriptors, and puts
-// /dev/null in place of the first three: where there is none, the directory, which nobody can read
-// or write. {-1, -1} and an errno where that fails.
+// /dev/null in place of the first three; where there is none, the directory, which cannot be read
+// or written. {-1, -1} and an errno where that fails.
 HelperFds close_all_but(int socket, int proc);
 
 // No handlers, nothing blocked; a session of its own, where no terminal reaches it.
 void forget_signals();
 
-// No core, no file written, a limit on processor time and on memory, no more rights by exec, not to
-// be traced by its user, and of the capabilities those for reading others alone.
+// No core dump, no file written, limits on CPU time and memory, no rights gained by exec, no
+// tracing by its user, and only the capabilities for reading other processes.
 void give_up_rights(unsigned cpu_seconds, std::uint64_t more_memory);
 
 }  // namespace ctprof

@@ -1,17 +1,18 @@
-// A process of ours for what may hang: reading files and memory of others, behind which a server
-// may have stopped to answer.
+// A helper process for work that may hang: reading files and memory of other processes, behind
+// which a file server may have stopped answering.
 //
-// A thread that hangs in the kernel holds up the end of its process, and a descriptor that it holds
-// keeps whoever reads our output waiting; so it is a process, forked without exec (capabilities of
-// a file would not survive one). It has no descriptor of ours but a socket, the signal handling of
-// a fresh process, a session of its own, few capabilities and limits, and it ends with us. Requests
-// and answers are in memory that both share; what the helper leaves there is checked like what a
-// stranger says, for a hostile file may have taken it over.
+// A thread that hangs in the kernel keeps its process from ending, and a descriptor that it holds
+// keeps the reader of our output waiting. So the helper is a process, forked without exec, which
+// capabilities from a file would not survive. It has no descriptor of ours but a socket, the signal
+// handling of a fresh process, a session of its own, few capabilities, and limits; it ends when we
+// do. Requests and answers are in shared memory. What the helper writes there is not trusted, as a
+// hostile file may have taken the helper over.
 //
-// One that does not answer is killed and left: it may not even die. It is nobody's to wait for.
+// A helper that does not answer is killed and abandoned. Nothing waits for it, as a process that
+// hangs in the kernel cannot be killed either.
 //
 // What is here:   making it, asking it, getting rid of it.
-// What is not:    what is asked (whoever uses it), and what becomes of what was not answered.
+// What is not:    what it is asked, and what becomes of a request without an answer: its users.
 
 #pragma once
 
@@ -31,7 +32,7 @@ struct HelperView {
   int proc;    // the open directory /proc
   void* area;  // shared with who asks; zeroes at first
   std::atomic<std::uint32_t>*
-      steps;  // to be raised with each thing done: whoever is busy is waited for
+      steps;  // raised with each piece of work done, which shows that it does not hang
 };
 
 struct HelperLimits {

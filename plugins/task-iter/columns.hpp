@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ctprof/batch.hpp"
-#include "ctprof/identity.hpp"
 #include "ctprof/listing.hpp"
+#include "ctprof/reads.hpp"
 #include "ctprof/table.hpp"
 #include "plugins/shared/policy.hpp"
 #include "plugins/task-iter/decode.hpp"

@@ -1,6 +1,6 @@
 #include "plugins/task-iter/names.hpp"
 
-#include "ctprof/thread_name.hpp"
+#include "ctprof/listing.hpp"
 #include "plugins/task-iter/decode.hpp"
 
 namespace ctprof::task_iter {

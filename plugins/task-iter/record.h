@@ -15,8 +15,8 @@
 /* The same eight bytes for both sides; in C++ they know what they count, so that no table can put
  * them into a column of another kind. Signed ones are as the kernel has them. */
 #ifdef __cplusplus
+#include "ctprof/gap.hpp"
 #include "ctprof/metric.hpp"
-#include "ctprof/reading.hpp"
 namespace ctprof::task_iter {
 template <class N>
 struct SignedFigure {

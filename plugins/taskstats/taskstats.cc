@@ -1,4 +1,5 @@
-// taskstats: what the kernel tells of a thread's delays, and of the memory its process ever had.
+// taskstats: a thread's delays, as the kernel accounts for them, and the most memory that its
+// process ever had.
 //
 // Source: generic netlink, family TASKSTATS, one request a thread; needs CAP_NET_ADMIN. Seven
 // figures that /proc has too are offered with a better rank, as they cost nothing more here. Bytes

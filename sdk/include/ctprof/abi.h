@@ -1,9 +1,8 @@
-/* ctprof/abi.h: the binary boundary between ctprof and its plugins, version 1. What is handed over
- * stands in ctprof/abi/, by subject.
+/* ctprof/abi.h: the binary boundary between ctprof and its plugins, version 1. What crosses it is
+ * declared in ctprof/abi/, by subject.
  *
  * Plain C11, so that a plugin can be written in any language that speaks the C calling convention.
- * Whoever writes C++ is better served by ctprof/plugin.hpp, which is a header-only layer on top of
- * this file.
+ * In C++, use ctprof/plugin.hpp, a header-only layer on top of this file.
  *
  * A plugin is a shared object that exports one symbol, the constant
  *

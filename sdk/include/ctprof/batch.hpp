@@ -3,13 +3,13 @@
 //   auto wait_max = batch.column(kWaitMax);
 //   for (sdk::Thread thread : batch.threads()) wait_max.put(thread, read_wait_max(thread));
 //
-// `put` takes a value, a Gap, or a Reading, which is one or the other; a column that nobody wants
-// swallows all of them, and is false when asked, so that a costly read can be left out.
+// `put` takes a value, a Gap, or a Reading, which is one or the other; a column that is not wanted
+// swallows all of them, and is false when asked, so a costly read can be left out.
 //
 // What may be put into a column follows from its metric, and the compiler holds you to it. An
 // unsigned column takes unsigned integers, so `put(row, -1)` for "unknown" does not compile; a
 // column of fractions takes doubles; a flag takes bool and nothing else. A value that carries its
-// newtype (Figure, reading.hpp) goes through a table, which checks that too.
+// newtype (Figure, gap.hpp) goes through a table, which checks that too.
 //
 // Three ways to go through a batch, by stage:
 //
@@ -19,7 +19,7 @@
 //   for (std::uint32_t row = 0; row < batch.rows(); ++row) ...     // any of them, and the host
 //
 // What is here:   Column, Input, Batch.
-// What is not:    when collect is called, and what becomes of a row that nobody filled: source.hpp
+// What is not:    when collect is called, and what becomes of a row that was not filled: source.hpp
 // and abi.h.
 
 #pragma once
@@ -35,7 +35,6 @@
 #include "ctprof/gap.hpp"
 #include "ctprof/host.hpp"
 #include "ctprof/metric.hpp"
-#include "ctprof/reading.hpp"
 #include "ctprof/reads.hpp"
 
 namespace ctprof::sdk {
@@ -58,7 +57,7 @@ namespace ctprof::sdk {
 template <ctprof_storage S>
 class Column {
  public:
-  // What a cell holds: a number of 64 bits, a bool, or a view (reading.hpp).
+  // What a cell holds: a number of 64 bits, a bool, or a view (gap.hpp).
   using Value = typename CellOf<S>::type;
 
   // Columns are got from a Batch, which knows the number of the offer.
@@ -68,14 +67,14 @@ class Column {
         gaps_(batch.cells[offer].gaps),
         offer_(offer) {}
 
-  // Whether anybody wants it. A column that nobody wants costs nothing, if you let it:
+  // Whether it is wanted. A column that is not costs nothing, if you let it:
   //
   //   auto stacks = batch.column(kStackDepth);
   //   if (stacks) unwind_everything();
   explicit operator bool() const { return gaps_ != nullptr; }
 
   // Fills a cell of this row with a value, a Gap, or a Reading or Figure of either. Nothing happens
-  // where nobody wants the column. The last `put` of a row counts. Texts, words and entries are
+  // where the column is not wanted. The last `put` of a row counts. Texts, words and entries are
   // copied before it returns.
   //
   // A fraction that is not finite becomes Malformed when the batch is taken. Texts may hold any
@@ -123,7 +122,7 @@ class Column {
   std::uint32_t offer_;
 };
 
-// How a column of a storage comes to whoever reads it: as it is put, but without copies.
+// How a column of a storage is read: as it was put, but without copies.
 // Texts come by address and length, flags as a byte.
 template <class T>
 using RawInput = std::conditional_t<std::is_same_v<T, std::string_view>, ctprof_text,
@@ -146,11 +145,11 @@ class Input {
   explicit Input(const ctprof_input& input)
       : values_(static_cast<const Raw*>(input.values)), gaps_(input.gaps) {}
 
-  // Whether anybody fills it on this host. False only for columns that are read as optional. True
+  // Whether it is filled on this host. False only for columns that are read as optional. True
   // does not mean that every row has a value: look at each reading.
   explicit operator bool() const { return values_ != nullptr; }
 
-  // The cell of a row: its value, the gap that its own source put, or Unsupported where nobody
+  // The cell of a row: its value, the gap that its own source put, or Unsupported where no source
   // fills the column. REQUIRES: row < Batch::rows().
   Reading<T> at(std::uint32_t row) const {
     if (!values_) return Gap::Unsupported;
@@ -168,7 +167,7 @@ class Input {
   const ctprof_gap* gaps_;
 };
 
-// What a column of a metric holds, for whoever reads it.
+// What a column of a metric holds, for its readers.
 // Texts are std::string_view, sets of CPUs are words, and so on, as `put` takes them.
 template <class M>
 using InputOf = Input<typename CellOf<std::remove_cvref_t<M>::kStorage>::type>;
@@ -182,8 +181,8 @@ using InputOf = Input<typename CellOf<std::remove_cvref_t<M>::kStorage>::type>;
 //       waits.put(thread, read_waits(thread));
 //   }
 //
-// Two sources in one plugin do not share a batch, even for the same rows. What both need, read once
-// and hand on as a hidden column (CTPROF_METRIC_HIDDEN), which the second one reads.
+// Two sources in one plugin do not share a batch, even for the same rows. Read what both need once,
+// and pass it on as a hidden column (CTPROF_METRIC_HIDDEN), which the second one reads.
 //
 // Every cell of every wanted column has to be put, a value or a gap; one that is forgotten becomes
 // SourceFailed, and the user is told that you forgot it. Rows are independent of each other, and no
@@ -221,7 +220,7 @@ class Batch {
     static_assert(kAt != kNotRead, "this source does not read that column: add it to its kReads");
     return InputOf<decltype(kMetric)>(abi_->inputs[kAt]);
   }
-  // By bare name, without the question mark, for a column that nobody has declared in C++. T is
+  // By bare name, without the question mark, for a column that is not declared in C++. T is
   // what its storage holds: std::uint64_t, std::int64_t, double, bool or std::string_view. Nobody
   // can check that it does: a wrong T misreads the cells.
   template <class T>
@@ -267,15 +266,19 @@ class Batch {
   // batch.threads())`. REQUIRES: a source of the thread stage.
   Threads threads() const { return Threads(abi_); }
 
-  // Adds to one of the source's tallies, by position. Tallies are for what the summary tells once,
-  // such as how many reads were denied; ctprof adds them up over all workers. An enum keeps their
-  // numbers and kTallies together.
+  // Adds to one of the source's tallies, by position. Tallies are for what the summary says once,
+  // such as how many reads were denied; ctprof adds them up over all workers.
+  //
+  //   enum Tally : std::uint32_t { kDenied, kCutShort, kCount };
+  //   static constexpr std::uint32_t kTallies = kCount;
+  //   ...
+  //   if (text.gap == Gap::Denied) batch.tally(kDenied);
   void tally(std::uint32_t which, std::uint64_t count = 1) const {
     abi_->tally(abi_->core, which, count);
   }
 
-  // A target was held up for so long: for sources that stop what they look at. The longest stop of
-  // a capture stands in its file.
+  // For sources that stop what they look at: says for how long a target was stopped. The file of a
+  // capture names the longest stop.
   void stopped(std::uint64_t nanoseconds) const {
     if (nanoseconds > abi_->longest_stop_ns) abi_->longest_stop_ns = nanoseconds;
   }

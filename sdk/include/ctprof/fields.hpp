@@ -3,8 +3,10 @@
 //   using IoFields = sdk::Fields<kRchar, kWchar>;
 //
 //   IoFields io(batch);
-//   if (io) io.put(row, rchar, wchar);   // one value, gap or reading each, in the order of the
-//   list else io.fail(row, Gap::Denied);      // the same reason for all of them
+//   if (readable)
+//     io.put(row, rchar, wchar);        // one value, gap or reading each, in the order of the list
+//   else
+//     io.fail(row, Gap::Denied);        // the same gap for all of them
 //   IoFields::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_TASK_IO_ACCOUNTING");
 //
 // What a source of two files looks like then:
@@ -20,11 +22,11 @@
 //   };
 //
 // Use one group for each thing that can be missing by itself: a file, an option of the kernel, a
-// line that came with some version. What is asked, refused and failed together then stands together
+// line that came with some version. What is asked, refused and failed together is then written
 // once, and a metric that is added to the group is treated like the rest of it everywhere.
 //
 // `put` takes values by position. That is fine for one or two. Where there are more, two arguments
-// can change places and nobody notices: use a Table (table.hpp), which fills columns by name.
+// can change places unnoticed: use a Table (table.hpp), which fills columns by name.
 //
 // Objects of these types live as long as the batch that they were made of.
 //
@@ -107,14 +109,14 @@ constexpr auto joined(const std::array<ctprof_metric, N>&... lists) {
 //   using Files = sdk::Groups<StatFile, IoFields>;
 //   Files files(batch);
 //   files.for_each([&](auto& file) { if (file) file.fill(row, read(file.kName)); });
-//   files.template get<IoFields>().fail(row, Gap::Denied);
+//   files.get<IoFields>().fail(row, Gap::Denied);
 //
 // Groups can be made of Groups: all of a plugin's columns are then one thing with one kOffers, and
 // still each part can be refused by itself.
 //
-// A group is any type that is made of a batch, is true when somebody wants a column of it, and has
-// `kOffers`; `fail`, `refuse` and `lacks` are needed only where they are called. No type may stand
-// in the list twice.
+// A group is any type that is made of a batch, is true when a column of it is wanted, and has
+// `kOffers`; `fail`, `refuse` and `lacks` are needed only where they are called. A type may be
+// in the list only once.
 template <class... Members>
 class Groups {
  public:
@@ -123,7 +125,7 @@ class Groups {
 
   explicit Groups(const Batch& batch) : members_(Members(batch)...) {}
 
-  // Whether anybody wants a column of any.
+  // Whether a column of any group is wanted.
   explicit operator bool() const {
     return std::apply([](const auto&... members) { return (static_cast<bool>(members) || ...); },
                       members_);
@@ -135,16 +137,16 @@ class Groups {
     return std::get<Member>(members_);
   }
 
-  // Calls `deed(group)` for each, in the order of the list. The groups are of different types, so
-  // the deed is a lambda that takes `auto&`.
-  template <class Deed>
-  void for_each(Deed deed) {
-    std::apply([&](auto&... members) { (deed(members), ...); }, members_);
+  // Calls `function(group)` for each, in the order of the list. The groups are of different types,
+  // so the function is a lambda that takes `auto&`.
+  template <class Function>
+  void for_each(Function function) {
+    std::apply([&](auto&... members) { (function(members), ...); }, members_);
   }
-  // Calls `deed.operator()<Group>()` for each type; for probing, where there is no batch yet.
-  template <class Deed>
-  static void for_each_type(Deed deed) {
-    (deed.template operator()<Members>(), ...);
+  // Calls `function.operator()<Group>()` for each type; for probing, where there is no batch yet.
+  template <class Function>
+  static void for_each_type(Function function) {
+    (function.template operator()<Members>(), ...);
   }
 
   // Passes a record, and what belongs to it, to each: for groups that are tables (table.hpp).

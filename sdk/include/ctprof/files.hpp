@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -35,7 +36,6 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/gap.hpp"
 #include "ctprof/host.hpp"
-#include "ctprof/shortage.hpp"
 
 namespace ctprof::sdk {
 
@@ -75,8 +75,43 @@ class Fd {
   int fd_;
 };
 
+// Want of file descriptors is a reason of its own why cells fail, as the user can mend it: an empty
+// report of a host with 100,000 threads would look like missing rights or a broken plugin, while
+// raising a limit is all that is needed. TextFile notes it by itself; whoever opens files in
+// another way calls note_shortage with the errno. What a plugin notes reaches the core at the end
+// of a batch, and the user once. Any thread may call these functions.
+
+// Whether an errno says that descriptors ran out, of the process or of the host.
+constexpr bool is_shortage(int error) { return error == EMFILE || error == ENFILE; }
+
+// The last such errno that was not yet reported; 0: none. One for each plugin, and one for the
+// core.
+inline std::atomic<int> noted_shortage{0};
+
+// Notes the errno of an open that failed, if it is a shortage; call it with every such errno.
+inline void note_shortage(int error) {
+  if (is_shortage(error)) noted_shortage.store(error, std::memory_order_relaxed);
+}
+
+// The sentence to report, null where there is none; after that, nothing is noted. The SDK calls it
+// after each batch; you need it only for work outside of `collect`.
+//
+//   const int socket = ::socket(...);
+//   if (socket < 0) sdk::note_shortage(errno);
+inline const char* take_shortage() {
+  if (noted_shortage.load(std::memory_order_relaxed) == 0) return nullptr;
+  return noted_shortage.exchange(0) == EMFILE
+             ? "file descriptors ran out (Too many open files): what needed one is SourceFailed; "
+               "raise the limit (ulimit -n) and "
+               "capture again"
+             : "the host ran out of file descriptors (Too many open files in system): what needed "
+               "one is SourceFailed; raise "
+               "fs.file-max, or close files elsewhere, and capture again";
+}
+
 // Reads whole files into one buffer that it keeps; a text lives until the next read. One per
 // worker.
+//
 //   sdk::TextFile file;                                     // a member of the source
 //   const auto text = file.read(host, thread, "schedstat");
 //   if (!text) return text.gap;                             // ThreadGone, Denied, ...
@@ -84,15 +119,18 @@ class Fd {
 // The first buffer is 8 KiB and grows as files do, so reading allocates nothing after the first
 // few. A text is a view into it: parse it, or copy what you keep, before the next read.
 //
+// In a file of the whole host, ThreadGone means that the kernel does not have the file:
+//
+//   const auto text = file.read(host.proc(), "loadavg");
+//   if (!text) return text.gap == Gap::ThreadGone ? Gap::Unsupported : text.gap;
+//
 // Why not std::ifstream? It reads in pieces. The kernel makes most of these files anew for each
 // read, so two pieces can be of two moments; and a name with a zero byte or a line end in it is
 // legal.
 class TextFile {
  public:
-  // Failure: the gap that the errno means (gap_of_errno). Want of descriptors is noted too, and
-  // told to the user once (shortage.hpp).
-  // Reads `path` under the directory `dir` to its end; the errno is in last_errno() when there is a
-  // gap.
+  // Reads `path` under the directory `dir` to its end. Failure: the gap that the errno means
+  // (gap_of_errno); the errno is in last_errno(). Want of descriptors is noted too (note_shortage).
   Reading<std::string_view> read(int dir, const char* path) {
     const Fd file(::openat(dir, path, O_RDONLY | O_CLOEXEC));
     return file ? read_all(file.get(), Made::InOnePiece) : failed();
@@ -151,10 +189,11 @@ class TextFile {
   int errno_ = 0;
 };
 
+// A number that fills all of `text`, or Malformed.
+//
 //   sdk::number<std::uint64_t>("42")       42
 //   sdk::number<std::uint64_t>("42 kB")    Malformed: trim it before
 //   sdk::number<std::uint32_t>("-1")       Malformed, as is what does not fit
-// A number that fills all of `text`, or Malformed.
 template <class T>
 Reading<T> number(std::string_view text) {
   T value{};
@@ -163,14 +202,15 @@ Reading<T> number(std::string_view text) {
                                                                   : Reading<T>(Gap::Malformed);
 }
 
+// Takes the part of `text` before the first `mark` off it, and the mark with it.
+//
 //   std::string_view line = "cpu 12 34";
 //   sdk::take(line, ' ');                  "cpu", and "12 34" is left
 //   sdk::take(line, ' ');                  "12", and "34" is left
 //   sdk::take(line, ' ');                  "34", and nothing is left
 //
 // Where the mark is not there, all of the text is the part. So a loop `while (!text.empty())` over
-// lines needs no care for a last one without its end.
-// Takes the part of `text` before the first `mark` off it, and the mark with it.
+// lines also handles a last one that has no line end.
 inline std::string_view take(std::string_view& text, char mark) {
   const auto at = text.find(mark);
   const auto part = text.substr(0, at);
@@ -179,7 +219,7 @@ inline std::string_view take(std::string_view& text, char mark) {
 }
 
 // The text without white space at both ends, line ends included. Do not trim names of threads: they
-// may begin and end with blanks (thread_name.hpp).
+// may begin and end with blanks (listing.hpp).
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const auto first = text.find_first_not_of(kSpace);
@@ -195,10 +235,11 @@ inline std::string_view bare(std::string_view text) {
   return text;
 }
 
+// What follows the colon in the line whose key is `key`; Unsupported when no line has it.
+//
 //   sdk::value_of("Name:\tx\nVmPeak:\t  12 kB\n", "VmPeak")    "12 kB"
 //
 // For one or two keys of a file. For more, a KeyedText (text_table.hpp) goes through the text once.
-// What stands after the colon of the line whose key is `key`; Unsupported when no line has it.
 inline Reading<std::string_view> value_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     std::string_view line = take(text, '\n');

@@ -15,9 +15,8 @@
 // another kernel, and tests use recordings. Ask `live` before you use anything but files.
 //
 // What is here:   Host (where things are, what may be tried), Thread (one row's address), Probe
-//                 (what cannot be filled here).
-// What is not:    what would change that (remedy.hpp), reading files (files.hpp), filling cells
-//                 (batch.hpp).
+//                 (what cannot be filled here), Remedy (what would change that).
+// What is not:    reading files (files.hpp), filling cells (batch.hpp).
 
 #pragma once
 
@@ -31,7 +30,6 @@
 #include "ctprof/abi.h"
 #include "ctprof/gap.hpp"
 #include "ctprof/metric.hpp"
-#include "ctprof/remedy.hpp"
 
 namespace ctprof::sdk {
 
@@ -65,9 +63,8 @@ class Host {
   // so when ctprof runs in a container and looks at the host's /proc.
   bool own_tids() const { return (abi_.flags & CTPROF_HOST_OWN_TIDS) != 0; }
 
-  // `proc` is always there; `sys` and `cgroup` may be missing. They belong to ctprof and stay open
-  // for as long as the plugin is.
-  // Open directories, -1 where there is none.
+  // Open directories, -1 where there is none. `proc` is always there; `sys` and `cgroup` may be
+  // missing. They belong to ctprof, and stay open for as long as the plugin is.
   int proc() const { return abi_.proc_fd; }
   int sys() const { return abi_.sys_fd; }
   int cgroup() const { return abi_.cgroup_fd; }
@@ -77,14 +74,13 @@ class Host {
   std::string_view sys_path() const { return abi_.sys; }
   std::string_view cgroup_path() const { return abi_.cgroup; }
 
-  // The kernel's clock ticks per second, as /proc counts them.
-  // Divide ticks by it once, where they are read; or keep them as ClockTicks.
+  // The kernel's clock ticks per second, as /proc counts them. Divide ticks by it once, where they
+  // are read; or keep them as ClockTicks.
   std::uint32_t user_hz() const { return abi_.user_hz; }
 
-  // For probing: read its file as `collect` will read those of others. On a live host it is a
-  // thread of ctprof itself, so that no right is wanting; what other threads keep from us shows
-  // only in `collect`, as a gap.
-  // A thread that exists, to try things on.
+  // A thread that exists, for probing: read its file as `collect` will read those of others. On a
+  // live host it is a thread of ctprof itself, so no right is missing; what is closed to us of
+  // other threads shows only in `collect`, as a gap.
   Thread sample() const { return {0, abi_.sample_tgid, abi_.sample_tid, -1}; }
 
   // What the user set by `--set PLUGIN.KEY=VALUE`, or the option's fallback; the fallback too under
@@ -125,6 +121,39 @@ constexpr ctprof_option option(const char* key, const char* fallback, const char
   return {sizeof(ctprof_option), 0, key, fallback, description};
 }
 
+// What would change what a host lacks, for `ctprof doctor`. There are four kinds, so that programs
+// can act on them; each is made by one of the functions below, and passed as the last argument of
+// Probe::refuse and Probe::lacks. It is a view, and is copied when it is handed over.
+//
+//   probe.refuse(kOne, Gap::SwitchedOff, "kernel.x is 0", sdk::by_command("sysctl -w kernel.x=1"));
+//   probe.refuse(kTwo, Gap::Denied, "only CAP_NET_ADMIN may ask",
+//                sdk::by_capabilities("cap_net_admin"));
+//   probe.refuse_all(Gap::SwitchedOff, "x=0 is on the kernel's command line", sdk::by_boot("x=1"));
+//   probe.lacks(kThree, "files of other users' threads are closed to ctprof",
+//               sdk::by_capabilities("cap_sys_ptrace"));
+//
+// A remedy must be true on the host in question: where no command can switch an option on, name the
+// kernel option; where it is not known what would help, name nothing.
+struct Remedy {
+  ctprof_remedy kind = CTPROF_REMEDY_NONE;
+  std::string_view what;
+};
+
+// A command for root's shell, ready to paste: "sysctl -w kernel.sched_schedstats=1".
+constexpr Remedy by_command(std::string_view command) { return {CTPROF_REMEDY_COMMAND, command}; }
+
+// Capabilities that ctprof lacks, with commas between: "cap_bpf,cap_perfmon". ctprof knows which
+// file needs them, and prints the command.
+constexpr Remedy by_capabilities(std::string_view names) {
+  return {CTPROF_REMEDY_CAPABILITIES, names};
+}
+
+// Words on the kernel's command line: "psi=1", "without nodelayacct".
+constexpr Remedy by_boot(std::string_view words) { return {CTPROF_REMEDY_BOOT, words}; }
+
+// Another kernel: "CONFIG_SCHEDSTATS=y", "Linux 6.12 or newer".
+constexpr Remedy by_kernel(std::string_view which) { return {CTPROF_REMEDY_KERNEL, which}; }
+
 // Where a source says what it cannot fill on this host, and what would change that. What it does
 // not refuse, it promises to try. A metric that the source does not offer is ignored.
 //
@@ -164,9 +193,8 @@ class Probe {
     if (remedy.kind != CTPROF_REMEDY_NONE) tell(index, {}, remedy);
   }
 
-  // A metric may lack several things; each is told.
   // Says of a metric that is not refused what stays a gap all the same, in a sentence: "other
-  // users' files are closed to ctprof".
+  // users' files are closed to ctprof". A metric may lack several things; each is told.
   template <class N, class R, Entity E>
   void lacks(const Metric<N, R, E>& metric, std::string_view sentence,
              const Remedy& remedy = {}) const {
@@ -183,14 +211,14 @@ class Probe {
   }
 
  private:
-  // A core that is older than remedies has no ear for them.
+  // A core that is older than remedies has no function for them.
   static constexpr std::size_t kSizeWithRemedy =
       offsetof(ctprof_probe, remedy) + sizeof(ctprof_probe::remedy);
 
-  template <class Deed>
-  void for_each_offer_of(std::string_view metric, Deed deed) const {
+  template <class Function>
+  void for_each_offer_of(std::string_view metric, Function function) const {
     for (std::uint32_t i = 0; i < offers_->count; ++i)
-      if (offer(i).metric->name == metric) deed(i);
+      if (offer(i).metric->name == metric) function(i);
   }
 
   void tell(std::uint32_t index, std::string_view lack, const Remedy& remedy) const {

@@ -1,7 +1,7 @@
-// What a source writes to that lists the threads, and fills columns of theirs on the way.
+// For sources that list the threads: where they write the rows, and the names of threads.
 //
-//   static constexpr auto kOffers = sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime,
-//   kMyOwn);
+//   static constexpr auto kOffers =
+//       sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kMyOwn);
 //
 //   void list(const sdk::Listing& listing) {
 //     while (const auto room = listing.room()) {
@@ -19,21 +19,24 @@
 //     }
 //   }
 //
-// Of all listers the one of the best rank is asked. If `list` throws, its rows are discarded, and
-// the capture is made without its source: by another lister, or by walking /proc.
+// ctprof asks the lister with the best rank. If `list` throws, its rows are discarded, and the
+// capture is made without its source: by another lister, or by walking /proc.
 //
-// What is here:   the columns that say who a thread is, and Listing.
-// What is not:    the base class of such sources, ListSource (source.hpp).
+// What is here:   Listing, and names as the kernel gives them.
+// What is not:    the base class of such sources, ListSource (source.hpp); the columns that say who
+// a
+//                 thread is (reads.hpp).
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "ctprof/abi.h"
 #include "ctprof/batch.hpp"
-#include "ctprof/identity.hpp"
+#include "ctprof/reads.hpp"
 
 namespace ctprof::sdk {
 
@@ -58,5 +61,30 @@ class Listing {
   const ctprof_array* offers_;
   const ctprof_array* reads_;
 };
+
+// A thread's name is the bytes that prctl(PR_SET_NAME) or exec left, blanks at its ends included:
+// "a" and "a " are two names, and a thread may call itself "\t". So nothing is trimmed:
+//
+//   sdk::name_in_comm("a b \n")              "a b "
+//   sdk::worker_name("kworker/0:1-events")   "kworker/0:1"
+
+// The name in a file /proc/PID/task/TID/comm. The line end at the end of the text is the file's.
+inline std::string_view name_in_comm(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+// The name of a workqueue's worker without its current work, which the kernel appends wherever it
+// prints the name (wq_worker_comm() in kernel/workqueue.c), so that one thread would look like two:
+// "kworker/0:1" for "kworker/0:1-events" and for "kworker/0:1+events". The dash of a rescuer
+// belongs to its name: "kworker/R-nfsiod" stays.
+//
+// REQUIRES: the name of a thread with PF_WQ_WORKER (0x20) among its flags, field 9 of its stat;
+// any user's thread may call itself "kworker/0:1-mine".
+inline std::string_view worker_name(std::string_view name) {
+  const auto colon = name.find(':');
+  if (!name.starts_with("kworker/") || colon == name.npos) return name;
+  return name.substr(0, name.find_first_of("-+", colon));
+}
 
 }  // namespace ctprof::sdk

@@ -20,7 +20,7 @@
 //       .description = "Pages by NUMA node.",
 //       .map_keys = "gauge count: anon file; counter count: *"}};
 //
-// A choice that somebody made, which a comparison tells when it changed:
+// A setting that an administrator chose; a comparison says that it changed:
 //
 //   inline constexpr sdk::Metric<sdk::OrdinalI32, sdk::RangeI32> kOomScore{{
 //       .name = "example_oom_score_adj",
@@ -31,6 +31,13 @@
 //
 //   inline constexpr sdk::Metric<sdk::GaugeBytes, sdk::SumGaugeBytes, sdk::Entity::Process> kHuge{{
 //       .name = "example_huge_bytes", .description = "Memory in huge pages."}};
+//
+// A column that one of your sources passes to another (reads.hpp), and that no report shows:
+//
+//   inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kStackStart{{
+//       .name = "example_stack_start",
+//       .description = "Where the thread's stack begins.",
+//       .flags = CTPROF_METRIC_HIDDEN}};
 //
 // Before you choose a name: `ctprof metric-list` prints those that are taken. Yours begins with the
 // name of your plugin, so it cannot collide with them. Pick a noun for what is there and a past
@@ -115,13 +122,13 @@ struct About {
   const char* unit = nullptr;
   // Where it does not behave as its newtype does: "gauge" for a count that can fall.
   const char* family = nullptr;
-  // The part of a report that it stands in; a name that is not in sections.hpp opens one.
+  // The section of a report that it belongs to; a name that is not in roles.hpp opens a new one.
   const char* section = nullptr;
   // "cfs-only", "non-ext" or "fair-policy": shown as a tag.
   const char* sched_class = nullptr;
   // "CONFIG_SCHEDSTATS": shown by `help`, and by `doctor` where the metric is missing.
   const char* config_gates = nullptr;
-  // "leader" for a figure of the process that stands on its leader's row.
+  // "leader" for a figure of the process that fills only its leader's row.
   const char* applies_to = nullptr;
   // The first kernel that has it: "6.12".
   const char* since = nullptr;
@@ -131,10 +138,10 @@ struct About {
   const char* description = nullptr;
   // The kernel function that counts it: "update_curr()".
   const char* kernel_writer = nullptr;
-  // What it is not, and what misleads. Somebody will draw a wrong conclusion without it.
+  // What it is not, and what misleads: what a reader would get wrong without it.
   const char* caveat = nullptr;
-  // For files of the reference, and for ctprof's own plugins alone: where it stands, how older
-  // files spell it, how it is written there, and what stands for no value.
+  // For files of the reference, and for ctprof's own plugins alone: where it is, how older files
+  // spell it, how it is written there, and what means "no value".
   const char* file_path = nullptr;
   const char* file_aliases = nullptr;
   const char* file_unit = nullptr;
@@ -143,7 +150,7 @@ struct About {
   const char* mark = nullptr;
   // What a map's keys are: "gauge bytes: anon file; counter count: *".
   const char* map_keys = nullptr;
-  // CTPROF_METRIC_SETTING for somebody's choice, _COSTLY for what is dear to read.
+  // CTPROF_METRIC_SETTING for what an administrator chooses, _COSTLY for what is costly to read.
   ctprof_metric_flags flags = 0;
   // A column of the first screen; a plugin may have three at most.
   const ctprof_headline* headline = nullptr;
@@ -206,8 +213,8 @@ struct Metric {
   ctprof_metric abi;
 };
 
-// The newtypes, by what a reading is. What each is for stands in newtypes.hpp, beside its line of
-// the table.
+// The newtypes, by what a reading is. newtypes.hpp says what each is for, beside its line of the
+// table.
 //
 // What only grows, since the thread, process, cgroup or host began. A window shows the difference
 // of two readings; zero is a value.
@@ -236,7 +243,7 @@ using CategoricalString = Newtype<"CategoricalString">;
 using Char = Newtype<"Char">;
 using Flag = Newtype<"Flag">;
 using CpuSet = Newtype<"CpuSet">;
-// What somebody set. The largest number of 64 bits stands for "no limit".
+// What an administrator set. The largest number of 64 bits means "no limit".
 using LimitBytes = Newtype<"LimitBytes">;
 using LimitCount = Newtype<"LimitCount">;
 using LimitUs = Newtype<"LimitUs">;

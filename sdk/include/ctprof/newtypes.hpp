@@ -6,9 +6,22 @@
 // largest, what most of them are? That is its rule. Where nothing would be true, the newtype is
 // the wrong one.
 //
+// Some figures, each with its newtype and rule:
+//
+//   bytes that the thread sent               Bytes              SumBytes
+//   the longest time that a lock was held    PeakNs             MaxPeak
+//   requests in the thread's own queue now   GaugeCount         SumGaugeCount
+//   requests in a queue that all share       GaugeCount         MaxGaugeCount: a sum would count
+//                                                               each request several times
+//   how full a buffer is, from 0 to 1        GaugeF64           MeanGaugeF64
+//   a priority                               OrdinalI32         RangeI32
+//   the name of a state                      CategoricalString  Mode
+//   a limit, which may be "none"             LimitBytes         LimitMax
+//   bytes by the name of a pool              BytesMap           MapSum
+//
 // A newtype names the rules that are legal for it; any other pairing is one of a few mistakes, each
-// with a sentence. The compiler says it to whoever declares a metric in C++ (metric.hpp), and the
-// core says the same to a plugin whose table was made by other means.
+// with a sentence. The compiler prints it where a metric is declared in C++ (metric.hpp), and the
+// core says the same of a plugin whose table was made by other means.
 //
 // What is here:   the tables, the check, the sentences. To add a newtype or a rule, add a line.
 // What is not:    how a rule computes (core), and rules that plugins bring (abi.h, ctprof_rule).
@@ -41,8 +54,8 @@ struct NewtypeInfo {
 inline constexpr std::array kNewtypes{
     // Events since the thread was born: faults, switches, calls.
     NewtypeInfo{"MonotonicCount", CTPROF_U64, "cumulative", "count", "SumCount"},
-    // A field that the kernel still prints and no longer counts. Declare it so that nobody wonders
-    // where it went.
+    // A field that the kernel still prints and no longer counts. Declare it, so that readers
+    // see where it went.
     NewtypeInfo{"DeadCounter", CTPROF_U64, "cumulative", "none", "Dead"},
     // Time that adds up, in ns: on a CPU, waiting, blocked.
     NewtypeInfo{"MonotonicNs", CTPROF_U64, "cumulative", "ns", "SumNs"},
@@ -62,7 +75,7 @@ inline constexpr std::array kNewtypes{
     // A duration that is set now, such as a time slice.
     NewtypeInfo{"GaugeNs", CTPROF_U64, "gauge", "ns", "MaxGaugeNs"},
     // How many there are now. Take the sum where rows own what they count, and the largest where
-    // several rows tell of the same things.
+    // several rows count the same things.
     NewtypeInfo{"GaugeCount", CTPROF_U64, "gauge", "count", "MaxGaugeCount,SumGaugeCount"},
     // How much there is now. Beware of sums of what is shared: pages of two processes count twice.
     NewtypeInfo{"GaugeBytes", CTPROF_U64, "gauge", "bytes", "MaxGaugeBytes,SumGaugeBytes"},
@@ -85,7 +98,7 @@ inline constexpr std::array kNewtypes{
     NewtypeInfo{"Flag", CTPROF_BOOL, "categorical", "none", "ModeBool,AnyFlag"},
     // A set of CPUs, as bits.
     NewtypeInfo{"CpuSet", CTPROF_BITSET, "categorical", "cpus", "Affinity"},
-    // A bound that somebody set; the largest number of 64 bits stands for none.
+    // A bound that an administrator set; the largest number of 64 bits means "none".
     NewtypeInfo{"LimitBytes", CTPROF_U64, "limit", "bytes", "LimitMax"},
     // The same for a number of things.
     NewtypeInfo{"LimitCount", CTPROF_U64, "limit", "count", "LimitMax"},
@@ -102,7 +115,7 @@ inline constexpr std::array kNewtypes{
     // Numbers by name that are of several kinds: memory.stat. The metric's map_keys say which key
     // is what.
     NewtypeInfo{"MixedMap", CTPROF_MAP, "gauge", "none", "MapMixed"},
-    // What a formula comes to. Of ctprof_derived alone; nobody offers it.
+    // The result of a formula, of ctprof_derived alone; no source offers it.
     NewtypeInfo{"Derived", CTPROF_F64, "gauge", "none", "Formula"},
     // Who or what a row is. Identities are never summed or compared.
     NewtypeInfo{"IdU32", CTPROF_U64, "identity", "none", "Key"},
@@ -133,7 +146,7 @@ inline constexpr std::array kRules{
     RuleInfo{"SumUs", Reduction::Sum, "us"},
     RuleInfo{"SumTicks", Reduction::Sum, "ticks"},
     RuleInfo{"SumBytes", Reduction::Sum, "bytes"},
-    // Sums of what there is now. Meaningful only if no two rows tell of the same things.
+    // Sums of what there is now. Meaningful only if no two rows count the same things.
     RuleInfo{"SumGaugeCount", Reduction::Sum, "count"},
     RuleInfo{"SumGaugeBytes", Reduction::Sum, "bytes"},
     // Of fractions. Their order of adding can change the last digit.
@@ -171,8 +184,8 @@ inline constexpr std::array kRules{
     // Key by key; keys that only some rows have count where they are.
     RuleInfo{"MapSum", Reduction::PerKey, ""},
     RuleInfo{"MapMixed", Reduction::PerKey, ""},
-    // Nothing is reduced: a formula is computed from what its inputs came to, a key tells rows
-    // apart, a dead counter stands still.
+    // Nothing is reduced: a formula is computed from the values of its inputs, a key identifies
+    // rows, a dead counter never moves.
     RuleInfo{"Formula", Reduction::None, ""},
     RuleInfo{"Key", Reduction::None, ""},
     RuleInfo{"Dead", Reduction::None, ""},
@@ -191,7 +204,7 @@ constexpr const NewtypeInfo* find_newtype(std::string_view name) {
 }
 constexpr const RuleInfo* find_rule(std::string_view name) { return find_named(kRules, name); }
 
-// Whether `word` stands in `list`, whose words have commas between, and no blanks.
+// Whether `word` is in `list`, whose words have commas between, and no blanks.
 constexpr bool is_listed(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const auto comma = list.find(',');
@@ -201,8 +214,8 @@ constexpr bool is_listed(std::string_view list, std::string_view word) {
   return false;
 }
 
-// What a pairing of a newtype with a rule is: fine, or which mistake. The mistakes are told apart
-// because each wants another repair:
+// What a pairing of a newtype with a rule is: fine, or which mistake. The mistakes are kept apart
+// because each needs a different repair:
 //
 //   PeakSummed        take the largest
 //   UnitsDiffer       take the rule for the newtype's unit

@@ -5,7 +5,6 @@
 // exports `ctprof_plugin` with the sources named. The constant is plain data: nothing of the plugin
 // runs when it is loaded. A plugin with rules, derived metrics or metrics that it only declares
 // fills sdk::Extra and passes it to CTPROF_PLUGIN_WITH.
-
 //
 // A whole plugin, with one metric of the host:
 //
@@ -56,7 +55,6 @@
 #include "ctprof/files.hpp"
 #include "ctprof/gap.hpp"
 #include "ctprof/host.hpp"
-#include "ctprof/identity.hpp"
 #include "ctprof/metric.hpp"
 #include "ctprof/reads.hpp"
 #include "ctprof/source.hpp"
@@ -65,7 +63,8 @@
 
 namespace ctprof::sdk {
 
-// What a plugin may bring beside sources.
+// What a plugin may have beside sources.
+//
 //   constexpr std::array kOptions{sdk::option("depth", "16", "How many levels are read.")};
 //   constexpr sdk::Extra kExtra{.derived = sdk::array_of(kDerived),
 //                               .options = sdk::array_of(kOptions)};
@@ -90,13 +89,15 @@ struct Extra {
   ctprof_array options{};
 };
 
-// For what is dear to make and serves every worker: a loaded BPF program, a socket, a cache.
+// A context is for what is costly to make and serves every worker: a loaded BPF program, a socket,
+// a cache. Its class is made from a Host when the plugin is opened, and destroyed when it is
+// closed.
 //
 //   class Names {                                     // the context
 //    public:
 //     explicit Names(const sdk::Host& host) : host_(host) {}
 //     std::string of(std::uint64_t id) {
-//       const std::lock_guard lock(mutex_);             // any worker may come
+//       const std::lock_guard lock(mutex_);             // any worker may call
 //       ...
 //     }
 //   };
@@ -106,14 +107,14 @@ struct Extra {
 //     ...
 //   }
 //
-// A plugin that keeps something: a class that is made from a Host when the plugin is opened, and
-// gone when it is closed. All sources of the plugin reach it by host.context<Context>(), from any
-// worker, so it guards itself. Its constructor may throw: then the plugin's offers are refused,
-// with the exception's words.
+//   CTPROF_PLUGIN_WITH("example", "1.0", "...", ctprof::sdk::with_context<Names>(), MySource)
 //
-//   CTPROF_PLUGIN_WITH("example", "1.0", "...", ctprof::sdk::with_context<Socket>(), MySource)
+// All sources of the plugin reach it by host.context<Context>(), from any worker, so it has to
+// guard itself. Its constructor may throw: then the plugin's offers are refused, with the words of
+// the exception.
+//
 // One context serves one capture. Two captures may run side by side, each with a context of its
-// own, so nothing of a plugin belongs into a static variable.
+// own, so nothing of a plugin belongs in a static variable.
 template <class Context>
 constexpr Extra with_context(Extra extra = {}) {
   extra.open_plugin = [](const ctprof_host* host, void** context, char* message,

@@ -5,14 +5,38 @@
 //   auto starts = batch.input(kStackStart);           // typed, as the metric is
 //   if (const auto start = starts.at(row)) ...
 //
-// The columns may be your own, another plugin's or ctprof's (identity.hpp). ctprof runs the sources
-// of a stage in the order that this asks for; two that wait for each other are refused, and named.
-// A source whose input nobody can fill is refused too, with the name of the column, unless the
-// column is optional: then `batch.input` is false, and every cell of it reads as Unsupported.
+// The columns may be your own, another plugin's, or ctprof's own, which are declared below: who a
+// row is, and what a stage brings with it. ctprof runs the sources of a stage in the order that
+// this asks for; two that wait for each other are refused, and named. A source whose input nobody
+// can fill is refused too, with the name of the column, unless the column is optional: then
+// `batch.input` is false, and every cell of it reads as Unsupported.
 //
 // Only columns of the same rows can be read: a source of threads reads columns of threads. What the
 // lister fills is there for every stage of threads; what another source of your own stage fills is
 // there if it has run before, which is what ctprof sees to.
+//
+// So one source can pass to another what both need, in a hidden column (metric.hpp):
+//
+//   class Starts : public sdk::ThreadSource {
+//    public:
+//     static constexpr auto kOffers = sdk::offers(kStackStart);
+//     ...
+//   };
+//
+//   class Depths : public sdk::ThreadSource {               // runs after Starts
+//    public:
+//     static constexpr auto kOffers = sdk::offers(kDepth);
+//     static constexpr auto kReads = sdk::reads(kStackStart);
+//     void collect(const sdk::Batch& batch) {
+//       const auto starts = batch.input(kStackStart);
+//       auto depths = batch.column(kDepth);
+//       for (const sdk::Thread thread : batch.threads()) {
+//         const auto start = starts.at(thread.row);
+//         start ? depths.put(thread, depth_below(start.value)) : depths.put(thread, start.gap);
+//       }
+//     }
+//     ...
+//   };
 //
 // To read another plugin's column, declare its metric once more, with the name and newtype that it
 // has there. What you declare decides how the cells are read, so a wrong newtype reads nonsense;
@@ -27,6 +51,34 @@
 #include "ctprof/metric.hpp"
 
 namespace ctprof::sdk {
+
+// ctprof's own columns. A plugin declares none of these. A lister offers the first four
+// (listing.hpp), and every source may read those of its stage:
+//
+//   auto tgids = batch.input(sdk::kProcessTgid);
+//
+// Names and types are fixed for as long as ABI 1 is served.
+//
+// Of threads. A thread id is used again after its thread has ended; together with the start time it
+// names one thread for good, within one boot.
+inline constexpr Metric<IdU32, Key> kTgid{{.name = "tgid"}};
+inline constexpr Metric<IdU32, Key> kTid{{.name = "tid"}};
+inline constexpr Metric<IdText, Key> kComm{{.name = "comm"}};
+inline constexpr Metric<IdU64, Key> kStartTime{{.name = "start_time_clock_ticks", .unit = "ticks"}};
+inline constexpr Metric<IdText, Key> kCgroup{{.name = "cgroup"}};
+
+// Of processes and of cgroups.
+inline constexpr Metric<IdU32, Key, Entity::Process> kProcessTgid{{.name = "process.tgid"}};
+inline constexpr Metric<IdText, Key, Entity::Cgroup> kCgroupPath{{.name = "cgroup.path"}};
+
+// Hidden columns of threads, there for one batch. Read them as optional: a lister may bring
+// neither.
+//
+// The open directory /proc/<tgid>/task/<tid>, as a file descriptor that is not to be closed, or -1.
+inline constexpr Metric<OrdinalI32, RangeI32> kTaskDir{
+    {.name = "task_dir", .flags = CTPROF_METRIC_HIDDEN}};
+// The thread's file `stat` as the lister read it, whole.
+inline constexpr Metric<IdText, Key> kStatText{{.name = "stat", .flags = CTPROF_METRIC_HIDDEN}};
 
 // A column that the source can do without; see `optional`. Its name lives as long as the program.
 struct OptionalRead {
@@ -47,7 +99,7 @@ inline constexpr auto kOptionalName = [] {
 template <const auto& kMetric>
 inline constexpr OptionalRead optional{kOptionalName<kMetric>.data()};
 
-// Both kinds of entries, as the name that the ABI wants.
+// Either kind of entry, as the name that the ABI wants.
 constexpr const char* name_of_read(const OptionalRead& read) { return read.name; }
 template <class N, class R, Entity E>
 constexpr const char* name_of_read(const Metric<N, R, E>& metric) {
@@ -72,7 +124,7 @@ constexpr bool is_read_of(std::string_view entry, std::string_view name) {
 
 inline constexpr std::size_t kNotRead = static_cast<std::size_t>(-1);
 
-// Where `name` stands among all that the source reads: its stage's columns first, then its own.
+// The position of `name` among all that the source reads: its stage's columns first, then its own.
 template <class Source>
 constexpr std::size_t position_of_read(std::string_view name) {
   std::size_t at = 0;

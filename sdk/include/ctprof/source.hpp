@@ -42,7 +42,7 @@
 //
 // The order of events in one capture: `probe` once; then for each worker a constructor, `collect`
 // for batch after batch, and the destructor; then `summarise`. Between one capture and the next
-// nothing of a source is kept. What has to be, is the plugin's context (Host::context).
+// nothing of a source is kept; what must be kept belongs in the plugin's context (Host::context).
 //
 // Threads: an object is made and used by one worker, so its members need no lock. Objects of
 // several workers run side by side, so statics and the context do.
@@ -71,12 +71,11 @@
 
 #include "ctprof/abi.h"
 #include "ctprof/batch.hpp"
+#include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
-#include "ctprof/identity.hpp"
 #include "ctprof/listing.hpp"
 #include "ctprof/metric.hpp"
 #include "ctprof/reads.hpp"
-#include "ctprof/shortage.hpp"
 
 namespace ctprof::sdk {
 
@@ -114,8 +113,8 @@ class Summary {
   std::uint64_t rows_listed() const { return abi_->rows_listed; }
   std::uint64_t rows_absent() const { return abi_->rows_absent; }
 
-  // A field of the object that stands in the file under kSummaryKey, in the order of the calls.
-  // A dot in `key` opens an inner object.
+  // A field of the object under kSummaryKey in the file, in the order of the calls. A dot in `key`
+  // opens an inner object.
   void put(const char* key, std::uint64_t value) const { abi_->put_u64(abi_->core, key, value); }
   void put(const char* key, bool value) const { abi_->put_bool(abi_->core, key, value ? 1 : 0); }
   void put(const char* key, std::string_view text) const {
@@ -130,7 +129,7 @@ class Summary {
   }
 
   // The plugin's context (Host::context in host.hpp). It is the same object that the workers used,
-  // and nobody else uses it now. Throws std::runtime_error under a ctprof that opens no plugins.
+  // and they are done with it. Throws std::runtime_error under a ctprof that opens no plugins.
   template <class Context>
   Context& context() const {
     constexpr std::size_t kSizeWithContext =
@@ -205,14 +204,14 @@ struct HostSource : AnySource {
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
-// Runs `deed`; an exception's words go to `message`. 0, or 1 when it threw.
+// Calls `function`; the words of an exception go to `message`. 0, or 1 when it threw.
 //
 // No exception may cross the boundary; the tables below run every function of a source through
 // this. Use it for functions of your own that you hand to ctprof.
-template <class Deed>
-std::int32_t contained(char* message, std::size_t size, Deed deed) noexcept {
+template <class Function>
+std::int32_t contained(char* message, std::size_t size, Function function) noexcept {
   try {
-    deed();
+    function();
     return 0;
   } catch (const std::exception& error) {
     std::snprintf(message, size, "%s", error.what());
@@ -233,7 +232,8 @@ class SourceTable {
     return table;
   }();
 
-  // What the stage brings, then what the source asks for; one item more, for no array may be empty.
+  // What the stage brings, then what the source asks for; and one item more, as no array may be
+  // empty.
   static constexpr auto kReadTable = [] {
     std::array<const char*, S::kStageReads.size() + S::kReads.size() + 1> table{};
     std::size_t at = 0;
@@ -260,7 +260,7 @@ class SourceTable {
     return contained(message, size, [&] { *worker = new S(Host(*host)); });
   }
 
-  // A batch counts as done unless it threw. Descriptors that ran out meanwhile are told once.
+  // A batch counts as done unless it threw. If descriptors ran out meanwhile, that is said once.
   static std::int32_t collect(void* worker, ctprof_batch* batch) noexcept {
     return contained(batch->message, batch->message_size, [&] {
       static_cast<S*>(worker)->collect(Batch(*batch, kOfferArray, kReadArray));

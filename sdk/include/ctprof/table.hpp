@@ -13,8 +13,8 @@
 //   SchedstatTable columns(batch);
 //   columns.put(row, parse_schedstat(text));
 //
-// A line pairs a metric with the member that it comes from, so lines can stand in any order, and
-// one that is added or taken away moves no other. A member that is a Figure (reading.hpp) has to be
+// A line pairs a metric with the member that it comes from, so lines can be in any order, and
+// adding or removing one moves no other. A member that is a Figure (gap.hpp) has to be
 // of the metric's newtype: a count in a column of nanoseconds does not compile. Two members of one
 // newtype can still be confused. A test with a record whose values all differ, and expectations by
 // the metrics' names, finds that.
@@ -40,7 +40,7 @@
 #include <type_traits>
 
 #include "ctprof/fields.hpp"
-#include "ctprof/reading.hpp"
+#include "ctprof/gap.hpp"
 
 namespace ctprof::sdk {
 

@@ -43,7 +43,10 @@
 // Values that are texts point into the text that was parsed.
 //
 // Test a table with a text in which every value differs, and look for each by its metric's name.
-// Two keys that changed places compile, where both are counts, and show at once in such a test.
+// Two keys that changed places compile, where both are counts, and show at once in such a test:
+//
+//   const auto values = IoText::parse("rchar: 1\nwchar: 2\nsyscr: 3\n");
+//   assert(values.of<kRchar>().value == 1 && values.of<kSyscr>().value == 3);
 //
 // What is here:   KeyLine and WordLine, their asides, KeyedText and WordText.
 // What is not:    reading the file (files.hpp), figures that are computed (table.hpp).
@@ -61,7 +64,7 @@
 
 #include "ctprof/fields.hpp"
 #include "ctprof/files.hpp"
-#include "ctprof/reading.hpp"
+#include "ctprof/gap.hpp"
 #include "ctprof/table.hpp"
 
 namespace ctprof::sdk {
@@ -86,7 +89,7 @@ ReadingOf<N> figure(std::string_view text) {
     return number<typename Figure<N>::Value>(text);
 }
 
-// The text as it stands, for an aside. What a function of your own looks like that reads a value:
+// The text unchanged, for an aside. A function of your own that reads a value looks like this:
 //
 //   sdk::ReadingOf<sdk::GaugeBytes> kib(std::string_view text) {      // "12 kB"
 //     if (!text.ends_with(" kB")) return Gap::Malformed;
@@ -116,8 +119,8 @@ struct TextLine : Fields<kOf> {
   }
 };
 
-// A line whose value is kept, and goes into no column by itself. It stands in the table among the
-// others, and takes no part in offering, failing and refusing.
+// A line whose value is kept, but fills no column by itself. It is in the table with the others,
+// and takes no part in offering, failing and refusing.
 template <auto kParse>
 struct AsideLine {
   static constexpr Offers<0> kOffers{};
@@ -132,7 +135,7 @@ struct AsideLine {
   static void lacks(const Probe&, std::string_view, const Remedy&) {}
 };
 
-// What stands behind a key, or is a word of that number:
+// A line of the table, for the value behind a key, or the word with a number:
 //
 //   sdk::KeyLine<kThreads, "Threads">                      a column, read as its newtype says
 //   sdk::KeyLine<kState, "State", first_letter>            a column, read by a function of yours
@@ -170,8 +173,8 @@ struct WordAside : AsideLine<kParse> {
 template <class... Lines>
 class TextValues {
  public:
-  // Every value is this gap until its line was met. So a line that is not in the text is told apart
-  // from one that holds zero.
+  // Every value is this gap until its line was met. So a line that is missing differs from one
+  // that holds zero.
   explicit TextValues(Gap missing) : values_(typename Lines::Value(missing)...) {}
 
   // The value for a metric, behind a key, or of a word by its number. Each compiles only where the
@@ -255,9 +258,9 @@ class TextTable : public Groups<Lines...> {
 //   using Status = sdk::KeyedText<':', sdk::KeyLine<kThreads, "Threads">,
 //                                 sdk::KeyAside<"Cpus_allowed_list", sdk::as_text>>;
 //
-// A key is compared with all of what stands before the mark, so "Threads" is not taken for
+// A key is compared with all of the text before the mark, so "Threads" is not taken for
 // "ThreadsX". Lines are compared with each key in turn: fine for some ten keys. A file of many keys
-// that is read for every thread wants a table of its own, as plugins/procfs-sched/sched.cc has.
+// that is read for every thread needs a table of its own, as plugins/procfs-sched/sched.cc has.
 //
 // Beware of names in a text. Where the kernel prints a thread's name as it is, a line end in it can
 // forge a line; find the end of the name first.
@@ -304,11 +307,12 @@ class KeyedText : public TextTable<Keys...> {
 
 // Words with one blank between; the first has the number kFirst. Words that are missing are
 // Malformed, and words behind the last that the table wants are not looked at.
+//
 //   // /proc/loadavg: 0.20 0.18 0.12 1/80 11206
 //   using Load = sdk::WordText<1, sdk::WordLine<kLoad1, 1>, sdk::WordLine<kLoad15, 3>>;
 //
 // Numbers are those of the documentation, so that a line can be checked against it: in
-// proc_pid_stat(5) the state is field 3, and a table of what stands behind the name begins with
+// proc_pid_stat(5) the state is field 3, and a table of what follows the name begins with
 // kFirst = 3.
 template <std::size_t kFirst, class... Lines>
 class WordText : public TextTable<Lines...> {

@@ -50,7 +50,7 @@ enum {
   CTPROF_STRING = 4,
   /* bit n is bit n % 64 of word n / 64 */
   CTPROF_BITSET = 5,
-  /* string to u64; no key may stand in it twice */
+  /* string to u64; no key may be in it twice */
   CTPROF_MAP = 6,
   /* of u64 */
   CTPROF_ARRAY = 7,

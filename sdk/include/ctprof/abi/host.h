@@ -32,7 +32,7 @@ struct ctprof_option {
   uint32_t reserved;
   /* lower case letters, digits, - and _, beginning with a letter */
   const char* key;
-  /* the value when nobody sets one; NULL: "" */
+  /* the value when none is set; NULL: "" */
   const char* fallback;
   /* one sentence, which `ctprof plugins` shows */
   const char* description;
@@ -99,11 +99,11 @@ enum {
   CTPROF_REMEDY_KERNEL = 4
 };
 
-/* What `probe` answers to. An offer that is not refused stands, and its source is then expected to
- * fill the column.
+/* What `probe` answers to. An offer that is not refused is accepted, and its source is then
+ * expected to fill the column.
  *
- * Refuse what holds for the whole host: a missing option of the kernel, a right that we lack. What
- * holds for one row alone is a gap in that row. */
+ * Refuse what holds for the whole host: a missing option of the kernel, a right that is missing.
+ * What holds for one row alone is a gap in that row. */
 struct ctprof_probe {
   uint32_t size;
   uint32_t reserved;
@@ -115,8 +115,9 @@ struct ctprof_probe {
   void (*refuse)(void* core, uint32_t offer, ctprof_gap gap, const char* reason,
                  size_t reason_size);
   /* For people who want more than there is. Of an offer that was refused, `lack` empty: what would
-   * change that. Of one that stands, as often as needed: a sentence on what stays a gap all the
-   * same, and what would change that. A core that is older than this function has a smaller `size`.
+   * change that. Of one that was not refused, as often as needed: a sentence on what stays a gap
+   * all the same, and what would change that. A core that is older than this function has a smaller
+   * `size`.
    */
   void (*remedy)(void* core, uint32_t offer, const char* lack, size_t lack_size, ctprof_remedy kind,
                  const char* what, size_t what_size);

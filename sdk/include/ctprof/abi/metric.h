@@ -1,7 +1,7 @@
 /* ctprof/abi/metric.h: metrics, derived metrics, and how they are shown. Part of ctprof/abi.h,
  * which says how all of it may change; include that.
  *
- * A definition travels: it stands in every file that holds the metric, so a snapshot can be shown
+ * A definition travels: every file that holds the metric has it, so a snapshot can be shown
  * and compared where the plugin is not installed. That is why a definition is data, why it is
  * complete, and why its name is for ever. A change of meaning needs a new name.
  *
@@ -21,10 +21,10 @@ enum {
   /* A column between sources: never listed, shown or written. Give it no name that others could
    * take for a metric. */
   CTPROF_METRIC_HIDDEN = 1,
-  /* True where any metric that names it as its `mark` has a value. The core fills it; nobody
-   * offers it. */
+  /* True where any metric that names it as its `mark` has a value. The core fills it; no
+   * source offers it. */
   CTPROF_METRIC_MARK = 2,
-  /* Somebody's choice (an affinity, a limit): a comparison tells that it changed. */
+  /* What an administrator chooses (an affinity, a limit): a comparison says that it changed. */
   CTPROF_METRIC_SETTING = 4,
   /* Reading it costs as much as everything else: at a window's opening only when it was asked for.
    */
@@ -52,7 +52,7 @@ enum {
  * see the figure at once; there is little room. */
 struct ctprof_headline {
   uint32_t size;
-  /* The smallest stands first; columns of a third party, at most three, come after ours. */
+  /* The smallest comes first; columns of a third party, at most three, come after ours. */
   uint32_t order;
   /* Short, with its kind of figure: "%wait", "migr/s". */
   const char* label;
@@ -85,7 +85,7 @@ struct ctprof_metric {
   /* How it behaves in time: cumulative, peak, gauge, categorical, limit, identity; NULL: the
    * newtype's. Only what is cumulative becomes a rate. */
   const char* family;
-  /* The part of a report that it stands in (sections.hpp); NULL: "primary". */
+  /* The section of a report that it belongs to (roles.hpp); NULL: "primary". */
   const char* section;
   /* Which threads have it, by scheduling class: cfs-only, non-ext, fair-policy, or NULL. */
   const char* sched_class;
@@ -110,7 +110,7 @@ struct ctprof_metric {
   const char* file_aliases;
   /* How the file writes it, where that differs from the storage: "cpus", "0-or-1". */
   const char* file_unit;
-  /* JSON that stands for no value in the file: "0", "null"; NULL or "omit": the key is left out. */
+  /* JSON that means "no value" in the file: "0", "null"; NULL or "omit": the key is left out. */
   const char* file_absent;
   /* The name of the mark that is true where this one has a value. */
   const char* mark;
@@ -118,7 +118,7 @@ struct ctprof_metric {
   const char* map_keys;
   /* Since windows. NULL: it is no column of the first screen. */
   const struct ctprof_headline* headline CTPROF_TAIL;
-  /* What the accounting of a window takes it for (roles.hpp); ctprof's own plugins alone. */
+  /* Its role in the accounting of a window (roles.hpp); for ctprof's own plugins alone. */
   const char* role CTPROF_TAIL;
 };
 

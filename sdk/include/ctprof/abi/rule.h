@@ -47,15 +47,15 @@ struct ctprof_rows {
   uint64_t count;
   /* Number of the first row in its table. */
   uint64_t first_row;
-  /* Index of the row's state; UINT32_MAX: the row counts nowhere, pass it over. */
+  /* Index of the row's state; UINT32_MAX: the row counts nowhere, skip it. */
   const uint32_t* groups;
   /* A row that has a gap has no value to look at. NULL: every row has a value. */
   const ctprof_gap* gaps;
   /* uint64_t, int64_t, double or uint8_t; for the other storages uint32_t ids, equal for equal
-   * content. So compare ids first, and ask what they stand for once per distinct one. */
+   * content. So compare ids first, and look each distinct id up once. */
   const void* values;
   const void* core;
-  /* What an id stands for; valid as long as the snapshot. */
+  /* The content of an id; valid as long as the snapshot. */
   struct ctprof_text (*text)(const void* core, uint32_t id);
   const uint64_t* (*bits)(const void* core, uint32_t id, size_t* words);
   const struct ctprof_entry* (*map)(const void* core, uint32_t id, size_t* entries);
@@ -108,8 +108,7 @@ struct ctprof_parts {
 typedef uint32_t ctprof_reduction;
 enum {
   CTPROF_REDUCES_OTHERWISE = 0,
-  /* Parts of it are told: "of which" by threads that came and went, and the thread with most of it.
-   */
+  /* A report shows parts of it: by threads that came and went, and the thread with most of it. */
   CTPROF_REDUCES_BY_SUM = 1,
   CTPROF_REDUCES_BY_MAX = 2,
   CTPROF_REDUCES_BY_MIN = 3,

@@ -38,14 +38,14 @@ enum {
 };
 
 /* A column that the source reads. `values` points to uint64_t, int64_t, double, uint8_t, or struct
- * ctprof_text for strings; both are NULL when nobody fills the column. Look at a row's gap before
- * its value. */
+ * ctprof_text for strings; both are NULL when no source fills the column. Look at a row's gap
+ * before its value. */
 struct ctprof_input {
   const void* values;
   const ctprof_gap* gaps;
 };
 
-/* A column that the source fills; both NULL when nobody wants it, and then what is costly need not
+/* A column that the source fills; both NULL when it is not wanted, and then what is costly need not
  * be read. Scalars are written straight into `values` and the cell's gap set to CTPROF_VALUE;
  * strings, bitsets, maps and arrays go through the put_* of the batch, which set the gap as well,
  * and `values` is NULL for them. For a cell without value, write its gap alone. */
@@ -125,7 +125,7 @@ struct ctprof_summary {
   uint64_t rows_absent;
   void* core;
   /* Fields of the source's object in the file, in this order; a dot in `key` opens an inner object,
-   * which stays empty when nothing follows the dot. NULL data stand for null. */
+   * which stays empty when nothing follows the dot. NULL data becomes null. */
   void (*put_u64)(void* core, const char* key, uint64_t value);
   void (*put_bool)(void* core, const char* key, uint32_t value);
   void (*put_text)(void* core, const char* key, const char* data, size_t size);
