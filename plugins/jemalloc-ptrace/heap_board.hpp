@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
-#include "plugins/jemalloc-ptrace/finder/watch.hpp"
+#include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 
 namespace ctprof::jemalloc {
 

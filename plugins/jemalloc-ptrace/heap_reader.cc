@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "plugins/jemalloc-ptrace/refusal.hpp"
+#include "plugins/jemalloc-ptrace/outcome.hpp"
 #include "plugins/jemalloc-ptrace/summary.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 

@@ -19,7 +19,7 @@
 #include "plugins/jemalloc-ptrace/counters_read.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 #include "plugins/jemalloc-ptrace/heap_helper.hpp"
-#include "plugins/jemalloc-ptrace/thread_image.hpp"
+#include "plugins/jemalloc-ptrace/program.hpp"
 #include "plugins/jemalloc-ptrace/thread_pointers.hpp"
 
 namespace ctprof::jemalloc {

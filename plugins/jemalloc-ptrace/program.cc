@@ -6,9 +6,49 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "plugins/jemalloc-ptrace/finder/mapping_query.hpp"
+#include "ctprof/files.hpp"
+#include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 
 namespace ctprof::jemalloc {
+
+namespace {
+
+constexpr int kFirstField = 3;  // after the name
+constexpr int kLastField = 28;
+
+// From the kernel's include/linux/sched.h.
+constexpr std::uint64_t kKernelThread = 0x00200000;
+
+std::uint64_t u64(std::string_view text) {
+  const auto value = sdk::number<std::uint64_t>(text);
+  return value ? value.value : 0;
+}
+
+void parse_field(int field, std::string_view text, ThreadImage& image) {
+  switch (field) {
+    case 3: image.state = text.size() == 1 ? text.front() : '?'; break;
+    case 9: image.kernel_thread = (u64(text) & kKernelThread) != 0; break;
+    case 22: image.start_time = u64(text); break;
+    case 26: image.code_start = u64(text); break;
+    case 27: image.code_end = u64(text); break;
+    case 28: image.stack = u64(text); break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+ThreadImage parse_thread_image(std::string_view stat) {
+  ThreadImage image;
+  const auto name_end = stat.rfind(')');  // the name may hold parentheses itself
+  if (name_end == stat.npos) return image;
+  stat.remove_prefix(name_end + 1);
+  stat = sdk::trimmed(stat);
+  for (int field = kFirstField; field <= kLastField && !stat.empty(); ++field)
+    parse_field(field, sdk::take(stat, ' '), image);
+  return image;
+}
+
 namespace {
 
 int open_maps(int proc, std::uint64_t tid) {

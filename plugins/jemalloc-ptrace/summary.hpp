@@ -15,7 +15,7 @@
 #include "ctprof/gap.hpp"
 #include "ctprof/source.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
-#include "plugins/jemalloc-ptrace/step.hpp"
+#include "plugins/jemalloc-ptrace/outcome.hpp"
 
 namespace ctprof::jemalloc {
 

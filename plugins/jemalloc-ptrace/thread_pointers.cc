@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "ctprof/files.hpp"
-#include "plugins/jemalloc-ptrace/thread_image.hpp"
+#include "plugins/jemalloc-ptrace/program.hpp"
 
 namespace ctprof::jemalloc {
 namespace {

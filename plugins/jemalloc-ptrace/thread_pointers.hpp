@@ -39,7 +39,7 @@
 #include <thread>
 
 #include "plugins/jemalloc-ptrace/interruptible.hpp"
-#include "plugins/jemalloc-ptrace/step.hpp"
+#include "plugins/jemalloc-ptrace/outcome.hpp"
 
 namespace ctprof::jemalloc {
 

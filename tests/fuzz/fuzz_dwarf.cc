@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "ctprof/files.hpp"
-#include "plugins/jemalloc-ptrace/finder/tsd_dwarf.hpp"
+#include "plugins/jemalloc-ptrace/finder/debug_info.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ctprof::sdk::Fd fd(::memfd_create("fuzz", MFD_CLOEXEC));

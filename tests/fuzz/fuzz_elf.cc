@@ -10,7 +10,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
-#include "plugins/jemalloc-ptrace/finder/debug_files.hpp"
+#include "plugins/jemalloc-ptrace/finder/debug_info.hpp"
 #include "plugins/jemalloc-ptrace/finder/debug_sections.hpp"
 
 using namespace ctprof::jemalloc;

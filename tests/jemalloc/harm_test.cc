@@ -12,7 +12,7 @@
 #include <chrono>
 #include <random>
 
-#include "plugins/jemalloc-ptrace/refusal.hpp"
+#include "plugins/jemalloc-ptrace/outcome.hpp"
 #include "tests/jemalloc/target.hpp"
 #include "tests/unit/source_driver.hpp"
 

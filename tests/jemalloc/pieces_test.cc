@@ -12,8 +12,8 @@
 #include <limits>
 
 #include "plugins/jemalloc-ptrace/counters_read.hpp"
-#include "plugins/jemalloc-ptrace/refusal.hpp"
-#include "plugins/jemalloc-ptrace/thread_image.hpp"
+#include "plugins/jemalloc-ptrace/outcome.hpp"
+#include "plugins/jemalloc-ptrace/program.hpp"
 #include "tests/unit/loaded_plugin.hpp"
 #include "tests/unit/source_driver.hpp"
 

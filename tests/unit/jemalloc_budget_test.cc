@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "ctprof/files.hpp"
-#include "plugins/jemalloc-ptrace/finder/debug_files.hpp"
+#include "plugins/jemalloc-ptrace/finder/debug_info.hpp"
 #include "plugins/jemalloc-ptrace/finder/debug_sections.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
 

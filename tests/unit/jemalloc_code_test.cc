@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/jemalloc-ptrace/finder/known_versions.hpp"
+#include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
 #include "plugins/jemalloc-ptrace/finder/x86_decode.hpp"
 
@@ -61,8 +61,8 @@ std::optional<CounterPlaces> counters_of(const std::string& version, const std::
 struct Expected {
   const char* version;
   const char* machine;
-  Place allocated;
-  Place deallocated;
+  TlsAddress allocated;
+  TlsAddress deallocated;
 };
 
 }  // namespace
@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(each_version_and_machine) {
 BOOST_AUTO_TEST_CASE(a_program_needs_no_slot) {
   const auto found = counters_of("5.3.0-program", "x86_64");
   BOOST_REQUIRE(found);
-  BOOST_TEST((found->allocated == Place{0, -1808}));
-  BOOST_TEST((found->deallocated == Place{0, -1792}));
+  BOOST_TEST((found->allocated == TlsAddress{0, -1808}));
+  BOOST_TEST((found->deallocated == TlsAddress{0, -1792}));
 }
 
 BOOST_AUTO_TEST_CASE(distances_in_the_access_itself) {
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(cut_code) {
       for (std::size_t size = 0; size < function.bytes.size(); ++size) {
         const Bytes part(function.bytes.begin(),
                          function.bytes.begin() + static_cast<std::ptrdiff_t>(size));
-        for (const Place& place : places_added_to(machine, {function.address, part}))
+        for (const TlsAddress& place : places_added_to(machine, {function.address, part}))
           BOOST_TEST((std::find(whole.begin(), whole.end(), place) != whole.end()));
       }
     }

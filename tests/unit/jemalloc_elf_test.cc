@@ -20,7 +20,6 @@
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
-#include "plugins/jemalloc-ptrace/finder/tls_slots.hpp"
 
 // The thread sanitizer puts a malloc and a free of its own into this program, which are judged
 // before ours.

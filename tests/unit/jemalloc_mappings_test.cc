@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "ctprof/files.hpp"
-#include "plugins/jemalloc-ptrace/finder/mapping_query.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "tests/unit/kernel_text.hpp"
 

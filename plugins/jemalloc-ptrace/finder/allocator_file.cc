@@ -2,9 +2,7 @@
 
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
 #include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
-#include "plugins/jemalloc-ptrace/finder/tls_slots.hpp"
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
-#include "plugins/jemalloc-ptrace/finder/tsd_registers.hpp"
 
 namespace ctprof::jemalloc {
 namespace {

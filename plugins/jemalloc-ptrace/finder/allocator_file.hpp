@@ -23,7 +23,7 @@
 
 #include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/finder.hpp"
-#include "plugins/jemalloc-ptrace/finder/known_versions.hpp"
+#include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 
 namespace ctprof::jemalloc {
 

@@ -1,8 +1,15 @@
-// What debug information a file has inside, and how large it claims to be once unpacked.
+// The debug sections of a file: which there are, how large they claim to be once unpacked, and the
+// units of a DWARF package (.dwp).
+//
+// In a package the units' tables follow one another, and an index gives each unit's share (DWARF 5,
+// section 7.3.5; GNU's version 2 before it). The libdw of our time reads a package as if the first
+// share belonged to all units; so each unit becomes a small ELF file of its own, in memory.
 
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
 
@@ -15,5 +22,29 @@ struct DebugSections {
 };
 
 DebugSections debug_sections(const ElfFile& file);
+
+class DwpUnits {
+ public:
+  explicit DwpUnits(const ElfFile& file);
+
+  std::uint32_t size() const { return units_; }
+  // Empty when the unit's shares lie outside of their sections.
+  std::string image(std::uint32_t unit) const;
+
+ private:
+  using Sections = std::map<std::string, std::string>;
+
+  std::uint32_t number(std::uint64_t at) const;
+  std::uint32_t cell(std::uint64_t row, std::uint32_t column) const;
+  bool add_share(std::uint32_t unit, std::uint32_t column, Sections& shares) const;
+
+  std::uint16_t machine_;
+  Sections sections_;
+  std::string index_;
+  std::uint32_t columns_ = 0;
+  std::uint32_t units_ = 0;
+  std::uint64_t rows_ = 0;  // where the index's rows begin: one of section numbers, then the units'
+                            // offsets, then their sizes
+};
 
 }  // namespace ctprof::jemalloc

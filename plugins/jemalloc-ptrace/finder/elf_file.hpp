@@ -1,16 +1,19 @@
-// An ELF file that nobody vouches for, read piece by piece.
+// An ELF file that may be hostile, read piece by piece within a budget.
 //
-// Everything is read with pread(2): a file that is cut short while we look makes a read fail, where
-// a mapping of it would raise SIGBUS. Sizes that the file claims bound nothing but our patience:
-// each table has a limit of its own, and all reading is charged to a budget.
+// Everything is read with pread(2): a file that is cut short meanwhile makes a read fail, where a
+// mapping of it would raise SIGBUS. No size that the file claims is believed: each table has a
+// limit of its own, and all reading is charged to the budget.
 //
-// What is here:   header, program headers, dynamic section, bytes by file offset or by address.
-// What is not:    symbols and relocations (elf_symbols.hpp, tls_slots.hpp).
+// What is here:   the budgets; header, program headers, dynamic section, bytes by file offset or by
+//                 address.
+// What is not:    symbols and relocations (elf_symbols.hpp).
 
 #pragma once
 
 #include <elf.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,9 +22,59 @@
 #include <type_traits>
 #include <vector>
 
-#include "plugins/jemalloc-ptrace/finder/budget.hpp"
-
 namespace ctprof::jemalloc {
+
+// What reading a foreign file may cost, in bytes and in time: one file with all that is read for
+// it, and all files of a capture.
+//
+// A file can claim any size, be sparse, or be on a slow disk; a user can have thousands of them.
+// When its budget is spent, reading fails as if the file were cut short, and the file's verdict is
+// Attach::TooCostly. A capture first gives each file all that one may cost; once that has become
+// expensive, only what an ordinary file costs; and in the end only enough to dismiss a file by its
+// headers, so that costly files cannot hide the others.
+struct Allowance {
+  std::uint64_t bytes;
+  std::chrono::milliseconds time;
+};
+inline constexpr Allowance kAllowanceOfFile{512ULL << 20, std::chrono::milliseconds(1500)};
+inline constexpr Allowance kOrdinaryFile{16ULL << 20, std::chrono::milliseconds(20)};
+inline constexpr Allowance kHeadersOnly{64ULL << 10, std::chrono::milliseconds(5)};
+
+// Of one file. One thread.
+class FileBudget {
+ public:
+  explicit FileBudget(const Allowance& allowance = kAllowanceOfFile);
+
+  // Takes `bytes` off the budget before they are read or made. False from the first time on that
+  // there were not enough, or the time was over.
+  bool charge(std::uint64_t bytes);
+  bool spent() const { return spent_; }
+
+  // Spent or not, the budget was all that a file may ever cost: another capture would fare no
+  // better.
+  bool is_full() const { return is_full_; }
+  std::chrono::nanoseconds elapsed() const { return Clock::now() - start_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::uint64_t bytes_left_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point end_;
+  bool is_full_;
+  bool spent_ = false;
+};
+
+// Of a capture. Threads may use it at once.
+class CaptureBudget {
+ public:
+  // What the next file may cost.
+  Allowance next() const;
+  void spend(const FileBudget& file) { spent_ns_ += file.elapsed().count(); }
+
+ private:
+  std::atomic<std::int64_t> spent_ns_{0};
+};
 
 struct NamedSection {
   std::string name;  // cut short where it is longer than any that means something to us

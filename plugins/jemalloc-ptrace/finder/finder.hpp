@@ -3,8 +3,8 @@
 // jemalloc counts the bytes that a thread allocated and deallocated in thread-local storage.
 // Without a debugger's help the place is found in three steps: which file of the process is
 // jemalloc (mappings.hpp, allocator_file.hpp), where the linker put its thread-local storage
-// (allocator_file.hpp), and where the counters are in it (tsd_code.hpp, tsd_dwarf.hpp,
-// known_versions.hpp). The answer holds for all threads of the process: both counters stand at a
+// (allocator_file.hpp), and where the counters are in it (tsd_code.hpp, debug_info.hpp,
+// stripped_program.hpp). The answer holds for all threads of the process: both counters stand at a
 // fixed distance from the thread pointer.
 //
 // What a file told is kept by device and inode, so that a file which many processes share is looked
@@ -21,7 +21,7 @@
 #include <span>
 
 #include "ctprof/host.hpp"
-#include "plugins/jemalloc-ptrace/finder/watch.hpp"
+#include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 
 namespace ctprof::jemalloc {
 

@@ -7,7 +7,7 @@
 //     7f5c3a200000-7f5c3a228000 r-xp 00028000 fd:01 1835034                    /usr/lib/libc.so.6
 //
 // A path may hold blanks; the kernel writes a newline in it as \012, and " (deleted)" after the
-// name of a file that has none any more.
+// name of a file that was removed.
 
 #pragma once
 
@@ -62,5 +62,20 @@ std::vector<MappedFile> code_files(std::string_view maps);
 // when it has no memory. `map_files`: that directory, open, of a process of many mappings; none of
 // others.
 int read_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
+
+// PROCMAP_QUERY of an open /proc/<pid>/maps (Linux 6.11): the mappings of files alone, without the
+// text of all mappings.
+
+// 0, or an errno: ENOTTY when the kernel cannot be asked so, or a name does not fit; ESRCH when the
+// process has no memory.
+int query_code_files(int maps, std::vector<MappedFile>& files);
+
+// The same for a process of so many mappings that passing over those of no file takes longest:
+// which are of files, the directory map_files tells in a third of the time. ENOTTY too where that
+// directory is closed to us.
+int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
+
+// Whether the memory that the file was opened for is still there: 0, or an errno as above.
+int query_any(int maps);
 
 }  // namespace ctprof::jemalloc

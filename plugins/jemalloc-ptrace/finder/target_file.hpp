@@ -2,11 +2,11 @@
 //
 // /proc/<pid>/map_files leads to it whatever became of its name, but wants a capability;
 // /proc/<pid>/exe and /proc/<pid>/root with the path do for the rest, and what is found there
-// counts only when it is the file of the mapping. Nothing but regular files is ever opened: opening
-// a device or a pipe may do something.
+// counts only when it is the file of the mapping. Only regular files are ever opened: opening a
+// device or a pipe may have an effect.
 //
-// What a file is, is asked without its server; opening it and walking paths may hang, and a watch
-// is told before. What that does not allow fails with EBUSY.
+// The type of a file is asked without its server. Opening it and walking paths may hang, so a Watch
+// is asked before; what it does not allow fails with EBUSY.
 
 #pragma once
 
@@ -14,9 +14,31 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/mappings.hpp"
-#include "plugins/jemalloc-ptrace/finder/watch.hpp"
 
 namespace ctprof::jemalloc {
+
+// Tells whoever watches what the finder is about to do that may never end, so that it is known what
+// it hangs on.
+enum class Deed : std::uint32_t {
+  Nothing,
+  Mappings,  // the list of them: another thread of the process may hold them for ever
+  Walk,      // from directory to directory of a path, over any mount
+  File,      // opening or reading one of `device`
+  Memory,    // of the process, at `address`
+};
+
+struct Ahead {
+  Deed deed = Deed::Nothing;
+  std::uint64_t device = 0;  // as makedev(3) puts it together
+  std::uint64_t address = 0;
+};
+
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  // Called before each such step. False: it is to be left out.
+  virtual bool allows(const Ahead& step) = 0;
+};
 
 struct OpenedFile {
   sdk::Fd fd;

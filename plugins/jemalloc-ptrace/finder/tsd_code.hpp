@@ -7,12 +7,17 @@
 // counter that was loaded, its sum. A place at a fixed distance from the thread pointer that is
 // loaded, gets something added that is no constant, and is stored again, is a counter. jemalloc has
 // others (the 5.2 line counts bytes until it samples), so that the two functions are matched: in
-// all its versions since 5.0 the counter of free stands 8 or 16 bytes behind that of malloc.
+// all its versions since 5.0 the counter of free is 8 or 16 bytes behind that of malloc.
+//
+// What is here:   matching the two functions; registers and the values in them, for the readers of
+//                 each machine's code (tsd_code_x86_64.cc, tsd_code_aarch64.cc).
 //
 // Pure functions on bytes; whatever the bytes are, they end.
 
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,10 +27,10 @@ namespace ctprof::jemalloc {
 
 // A place in thread-local storage: `offset` bytes from the thread pointer, or from where the number
 // in a slot of the file leads from there.
-struct Place {
+struct TlsAddress {
   std::uint64_t slot = 0;  // its address in the file's own count, 0 for none
   std::int64_t offset = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const TlsAddress&) const = default;
 };
 
 struct Code {
@@ -34,17 +39,87 @@ struct Code {
 };
 
 // The places to which a function adds, in the order of its stores, each once.
-std::vector<Place> places_added_to(std::uint16_t machine, const Code& code);
-std::vector<Place> places_added_to_x86_64(const Code& code);
-std::vector<Place> places_added_to_aarch64(const Code& code);
+std::vector<TlsAddress> places_added_to(std::uint16_t machine, const Code& code);
+std::vector<TlsAddress> places_added_to_x86_64(const Code& code);
+std::vector<TlsAddress> places_added_to_aarch64(const Code& code);
 
 struct CounterPlaces {
-  Place allocated;
-  Place deallocated;
+  TlsAddress allocated;
+  TlsAddress deallocated;
 };
 
 // Nothing when no pair fits, or more than one does.
 std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc,
                                          const Code& free);
+
+// What is known of a register, and how it flows; shared by the readers of both machines' code
+// (tsd_code.hpp).
+struct Value {
+  enum class Kind : std::uint8_t {
+    Unknown,
+    Constant,  // place.offset
+    Slot,      // what stands in the slot at place.slot
+    Address,   // of a place: the thread pointer plus a distance
+    Loaded,    // the number at a place
+    Sum,       // the same with something added
+  };
+  Kind kind = Kind::Unknown;
+  TlsAddress place;
+
+  bool is(Kind k) const { return kind == k; }
+};
+
+inline Value constant(std::int64_t number) { return {Value::Kind::Constant, {0, number}}; }
+inline Value slot(std::uint64_t address) { return {Value::Kind::Slot, {address, 0}}; }
+inline Value thread_pointer() { return {Value::Kind::Address, {}}; }
+inline Value loaded(const TlsAddress& place) { return {Value::Kind::Loaded, place}; }
+// Sums wrap as those of the machine do.
+inline std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+inline std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+// What an addition yields.
+inline Value sum(const Value& a, const Value& b) {
+  using Kind = Value::Kind;
+  if (b.is(Kind::Address) && !a.is(Kind::Address)) return sum(b, a);
+  if (a.is(Kind::Constant) && b.is(Kind::Constant))
+    return constant(wrapped_sum(a.place.offset, b.place.offset));
+  if (a.is(Kind::Address) && b.is(Kind::Constant))
+    return {Kind::Address, {a.place.slot, wrapped_sum(a.place.offset, b.place.offset)}};
+  if (a.is(Kind::Address) && b.is(Kind::Slot) && a.place.slot == 0)
+    return {Kind::Address, {b.place.slot, a.place.offset}};
+  if (a.is(Kind::Loaded) && !b.is(Kind::Constant)) return {Kind::Sum, a.place};
+  if (b.is(Kind::Loaded) && !a.is(Kind::Constant)) return {Kind::Sum, b.place};
+  return {};
+}
+
+// The general registers of either machine, and the places that were added to.
+class Registers {
+ public:
+  const Value& operator[](unsigned number) const { return values_[number & 31]; }
+  void set(unsigned number, const Value& value) { values_[number & 31] = value; }
+  void forget(unsigned number) { set(number, {}); }
+
+  void added_to(const TlsAddress& place) {
+    if (added_.size() < kMostPlaces &&
+        std::find(added_.begin(), added_.end(), place) == added_.end())
+      added_.push_back(place);
+  }
+  void stored(unsigned number, const TlsAddress& place) {
+    const Value& value = (*this)[number];
+    if (value.is(Value::Kind::Sum) && value.place == place) added_to(place);
+  }
+  std::vector<TlsAddress> take() { return std::move(added_); }
+
+ private:
+  // Neither function has more than a dozen.
+  static constexpr std::size_t kMostPlaces = 64;
+
+  std::array<Value, 32> values_{};
+  std::vector<TlsAddress> added_;
+};
 
 }  // namespace ctprof::jemalloc

@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
-#include "plugins/jemalloc-ptrace/finder/tsd_registers.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -53,7 +52,7 @@ class Reader {
     registers_.forget(w.d());
   }
 
-  std::vector<Place> take() { return registers_.take(); }
+  std::vector<TlsAddress> take() { return registers_.take(); }
 
  private:
   void call() {
@@ -126,7 +125,7 @@ class Reader {
 
 }  // namespace
 
-std::vector<Place> places_added_to_aarch64(const Code& code) {
+std::vector<TlsAddress> places_added_to_aarch64(const Code& code) {
   Reader reader;
   for (std::size_t at = 0; at + 4 <= code.bytes.size(); at += 4) {
     Word word{};

@@ -8,7 +8,6 @@
 // Instructions that are not handled below make us forget what they may write.
 
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
-#include "plugins/jemalloc-ptrace/finder/tsd_registers.hpp"
 #include "plugins/jemalloc-ptrace/finder/x86_decode.hpp"
 
 namespace ctprof::jemalloc {
@@ -32,7 +31,7 @@ class Reader {
     forget_operands(i);
   }
 
-  std::vector<Place> take() { return registers_.take(); }
+  std::vector<TlsAddress> take() { return registers_.take(); }
 
  private:
   void one(const X86Instruction& i) {
@@ -150,7 +149,7 @@ class Reader {
   Value operand(const X86Instruction& i) const {
     if (!i.memory) return registers_[i.rm];
     const Value at = address(i);
-    if (at.is(Kind::Address)) return at.place == Place{} ? thread_pointer() : loaded(at.place);
+    if (at.is(Kind::Address)) return at.place == TlsAddress{} ? thread_pointer() : loaded(at.place);
     return i.memory->rip && at.is(Kind::Constant)
                ? slot(static_cast<std::uint64_t>(at.place.offset))
                : Value{};
@@ -162,7 +161,7 @@ class Reader {
 
 }  // namespace
 
-std::vector<Place> places_added_to_x86_64(const Code& code) {
+std::vector<TlsAddress> places_added_to_x86_64(const Code& code) {
   Reader reader;
   for (std::size_t at = 0; at < code.bytes.size();) {
     const auto instruction = decode_x86_64(code.bytes.subspan(at));

@@ -1,8 +1,8 @@
-// How far the probe of one thread came, and what stopped it.
+// How far the probe of a thread or a process came, what stopped it, and what that means for its cells.
 //
-// What is here:   the steps in their order, their words in the file (the reference's), and what a
-// failure means for the thread's cells. What is not:    taking the steps: thread_pointers.hpp and
-// counters_read.hpp; finding the place: finder/.
+// What is here:   the steps in their order, their words in the file (the reference's), and the gaps.
+// What is not:    taking the steps: thread_pointers.hpp and counters_read.hpp; finding the counters:
+//                 finder/.
 
 #pragma once
 
@@ -10,6 +10,8 @@
 #include <cstdint>
 
 #include "ctprof/gap.hpp"
+#include "ctprof/host.hpp"
+#include "plugins/jemalloc-ptrace/finder/finder.hpp"
 
 namespace ctprof::jemalloc {
 
@@ -49,5 +51,12 @@ constexpr Gap gap_of(const Outcome& outcome) {
   if (outcome.failed == Step::TlsArithmetic) return Gap::NotApplicable;
   return outcome.error == EFAULT ? Gap::Malformed : gap_of_errno(outcome.error);
 }
+
+// None for Attach::Found.
+Gap gap_of(const Found& found);
+
+// What it means that PTRACE_SEIZE failed. The kernel says EPERM for too little privilege, and also
+// for a thread that another tracer holds or that has just ended.
+Gap why_refused(const sdk::Host& host, const sdk::Thread& thread, int error);
 
 }  // namespace ctprof::jemalloc

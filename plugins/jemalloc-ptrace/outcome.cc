@@ -1,4 +1,4 @@
-#include "plugins/jemalloc-ptrace/refusal.hpp"
+#include "plugins/jemalloc-ptrace/outcome.hpp"
 
 #include <cerrno>
 
@@ -8,8 +8,8 @@ namespace ctprof::jemalloc {
 
 namespace {
 
-// Memory that is not where the files say: the process is being started, or replaced. A file that
-// cannot be found is in nobody's reach.
+// EFAULT: memory is not where the files say, because the process is being started or replaced. ENOENT:
+// a file of it cannot be reached by any name.
 Gap why_unreadable(int error) {
   switch (error) {
     case EFAULT: return Gap::Busy;
