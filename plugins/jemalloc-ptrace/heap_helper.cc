@@ -71,6 +71,7 @@ void take(const Board& board, std::uint32_t item, std::uint32_t& threads, ReadQu
 std::vector<std::string> HeapHelper::finish() {
   const std::lock_guard lock(mutex_);
   helper_.reset();
+  is_idle_ = false;
   avoided_.clear();
   losses_ = 0;
   slices_ = kMostSlices;
@@ -91,7 +92,14 @@ void HeapHelper::give_up(const std::string& sentence) {
 
 void HeapHelper::prepare() {
   const std::lock_guard lock(mutex_);
-  if (!helper_ && !given_up_) make_helper();
+  if (helper_ || given_up_) return;
+  make_helper();
+  is_idle_ = true;
+}
+
+// What befell it then is nobody's fault whom it was to look into.
+bool HeapHelper::lost_while_idle() {
+  return std::exchange(is_idle_, false) && (helper_->error() != 0 || helper_->has_ended());
 }
 
 void HeapHelper::make_helper() {
@@ -101,7 +109,7 @@ void HeapHelper::make_helper() {
 
 Board* HeapHelper::board() {
   if (given_up_) return nullptr;
-  if (!helper_) make_helper();
+  if (!helper_ || lost_while_idle()) make_helper();
   if (helper_->error() == 0) return static_cast<Board*>(helper_->area());
   give_up("no process could be made to look into others (" + helper_->why_none() +
           "): no heap is known");

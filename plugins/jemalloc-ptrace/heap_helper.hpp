@@ -73,6 +73,7 @@ class HeapHelper {
   static constexpr int kMostSlices = kMostSeconds * 1000 / kHelperSliceMs;
 
   void make_helper();
+  bool lost_while_idle();
   // The board of a living helper, null where none can be had any more.
   Board* board();
   // How many items were answered; fewer than `count` when the helper was lost.
@@ -89,6 +90,7 @@ class HeapHelper {
   int proc_;
   std::mutex mutex_;
   std::unique_ptr<HelperProcess> helper_;
+  bool is_idle_ = false;  // it was made ahead, and has not been asked yet
   HelperProcess::Reply last_reply_ = HelperProcess::Reply::Answered;
   ProgramNumber last_program_ = 0;
   ProgramNumber not_its_own_ = 0;  // programs up to this number were found by helpers before it

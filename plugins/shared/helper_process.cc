@@ -166,6 +166,11 @@ std::string HelperProcess::why_none() const {
          (error_ == EAGAIN ? "; see the limit on processes: ulimit -u, pids.max" : "");
 }
 
+bool HelperProcess::has_ended() const {
+  pollfd its_end{socket_, 0, 0};
+  return ::poll(&its_end, 1, 0) == 1 && (its_end.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 void* HelperProcess::area() const { return static_cast<char*>(shared_) + kHead; }
 
 std::int64_t HelperProcess::processor_time() const {

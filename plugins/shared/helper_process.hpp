@@ -58,6 +58,8 @@ class HelperProcess {
   // 0, or why there is none, an errno. Waits until the helper has said that it can be asked, or
   // could not be made.
   int error();
+  // Whether it has ended, by itself or by somebody's signal. REQUIRES: error() is 0.
+  bool has_ended() const;
   // The error in words, with what there is to do about it. REQUIRES: error() has been called.
   std::string why_none() const;
   void* area() const;

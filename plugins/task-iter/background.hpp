@@ -1,4 +1,5 @@
-// A thread for what can go on beside the rest, without signals: those are for the threads that work.
+// A thread for what can go on beside the rest, without signals: those are for the threads that
+// work.
 
 #pragma once
 

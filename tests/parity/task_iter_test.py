@@ -7,6 +7,7 @@ threads that ran."""
 import contextlib
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -185,8 +186,10 @@ class Faults(OfTaskIter):
         self.path = os.path.join(self.directory, "traced.ctprof.zst")
 
     def under_strace(self, *options):
+        """Without threads, so that all calls are the main one's, and come in one order."""
         trace = os.path.join(self.directory, "trace")
-        done = harness.under_strace(self, ("-e", "trace=bpf,read", *options), "--plugins=task-iter,procfs-sched", "capture", "--jobs", "1",
+        alone = ("-e", "trace=bpf,read,clone3", "-e", "inject=clone3:error=EAGAIN")
+        done = harness.under_strace(self, (*alone, *options), "--plugins=task-iter,procfs-sched", "capture", "--jobs", "1",
                                     "-o", self.path, log=trace)
         with open(trace, encoding="utf-8", errors="replace") as file:
             return done.stderr, file.read().splitlines()
@@ -226,6 +229,19 @@ class Faults(OfTaskIter):
         self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", said)
         self.assertEqual(file.metrics["run_time_ns"].get("filled_by"), "procfs-sched")
         self.assertGreater(len(file.threads), 0)
+
+    def test_a_pass_that_breaks_off_in_its_own_thread(self):
+        """The main thread reads ahead of the pass four times, of ctprof itself, and the pass takes more."""
+        fault = ("-f", "-P", "anon_inode:bpf_iter", "-e", "trace=read", "-e", "inject=read:error=EIO:when=5+")
+        crowd = [subprocess.Popen(["sleep", "60"]) for _ in range(200)]
+        try:
+            said = harness.under_strace(self, fault, "--plugins=task-iter,procfs-sched", "capture", "-o", self.path).stderr
+        finally:
+            for process in crowd:
+                process.kill()
+                process.wait()
+        self.assertIn("source 'tasks' failed: reading the threads by BPF: Input/output error", said)
+        self.assertEqual(file_json.load(self.path).metrics["run_time_ns"].get("filled_by"), "procfs-sched")
 
 
 class WithoutRights(OfTaskIter):
