@@ -7,6 +7,7 @@ What is not:    judging (the checks_*.py).
 import functools
 import glob
 import os
+import subprocess
 import sys
 
 from image import HERE
@@ -20,12 +21,17 @@ import plain_taskstats  # noqa: E402  pylint: disable=wrong-import-position
 Gap = file_json.Gap
 
 
-class Left:
-    """`kernel` and what it left in the directory `out`."""
+LAYOUTS = ("rows", "columns")
 
-    def __init__(self, kernel, out):
+
+class Left:
+    """`kernel` and what it left in the directory `out`: the captures in one of the layouts. `ctprof` runs here."""
+
+    def __init__(self, kernel, out, layout, ctprof):
         self.kernel = kernel
         self.out = out
+        self.layout = layout
+        self.ctprof = ctprof
 
     def text(self, name):
         try:
@@ -45,14 +51,21 @@ class Left:
     @functools.cached_property
     def statuses(self):
         """Capture -> ctprof's exit status."""
-        return {name: int(status) for name, status in self.pairs("statuses").items()}
+        return {name: int(status) for name, status in self.pairs(f"captures/{self.layout}/statuses").items()}
 
     def said(self, capture):
-        return self.text(f"captures/{capture}.log")
+        return self.text(f"captures/{self.layout}/{capture}.log")
 
     @functools.cache
     def file(self, capture):
-        return file_json.load(os.path.join(self.out, "captures", f"{capture}.ctprof.zst"))
+        path = os.path.join(self.out, "captures", self.layout, f"{capture}.ctprof.zst")
+        return file_json.load(self.as_rows(path) if self.layout == "columns" else path)
+
+    def as_rows(self, path):
+        """Columns as the plain reader of files knows them."""
+        rows = path.replace(".ctprof.zst", ".as-rows.ctprof.zst")
+        subprocess.run([self.ctprof, "export", "-q", path, "--to", "ktstr", "-o", rows], check=True, capture_output=True)
+        return rows
 
     def plain(self, name):
         return os.path.join(self.out, "plain", name)

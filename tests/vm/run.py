@@ -32,7 +32,7 @@ import guest
 import schedulers
 import suite
 import table
-from captured import Left
+from captured import LAYOUTS, Left
 from debian import Unavailable
 from kernels import KERNELS, Cache, default_cache
 from systems import Own
@@ -81,23 +81,26 @@ def run_guest(boot, kernel, directory, system):
 
 
 def checks_of(boot, left):
+    """Of the captures in one layout; what they have no part in is checked with those in rows."""
     if boot.script == "bare.sh":
         return BARE
+    if left.layout != "rows":
+        return WHOLE | (checks_scx.CHECKS if checks_scx.was_made(left) else {})
     return WHOLE | (checks_scx.CHECKS if checks_scx.was_made(left) else {}) | (checks_units.CHECKS if checks_units.was_made(left) else {})
 
 
-def tell_of(results, boot, left, finished):
-    """All checks of one boot; whether the guest got to its end."""
-    name = f"vm {boot.name}: "
-    if finished.status != 0:
-        words = (finished.console + left.text("output")).splitlines()[-SHOWN:]
-        results.tell("FAIL", name + "the guest reaches its end", [f"status {finished.status}; its last words:", *words])
-        return False
+def tell_of(results, boot, left):
+    """All checks of one boot and layout."""
     for title, check in checks_of(boot, left).items():
         wrong = judge(check, left)
         more = [f"... and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
-        results.tell("FAIL" if wrong else "OK", name + title, wrong[:SHOWN] + more)
-    return True
+        where = f"vm {boot.name}, {left.layout}: " if left.layout != "rows" else f"vm {boot.name}: "
+        results.tell("FAIL" if wrong else "OK", where + title, wrong[:SHOWN] + more)
+
+
+def tell_lost(results, boot, left, finished):
+    words = (finished.console + left.text("output")).splitlines()[-SHOWN:]
+    results.tell("FAIL", f"vm {boot.name}: the guest reaches its end", [f"status {finished.status}; its last words:", *words])
 
 
 def kernels_at_hand(results, cache, wanted):
@@ -132,7 +135,7 @@ def systems_for(results, kernels, cache, build):
 
 
 def run_boot(results, boot, kernel, system, build):
-    """The kernel and what it left, or None."""
+    """What it left, in rows, or None."""
     start = time.monotonic()
     try:
         finished = run_guest(boot, kernel, os.path.join(build, "vm", boot.name), system)
@@ -140,9 +143,14 @@ def run_boot(results, boot, kernel, system, build):
         said = getattr(why, "stderr", None) or b""
         results.tell("FAIL", f"vm {boot.name}: the guest starts", [str(why), *said.decode(errors="replace").splitlines()[-SHOWN:]])
         return None
-    left = Left(kernel, finished.out)
     print(f"vm {boot.name}: {kernel.version}, {time.monotonic() - start:.0f} s", flush=True)
-    return left if tell_of(results, boot, left, finished) else None
+    lefts = [Left(kernel, finished.out, layout, os.path.join(build, "tools", "ctprof", "ctprof")) for layout in LAYOUTS]
+    if finished.status != 0:
+        tell_lost(results, boot, lefts[0], finished)
+        return None
+    for left in lefts:
+        tell_of(results, boot, left)
+    return lefts[0]
 
 
 def skip_schedulers(results, kernels, systems):

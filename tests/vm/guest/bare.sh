@@ -6,7 +6,7 @@ cd /suite || exit 1
 # shellcheck source=/dev/null
 . ./lib.sh
 processes=1 options=''
-mkdir -p /out/captures /out/plain
+make_room
 capture bare
 record all bare
 set_switch /proc/sys/kernel/task_delayacct 1

@@ -4,13 +4,22 @@
 
 step() { echo "step: $(cut -d' ' -f1 /proc/uptime) $*" >/dev/console; }
 
+make_room() { # for captures, by whomever
+  mkdir -p /out/captures/rows /out/captures/columns /out/plain
+  chmod 777 /out/captures/rows /out/captures/columns
+}
+
+# One capture in each layout, one right after the other.
 capture() { # capture NAME [WORD...]: the words stand before ctprof; its options are in $options
-  local name=$1
+  local name=$1 layout out
   shift
-  step "capture $name"
-  # shellcheck disable=SC2086  # several options
-  "$@" /suite/tools/ctprof/ctprof $options capture --jobs 2 -o "/out/captures/$name.ctprof.zst" >"/out/captures/$name.log" 2>&1
-  echo "$name $?" >>/out/statuses
+  for layout in rows columns; do
+    out=/out/captures/$layout
+    step "capture $name in $layout"
+    # shellcheck disable=SC2086  # several options
+    "$@" /suite/tools/ctprof/ctprof $options capture --jobs 2 --layout "$layout" -o "$out/$name.ctprof.zst" >"$out/$name.log" 2>&1
+    echo "$name $?" >>"$out/statuses"
+  done
 }
 
 by_files() { # by_files NAME: of threads, by /proc and netlink alone

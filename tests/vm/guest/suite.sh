@@ -9,8 +9,7 @@ for part in lib workload switches scx heaps units; do
 done
 processes='' options=''
 jemalloc=$(cat /suite/jemalloc)
-mkdir -p /out/captures /out/plain
-chmod 777 /out/captures
+make_room
 run_workload || { note "failed workload"; exit 1; }
 run_switches
 run_removal
