@@ -218,6 +218,10 @@ BOOST_AUTO_TEST_CASE(our_own_keys_are_checked) {
   says(failure_of_text(replaced(idle_text(), "\"format\":1", "\"format\":2")), {"format 2"});
   says(failure_of_text(replaced(idle_text(), "\"user_hz\":100", "\"user_hz\":\"x\"")),
        {"ctprof.user_hz"});
+  std::string sources;
+  for (int i = 0; i < 5000; ++i) sources += "{},";
+  says(failure_of_text(replaced(idle_text(), "\"sources\":[", "\"sources\":[" + sources + "{}")),
+       {"ctprof.sources has more than 4096 items"});
   says(failure_of_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[5,499]")),
        {"gaps.thread[", "add up to 500 rows"});
   says(failure_of_text(

@@ -276,6 +276,14 @@ BOOST_AUTO_TEST_CASE(things_too_large_or_too_many) {
        {"a map has too many keys"});
   threads_say("\"gaps\":[", "\"gaps\":[{\"columns\":[" + repeated("\"a\",", 5000) + "\"a\"]},",
               {"too many columns"});
+  std::string members;
+  for (int i = 0; i < 70'000; ++i) members += "\"k" + std::to_string(i) + "\":0,";
+  says(with(small(), 0, "\"format\"", members + "\"format\""), {"line 1 is wrong: too many keys"});
+  for (const char* object : {"\"ctprof\":{", "\"registry\":{", "\"metrics\":[{"})
+    says(with(small(), 0, object, object + members), {"line 1 is wrong: ", "too many keys"});
+  says(with(small(), small().size() - 2, "\"sources\":[",
+            "\"sources\":[" + repeated("{},", 5000) + "{}"),
+       {"ctprof.sources has more than 4096 items"});
   says(with(small(), 0, "\"ctprof\":{",
             "\"ctprof\":{\"newer\":[" + repeated("1,", 9'000'000) + "1],"),
        {"ctprof is longer than"});

@@ -54,6 +54,7 @@ void FieldReader::read(const boost::json::value& json, Storage& storage) {
 void FieldReader::read(const boost::json::value& json,
                        std::map<std::string, std::uint64_t>& numbers) {
   if (!json.is_object()) return complain("is not an object");
+  if (json.get_object().size() > limits::kColumns) return complain(too_many());
   for (const auto& [key, value] : json.get_object()) at(key, value, numbers[key]);
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/file/layout/fields.hpp"
+#include "core/file/layout/limits.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
@@ -141,6 +142,9 @@ class FieldReader {
     read(json, value);
     where_.resize(length);
   }
+  static std::string too_many() {
+    return "has more than " + std::to_string(limits::kColumns) + " items";
+  }
   void complain(const std::string& what) {
     if (complaint_.empty()) complaint_ = where_ + ' ' + what;
   }
@@ -165,6 +169,7 @@ class FieldReader {
   template <class T>
   void read(const boost::json::value& json, std::vector<T>& items) {
     if (!json.is_array()) return complain("is not an array");
+    if (json.get_array().size() > limits::kColumns) return complain(too_many());
     items.clear();
     for (const boost::json::value& item : json.get_array())
       at(std::to_string(items.size()), item, items.emplace_back());

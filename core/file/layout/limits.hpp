@@ -42,6 +42,7 @@ inline constexpr std::size_t kWorkPerByte =
     2;  // ... and for each byte of its text so many more: real ones come to 0.2
 inline constexpr std::size_t kObjectBytes =
     16 * kMiB;  // `ctprof` and `registry`, which are parsed whole: real ones have 200 KiB
+inline constexpr std::size_t kMembers = 256;  // of such an object, and of a definition
 inline constexpr std::size_t kNameBytes =
     4 * kKiB;                                  // a metric's name, section, unit, rule, place, each
 inline constexpr std::size_t kSpellings = 64;  // of one metric's key

@@ -7,10 +7,12 @@
 namespace ctprof {
 
 Result<KeptMembers> parse_members(std::string_view object, std::size_t depth) {
+  const std::size_t most = depth == 1 ? limits::kItems : limits::kMembers;
   KeptMembers members;
   Scanner in(object);
   for (in.enter('{'); in.next('}');) {
     std::string key(in.key());
+    if (members.size() == most) in.fail("too many keys");
     if (key.size() > limits::kKeyBytes) in.fail("a key is too long");
     const std::string_view value = in.skip(limits::kDepth - depth);
     if (in.failed()) break;
