@@ -28,14 +28,15 @@ std::string text(const char* given, std::string_view otherwise = "") {
   return given && *given ? std::string(given) : std::string(otherwise);
 }
 
-// Of a built-in rule; empty for another.
+// Of a built-in rule, by Reduction; empty for one that reduces nothing, and for another.
 std::string reduction_of(std::string_view rule) {
-  constexpr std::array<ctprof_reduction, 9> kWays{
+  constexpr std::array<ctprof_reduction, 8> kWays{
       CTPROF_REDUCES_BY_SUM,      CTPROF_REDUCES_BY_MAX,   CTPROF_REDUCES_BY_MIN,
       CTPROF_REDUCES_OTHERWISE,   CTPROF_REDUCES_TO_RANGE, CTPROF_REDUCES_TO_MODE,
-      CTPROF_REDUCES_TO_AFFINITY, CTPROF_REDUCES_BY_KEY,   CTPROF_REDUCES_OTHERWISE};
+      CTPROF_REDUCES_TO_AFFINITY, CTPROF_REDUCES_BY_KEY};
   const RuleInfo* found = find_rule(rule);
-  return found ? std::string(kReductions[kWays[static_cast<std::size_t>(found->reduction)]]) : "";
+  if (!found || found->reduction == Reduction::None) return "";
+  return std::string(kReductions[kWays[static_cast<std::size_t>(found->reduction)]]);
 }
 
 std::optional<Headline> headline_of(const ctprof_headline* headline) {

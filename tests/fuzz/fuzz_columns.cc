@@ -117,7 +117,9 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::minstd_rand random(seed);
   Lines lines = lines_of({reinterpret_cast<const char*>(data), size});
   if (lines.empty()) return LLVMFuzzerMutate(data, size, most);
-  const auto any = [&] { return lines.begin() + static_cast<std::ptrdiff_t>(random() % lines.size()); };
+  const auto any = [&] {
+    return lines.begin() + static_cast<std::ptrdiff_t>(random() % lines.size());
+  };
   switch (random() % 12) {
     case 0: lines.erase(any()); break;
     case 1: lines.insert(any(), std::string(*any())); break;
