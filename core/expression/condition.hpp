@@ -2,7 +2,7 @@
 // (expression.hpp), and beside it
 //
 //   == != < <= > >=   of numbers; the first two of texts also
-//   =~ "PATTERN"      a regular expression (pattern.hpp), found anywhere in a text
+//   =~ "PATTERN"      a regular expression (Pattern), found anywhere in a text
 //   under "/PATH"     that path itself or one below it
 //   && || !           in C's order
 //

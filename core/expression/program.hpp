@@ -1,16 +1,39 @@
 // What the parser makes of a text: instructions for a small stack machine, operands before their
-// operator. Formulas (expression.hpp) and conditions (condition.hpp) are both programs.
+// operator, and the regular expressions in it. Formulas (expression.hpp) and conditions
+// (condition.hpp) are both programs.
 
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/expression/pattern.hpp"
+#include "core/base/result.hpp"
+
+namespace re2 {
+class RE2;
+}
 
 namespace ctprof {
+
+// A regular expression in RE2's syntax: what Perl and Python share, without back-references and
+// lookahead. Matching takes time bounded by the length of the name, so no pattern can hang.
+//
+// It matches anywhere in a name, unless ^ and $ say otherwise. Names are bytes. Threads: any number
+// may match at the same time.
+class Pattern {
+ public:
+  // The error is just the cause: "a '[' has no ']'".
+  static Result<Pattern> parse(std::string_view text);
+
+  bool matches(std::string_view name) const;
+
+ private:
+  explicit Pattern(std::shared_ptr<const re2::RE2> compiled) : compiled_(std::move(compiled)) {}
+  std::shared_ptr<const re2::RE2> compiled_;
+};
 
 // Those from Text on occur in conditions only.
 enum class Op : std::uint8_t {
@@ -21,7 +44,7 @@ enum class Op : std::uint8_t {
   Subtract,
   Multiply,
   Divide,
-  Max,  //
+  Max,
   Text,
   Less,
   LessOrEqual,

@@ -1,8 +1,7 @@
-// Columns of the tables of show and compare: which there are, and what the user's words for them
-// mean.
+// The columns of the tables of show and compare, and the user's choice of them (--columns and
+// --display-format), checked before any file is opened.
 //
-// What is here:   the choice, read and checked before any file is opened.
-// What is not:    what stands in them (report_lines.cc).
+// Not here: the cells (report_lines.cc).
 
 #pragma once
 
@@ -13,7 +12,7 @@
 
 #include "core/base/result.hpp"
 #include "core/compare/asked/spec.hpp"
-#include "core/render/text_table.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 
@@ -32,13 +31,12 @@ enum class ReportColumn : std::uint8_t {
   OfWhich,  // what new and gone threads made of the difference
   Uptime,
   Readings,
-  SortedBy,  // what the metric sorted by did; nobody's word, it comes by itself
+  SortedBy,  // the metric that rows are sorted by; it is added automatically and cannot be named
 };
 
 struct ColumnChoice {
   std::vector<ReportColumn> columns;
-  bool exact = false;  // the user's own list: nothing is added to it for being of interest, and
-                       // nothing leaves for want of room
+  bool exact = false;  // the user's own list: no column is added or left out
 
   bool has(ReportColumn column) const;
 };
@@ -46,11 +44,11 @@ struct ColumnChoice {
 ColumnChoice default_columns(ReportKind kind);
 // "full", "delta-only", "no-pct", "arrow" or "pct-only".
 Result<ColumnChoice> parse_display_format(std::string_view word);
-// "group,delta": in that order, however they are written. Empty, unknown and double entries are
-// errors, and so is an arrow beside what it joins.
+// Parses "group,delta". Upper and lower case are the same. Empty and unknown entries and duplicates
+// are errors, and so is `arrow` together with baseline or candidate.
 Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind);
 
-// How the column stands in a table.
+// The header of the column, and how it is laid out.
 TextColumn text_column(ReportColumn column);
 
 }  // namespace ctprof

@@ -1,10 +1,18 @@
 #include "core/render/metric_catalog.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/split.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/registry/identity.hpp"
+#include "core/registry/metric_def.hpp"
+#include "core/render/report_json.hpp"
+#include "core/render/report_sentences.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -47,7 +55,7 @@ MetricCatalog MetricCatalog::of(const Snapshot& snapshot, const RuleBook& rules)
   return catalog;
 }
 
-// Who brings a metric is who offers it, though another may have declared it.
+// The plugins named are those that offer the metric; another may have declared it.
 void MetricCatalog::add(MetricDef def, std::vector<std::string> fillers) {
   if (def.hidden || named(metrics_, def.name)) return;
   def.plugin = joined(fillers, ",");
@@ -75,6 +83,136 @@ std::vector<std::string> MetricCatalog::names() const {
   for (const MetricDef& def : unoffered_) names.push_back(def.name);
   for (const DerivedDef& def : derived_) names.push_back(def.name);
   return names;
+}
+
+namespace {
+
+// What the list says of a metric, stored or derived.
+struct Entry {
+  std::string name, entity, newtype, rule, unit, family, section, plugin, description, caveat;
+  std::vector<std::string> tags;
+  std::string expression;  // of a derived metric
+  std::string source;      // of a stored one: which file of the kernel's, and what in it
+};
+
+Entry entry_of(const MetricDef& def) {
+  return {def.name,        std::string(name(def.entity)),
+          def.newtype,     def.rule,
+          def.unit,        def.family,
+          def.section,     def.plugin,
+          def.description, def.caveat,
+          tags_of(def),    {},
+          def.source};
+}
+
+Entry entry_of(const DerivedDef& def) {
+  return {def.name,
+          std::string(name(def.entity)),
+          "Derived",
+          "Formula",
+          def.unit,
+          def.family,
+          def.section,
+          def.plugin,
+          def.description,
+          def.caveat,
+          tags_of(def),
+          def.expression,
+          {}};
+}
+
+std::vector<Entry> entries_of(const MetricCatalog& catalog) {
+  std::vector<Entry> entries;
+  for (const MetricDef& def : catalog.metrics()) entries.push_back(entry_of(def));
+  for (const DerivedDef& def : catalog.derived()) entries.push_back(entry_of(def));
+  return entries;
+}
+
+std::string indented(const std::string& text, std::size_t width) {
+  constexpr std::size_t kIndent = 4;
+  std::string out;
+  const std::string lines = wrapped(text, width > 2 * kIndent ? width - kIndent : 0);
+  for (std::string_view left = lines; !left.empty();) {
+    const auto end = left.find('\n');
+    std::string_view line = left.substr(0, end);
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    out += std::string(kIndent, ' ') + std::string(line) + "\n";
+    left.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string facts(const Entry& entry) {
+  std::string text =
+      entry.unit + ", " + entry.rule + " over " + entry.newtype + ", " + entry.family;
+  for (const std::string& tag : entry.tags) text += " [" + tag + "]";
+  if (!entry.expression.empty()) text += "  = " + entry.expression;
+  return printable(text + (entry.plugin.empty() ? "" : "  (" + entry.plugin + ")"));
+}
+
+void append_section(std::string& out, const std::vector<Entry>& entries, const std::string& section,
+                    const TextLayout& layout) {
+  out += (out.empty() ? "" : "\n") +
+         tinted("## " + printable(section), Tint::Heading, layout.color) + "\n";
+  for (const Entry& entry : entries) {
+    if (entry.section != section) continue;
+    out += printable(entry.name) + "  " + facts(entry) + "\n";
+    out += indented(printable(entry.description), layout.width);
+    if (!entry.source.empty()) out += indented("from " + printable(entry.source), layout.width);
+  }
+}
+
+void write_entry(const Entry& entry, JsonWriter& out) {
+  out.put('{');
+  out.member("name", entry.name);
+  out.member("entity", entry.entity);
+  out.member("newtype", entry.newtype);
+  out.member("rule", entry.rule);
+  out.member("unit", entry.unit);
+  out.member("family", entry.family);
+  out.member("section", entry.section);
+  out.key("tags");
+  out.put('[');
+  for (const std::string& tag : entry.tags) {
+    out.text(tag);
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+  out.member("plugin", entry.plugin);
+  out.member("description", entry.description);
+  out.member("caveat", entry.caveat);
+  if (!entry.expression.empty()) out.member("expression", entry.expression);
+  out.close('}');
+  out.put(',');
+}
+
+}  // namespace
+
+std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& layout) {
+  const auto entries = entries_of(catalog);
+  std::vector<std::string> sections;
+  for (const Entry& entry : entries)
+    if (std::find(sections.begin(), sections.end(), entry.section) == sections.end())
+      sections.push_back(entry.section);
+  std::sort(sections.begin(), sections.end(), [](const std::string& a, const std::string& b) {
+    return section_place(a) < section_place(b);
+  });
+  std::string out;
+  for (const std::string& section : sections) append_section(out, entries, section, layout);
+  return out;
+}
+
+std::string metric_list_json(const MetricCatalog& catalog) {
+  JsonWriter out(Escape::Unshowable);
+  out.put('{');
+  out.member("schema", kReportSchema);
+  out.key("metrics");
+  out.put('[');
+  for (const Entry& entry : entries_of(catalog)) write_entry(entry, out);
+  out.close(']');
+  out.raw("}\n");
+  return std::string(out.view());
 }
 
 }  // namespace ctprof

@@ -1,6 +1,5 @@
-// The metrics that a list or a help page is about: those of the loaded plugins, or of one file.
-//
-// A catalog copies the definitions and refers to the rules, which outlive it.
+// The metrics that a list or a help page is about: those of the loaded plugins, or of one file; and
+// the list, as text and as JSON.
 
 #pragma once
 
@@ -10,27 +9,30 @@
 #include <vector>
 
 #include "core/registry/registry.hpp"
+#include "core/render/terminal_text.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
 
+// REQUIRES: the rules outlive this. Definitions are copied.
 class MetricCatalog {
  public:
-  // What loaded plugins declare and offer; hidden metrics are left out.
+  // The metrics that loaded plugins declare and offer, without hidden ones.
   static MetricCatalog of(const Registry& registry);
-  // What a file says of its own metrics; a metric's filler is the plugin that filled its column.
+  // The metrics that a file describes.
   static MetricCatalog of(const Snapshot& snapshot, const RuleBook& rules);
 
-  // Listed: the identity columns, and what some plugin offers or the file has a column for.
+  // The metrics to list: identity columns, and those that a plugin offers or the file has a column
+  // for.
   const std::vector<MetricDef>& metrics() const { return metrics_; }
   const std::vector<DerivedDef>& derived() const { return derived_; }
   const RuleBook& rules() const { return *rules_; }
 
-  // Null where there is none of that name. Metrics that are declared, and that nobody offers, are
-  // found too.
+  // Null if there is none of that name. Also finds metrics that are declared but not offered by any
+  // plugin.
   const MetricDef* find(std::string_view name) const;
   const DerivedDef* find_derived(std::string_view name) const;
-  // The plugins that can fill it, the preferred one first; of a file, the one that did.
+  // The plugins that can fill the metric, the preferred one first; for a file, the one that did.
   std::vector<std::string> fillers(const std::string& name) const;
   // Every name that can be found.
   std::vector<std::string> names() const;
@@ -45,5 +47,11 @@ class MetricCatalog {
   std::map<std::string, std::vector<std::string>> fillers_;
   const RuleBook* rules_;
 };
+
+// By section: a line of facts for each metric, then its description and source.
+std::string metric_list_text(const MetricCatalog& catalog, const TextLayout& layout);
+// {"schema":1,"metrics":[{name, entity, newtype, rule, unit, family, section, tags, plugin,
+// description, caveat}]}
+std::string metric_list_json(const MetricCatalog& catalog);
 
 }  // namespace ctprof

@@ -7,9 +7,9 @@
 #include "core/base/split.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/metric_def.hpp"
-#include "core/render/leftovers.hpp"
-#include "core/render/printable.hpp"
 #include "core/render/report_json.hpp"
+#include "core/render/report_sentences.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {

@@ -8,8 +8,8 @@
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
-#include "core/render/printable.hpp"
 #include "core/render/row_json.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -31,7 +31,7 @@ std::string digits(const Number& number) {
   return json == "null" ? "" : json;
 }
 
-// A value in two columns, one for numbers and one for what is none. One of them is empty.
+// A value in two columns, one for numbers and one for text. One of them is empty.
 struct Field {
   std::string number, text;
 };
@@ -122,7 +122,7 @@ class Writer {
     if (tells_failed()) field("failed");
   }
 
-  // The side that alone has the row's group.
+  // The only side that has the row's group; none if several have it.
   std::optional<std::size_t> only_side(const ReportRow& row) const {
     if (row.metric->entity == Entity::Host) return {};
     std::optional<std::size_t> only;
@@ -172,7 +172,7 @@ class Writer {
     return figures;
   }
 
-  // A number as JSON tells it. What JSON needs a word or an object for is text.
+  // A number as in JSON. What JSON has as a word or an object is text.
   Field value(CellAt at) const {
     std::string json;
     report_->rollup().append_json(json, at);
@@ -207,7 +207,7 @@ class Writer {
     end_line();
   }
 
-  // What JSON says of the whole row beside its figures.
+  // What concerns the whole row.
   void write_change(const SideChange& told, const std::string& rate) {
     for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone})
       field(told.origin ? digits((*told.origin).*part) : "");
@@ -253,8 +253,8 @@ class Writer {
   bool at_line_begin_ = true;
   std::string out_;
   Allowance allowance_;
-  std::size_t paid_ = 0;                                    // bytes of `out_` that are spent of it
-  std::size_t left_out_ = 0;                                // rows that it had no room for
+  std::size_t paid_ = 0;      // bytes of `out_` taken from the allowance
+  std::size_t left_out_ = 0;  // rows beyond the allowance
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // rows that fail, by group and metric
 };
 

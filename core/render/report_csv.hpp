@@ -19,8 +19,8 @@
 // `value`, `baseline`, `candidate` and `delta` hold numbers alone, whole and in their unit as in
 // JSON. Ranges, modes, affinities and words ("max", "differs") are in the columns of text, as
 // people read them. What is missing is empty. Fields are quoted as in RFC 4180, lines end in a line
-// feed. Names are escaped as for a terminal (printable.hpp), so a field never holds a line break or
-// anything that is not UTF-8.
+// feed. Names are escaped as for a terminal (terminal_text.hpp), so a field never holds a line
+// break or anything that is not UTF-8.
 
 #pragma once
 

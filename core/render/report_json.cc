@@ -2,7 +2,6 @@
 
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
-#include "core/render/json_pieces.hpp"
 #include "core/render/row_json.hpp"
 
 namespace ctprof {
@@ -52,7 +51,7 @@ class Writer {
     allowance_.spend(out_.size() - paid_);
     paid_ = out_.size();
   }
-  // Whether there may be one more row, of whatever table; it is counted where not.
+  // Whether the allowance covers another row of any table. If not, counts it.
   bool has_room() {
     pay();
     left_out_ += allowance_.is_spent();
@@ -196,7 +195,7 @@ class Writer {
     json_.close('}');
   }
 
-  // Keys beyond the limit of the last map that is told.
+  // Keys of the last map of a section that are beyond the limit.
   void write_cut_keys() {
     json_.key("cut_keys");
     json_.open('{');
@@ -227,8 +226,8 @@ class Writer {
   std::string out_;
   JsonPieces json_;
   Allowance allowance_;
-  std::size_t paid_ = 0;      // bytes of `out_` that are spent of it
-  std::size_t left_out_ = 0;  // rows that it had no room for
+  std::size_t paid_ = 0;      // bytes of `out_` taken from the allowance
+  std::size_t left_out_ = 0;  // rows beyond the allowance
   std::size_t renames_told_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// A report as JSON for programs: one object, handed on in pieces, so that a long one never stands
-// in memory.
+// A report as JSON for programs: one object, written in pieces, so that a long one is never in
+// memory as a whole.
 //
 // compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline,
 // candidate, delta, pct, delta_alive, delta_new, delta_gone, rate, threads_baseline,
@@ -37,7 +37,7 @@ namespace ctprof {
 
 inline constexpr int kReportSchema = 1;
 
-// What a report says of rows that it left out because of its size.
+// The sentence about rows that were left out because of the report's size.
 std::string left_out_in_words(std::size_t rows);
 
 // `files` names the sides as the user did. What would be out of proportion to the files' text

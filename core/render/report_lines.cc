@@ -5,15 +5,14 @@
 #include <numeric>
 
 #include "core/compare/figures/times.hpp"
-#include "core/render/printable.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {
 
-// Beyond this, a change stands out.
+// Changes beyond this are highlighted.
 constexpr double kMuch = 0.5;
-// Baselines are padded up to this, so that arrows stand below each other; longer texts go their own
-// way.
+// Baselines are padded up to this width, so that arrows line up; longer texts are not.
 constexpr std::size_t kMostPadding = 10;
 
 Tint tint_of(const Difference& difference, double pct) {
@@ -27,7 +26,7 @@ std::string ratio_of(Coverage coverage) {
   return std::to_string(coverage.values) + "/" + std::to_string(coverage.rows);
 }
 
-// What differs between sides, one after the other; what does not, once.
+// The texts of all sides, one after the other, or only one if all are equal.
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
   std::string text = texts.front();
   const bool alike = std::all_of(texts.begin(), texts.end(),
@@ -38,19 +37,19 @@ std::string joined(const std::vector<std::string>& texts, std::string_view betwe
 
 std::string arrow(const std::vector<std::string>& texts) { return joined(texts, "→"); }
 
-// What was said already, and what another candidate has to say.
+// Appends what another candidate has to say.
 void add_said(std::string& said, const std::string& more) {
   if (!more.empty()) said += (said.empty() ? "" : " | ") + more;
 }
 
-// Each in its brackets, as metric-list has them.
+// Each in brackets, as in metric-list.
 std::string bracketed(const std::vector<std::string>& tags) {
   std::string text;
   for (const std::string& tag : tags) text += "[" + told_name(tag) + "]";
   return text;
 }
 
-// Said only where threads that one side alone has made a part of the difference.
+// Empty unless new or gone threads are part of the difference.
 std::string turned(const std::optional<Origin>& origin, std::string_view unit) {
   if (!origin) return "";
   std::string text;
@@ -65,14 +64,14 @@ std::string parts_of(const MadeOf& made_of) {
   return std::to_string(made_of.present()) + " of " + std::to_string(made_of.possible()) + " parts";
 }
 
-// Said only where a part is missing, or the sides have different ones.
+// Whether a part is missing, or the sides have different ones.
 bool tells_parts(const ReportRow& row) {
   return std::any_of(row.sides.begin(), row.sides.end(), [&](const SideFigure& figure) {
     return !figure.made_of.whole() || !same_parts(row.sides.front().made_of, figure.made_of);
   });
 }
 
-// Said only where a value does not stand on the whole group.
+// Empty if the values cover the whole group.
 std::string readings(const ReportRow& row) {
   std::vector<std::string> texts;
   const bool with_parts = tells_parts(row);
@@ -143,7 +142,7 @@ void ReportLines::append_to(std::string& out, const TextLayout& layout) {
   table.append_to(out, layout);
 }
 
-// Columns that are there only where some line has something to say in them.
+// Adds columns that are shown only if a line has something to say in them.
 void ReportLines::add_where_told() {
   const auto add = [&](ReportColumn column, std::string ReportLine::*text) {
     const bool told = std::any_of(lines_.begin(), lines_.end(),
@@ -158,7 +157,7 @@ void ReportLines::add_where_told() {
 TextColumn ReportLines::text_column_here(ReportColumn column) const {
   TextColumn found = text_column(column);
   if (column == ReportColumn::SortedBy) found.header = told_name(*sort_metric_);
-  // What was asked for stays; so does a difference that nothing else tells.
+  // What the user asked for stays, and so does a difference that no other column tells.
   const bool tells_sides = choice_.has(ReportColumn::Arrow) || choice_.has(ReportColumn::Baseline);
   if (choice_.exact || (column == ReportColumn::Delta && !tells_sides)) found.may_go = false;
   return found;
@@ -211,7 +210,7 @@ std::string ReportLines::uptime(std::uint32_t group) const {
   return std::isnan(share) ? "-" : std::to_string(std::lround(share * 100)) + "%";
 }
 
-// What the group's other metric did, by which the rows stand in this order.
+// The group's values of the metric that rows are sorted by.
 TextCell ReportLines::sorted_by(const ReportRow& row) const {
   const auto& metrics = report_->metrics();
   const auto by = std::find_if(metrics.begin(), metrics.end(),

@@ -1,9 +1,7 @@
-// Lines of the tables that text is made of: a row of a report as cells, one line for each, and of a
-// map one for each key.
+// Lines of the tables in text: one for each row of a report, and for each key of a map.
 //
-// What is here:   what stands in a table's columns.
-// What is not:    which tables there are (report_text.cc), which columns (columns.hpp), how a table
-// fits the terminal (text_table.hpp).
+// Not here: which tables there are (report_text.cc), which columns (columns.hpp), how a table fits
+// the terminal (terminal_text.hpp).
 
 #pragma once
 
@@ -16,7 +14,7 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/columns.hpp"
-#include "core/render/text_table.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 
@@ -28,11 +26,11 @@ struct ReportLine {
   TextCell sorted_by{};
 };
 
-// What a line takes, in memory and on paper: its texts, which are there twice, and the rest.
+// The bytes that a line takes: its texts, in memory and in the output, and the rest.
 std::size_t size_of(const ReportLine& line);
 
-// A group as people read it; under `all` "cgroup > process > thread", the cgroup with both its
-// names where it was renamed.
+// A group's name for people; under `all` "cgroup > process > thread". A cgroup that was renamed has
+// both its names.
 std::string group_text(const Grouping& grouping, std::string_view name);
 
 class ReportLines {
@@ -41,8 +39,7 @@ class ReportLines {
 
   void add(const ReportRow& row);
 
-  // Whether there is room for one more row, of lines as they are kept: the files' allowance pays
-  // for them.
+  // Takes the lines so far from the allowance, and returns whether there is room for another row.
   bool has_room(Allowance& allowance);
 
   void append_to(std::string& out, const TextLayout& layout);
@@ -67,11 +64,10 @@ class ReportLines {
 
   const Report* report_;
   ColumnChoice choice_;
-  const std::string* sort_metric_ =
-      nullptr;                   // the one that rows are sorted by first, if it is a metric
-  std::vector<double> uptimes_;  // by group; empty: not asked for
+  const std::string* sort_metric_ = nullptr;  // what rows are sorted by first, if it is a metric
+  std::vector<double> uptimes_;               // by group; empty if not wanted
   std::vector<ReportLine> lines_;
-  std::size_t paid_ = 0;  // lines that are paid for
+  std::size_t paid_ = 0;  // lines that were taken from the allowance
 };
 
 }  // namespace ctprof

@@ -8,11 +8,10 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/heading.hpp"
-#include "core/render/leftovers.hpp"
-#include "core/render/printable.hpp"
-#include "core/render/renames_text.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_lines.hpp"
+#include "core/render/report_sentences.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -40,7 +39,7 @@ std::string closing(const Report& report, const Section& section) {
   return line.empty() ? "" : line + "\n";
 }
 
-// One table of rows, as far as there is room.
+// One table of rows, as far as the allowance goes.
 class RowTable {
  public:
   RowTable(const Report& report, const ColumnChoice& columns, const Section& section)
@@ -80,7 +79,7 @@ bool is_empty(const ReportRow& opens) {
   return section.rows.empty() && (opens.is_failed || (section.still == 0 && section.missing == 0));
 }
 
-// The tables of sections, or the one of what --fail-on picked out.
+// The tables of all sections, or the one of rows that --fail-on picked out.
 void append_tables(std::string& out, const Report& report, RowKind kind,
                    const ColumnChoice& columns, const TextLayout& layout, Allowance& allowance) {
   std::optional<RowTable> table;
@@ -103,8 +102,7 @@ bool is_told(const Report& report, const ReportRow& figure, bool adds_up) {
   return figure.metric->adds_up == adds_up && has_value(number) && as_double(number) != 0;
 }
 
-// What a group on one side has, by the metrics in which it weighs most; of others where nothing
-// adds up.
+// The metrics in which a group of one side is largest; others if it has none that add up.
 class Weights {
  public:
   void add(const Report& report, const ReportRow& figure) {
@@ -128,7 +126,7 @@ class Weights {
   std::vector<std::string> adding_up_, others_;
 };
 
-// The groups that one side alone has.
+// The groups that only one side has.
 class OnlyTable {
  public:
   OnlyTable(const Report& report, const ReportRow& opens)

@@ -1,9 +1,8 @@
-// A report as text for people: what was read, a table for each section, what stands on one side
-// only, and what was left out.
+// A report as text for people: what was read, a table for each section, what only one side has, and
+// what was left out.
 //
-// What is here:   show and compare, whole.
-// What is not:    their JSON (report_json.hpp); which columns there are (columns.hpp); how a table
-// fits the terminal (text_table.hpp).
+// Not here: its tables' lines (report_lines.hpp), which columns there are (columns.hpp), how a
+// table fits the terminal (terminal_text.hpp).
 
 #pragma once
 
@@ -12,7 +11,7 @@
 
 #include "core/compare/report/report.hpp"
 #include "core/render/columns.hpp"
-#include "core/render/text_table.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 

@@ -8,7 +8,7 @@
 namespace ctprof {
 namespace {
 
-// "delta" of the first candidate, "delta_2" of the second: what lies between is of a candidate.
+// "delta" for the first candidate, "delta_2" for the second.
 std::string of_candidate(std::string_view name, std::size_t side) {
   return side == 1 ? std::string(name) : std::string(name) + "_" + std::to_string(side);
 }
@@ -28,7 +28,7 @@ void write_coverage(JsonPieces& json, std::string_view name, Coverage coverage) 
   json.close('}');
 }
 
-// Of how many parts the value is, and which it lacks; null where it is not made of optional ones.
+// How many parts the value is made of, and which it lacks; null if it has no optional ones.
 void write_made_of(JsonPieces& json, std::string_view name, const ReportRow& row,
                    const MadeOf& made_of) {
   json.key(name);
@@ -47,7 +47,7 @@ void write_made_of(JsonPieces& json, std::string_view name, const ReportRow& row
   json.close('}');
 }
 
-// What there is to say beside a value: whose reading is the largest, and what the rule adds.
+// What is told besides a value: the busiest thread, and what the rule adds.
 void write_beside(JsonPieces& json, const Report& report, const std::string& side,
                   const SideFigure& figure) {
   json.key("busiest" + side);
@@ -87,7 +87,7 @@ bool has_rate(const ReportRow& row, std::size_t side) {
   return false;
 }
 
-// The rule writes its own JSON, but of a map that the limit has cut.
+// Writes the rule's JSON, or what the limit has left of a map.
 void write_value(JsonPieces& json, const Report& report, std::string_view name,
                  const ReportRow& row, std::size_t side) {
   const CellAt at = row.sides[side].at;
@@ -98,7 +98,7 @@ void write_value(JsonPieces& json, const Report& report, std::string_view name,
     report.rollup().append_json(json.out(), at);
 }
 
-// How much of the delta came from threads of both sides, and of one.
+// How much of the delta is due to threads that stayed, are new, or are gone.
 void write_origin(JsonPieces& json, const std::optional<Origin>& origin, std::size_t side) {
   const auto member = [&](std::string_view name, Difference Origin::*part) {
     json.key(of_candidate(name, side));

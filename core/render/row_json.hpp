@@ -1,24 +1,77 @@
-// Rows of a report as objects of JSON (report_json.hpp says their members).
+// Rows of a report as JSON objects, and the writer that puts them together piece by piece. Their
+// members are described in report_json.hpp.
 
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "core/base/json_text.hpp"
+#include "core/base/number.hpp"
 #include "core/compare/report/rows.hpp"
-#include "core/render/json_pieces.hpp"
 
 namespace ctprof {
 
-// Shares are kept in hundredths of a percent and told to programs in percent.
+// Whatever adds a member or an item puts the comma before it.
+class JsonPieces {
+ public:
+  explicit JsonPieces(std::string& out) : out_(&out) {}
+
+  void open(char bracket) {
+    *out_ += bracket;
+    first_ = true;
+  }
+  void close(char bracket) {
+    *out_ += bracket;
+    first_ = false;
+  }
+  // Before an item of an array, unless it is an object.
+  void comma() {
+    if (!first_) *out_ += ',';
+    first_ = false;
+  }
+  // Begins an object in an array.
+  void open_item() {
+    comma();
+    open('{');
+  }
+  void key(std::string_view name) {
+    comma();
+    append_json(*out_, name);
+    *out_ += ':';
+  }
+  void raw(std::string_view json) { *out_ += json; }
+  void text(std::string_view text) { append_json(*out_, text); }
+  template <class Number>
+  void number(const Number& number) {
+    append_json(*out_, number);
+  }
+  void text_member(std::string_view name, std::string_view text) {
+    key(name);
+    append_json(*out_, text);
+  }
+  void number_member(std::string_view name, std::uint64_t number) {
+    key(name);
+    append_json(*out_, number);
+  }
+  std::string& out() { return *out_; }
+
+ private:
+  std::string* out_;
+  bool first_ = true;
+};
+
+// The unit that programs are told: shares are kept in hundredths of a percent and told in percent.
 std::string_view unit_told(std::string_view unit);
 
-// A name, or under `all` an array of three, as the member `group`.
+// Writes the member `group`: a name, or under `all` an array of three.
 void write_group(JsonPieces& json, std::string_view group);
 
-// A row with a metric: of one side its value, of several what lies between.
+// Writes a row with a metric: the value of one side, or the values and differences of several.
 void write_metric_row(JsonPieces& json, const Report& report, const ReportRow& row);
 
-// A figure of a group that one side alone has.
+// Writes a figure of a group that only one side has.
 void write_figure(JsonPieces& json, const Report& report, const ReportRow& row);
 
 void write_rename(JsonPieces& json, const CgroupRename& rename);

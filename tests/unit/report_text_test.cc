@@ -7,10 +7,10 @@
 #include <string>
 
 #include "core/render/heading.hpp"
-#include "core/render/leftovers.hpp"
-#include "core/render/printable.hpp"
 #include "core/render/report_csv.hpp"
+#include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"
+#include "core/render/terminal_text.hpp"
 #include "tests/unit/hand_made.hpp"
 
 namespace ctprof {

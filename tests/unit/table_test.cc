@@ -5,8 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
-#include "core/render/printable.hpp"
-#include "core/render/text_table.hpp"
+#include "core/render/terminal_text.hpp"
 
 namespace ctprof {
 namespace {

@@ -1,16 +1,43 @@
-// What show and compare share: from the options and files to a printed report.
+// The files of a report, and what has to be known beside them.
+//
+// A file of ours describes its own columns, so plugins are loaded only if one is needed: all of
+// them for a file without a registry, or for a rule that is not built in. The layout is always
+// loaded: it types the columns of files without a registry.
 
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "core/compare/asked/spec.hpp"
+#include "core/base/result.hpp"
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/registry/registry.hpp"
+#include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
 
-// Reads the files, one OS thread each, and prints the report on them; returns the exit status.
-int report_on(std::span<const std::string> files, ReportKind kind, const Options& options);
+class ReportFiles {
+ public:
+  // The error is that of a file, or of the plugins where they are needed. Refused plugins are noted
+  // only then.
+  static Result<ReportFiles> load(std::span<const std::string> files, const Options& options);
+
+  const std::vector<Snapshot>& snapshots() const { return snapshots_; }
+  // A report owns what it says of them.
+  void let_snapshots_go() { snapshots_.clear(); }
+  // Refers to this object.
+  Knowledge knowledge() const;
+
+ private:
+  explicit ReportFiles(Registry layouts) : layouts_(std::move(layouts)) {}
+
+  Registry layouts_;
+  std::optional<Registry> all_;
+  std::vector<DerivedDef> derived_;  // that layouts declare, where not all plugins are loaded
+  std::vector<Snapshot> snapshots_;
+};
 
 }  // namespace ctprof::cli

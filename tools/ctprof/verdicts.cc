@@ -1,75 +1,104 @@
-#include "tools/ctprof/verdicts.hpp"
+#include "tools/ctprof/findings.hpp"
 
-#include "core/render/printable.hpp"
-#include "ctprof/files.hpp"
-#include "tools/ctprof/verbs.hpp"
+#include <algorithm>
+
+#include "tools/ctprof/verdicts.hpp"
 
 namespace ctprof::cli {
 namespace {
 
-constexpr std::size_t kWidthWithoutTerminal = 100;
+// The first item that `is_it`; if there is none, appends what `make` returns.
+template <class Item, class IsIt, class Make>
+Item& found_or_made(std::vector<Item>& items, IsIt is_it, Make make) {
+  const auto it = std::find_if(items.begin(), items.end(), is_it);
+  return it != items.end() ? *it : items.emplace_back(make());
+}
 
-Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
-  if (offer.verdict != Gap::None)
-    return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
-  const ProbedOffer* chosen = field.chosen();
-  if (chosen == &offer) return {&field, &offer, "fills", {}};
-  return {&field, &offer, "also available", chosen->plugin->name + " is preferred"};
+void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
+         const std::string& reason, const Remedy& remedy) {
+  Finding& finding = found_or_made(
+      diagnosis.findings,
+      [&](const Finding& known) {
+        return known.state == state && known.reason == reason && known.remedy == remedy;
+      },
+      [&] {
+        return Finding{state, reason, remedy, {}, 0};
+      });
+  finding.metrics.push_back(verdict.field->def.name);
+  if (!verdict.field->chosen()) ++finding.unfilled;
+}
+
+Diagnosis diagnose(const Plugin& plugin, const Probed& probed) {
+  Diagnosis diagnosis{&plugin};
+  for (const Verdict& verdict : verdicts_on(plugin, probed)) {
+    ++(verdict.is_refused() ? diagnosis.refused
+       : verdict.fills()    ? diagnosis.fills
+                            : diagnosis.second);
+    if (verdict.is_refused())
+      add(diagnosis, verdict, verdict.state, verdict.reason, verdict.offer->remedy);
+    if (verdict.fills())
+      for (const Lack& lack : verdict.offer->lacks)
+        add(diagnosis, verdict, kInPart, lack.sentence, lack.remedy);
+  }
+  return diagnosis;
+}
+
+Gain& gain_by(std::vector<Gain>& gains, const Remedy& remedy, const Plugin& plugin) {
+  const bool for_root_alone = remedy.kind == CTPROF_REMEDY_CAPABILITIES && !plugin.shipped;
+  Gain& gain = found_or_made(
+      gains,
+      [&](const Gain& known) {
+        return known.remedy == remedy && known.for_root_alone == for_root_alone;
+      },
+      [&] {
+        return Gain{remedy, for_root_alone};
+      });
+  gain.plugins.insert(plugin.name);
+  return gain;
+}
+
+// Whether this remedy alone is not enough: another source of the metric lacks something that no
+// capability gives, so this source will lack it too.
+bool needs_more_than(const Remedy& remedy, const ProbedField& field) {
+  return remedy.kind == CTPROF_REMEDY_CAPABILITIES &&
+         std::any_of(field.offers.begin(), field.offers.end(), [](const ProbedOffer& offer) {
+           return offer.verdict == Gap::SwitchedOff || offer.remedy.kind == CTPROF_REMEDY_KERNEL;
+         });
+}
+
+void add_refusal(std::vector<Gain>& gains, const Verdict& verdict) {
+  const ProbedOffer& offer = *verdict.offer;
+  const ProbedOffer* chosen = verdict.field->chosen();
+  if (offer.remedy.kind == CTPROF_REMEDY_NONE || (chosen && chosen->rank >= offer.rank)) return;
+  if (!chosen && needs_more_than(offer.remedy, *verdict.field)) return;
+  Gain& gain = gain_by(gains, offer.remedy, *offer.plugin);
+  (chosen ? gain.better : gain.filled).insert(verdict.field->def.name);
+}
+
+void add_lacks(std::vector<Gain>& gains, const Verdict& verdict) {
+  for (const Lack& lack : verdict.offer->lacks) {
+    if (lack.remedy.kind == CTPROF_REMEDY_NONE) continue;
+    gain_by(gains, lack.remedy, *verdict.offer->plugin).fuller.insert(verdict.field->def.name);
+  }
 }
 
 }  // namespace
 
-std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
-  std::vector<Verdict> verdicts;
-  for (const ProbedField& field : probed.fields())
-    for (const ProbedOffer& offer : field.offers)
-      if (offer.plugin == &plugin && !field.def.hidden) verdicts.push_back(judge(field, offer));
-  return verdicts;
+std::vector<Diagnosis> diagnose(const Probed& probed) {
+  std::vector<Diagnosis> diagnoses;
+  for (const Plugin& plugin : probed.registry().plugins())
+    if (!plugin.layout) diagnoses.push_back(diagnose(plugin, probed));
+  return diagnoses;
 }
 
-std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
-                    std::size_t hanging) {
-  std::string text, line(indent, ' ');
-  bool begun = false;
-  for (const std::string& word : words) {
-    const std::string shown = printable(word);
-    if (begun && line.size() + 1 + shown.size() > width)
-      text += line + "\n", line.assign(indent + hanging, ' '), begun = false;
-    line += (begun ? " " : "") + shown;
-    begun = true;
-  }
-  return text + line + "\n";
-}
-
-std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
-                    std::size_t hanging) {
-  std::vector<std::string> words;
-  while (!sentence.empty()) words.emplace_back(sdk::take(sentence, ' '));
-  return wrapped(words, indent, width, hanging);
-}
-
-std::size_t text_width() { return terminal_width() > 0 ? terminal_width() : kWidthWithoutTerminal; }
-
-void put_refused(JsonWriter& out, const Registry& registry) {
-  out.key("refused");
-  out.put('[');
-  for (const Refusal& refusal : registry.refused()) {
-    out.put('{');
-    out.member("path", refusal.what);
-    out.member("state", "refused");
-    out.member("reason", refusal.reason);
-    out.close('}');
-    out.put(',');
-  }
-  out.close(']');
-  out.put(',');
-}
-
-std::string text_of_refused(const Registry& registry) {
-  std::string text;
-  for (const Refusal& refusal : registry.refused())
-    text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
-  return text;
+std::vector<Gain> gains(const Probed& probed) {
+  std::vector<Gain> gains;
+  for (const Plugin& plugin : probed.registry().plugins())
+    for (const Verdict& verdict : verdicts_on(plugin, probed)) {
+      if (verdict.is_refused()) add_refusal(gains, verdict);
+      if (verdict.fills()) add_lacks(gains, verdict);
+    }
+  return gains;
 }
 
 }  // namespace ctprof::cli
