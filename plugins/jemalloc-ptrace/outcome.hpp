@@ -1,7 +1,9 @@
-// How far the probe of a thread or a process came, what stopped it, and what that means for its cells.
+// How far the probe of a thread or a process came, what stopped it, and what that means for its
+// cells.
 //
-// What is here:   the steps in their order, their words in the file (the reference's), and the gaps.
-// What is not:    taking the steps: thread_pointers.hpp and counters_read.hpp; finding the counters:
+// What is here:   the steps in their order, their words in the file (the reference's), and the
+// gaps. What is not:    taking the steps: thread_pointers.hpp and counters_read.hpp; finding the
+// counters:
 //                 finder/.
 
 #pragma once

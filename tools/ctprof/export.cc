@@ -4,8 +4,7 @@
 #include <string_view>
 
 #include "core/file/file.hpp"
-#include "core/render/printable.hpp"
-#include "tools/ctprof/output.hpp"
+#include "core/render/terminal_text.hpp"
 #include "tools/ctprof/target.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"

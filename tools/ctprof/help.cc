@@ -10,9 +10,8 @@
 #include "core/base/nearest.hpp"
 #include "core/render/metric_catalog.hpp"
 #include "core/render/metric_help.hpp"
-#include "core/render/metric_list.hpp"
 #include "schemas.hpp"
-#include "tools/ctprof/report_files.hpp"
+#include "tools/ctprof/report.hpp"
 
 namespace ctprof::cli {
 namespace {

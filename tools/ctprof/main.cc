@@ -15,7 +15,6 @@
 #include "tools/ctprof/conduct.hpp"
 #include "tools/ctprof/help.hpp"
 #include "tools/ctprof/options.hpp"
-#include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/verbs.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/capture/roots.hpp"
-#include "core/render/printable.hpp"
+#include "core/render/terminal_text.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 #include "tools/ctprof/verdicts.hpp"

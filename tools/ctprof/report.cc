@@ -1,22 +1,87 @@
 #include "tools/ctprof/report.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/base/workers.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/report.hpp"
+#include "core/file/file.hpp"
 #include "core/render/columns.hpp"
 #include "core/render/heading.hpp"
-#include "core/render/printable.hpp"
-#include "core/render/renames_text.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
+#include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"
-#include "tools/ctprof/report_files.hpp"
+#include "core/render/terminal_text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
+namespace {
+
+Result<std::vector<Snapshot>> load_all(std::span<const std::string> files,
+                                       const Vocabulary& vocabulary) {
+  std::vector<std::optional<Result<Snapshot>>> loaded(files.size());
+  share(static_cast<unsigned>(files.size()), files.size(), [&](unsigned, std::size_t i) {
+    loaded[i] =
+        naming(files.subspan(i, 1), "reading", [&] { return load_file(files[i], vocabulary); });
+  });
+  std::vector<Snapshot> snapshots;
+  for (auto& one : loaded) {
+    if (!*one) return one->error();
+    snapshots.push_back(std::move(**one));
+  }
+  return snapshots;
+}
+
+bool needs_rule_of_plugin(const Snapshot& snapshot) {
+  const RuleBook built_in;
+  return std::any_of(snapshot.tables.begin(), snapshot.tables.end(), [&](const Table& table) {
+    return std::any_of(table.columns.begin(), table.columns.end(),
+                       [&](const Column& column) { return !built_in.find(column.def().rule); });
+  });
+}
+
+bool needs_plugins(const Snapshot& snapshot) {
+  return snapshot.foreign || needs_rule_of_plugin(snapshot);
+}
+
+std::vector<DerivedDef> derived_of_layouts(const Registry& layouts) {
+  std::vector<DerivedDef> derived;
+  for (const Plugin& plugin : layouts.plugins())
+    derived.insert(derived.end(), plugin.derived.begin(), plugin.derived.end());
+  return derived;
+}
+
+}  // namespace
+
+Result<ReportFiles> ReportFiles::load(std::span<const std::string> files, const Options& options) {
+  auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  ReportFiles loaded(std::move(*layouts));
+  auto snapshots = load_all(files, loaded.layouts_.vocabulary());
+  if (!snapshots) return snapshots.error();
+  loaded.snapshots_ = std::move(*snapshots);
+  for (const Snapshot& snapshot : loaded.snapshots_)
+    for (const std::string& sentence : snapshot.told) note(options, sentence);
+  if (std::none_of(loaded.snapshots_.begin(), loaded.snapshots_.end(), needs_plugins)) {
+    loaded.derived_ = derived_of_layouts(loaded.layouts_);
+    return loaded;
+  }
+  auto all = load_registry(options);
+  if (!all) return all.error();
+  loaded.all_.emplace(std::move(*all));
+  return loaded;
+}
+
+Knowledge ReportFiles::knowledge() const {
+  if (all_) return {&all_->rules(), all_->derived()};
+  return {&layouts_.rules(), derived_};
+}
+
 namespace {
 
 // More lines than this are for a program; --limit 0 lifts it.
@@ -131,8 +196,7 @@ int print_report(const Report& report, std::span<const std::string> files,
   return sink.status;
 }
 
-}  // namespace
-
+// Reads the files, one OS thread each, and prints the report; returns the exit status.
 int report_on(std::span<const std::string> files, ReportKind kind, const Options& options) {
   const auto spec = spec_of(options, kind);
   if (!spec) return fail(spec.error());
@@ -153,6 +217,21 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
     const int status = print_report(*report, files, *columns, options);
     return status == kFine && !report->failed().rows.empty() ? kFindings : status;
   });
+}
+
+}  // namespace
+
+int run_show(const Options& options) {
+  if (options.arguments.size() != 1) return fail("show takes one file: ctprof show FILE");
+  return report_on(options.arguments, ReportKind::Show, options);
+}
+
+int run_compare(const Options& options) {
+  const auto& files = options.arguments;
+  if (files.size() != 2) return fail("compare takes two files: ctprof compare BEFORE AFTER");
+  if (std::count(files.begin(), files.end(), "-") > 1)
+    return fail("compare can read one file from standard input, not both");
+  return report_on(files, ReportKind::Compare, options);
 }
 
 }  // namespace ctprof::cli

@@ -1,4 +1,5 @@
-// The files of a report, and what has to be known beside them.
+// ctprof show and ctprof compare: from options and files to a printed report. And the files of a
+// report, which help and metric-list read too.
 //
 // A file of ours describes its own columns, so plugins are loaded only if one is needed: all of
 // them for a file without a registry, or for a rule that is not built in. The layout is always
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/registry/registry.hpp"
 #include "core/snapshot/snapshot.hpp"

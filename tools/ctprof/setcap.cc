@@ -15,7 +15,7 @@
 
 #include "core/base/split.hpp"
 #include "core/registry/loader.hpp"
-#include "core/render/printable.hpp"
+#include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof::cli {

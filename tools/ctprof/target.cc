@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/file/file.hpp"
-#include "tools/ctprof/output.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
 namespace {

@@ -3,8 +3,14 @@
 #include <array>
 #include <cstdio>
 
+#include "core/render/terminal_text.hpp"
+#include "ctprof/files.hpp"
+#include "tools/ctprof/verbs.hpp"
+
 namespace ctprof::cli {
 namespace {
+
+constexpr std::size_t kWidthWithoutTerminal = 100;
 
 std::string one_decimal(double value, const char* unit) {
   char text[48];
@@ -38,5 +44,28 @@ std::string size_in_words(std::uint64_t bytes) {
   while (value >= 1023.95 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
   return one_decimal(value, kUnits[unit]);
 }
+
+std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
+                    std::size_t hanging) {
+  std::string text, line(indent, ' ');
+  bool begun = false;
+  for (const std::string& word : words) {
+    const std::string shown = printable(word);
+    if (begun && line.size() + 1 + shown.size() > width)
+      text += line + "\n", line.assign(indent + hanging, ' '), begun = false;
+    line += (begun ? " " : "") + shown;
+    begun = true;
+  }
+  return text + line + "\n";
+}
+
+std::string wrapped(std::string_view sentence, std::size_t indent, std::size_t width,
+                    std::size_t hanging) {
+  std::vector<std::string> words;
+  while (!sentence.empty()) words.emplace_back(sdk::take(sentence, ' '));
+  return wrapped(words, indent, width, hanging);
+}
+
+std::size_t text_width() { return terminal_width() > 0 ? terminal_width() : kWidthWithoutTerminal; }
 
 }  // namespace ctprof::cli

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/registry/identity.hpp"
-#include "core/render/printable.hpp"
+#include "core/render/terminal_text.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof::cli {

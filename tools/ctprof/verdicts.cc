@@ -1,10 +1,54 @@
-#include "tools/ctprof/findings.hpp"
+#include "tools/ctprof/verdicts.hpp"
 
 #include <algorithm>
 
-#include "tools/ctprof/verdicts.hpp"
+#include "core/render/terminal_text.hpp"
+#include "ctprof/files.hpp"
+#include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
+namespace {
+
+Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
+  if (offer.verdict != Gap::None)
+    return {&field, &offer, std::string(name(offer.verdict)), offer.reason};
+  const ProbedOffer* chosen = field.chosen();
+  if (chosen == &offer) return {&field, &offer, "fills", {}};
+  return {&field, &offer, "also available", chosen->plugin->name + " is preferred"};
+}
+
+}  // namespace
+
+std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
+  std::vector<Verdict> verdicts;
+  for (const ProbedField& field : probed.fields())
+    for (const ProbedOffer& offer : field.offers)
+      if (offer.plugin == &plugin && !field.def.hidden) verdicts.push_back(judge(field, offer));
+  return verdicts;
+}
+
+void put_refused(JsonWriter& out, const Registry& registry) {
+  out.key("refused");
+  out.put('[');
+  for (const Refusal& refusal : registry.refused()) {
+    out.put('{');
+    out.member("path", refusal.what);
+    out.member("state", "refused");
+    out.member("reason", refusal.reason);
+    out.close('}');
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+std::string text_of_refused(const Registry& registry) {
+  std::string text;
+  for (const Refusal& refusal : registry.refused())
+    text += "refused: " + printable(refusal.what + ": " + refusal.reason) + "\n";
+  return text;
+}
+
 namespace {
 
 // The first item that `is_it`; if there is none, appends what `make` returns.

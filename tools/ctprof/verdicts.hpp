@@ -1,17 +1,38 @@
-// What plugins lack on this host, each reason once, and what a remedy would bring.
+// What became of each plugin's offers on this host, what plugins lack, each reason once, and what a
+// remedy would bring. For `ctprof plugins` and `ctprof doctor`.
 //
 // A remedy counts if its offer would win afterwards: if nothing fills the metric now, if a source
-// of lower rank does, or if the offer has won already but still leaves gaps.
+// of lower rank does, or if the offer has won already but leaves gaps.
 
 #pragma once
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/registry/probed.hpp"
 
 namespace ctprof::cli {
+
+// Refers to the Probed that it was made of.
+struct Verdict {
+  const ProbedField* field;
+  const ProbedOffer* offer;
+  std::string state;  // "fills", "also available", or a gap's name
+  std::string reason;
+
+  bool fills() const { return field->chosen() == offer; }
+  bool is_refused() const { return offer->verdict != Gap::None; }
+};
+
+// The verdicts on all offers of a plugin but hidden ones.
+std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed);
+
+// "refused":[...] of a registry.
+void put_refused(JsonWriter& out, const Registry& registry);
+std::string text_of_refused(const Registry& registry);
 
 // The state of a metric that a plugin fills, but not in every row.
 inline constexpr const char* kInPart = "in part";

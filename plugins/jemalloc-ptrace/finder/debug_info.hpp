@@ -1,14 +1,14 @@
-// Where the counters are, as debug information says: two members of jemalloc's thread-local variable,
-// `struct tsd_s`.
+// Where the counters are, as debug information says: two members of jemalloc's thread-local
+// variable, `struct tsd_s`.
 //
-// The debug information of a file is in itself, in a package or file beside it, or in the places that
-// distributions use. Each is looked up under the root of the process first and then under ours, by
-// path and never out of that root. A file found by its name counts when it belongs to the other: the
-// same build id, or the checksum that a debug link gives.
+// The debug information of a file is in itself, in a package or file beside it, or in the places
+// that distributions use. Each is looked up under the root of the process first and then under
+// ours, by path and never out of that root. A file found by its name counts when it belongs to the
+// other: the same build id, or the checksum that a debug link gives.
 //
-// libdw reads the DWARF. It never gets files whose sections claim to be larger than our limits, files
-// that other files point to (it would open them by name, in our namespace), or entries that form a
-// circle.
+// libdw reads the DWARF. It never gets files whose sections claim to be larger than our limits,
+// files that other files point to (it would open them by name, in our namespace), or entries that
+// form a circle.
 
 #pragma once
 
