@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/json_text.hpp"
 #include "core/base/number.hpp"
 #include "core/compare/report/rows.hpp"
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/nearest.hpp"
+#include "core/base/split.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"
