@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "core/registry/checks.hpp"
 
@@ -78,7 +79,7 @@ Result<void> read_offer(const ctprof_offer& offer, Plugin& plugin, SourceTable& 
   auto metric = read_metric(*offer.metric, plugin);
   if (!metric) return metric.error();
   if (auto fits = check_offer(*metric, source); !fits) return fits.error();
-  source.offers.push_back({*metric, offer.rank});
+  source.offers.push_back({std::move(*metric), offer.rank});
   return {};
 }
 
@@ -95,6 +96,7 @@ Result<void> read_source(const ctprof_source& table, Plugin& plugin) {
   if (is_unserved(table, plugin)) return {};
   if (auto fits = check_source(table); !fits) return fits.error();
   SourceTable source{.table = table, .name = table.name, .offers = {}, .reads = {}};
+  source.offers.reserve(std::min(table.offers.count, kMostItems));
   auto offers = each<ctprof_offer>(
       table.offers, "offers of source '" + source.name + "'",
       [&](const ctprof_offer& offer) { return read_offer(offer, plugin, source); });
@@ -111,7 +113,7 @@ Result<void> read_declared(const ctprof_metric& metric, Plugin& plugin) {
   if (is_unserved(metric, plugin)) return {};
   auto def = read_metric(metric, plugin);
   if (!def) return def.error();
-  plugin.declared.push_back(*def);
+  plugin.declared.push_back(std::move(*def));
   return {};
 }
 
@@ -164,6 +166,7 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   plugin.open = table.open_plugin;
   plugin.close = table.close_plugin;
 
+  plugin.declared.reserve(std::min(table.metrics.count, kMostItems));
   const auto with = [&](auto reader) {
     return [&plugin, reader](const auto& item) { return reader(item, plugin); };
   };

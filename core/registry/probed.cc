@@ -76,6 +76,9 @@ Probed::Probed(const Registry& registry, const ctprof_host& host)
   }
   opened_.reserve(registry.plugins().size());
   for (const Plugin& plugin : registry.plugins()) open(plugin);
+  // All are open by now: what one of them does in the background goes on while others are asked.
+  for (const Opened& opened : opened_)
+    for (const SourceTable& source : opened.plugin->sources) ask(opened, source);
 }
 
 Probed::~Probed() {
@@ -95,7 +98,6 @@ void Probed::open(const Plugin& plugin) {
     opened.failure = open(opened);
     if (!opened.failure.empty()) thrown_.push_back({plugin.path, opened.failure});
   }
-  for (const SourceTable& source : plugin.sources) ask(opened, source);
 }
 
 std::string Probed::open(Opened& opened) const {

@@ -26,6 +26,19 @@ std::string without_prefix(const Plugin& plugin, std::string_view name) {
          "'; names without a prefix are ctprof's own";
 }
 
+std::size_t declared_by(const std::vector<Plugin>& plugins) {
+  std::size_t count = 0;
+  for (const Plugin& plugin : plugins) count += plugin.declared.size();
+  return count;
+}
+
+std::size_t offers_of(const std::vector<Plugin>& plugins) {
+  std::size_t count = 0;
+  for (const Plugin& plugin : plugins)
+    for (const SourceTable& source : plugin.sources) count += source.offers.size();
+  return count;
+}
+
 // Threads and processes are grouped together; cgroups and the host have groups of their own.
 bool may_be_computed_from(Entity derived, Entity input) {
   const auto grouped_as = [](Entity entity) {
@@ -38,6 +51,10 @@ bool may_be_computed_from(Entity derived, Entity input) {
 
 Registry::Registry(LoadedPlugins loaded)
     : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
+  // Definitions are long: growing vectors would move each of them several times.
+  const std::size_t offered = offers_of(plugins_);
+  vocabulary_.metrics.reserve(identity_metrics().size() + declared_by(plugins_) + offered);
+  fields_.reserve(offered);
   for (const MetricDef& metric : identity_metrics()) declare(metric);
   // Layouts first: their order is that of the keys in a file.
   for (const Plugin& plugin : plugins_)
