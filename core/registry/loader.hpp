@@ -1,4 +1,4 @@
-// Finds plugins and loads them.
+// Finds plugins, loads them, and gives them their options.
 //
 // Directories are searched in this order: ctprof's own (installed, or that of the build tree),
 // --plugin-path, CTPROF_PLUGIN_PATH; within a directory, in the order of names. If two plugins have
@@ -8,15 +8,16 @@
 // is refused, and none of its code runs.
 //
 // If the executable gave the process privileges (AT_SECURE), only ctprof's own directory is
-// searched, and only what root alone can change is loaded (trusted_path.hpp). It is loaded through
-// the descriptor that was checked, as /proc/self/fd/N; the descriptor stays open, so that no two
-// plugins share a name.
+// searched, and only what root alone can change is loaded (plugin_directory.hpp). It is loaded
+// through the descriptor that was checked, as /proc/self/fd/N; the descriptor stays open, so that
+// no two plugins share a name.
 //
 // Merging what plugins offer is the job of registry.hpp.
 
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,5 +61,11 @@ bool runs_privileged();
 // The first reason why a ctprof with such privileges would refuse something in `directory`, or ""
 // if it would load everything. The caller needs no privileges.
 std::string closed_to_privileged(const std::string& directory);
+
+// Applies `--set PLUGIN.KEY=VALUE`. If an option is set twice, the later value counts. The error is
+// a sentence about the first entry that cannot be applied: a key that the plugin has no option for,
+// for example, with those that it has. Whether the value is valid the plugin says when it is opened
+// (probed.hpp).
+Result<void> apply_settings(std::vector<Plugin>& plugins, std::span<const std::string> given);
 
 }  // namespace ctprof

@@ -3,8 +3,8 @@
 //
 // Files are opened relative to the directory's descriptor, so that they are those of the directory
 // that was checked. Under Trust::RootAlone only root may be able to change a file
-// (trusted_path.hpp), and the same holds for the directories that a plugin names for its libraries.
-// Nothing is loaded here: that is the job of loader.hpp.
+// (the walk is described below), and the same holds for the directories that a plugin names for its
+// libraries. Nothing is loaded here: that is the job of loader.hpp.
 //
 // The program's location comes from /proc/self/exe, never from argv or the working directory.
 // Without /proc it is the name that the kernel was asked to run, unless the program has more
@@ -20,6 +20,26 @@
 #include "ctprof/files.hpp"
 
 namespace ctprof {
+
+// A path that only root can change, so that what was checked is what is used. It is walked from /
+// down, each directory opened below the one before and never through a symbolic link. Each must
+// belong to root, must not be writable by anybody else (a sticky directory such as /tmp counts as
+// writable), and must not be on a filesystem mounted nosuid: every mount that a user can make is
+// (FUSE by fusermount, removable media), and its contents are up to that user. What passes cannot
+// change afterwards without root.
+//
+// An error is a sentence about the first directory that fails, "'/srv/ann' belongs to user 1000",
+// or about the file: "it belongs to ...". The walk uses openat() rather than openat2() with
+// RESOLVE_NO_SYMLINKS: every directory has to be opened for its check anyway, and this works on
+// kernels and in sandboxes without openat2().
+//
+// Threads: any. Descriptors belong to the caller, and are closed on exec.
+
+// Opens a directory for reading by its absolute path. A mount point on the way must itself pass.
+Result<sdk::Fd> open_trusted_directory(const std::string& path);
+
+// Opens a regular file, read-only, in an open directory.
+Result<sdk::Fd> open_trusted_file(int directory, const std::string& name);
 
 enum class Trust {
   Anybody,    // the user may choose what is loaded

@@ -3,8 +3,8 @@
 #define BOOST_TEST_MODULE settings
 #include <boost/test/unit_test.hpp>
 
+#include "core/registry/loader.hpp"
 #include "core/registry/probed.hpp"
-#include "core/registry/settings.hpp"
 #include "tests/unit/fake_plugins.hpp"
 
 using namespace ctprof;

@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "core/base/version.hpp"
+#include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
-#include "core/registry/settings.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof::cli {
