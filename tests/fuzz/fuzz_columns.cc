@@ -85,12 +85,18 @@ std::string written(const Snapshot& snapshot) {
   return file;
 }
 
+// Another metric may have taken the place of a thread's ids; then rows cannot say who it is.
+bool lacks_ids(std::string_view sentence) {
+  return sentence.ends_with(" has no tid") || sentence.ends_with(" has no tgid");
+}
+
 void check_again(const Snapshot& snapshot) {
   const auto again = columns::read_block(written(snapshot), 1, 1);
   if (!again || !tests::difference(snapshot, again->snapshot).empty()) std::abort();
   StringSink rows;
   if (!Document(snapshot, tests::whole_vocabulary()).write(rows)) std::abort();
-  if (!load_text(rows.text(), "rows", tests::whole_vocabulary())) std::abort();
+  const auto from_rows = load_text(rows.text(), "rows", tests::whole_vocabulary());
+  if (!from_rows && !lacks_ids(from_rows.error().text)) std::abort();
 }
 
 }  // namespace

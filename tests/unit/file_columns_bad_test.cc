@@ -204,6 +204,8 @@ BOOST_AUTO_TEST_CASE(the_header_is_checked) {
   says_with("\"storage\":\"u64\"", "\"storage\":\"string\"", {"registry.metrics", "'tid'"});
   says_with("\"storage\":\"u64\"", "\"storage\":\"pile\"", {"registry.metrics[0].storage"});
   says_with("\"name\":\"tgid\"", "\"name\":\"tid\"", {"'tid' twice"});
+  says_with("\"file_path\":\"threads[].tid\"", "\"file_path\":\"none\"",
+            {"gives 'tid' another file_path"});
   says_with("\"name\":\"tid\"", "\"name\":\"dit\"", {"the registry has no 'tid'"});
   says_with("\"rule\":\"SumNs\"", "\"rule\":\"SumBytes\"", {"registry.metrics", "units"});
   says(with(small(), small().size() - 2, "\"kind\":\"summary\",",

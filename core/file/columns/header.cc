@@ -10,6 +10,7 @@
 #include "core/file/layout/registry_part.hpp"
 #include "core/file/layout/scanner.hpp"
 #include "core/file/layout/sections.hpp"
+#include "core/registry/identity.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof::columns {
@@ -84,6 +85,15 @@ Result<void> read_meta_of(const KeptMembers& line, Meta& meta, KeptMembers& unkn
   if (found == line.end()) return Error{"has no ctprof object"};
   auto done = read_meta(found->second, meta, unknown);
   return done ? done : Error{"is wrong: " + done.error().text};
+}
+
+// Rows cannot hold a thread whose ids have another place.
+Result<void> check_places(const RegistryPart& registry) {
+  for (const auto& [def, provenance] : registry.metrics)
+    if ((def.name == kTid || def.name == kTgid) &&
+        def.file_path != identity_metric(def.name).file_path)
+      return Error{"is wrong: registry.metrics gives '" + def.name + "' another file_path"};
+  return {};
 }
 
 // The lines of one table.
@@ -180,6 +190,7 @@ Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
   if (found == header.end()) return Error{"has no registry"};
   auto registry = read_registry(found->second);
   if (!registry) return Error{"is wrong: " + registry.error().text};
+  if (auto fine = check_places(*registry); !fine) return fine;
   for (auto& [def, provenance] : registry->metrics) {
     Table& table = snapshot.table(def.entity);
     table.add(std::move(def), Gap::NotInFile).provenance = std::move(provenance);
