@@ -1,9 +1,10 @@
 // The columns that a record fills by itself, in groups that this kernel has or has not: which
 // column comes from which member.
 //
-// What is here:   offering, filling and refusing them.
+// What is here:   offering, filling and refusing them; the hidden columns that a reader of memory
+//                 needs.
 // What is not:    what a figure means (decode.hpp), names and cgroups, for which other files are
-// asked (names.hpp, cgroups.hpp).
+// asked (names.hpp).
 
 #pragma once
 
@@ -188,5 +189,36 @@ class Columns {
   AllStatistics statistics_;
   Scratch scratch_{};
 };
+
+// Hidden columns, for sources that read the memory of a user thread: where its own storage is, and
+// which program it runs.
+inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kThreadPointer{
+    {.name = "thread_pointer",
+     .description = "Where the thread's own storage is.",
+     .flags = CTPROF_METRIC_HIDDEN}};
+inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kCodeStart{
+    {.name = "code_start",
+     .description = "Where the program's code begins.",
+     .flags = CTPROF_METRIC_HIDDEN}};
+inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kCodeEnd{
+    {.name = "code_end",
+     .description = "Where the program's code ends.",
+     .flags = CTPROF_METRIC_HIDDEN}};
+inline constexpr sdk::Metric<sdk::IdU64, sdk::Key> kStackStart{
+    {.name = "stack_start",
+     .description = "Where the first thread's stack begins.",
+     .flags = CTPROF_METRIC_HIDDEN}};
+
+// Kernel threads, and threads that have ended, have none of these.
+template <auto kMember>
+sdk::ReadingOf<sdk::IdU64> place(const record& task) {
+  if ((task.of & RECORD_OF_MEMORY) == 0) return Gap::NotApplicable;
+  return std::uint64_t{task.*kMember};
+}
+
+using Places = sdk::Table<sdk::Fill<kThreadPointer, place<&record::thread_pointer>>,
+                          sdk::Fill<kCodeStart, place<&record::start_code>>,
+                          sdk::Fill<kCodeEnd, place<&record::end_code>>,
+                          sdk::Fill<kStackStart, place<&record::start_stack>>>;
 
 }  // namespace ctprof::task_iter

@@ -5,7 +5,7 @@
 // more, on the variables that it starts from.
 //
 // What is here:   pure functions on a record.
-// What is not:    reading records (pass.hpp), names and cgroups (names.hpp, cgroups.hpp), the
+// What is not:    reading records (pass.hpp), names and cgroups (names.hpp), the
 // columns (columns.hpp).
 
 #pragma once

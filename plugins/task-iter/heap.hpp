@@ -13,8 +13,8 @@
 #include "ctprof/plugin.hpp"
 #include "plugins/jemalloc-ptrace/heap_reader.hpp"
 #include "plugins/jemalloc-ptrace/summary.hpp"
+#include "plugins/task-iter/columns.hpp"
 #include "plugins/task-iter/context.hpp"
-#include "plugins/task-iter/places.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::task_iter {

@@ -12,12 +12,10 @@
 #include <vector>
 
 #include "ctprof/plugin.hpp"
-#include "plugins/task-iter/cgroups.hpp"
 #include "plugins/task-iter/columns.hpp"
 #include "plugins/task-iter/extensible.hpp"
 #include "plugins/task-iter/names.hpp"
 #include "plugins/task-iter/pass.hpp"
-#include "plugins/task-iter/places.hpp"
 #include "plugins/task-iter/probe.hpp"
 #include "plugins/task-iter/unseen.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/task-iter/cgroups.hpp"
+#include "plugins/task-iter/names.hpp"
 #include "plugins/task-iter/unseen.hpp"
 
 namespace {

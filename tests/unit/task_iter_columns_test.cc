@@ -5,7 +5,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "plugins/task-iter/columns.hpp"
-#include "plugins/task-iter/places.hpp"
 #include "tests/unit/by_name.hpp"
 
 using namespace ctprof::task_iter;

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "plugins/task-iter/cgroups.hpp"
 #include "plugins/task-iter/decode.hpp"
+#include "plugins/task-iter/names.hpp"
 #include "plugins/task-iter/unseen.hpp"
 
 using namespace ctprof::task_iter;
