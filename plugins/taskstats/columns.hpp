@@ -16,7 +16,7 @@
 #include "ctprof/batch.hpp"
 #include "ctprof/source.hpp"
 #include "ctprof/table.hpp"
-#include "plugins/taskstats/layout.hpp"
+#include "plugins/taskstats/decode.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
 namespace ctprof::taskstats {

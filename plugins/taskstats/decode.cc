@@ -42,6 +42,8 @@ int error_in(Bytes body) {
   return error < 0 && error > INT32_MIN ? -error : EBADMSG;
 }
 
+constexpr std::uint16_t kInterleaved = 15;
+
 }  // namespace
 
 Answer parse_answer(Bytes message, std::uint16_t family) {
@@ -60,6 +62,15 @@ Answer parse_answer(Bytes message, std::uint16_t family) {
   if (tid.size() < sizeof(std::uint32_t) || version_of(stats) == 0)
     return failed(header.nlmsg_seq, EBADMSG);
   return {.sequence = header.nlmsg_seq, .tid = copy_of<std::uint32_t>(tid), .stats = stats};
+}
+
+Layout::Layout(std::uint16_t version, std::size_t size) : version_(version), size_(size) {
+  for (std::size_t i = 0; i < kFields; ++i) {
+    const FieldInfo& info = kFieldInfos[i];
+    const std::uint16_t offset = version == kInterleaved ? info.offset_in_15 : info.offset;
+    const bool there = version >= info.since && offset + sizeof(std::uint64_t) <= size;
+    offsets_[i] = there ? offset : kAbsent;
+  }
 }
 
 std::uint16_t version_of(Bytes stats) {

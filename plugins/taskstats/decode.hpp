@@ -1,22 +1,30 @@
-// A netlink message from the kernel, taken apart: whose answer it is, and the struct in it or the
-// error instead.
+// A netlink message from the kernel, taken apart: whose answer it is, and struct taskstats in it or
+// the error instead.
 //
 // Lengths in the bytes are checked before they are believed. The struct begins 4 bytes off an
 // 8-byte boundary, so its fields are copied out.
 //
-// What is here:   messages as bytes, fields as readings, what an error means for the cells.
-// What is not:    sending and receiving (socket.hpp), offsets (layout.hpp).
+// Where the struct holds each figure follows from the version that it states, and from how much of
+// it there is. Versions 1 to 14, 16 and 17 only ever appended. Version 15 put the longest and the
+// shortest delay behind each total, in the middle, and is as long as 16: only the version field
+// tells the two apart. An unknown version is read as 17, as far as it reaches.
+//
+// What is here:   messages as bytes, the table of fields, fields as readings, what an error means
+// for
+//                 the cells.
+// What is not:    sending and receiving (socket.hpp), which metric a field fills (columns.hpp).
 
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "ctprof/batch.hpp"
 #include "ctprof/gap.hpp"
-#include "plugins/taskstats/layout.hpp"
 
 namespace ctprof::taskstats {
 
@@ -33,6 +41,149 @@ struct Answer {
 
 // Takes one datagram apart; `family` is the number of generic netlink that answers must have.
 Answer parse_answer(Bytes message, std::uint16_t family);
+
+// The figures that we want. Those of a kind of delay are next to each other, cpu's first.
+enum class Field : std::uint8_t {
+  CpuCount,
+  CpuTotal,
+  CpuMax,
+  CpuMin,
+  BlkioCount,
+  BlkioTotal,
+  BlkioMax,
+  BlkioMin,
+  SwapinCount,
+  SwapinTotal,
+  SwapinMax,
+  SwapinMin,
+  FreepagesCount,
+  FreepagesTotal,
+  FreepagesMax,
+  FreepagesMin,
+  ThrashingCount,
+  ThrashingTotal,
+  ThrashingMax,
+  ThrashingMin,
+  CompactCount,
+  CompactTotal,
+  CompactMax,
+  CompactMin,
+  WpcopyCount,
+  WpcopyTotal,
+  WpcopyMax,
+  WpcopyMin,
+  IrqCount,
+  IrqTotal,
+  IrqMax,
+  IrqMin,
+  HiwaterRss,  // in KiB
+  HiwaterVm,   // in KiB
+  CpuRunVirtual,
+  RunDelay,  // CpuTotal, by its name in schedstat
+  Pcount,    // CpuCount, likewise
+  VoluntaryCsw,
+  InvoluntaryCsw,
+  MinorFaults,
+  MajorFaults,
+};
+inline constexpr std::size_t kFields = 41;
+
+constexpr std::size_t index_of(Field field) { return static_cast<std::size_t>(field); }
+
+// What kind of figure a field is.
+enum class Figure : std::uint8_t {
+  Count,
+  Time,     // in ns, adding up
+  Extreme,  // in ns, of one wait
+  Peak,     // of memory, in KiB
+};
+
+struct FieldInfo {
+  Field field;
+  Figure figure;
+  std::uint16_t since;   // the version that brought it; 1 for all that is older than version 10
+  std::uint16_t offset;  // of its 64 bits, in all versions but 15
+  std::uint16_t offset_in_15;
+};
+
+// One line a field, in the order of Field.
+inline constexpr std::array<FieldInfo, kFields> kFieldInfos{{
+    {Field::CpuCount, Figure::Count, 1, 16, 16},
+    {Field::CpuTotal, Figure::Time, 1, 24, 24},
+    {Field::CpuMax, Figure::Extreme, 15, 432, 32},
+    {Field::CpuMin, Figure::Extreme, 15, 440, 40},
+    {Field::BlkioCount, Figure::Count, 1, 32, 48},
+    {Field::BlkioTotal, Figure::Time, 1, 40, 56},
+    {Field::BlkioMax, Figure::Extreme, 15, 448, 64},
+    {Field::BlkioMin, Figure::Extreme, 15, 456, 72},
+    {Field::SwapinCount, Figure::Count, 1, 48, 80},
+    {Field::SwapinTotal, Figure::Time, 1, 56, 88},
+    {Field::SwapinMax, Figure::Extreme, 15, 464, 96},
+    {Field::SwapinMin, Figure::Extreme, 15, 472, 104},
+    {Field::FreepagesCount, Figure::Count, 1, 312, 360},
+    {Field::FreepagesTotal, Figure::Time, 1, 320, 368},
+    {Field::FreepagesMax, Figure::Extreme, 15, 480, 376},
+    {Field::FreepagesMin, Figure::Extreme, 15, 488, 384},
+    {Field::ThrashingCount, Figure::Count, 1, 328, 392},
+    {Field::ThrashingTotal, Figure::Time, 1, 336, 400},
+    {Field::ThrashingMax, Figure::Extreme, 15, 496, 408},
+    {Field::ThrashingMin, Figure::Extreme, 15, 504, 416},
+    {Field::CompactCount, Figure::Count, 11, 352, 432},
+    {Field::CompactTotal, Figure::Time, 11, 360, 440},
+    {Field::CompactMax, Figure::Extreme, 15, 512, 448},
+    {Field::CompactMin, Figure::Extreme, 15, 520, 456},
+    {Field::WpcopyCount, Figure::Count, 13, 400, 496},
+    {Field::WpcopyTotal, Figure::Time, 13, 408, 504},
+    {Field::WpcopyMax, Figure::Extreme, 15, 528, 512},
+    {Field::WpcopyMin, Figure::Extreme, 15, 536, 520},
+    {Field::IrqCount, Figure::Count, 14, 416, 528},
+    {Field::IrqTotal, Figure::Time, 14, 424, 536},
+    {Field::IrqMax, Figure::Extreme, 15, 544, 544},
+    {Field::IrqMin, Figure::Extreme, 15, 552, 552},
+    {Field::HiwaterRss, Figure::Peak, 1, 200, 248},
+    {Field::HiwaterVm, Figure::Peak, 1, 208, 256},
+    {Field::CpuRunVirtual, Figure::Time, 1, 72, 120},
+    {Field::RunDelay, Figure::Time, 1, 24, 24},
+    {Field::Pcount, Figure::Count, 1, 16, 16},
+    {Field::VoluntaryCsw, Figure::Count, 1, 272, 320},
+    {Field::InvoluntaryCsw, Figure::Count, 1, 280, 328},
+    {Field::MinorFaults, Figure::Count, 1, 168, 216},
+    {Field::MajorFaults, Figure::Count, 1, 176, 224},
+}};
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kFields; ++i)
+        if (index_of(kFieldInfos[i].field) != i) return false;
+      return true;
+    }(),
+    "the lines are not in the order of Field");
+
+// Each kind of delay has these figures, in this order: count, total, max, min.
+inline constexpr std::size_t kFiguresOfKind = 4;
+inline constexpr std::size_t kFirstOtherKind = static_cast<std::size_t>(Field::BlkioCount);
+inline constexpr std::size_t kPastKinds = static_cast<std::size_t>(Field::HiwaterRss);
+
+constexpr std::uint16_t since(Field field) { return kFieldInfos[index_of(field)].since; }
+
+class Layout {
+ public:
+  static constexpr std::uint16_t kAbsent = UINT16_MAX;
+
+  // `size` is how many bytes of the struct came.
+  Layout(std::uint16_t version, std::size_t size);
+
+  // Offset of the field's 64 bits, or kAbsent.
+  std::uint16_t offset(Field field) const { return offsets_[index_of(field)]; }
+  bool is_of(std::uint16_t version, std::size_t size) const {
+    return version == version_ && size == size_;
+  }
+  std::uint16_t version() const { return version_; }
+
+ private:
+  std::uint16_t version_;
+  std::size_t size_;
+  std::array<std::uint16_t, kFields> offsets_;
+};
 
 // The version that a struct states; 0 when it is too short to hold one.
 std::uint16_t version_of(Bytes stats);

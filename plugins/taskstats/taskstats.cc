@@ -6,7 +6,7 @@
 // and calls of I/O are not: taskstats rounds them down to multiples of 1,024.
 //
 // What is here:   the source, the summary and the plugin's table.
-// What is not:    the socket (socket.cc), the struct (layout.cc, decode.cc), what the host lacks
+// What is not:    the socket (socket.cc), the struct (decode.cc), what the host lacks
 //                 (probe.cc).
 
 #include <algorithm>
@@ -20,7 +20,6 @@
 #include "ctprof/plugin.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/decode.hpp"
-#include "plugins/taskstats/layout.hpp"
 #include "plugins/taskstats/probe.hpp"
 #include "plugins/taskstats/socket.hpp"
 
