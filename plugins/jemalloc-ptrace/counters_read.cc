@@ -45,10 +45,10 @@ void CountersRead::gather(std::span<Tracee> tracees, const CounterPair& pair) {
   remote_.clear();
   std::size_t size = 0;
   for (Tracee& tracee : tracees) {
-    if (tracee.outcome.failed != Step::Done) continue;
+    if (tracee.outcome.failed != ProbeStep::Done) continue;
     const auto extent = extent_of(tracee.pointer, pair);
     if (!extent) {
-      tracee.outcome = {Step::TlsArithmetic, EFAULT};
+      tracee.outcome = {ProbeStep::TlsArithmetic, EFAULT};
       continue;
     }
     wanted_.push_back(&tracee);
@@ -74,7 +74,7 @@ void CountersRead::fetch() {
     const std::size_t whole = got > 0 ? static_cast<std::size_t>(got) / remote_[next].iov_len : 0;
     const std::size_t asked = std::min<std::size_t>(wanted_.size() - next, IOV_MAX);
     if (whole < asked)
-      wanted_[next + whole]->outcome = {Step::ReadMemory, got < 0 ? errno : EFAULT};
+      wanted_[next + whole]->outcome = {ProbeStep::ReadMemory, got < 0 ? errno : EFAULT};
     next += std::min(whole + 1, asked);
   }
 }
@@ -94,9 +94,10 @@ void CountersRead::add(std::span<Tracee> tracees, const CounterPair& pair) {
 // Memory that could not be read may be that of a thread that ended. No counters are no zeros.
 void CountersRead::settle(Tracee& tracee, const Counters& counters) {
   Outcome& outcome = tracee.outcome;
-  if (outcome.failed == Step::Done && counters.all().empty()) outcome = {Step::ReadMemory, EFAULT};
-  const bool asked = outcome.failed == Step::Done || outcome.failed == Step::ReadMemory;
-  if (asked && !still_there(tracee)) outcome = {Step::ReadMemory, ESRCH};
+  if (outcome.failed == ProbeStep::Done && counters.all().empty())
+    outcome = {ProbeStep::ReadMemory, EFAULT};
+  const bool asked = outcome.failed == ProbeStep::Done || outcome.failed == ProbeStep::ReadMemory;
+  if (asked && !still_there(tracee)) outcome = {ProbeStep::ReadMemory, ESRCH};
 }
 
 std::span<const Reading> CountersRead::read(std::span<Tracee> tracees, const Counters& counters) {

@@ -25,7 +25,7 @@ class BoardWatch final : public Watch {
     if (ahead.device != 0 && avoids(ahead.device)) return false;
     board_.device = ahead.device;
     board_.address = ahead.address;
-    board_.deed = ahead.deed;
+    board_.operation = ahead.operation;
     ++steps_;
     return true;
   }
@@ -72,12 +72,12 @@ class HeapDuty {
       }
       board_.done = i + 1;
     }
-    board_.deed = Deed::Nothing;
+    board_.operation = Operation::Nothing;
   }
 
  private:
   bool still_runs(ProgramNumber number) {
-    watch_.allows({.deed = Deed::Mappings});
+    watch_.allows({.operation = Operation::Mappings});
     const auto found = programs_.find(number);
     return found != programs_.end() && found->second.still_runs();
   }
@@ -86,7 +86,7 @@ class HeapDuty {
   void find(FindItem& item) {
     item.same = item.known != 0 && still_runs(item.known) ? 1 : 0;
     if (item.same != 0) return;
-    watch_.allows({.deed = Deed::Mappings});
+    watch_.allows({.operation = Operation::Mappings});
     Program program(proc_, item.tid);
     Found found = try_to_find(item.tid);
     // A program that is being started moves its mappings about: a second look sees them settled.
@@ -117,7 +117,7 @@ class HeapDuty {
                               static_cast<std::uint64_t>(tracees_.front().tid));
       leave_out_avoided(item.counters);
     }
-    watch_.allows({.deed = Deed::Memory});
+    watch_.allows({.operation = Operation::Memory});
     const auto readings = memory_.read(tracees_, item.counters);
     for (std::size_t i = 0; i < threads.size(); ++i) {
       threads[i].failed = static_cast<std::uint32_t>(tracees_[i].outcome.failed);
@@ -137,18 +137,18 @@ class HeapDuty {
   // not to be touched.
   void leave_out_avoided(const Counters& counters) {
     if (watch_.avoided().empty()) return;
-    watch_.allows({.deed = Deed::Mappings});
+    watch_.allows({.operation = Operation::Mappings});
     const auto ranges = mappings_of(proc_, static_cast<std::uint64_t>(tracees_.front().tid));
     for (Tracee& tracee : tracees_)
       for (const CounterPair& pair : counters.all()) {
         const auto extent = extent_of(tracee.pointer, pair);
         if (extent && watch_.avoids(device_at(ranges, extent->address)))
-          tracee.outcome = {Step::ReadMemory, EBUSY};
+          tracee.outcome = {ProbeStep::ReadMemory, EBUSY};
       }
   }
 
   void name(NameItem& item) {
-    watch_.allows({.deed = Deed::Mappings});
+    watch_.allows({.operation = Operation::Mappings});
     item.named = item.device != 0 ? item.device : device_in_question(item);
     const std::string place = mount_point(proc_, item.tid, item.named);
     std::memset(item.place, 0, sizeof item.place);

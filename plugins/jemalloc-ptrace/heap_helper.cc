@@ -42,15 +42,15 @@ Found answer_of(const FindItem& item) {
 
 void take(const ReadThread& thread, Tracee& tracee, Reading& reading) {
   const std::uint32_t failed = thread.failed;
-  const bool known = failed <= static_cast<std::uint32_t>(Step::ReadMemory);
-  tracee.outcome = {known ? static_cast<Step>(failed) : Step::ReadMemory, thread.error};
+  const bool known = failed <= static_cast<std::uint32_t>(ProbeStep::ReadMemory);
+  tracee.outcome = {known ? static_cast<ProbeStep>(failed) : ProbeStep::ReadMemory, thread.error};
   reading = {thread.allocated, thread.deallocated};
 }
 
 void put(const ReadQuestion& question, Board& board, std::uint32_t item, std::uint32_t& threads) {
   const std::uint32_t first = threads;
   for (const Tracee& tracee : question.tracees)
-    if (tracee.outcome.failed == Step::Done && threads < kMostItems)
+    if (tracee.outcome.failed == ProbeStep::Done && threads < kMostItems)
       board.threads[threads++] = {
           .tgid = tracee.tgid, .tid = tracee.tid, .pointer = tracee.pointer};
   board.reads[item] = {.program = question.program,
@@ -61,7 +61,7 @@ void put(const ReadQuestion& question, Board& board, std::uint32_t item, std::ui
 
 void take(const Board& board, std::uint32_t item, std::uint32_t& threads, ReadQuestion& question) {
   for (std::size_t i = 0; i < question.tracees.size(); ++i)
-    if (question.tracees[i].outcome.failed == Step::Done && threads < kMostItems)
+    if (question.tracees[i].outcome.failed == ProbeStep::Done && threads < kMostItems)
       take(board.threads[threads++], question.tracees[i], question.readings[i]);
   question.still_runs = board.reads[item].still_runs == 1;
 }
@@ -240,7 +240,8 @@ void HeapHelper::read(std::span<ReadQuestion> questions) {
         lose(static_cast<std::uint64_t>(questions.front().tracees.front().tid), &questions.front());
     if (tried_again) continue;
     for (Tracee& tracee : questions.front().tracees)
-      if (tracee.outcome.failed == Step::Done) tracee.outcome = {Step::ReadMemory, ETIMEDOUT};
+      if (tracee.outcome.failed == ProbeStep::Done)
+        tracee.outcome = {ProbeStep::ReadMemory, ETIMEDOUT};
     questions = questions.subspan(1);
   }
 }

@@ -22,7 +22,7 @@
 
 #include "ctprof/host.hpp"
 #include "plugins/jemalloc-ptrace/counters_read.hpp"
-#include "plugins/jemalloc-ptrace/heap_board.hpp"
+#include "plugins/jemalloc-ptrace/heap_duty.hpp"
 #include "plugins/shared/helper_process.hpp"
 
 namespace ctprof::jemalloc {

@@ -120,7 +120,7 @@ void HeapReader::settle(const Group& group) {
   last_found_ = question.found;
 }
 
-// A program that is replaced while its files are looked at fails in ways that are nobody's fault.
+// A program that is replaced while its files are looked at fails in ways that are no error.
 Gap HeapReader::why_not(const Found& found, const Row& row) {
   const Gap gap = gap_of(found);
   if (gap == Gap::NotApplicable || gap == Gap::Denied || found.attach == Attach::NotAnswering)
@@ -179,16 +179,17 @@ void HeapReader::fill(const sdk::Batch& batch, const Process& process) {
   const auto readings = std::span(readings_).subspan(process.first_tracee, process.threads.size());
   // Of a process of which nothing was read nothing is asked: even its stat file may hang.
   const bool any = std::ranges::any_of(
-      tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; });
+      tracees, [](const Tracee& tracee) { return tracee.outcome.failed == ProbeStep::Done; });
   const int replaced = any ? replaced_by_now(process) : 0;
   for (std::size_t i = 0; i < tracees.size(); ++i) {
     Outcome outcome = tracees[i].outcome;
-    if (outcome.failed == Step::Done && replaced != 0) outcome = {Step::ReadMemory, replaced};
-    if (outcome.failed == Step::Done) {
+    if (outcome.failed == ProbeStep::Done && replaced != 0)
+      outcome = {ProbeStep::ReadMemory, replaced};
+    if (outcome.failed == ProbeStep::Done) {
       put(batch, process.threads[i], readings[i]);
       continue;
     }
-    const Gap gap = outcome.failed == Step::Seize
+    const Gap gap = outcome.failed == ProbeStep::Seize
                         ? why_refused(host_, process.threads[i], outcome.error)
                         : gap_of(outcome);
     put(batch, process.threads[i], gap);

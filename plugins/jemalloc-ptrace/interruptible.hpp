@@ -1,4 +1,4 @@
-// A system call that blocks for as long as somebody else likes, called so that another thread can
+// A system call that may block for ever, called so that another thread can
 // end it.
 //
 // PTRACE_SEIZE waits for an execve(2) of the target's process, which waits for the file system that

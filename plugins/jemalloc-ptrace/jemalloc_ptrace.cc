@@ -4,7 +4,7 @@
 // seen from a thread's pointer, the finder tells for a process; thread pointers come by ptrace(2),
 // the counters by process_vm_readv(2). Needs the right to trace the target.
 //
-// A thread that somebody else has stopped or traces is left alone. So are we ourselves.
+// A thread that another process has stopped or traces is left alone. So are our own threads.
 //
 // What is here:   the source, and the plugin's table.
 // What is not:    whose counters are read, and what other cells are (heap_reader.cc), stopping

@@ -1,7 +1,9 @@
-// Which file system a mapping or a device belongs to, told by a process's own list of mounts.
+// Which file system a mapping or a device belongs to, by a process's own list of mounts.
 //
-// What is here:   parsers of /proc/<pid>/maps and mountinfo for that, and readers that hang on no
-// file system. What is not:    code in mappings (finder/mappings.hpp).
+// What is here:   parsers of /proc/<pid>/maps and mountinfo for that, and readers that do not hang
+// on
+//                 any file system.
+// What is not:    code in mappings (finder/mappings.hpp).
 
 #pragma once
 

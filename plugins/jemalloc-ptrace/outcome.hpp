@@ -17,7 +17,7 @@
 
 namespace ctprof::jemalloc {
 
-enum class Step : std::uint8_t {
+enum class ProbeStep : std::uint8_t {
   Done,
   Seize,
   Interrupt,
@@ -29,19 +29,19 @@ enum class Step : std::uint8_t {
 };
 
 struct Outcome {
-  Step failed = Step::Done;  // the step that failed; Done: none
-  int error = 0;             // its errno
+  ProbeStep failed = ProbeStep::Done;  // the step that failed; Done: none
+  int error = 0;                       // its errno
 };
 
-constexpr const char* tag(Step step) {
+constexpr const char* tag(ProbeStep step) {
   switch (step) {
-    case Step::Done: return "done";
-    case Step::Seize: return "ptrace-seize";
-    case Step::Interrupt: return "ptrace-interrupt";
-    case Step::Wait: return "waitpid";
-    case Step::GetRegset: return "get-regset";
-    case Step::TlsArithmetic: return "tls-arithmetic";
-    case Step::ReadMemory: break;
+    case ProbeStep::Done: return "done";
+    case ProbeStep::Seize: return "ptrace-seize";
+    case ProbeStep::Interrupt: return "ptrace-interrupt";
+    case ProbeStep::Wait: return "waitpid";
+    case ProbeStep::GetRegset: return "get-regset";
+    case ProbeStep::TlsArithmetic: return "tls-arithmetic";
+    case ProbeStep::ReadMemory: break;
   }
   return "process-vm-readv";
 }
@@ -49,8 +49,8 @@ constexpr const char* tag(Step step) {
 // Where the address or the memory is not there although the thread is, its thread-local storage is
 // not what we took it for.
 constexpr Gap gap_of(const Outcome& outcome) {
-  if (outcome.failed == Step::Done) return Gap::None;
-  if (outcome.failed == Step::TlsArithmetic) return Gap::NotApplicable;
+  if (outcome.failed == ProbeStep::Done) return Gap::None;
+  if (outcome.failed == ProbeStep::TlsArithmetic) return Gap::NotApplicable;
   return outcome.error == EFAULT ? Gap::Malformed : gap_of_errno(outcome.error);
 }
 

@@ -45,7 +45,7 @@ constexpr bool has_ended(const ThreadImage& image) {
   return image.state == 'Z' || image.state == 'X';
 }
 
-// By a signal, or by somebody who traces it.
+// By a signal, or by a tracer.
 constexpr bool is_stopped(const ThreadImage& image) {
   return image.state == 'T' || image.state == 't';
 }

@@ -41,7 +41,7 @@ Failures failures_of(const sdk::Summary& summary) {
   for (std::uint32_t i = 0; i < kAttaches; ++i)
     failures.add(tag(static_cast<Attach>(i)), summary.tally(kFirstAttach + i));
   for (std::uint32_t i = 0; i < kSteps; ++i)
-    failures.add(tag(static_cast<Step>(i)), summary.tally(kFirstStep + i));
+    failures.add(tag(static_cast<ProbeStep>(i)), summary.tally(kFirstStep + i));
   return failures;
 }
 
@@ -98,7 +98,7 @@ void count_failure(const sdk::Batch& batch, Attach attach, Gap gap) {
     count_failure_at(batch, kFirstAttach + static_cast<std::uint32_t>(attach), gap);
 }
 
-void count_failure(const sdk::Batch& batch, Step step, Gap gap) {
+void count_failure(const sdk::Batch& batch, ProbeStep step, Gap gap) {
   if (gap == Gap::Denied) count(batch, Tally::Denied);
   count_failure_at(batch, kFirstStep + static_cast<std::uint32_t>(step), gap);
 }

@@ -32,7 +32,7 @@ enum class Tally : std::uint32_t {
   FirstFailure,
 };
 inline constexpr std::uint32_t kAttaches = static_cast<std::uint32_t>(Attach::TooMany) + 1;
-inline constexpr std::uint32_t kSteps = static_cast<std::uint32_t>(Step::ReadMemory) + 1;
+inline constexpr std::uint32_t kSteps = static_cast<std::uint32_t>(ProbeStep::ReadMemory) + 1;
 inline constexpr std::uint32_t kTallies =
     static_cast<std::uint32_t>(Tally::FirstFailure) + kAttaches + kSteps;
 
@@ -41,7 +41,7 @@ void count(const sdk::Batch& batch, Tally tally);
 // Of a process.
 void count_failure(const sdk::Batch& batch, Attach attach, Gap gap);
 // Of a thread.
-void count_failure(const sdk::Batch& batch, Step step, Gap gap);
+void count_failure(const sdk::Batch& batch, ProbeStep step, Gap gap);
 
 // `plugin` is who speaks; the capture is over for its helper.
 void put_probe_summary(const sdk::Summary& summary, const char* plugin, HeapHelper& helper);

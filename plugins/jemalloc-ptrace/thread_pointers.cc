@@ -26,7 +26,7 @@ namespace {
 // wait for a processor, or for their share of one, and are given more time.
 constexpr std::uint64_t kPatienceNs = 20'000'000;
 constexpr std::uint64_t kMostPatienceNs = 250'000'000;
-// Between two looks at threads that do not stand yet. Sleeping, not yielding: a sleeper is soon
+// Between two looks at threads that have not stopped yet. Sleeping, not yielding: a sleeper is soon
 // back on a busy processor.
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000};
 constexpr unsigned long kPauseSlackNs = 1'000;
@@ -116,18 +116,18 @@ class Tracer {
     const int error = tracee.tgid == in_execve_ ? EINTR : seizing_.seize(tracee.tid);
     if (error == EINTR) in_execve_ = tracee.tgid, holds_some_ = true;
     if (error != 0) {
-      tracee.outcome = {Step::Seize, error == EINTR ? ETIMEDOUT : error};
+      tracee.outcome = {ProbeStep::Seize, error == EINTR ? ETIMEDOUT : error};
       return;
     }
     const std::uint64_t since = now_ns();
     if (::ptrace(PTRACE_INTERRUPT, tracee.tid, nullptr, nullptr) != 0) {
-      tracee.outcome = {Step::Interrupt, errno};
+      tracee.outcome = {ProbeStep::Interrupt, errno};
       return collect(tracee);
     }
     in_flight_.push_back({&tracee, since});
   }
 
-  // Those that stopped while others were started need not stand any longer.
+  // Those that stopped while others were still being interrupted can run again.
   void land_first() {
     const auto stays = std::ranges::find_if_not(
         in_flight_, [this](const Flight& flight) { return has_landed(flight); });
@@ -161,7 +161,7 @@ class Tracer {
   void give_up(Hopeless is_hopeless) {
     std::erase_if(in_flight_, [&](const Flight& flight) {
       if (!is_hopeless(*flight.tracee)) return false;
-      flight.tracee->outcome = {Step::Wait, ETIMEDOUT};
+      flight.tracee->outcome = {ProbeStep::Wait, ETIMEDOUT};
       return holds_some_ = true;
     });
   }
@@ -177,7 +177,7 @@ class Tracer {
     Tracee& tracee = *flight.tracee;
     siginfo_t info;
     if (!look_at(tracee, __WNOTHREAD, info)) {
-      tracee.outcome = {Step::Wait, errno == ECHILD ? ESRCH : errno};
+      tracee.outcome = {ProbeStep::Wait, errno == ECHILD ? ESRCH : errno};
       return true;
     }
     if (info.si_pid == 0) return false;
@@ -185,7 +185,7 @@ class Tracer {
       take(tracee, info.si_status);
       longest_stop_ns_ = std::max(longest_stop_ns_, now_ns() - flight.since_ns);
     } else {
-      tracee.outcome = {Step::Wait, ESRCH};
+      tracee.outcome = {ProbeStep::Wait, ESRCH};
       collect(tracee);
     }
     return true;
@@ -195,13 +195,13 @@ class Tracer {
     if (!collect_if_dead(dead, __WNOTHREAD)) holds_some_ = true;
   }
 
-  // It stands: read, and let it go. One that cannot be detached was killed.
+  // It has stopped: read it, and let it go. One that cannot be detached was killed.
   void take(Tracee& tracee, int status) {
     const int error = read_pointer(tracee.tid, tracee.pointer);
     const auto signal = static_cast<std::uintptr_t>(signal_to_hand_back(status));
     const bool gone =
         ::ptrace(PTRACE_DETACH, tracee.tid, nullptr, reinterpret_cast<void*>(signal)) != 0;
-    if (error != 0 || gone) tracee.outcome = {Step::GetRegset, error != 0 ? error : ESRCH};
+    if (error != 0 || gone) tracee.outcome = {ProbeStep::GetRegset, error != 0 ? error : ESRCH};
     if (gone) collect(tracee);
   }
 
@@ -265,8 +265,8 @@ std::uint64_t ThreadPointers::read(std::span<Tracee> tracees) {
   return longest_stop_ns_;
 }
 
-// Threads that stand already wait for the tracer as well, so that it may hang no longer than one
-// may be waited for.
+// Threads that have stopped already wait for the tracer as well, so that it may hang no longer than
+// one may be waited for.
 void ThreadPointers::look_after(std::span<Tracee> tracees) {
   for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
   const std::uint64_t since = seizing_.since();

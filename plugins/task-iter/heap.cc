@@ -44,7 +44,7 @@ jemalloc::HeapReader::Known Heap::look_at(const sdk::Thread& thread, const sdk::
 
 std::uint64_t Heap::get_pointers(std::span<jemalloc::Tracee> tracees) {
   for (jemalloc::Tracee& tracee : tracees)
-    if (tracee.pointer == kKept) tracee.outcome = {jemalloc::Step::GetRegset, EPERM};
+    if (tracee.pointer == kKept) tracee.outcome = {jemalloc::ProbeStep::GetRegset, EPERM};
   return 0;
 }
 

@@ -75,13 +75,13 @@ bool is_number(const std::string& cell) {
 BOOST_AUTO_TEST_CASE(it_goes_on_while_its_threads_are_read) {
   ExecAgain target;
   BOOST_REQUIRE(target.goes_on());
-  std::map<Step, int> outcomes;
+  std::map<ProbeStep, int> outcomes;
   while (target.starts() < kRounds) {
     auto tracees = tracees_of(target.pid());
     ctprof::jemalloc::ThreadPointers(open_proc()).read(tracees);
     for (const Tracee& tracee : tracees) ++outcomes[tracee.outcome.failed];
   }
-  BOOST_TEST(outcomes[Step::Done] > kRounds);
+  BOOST_TEST(outcomes[ProbeStep::Done] > kRounds);
   BOOST_TEST(outcomes.size() > 1u);  // some were gone: it was replaced in the middle
   BOOST_TEST(target.goes_on());
   BOOST_TEST(soon([&] { return nobody_traces(target.pid()); }));

@@ -55,13 +55,14 @@ void send_signals(Target& target, int count) {
 
 std::uint64_t done(const std::vector<Tracee>& tracees) {
   return static_cast<std::uint64_t>(std::ranges::count_if(
-      tracees, [](const Tracee& tracee) { return tracee.outcome.failed == Step::Done; }));
+      tracees, [](const Tracee& tracee) { return tracee.outcome.failed == ProbeStep::Done; }));
 }
 
 // What may be said of a thread that ended meanwhile; EPERM is a zombie's.
 bool is_gone(const Tracee& tracee) {
   const auto [failed, error] = tracee.outcome;
-  return failed == Step::Done || error == ESRCH || (failed == Step::Seize && error == EPERM);
+  return failed == ProbeStep::Done || error == ESRCH ||
+         (failed == ProbeStep::Seize && error == EPERM);
 }
 
 // Holds the target's first thread as a debugger does, while it lives.
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(pointers_are_those_that_threads_see) {
   BOOST_TEST(longest > 0u);
   for (std::size_t i = 0; i < kThreads; ++i) {
     const auto it = std::ranges::find(tracees, target.page().tids[i].load(), &Tracee::tid);
-    BOOST_REQUIRE((it != tracees.end() && it->outcome.failed == Step::Done));
+    BOOST_REQUIRE((it != tracees.end() && it->outcome.failed == ProbeStep::Done));
     BOOST_TEST(it->pointer == target.page().pointers[i].load());
   }
   BOOST_TEST(target.all_tick());
@@ -175,7 +176,7 @@ BOOST_AUTO_TEST_CASE(one_that_a_debugger_holds_is_busy_and_stays_the_debuggers) 
   auto tracees = tracees_of(target.pid());
   ThreadPointers(open_proc()).read(tracees);
   BOOST_TEST(done(tracees) == kThreads);
-  BOOST_TEST((tracees.front().outcome.failed == Step::Seize));
+  BOOST_TEST((tracees.front().outcome.failed == ProbeStep::Seize));
   BOOST_TEST(tracees.front().outcome.error == EPERM);
   const auto pid = static_cast<std::uint64_t>(target.pid());
   const TestHost host("", {pid, pid}, 0);
@@ -219,7 +220,7 @@ BOOST_AUTO_TEST_CASE(uninterruptible_sleep_costs_a_bounded_wait_and_leaves_nothi
   auto tracees = tracees_of(parent);
   BOOST_TEST(seconds_of([&] { ThreadPointers(open_proc()).read(tracees); }) < 1u);
   BOOST_REQUIRE(tracees.size() == 1u);
-  BOOST_TEST((tracees[0].outcome.failed == Step::Wait));
+  BOOST_TEST((tracees[0].outcome.failed == ProbeStep::Wait));
   BOOST_TEST(tracees[0].outcome.error == ETIMEDOUT);
   BOOST_TEST(page->ticks[0] == 0u);  // it still slept
   BOOST_TEST(soon([&] { return nobody_traces(parent); }));

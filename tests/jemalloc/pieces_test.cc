@@ -80,11 +80,11 @@ BOOST_AUTO_TEST_CASE(where_counters_cannot_be) {
 }
 
 BOOST_AUTO_TEST_CASE(what_failures_mean) {
-  BOOST_TEST((gap_of(Outcome{Step::Wait, ETIMEDOUT}) == Gap::Busy));
-  BOOST_TEST((gap_of(Outcome{Step::GetRegset, ESRCH}) == Gap::ThreadGone));
-  BOOST_TEST((gap_of(Outcome{Step::ReadMemory, EPERM}) == Gap::Denied));
-  BOOST_TEST((gap_of(Outcome{Step::ReadMemory, EFAULT}) == Gap::Malformed));
-  BOOST_TEST((gap_of(Outcome{Step::TlsArithmetic, EFAULT}) == Gap::NotApplicable));
+  BOOST_TEST((gap_of(Outcome{ProbeStep::Wait, ETIMEDOUT}) == Gap::Busy));
+  BOOST_TEST((gap_of(Outcome{ProbeStep::GetRegset, ESRCH}) == Gap::ThreadGone));
+  BOOST_TEST((gap_of(Outcome{ProbeStep::ReadMemory, EPERM}) == Gap::Denied));
+  BOOST_TEST((gap_of(Outcome{ProbeStep::ReadMemory, EFAULT}) == Gap::Malformed));
+  BOOST_TEST((gap_of(Outcome{ProbeStep::TlsArithmetic, EFAULT}) == Gap::NotApplicable));
   BOOST_TEST((gap_of(Found{Attach::NotJemalloc, {}, 0}) == Gap::NotApplicable));
   BOOST_TEST((gap_of(Found{Attach::ReadlinkFailure, {}, EACCES}) == Gap::Denied));
   BOOST_TEST((gap_of(Found{Attach::ReadlinkFailure, {}, ENOENT}) == Gap::ThreadGone));
@@ -103,17 +103,17 @@ BOOST_AUTO_TEST_CASE(memory_of_ours_is_read_as_far_as_it_is_there) {
   const pid_t pid = ::getpid();
   std::vector<Tracee> tracees{{pid, pid, pointer(first), {}},
                               {pid, pid, 0x1000, {}},
-                              {pid, pid, 0, {Step::Wait, ESRCH}},
+                              {pid, pid, 0, {ProbeStep::Wait, ESRCH}},
                               {pid, pid, pointer(last), {}}};
   CountersRead memory;
   const auto readings = memory.read(tracees, {1, {{0, 16}}});
   BOOST_REQUIRE(readings.size() == 4u);
   BOOST_TEST(readings[0].allocated == 11u);
   BOOST_TEST(readings[0].deallocated == 22u);
-  BOOST_TEST((tracees[1].outcome.failed == Step::ReadMemory));
+  BOOST_TEST((tracees[1].outcome.failed == ProbeStep::ReadMemory));
   BOOST_TEST(tracees[1].outcome.error == EFAULT);
-  BOOST_TEST((tracees[2].outcome.failed == Step::Wait));
-  BOOST_TEST((tracees[3].outcome.failed == Step::Done));
+  BOOST_TEST((tracees[2].outcome.failed == ProbeStep::Wait));
+  BOOST_TEST((tracees[3].outcome.failed == ProbeStep::Done));
   BOOST_TEST(readings[3].allocated == 33u);
   BOOST_TEST(readings[3].deallocated == 44u);
 }
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(figures_of_two_allocators_add_up) {
   std::vector<Tracee> tracees{{pid, pid, pointer, {}}};
   CountersRead memory;
   const auto readings = memory.read(tracees, {2, {{0, 8}, {16, 24}}});
-  BOOST_TEST((tracees[0].outcome.failed == Step::Done));
+  BOOST_TEST((tracees[0].outcome.failed == ProbeStep::Done));
   BOOST_TEST(readings[0].allocated == 301u);
   BOOST_TEST(readings[0].deallocated == 4020u);
 }
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(no_counters_are_no_zeros) {
   std::vector<Tracee> tracees{{pid, pid, 0x1000, {}}};
   CountersRead memory;
   memory.read(tracees, {});
-  BOOST_TEST((tracees[0].outcome.failed == Step::ReadMemory));
+  BOOST_TEST((tracees[0].outcome.failed == ProbeStep::ReadMemory));
 }
 
 BOOST_AUTO_TEST_CASE(hosts_without_threads_are_refused) {

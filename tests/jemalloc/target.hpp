@@ -27,7 +27,7 @@
 
 #include "plugins/jemalloc-ptrace/thread_pointers.hpp"
 
-using ctprof::jemalloc::Step;
+using ctprof::jemalloc::ProbeStep;
 using ctprof::jemalloc::Tracee;
 
 inline constexpr std::size_t kThreads = 16;

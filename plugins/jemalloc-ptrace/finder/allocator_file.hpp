@@ -43,7 +43,7 @@ struct FileVerdict {
   int error = 0;                   // of TooCostly
 };
 
-// What debug information tells, wherever it lies.
+// What debug information says, wherever it was found.
 struct DebugFacts {
   TsdFields fields;
   std::optional<std::uint64_t> tsd_offset;

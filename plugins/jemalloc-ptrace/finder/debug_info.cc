@@ -37,7 +37,7 @@ struct CloseDwarf {
 using ElfHandle = std::unique_ptr<Elf, CloseElf>;
 using DwarfHandle = std::unique_ptr<Dwarf, CloseDwarf>;
 
-// A text that stands in the file itself: those in another file would make libdw open it.
+// A text in the file itself: those in another file would make libdw open it.
 const char* name_of(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
   if (dwarf_attr(&die, DW_AT_name, &attribute) == nullptr) return "";

@@ -28,7 +28,7 @@ namespace ctprof::jemalloc {
 // Of a file that has debug information inside; also of a .dwp, a package of it.
 std::optional<TsdFields> tsd_fields_in(const ElfFile& file);
 
-// Of an ELF that is opened already, or lies in memory.
+// Of an ELF that is open already, or in memory.
 std::optional<TsdFields> tsd_fields_of(Elf* elf);
 
 // What a file says about its debug information.

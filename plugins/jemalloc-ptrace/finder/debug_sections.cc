@@ -54,7 +54,7 @@ constexpr std::uint64_t kMaxSection = 64ULL << 20;
 constexpr const char* kIndex = ".debug_cu_index";
 constexpr const char* kTexts = ".debug_str.dwo";
 
-// The index's numbers of the sections that describe types; others stand for line tables, locations
+// The index's numbers of the sections that describe types; others are for line tables, locations
 // and macros.
 const char* section_name(std::uint32_t number) {
   switch (number) {

@@ -102,7 +102,7 @@ class ElfFile {
   // The lowest address that is loaded, and where it is in the file.
   const Elf64_Phdr* first_load() const;
 
-  // A program, not a library: its thread-local storage stands next to the thread pointer.
+  // A program, not a library: its thread-local storage is next to the thread pointer.
   bool is_program() const;
   // The value of the first such entry of the dynamic section.
   std::optional<std::uint64_t> dynamic(std::int64_t tag) const;

@@ -26,8 +26,8 @@ struct Function {
   std::uint64_t size = 0;
 };
 
-// An allocator's functions, of one prefix. A linker drops those that nobody calls: a Rust program
-// has no `free`, for it gives memory back by `sdallocx`.
+// An allocator's functions, of one prefix. A linker drops those that are never called: a Rust
+// program has no `free`, for it gives memory back by `sdallocx`.
 struct AllocatorFunctions {
   std::string prefix;
   std::vector<Function> allocating;  // malloc, mallocx, calloc: those that are there, in this order

@@ -25,7 +25,7 @@ constexpr std::uint16_t kMachine = EM_AARCH64;
 constexpr std::uint16_t kMachine = EM_NONE;
 #endif
 
-// A library's thread-local segment stands this close to the thread pointer: before it (x86_64), or
+// A library's thread-local segment is this close to the thread pointer: before it (x86_64), or
 // after it.
 constexpr std::int64_t kFarthest = 1 << 30;
 
@@ -67,7 +67,7 @@ FileVerdict judge_file(const OpenedFile& opened, int proc, std::uint64_t tgid,
     const sdk::Fd ours(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     auto facts = debug_facts(suspect, path, {theirs.get(), ours.get()}, watch);
     if (watch)
-      watch->allows({.deed = Deed::File,
+      watch->allows({.operation = Operation::File,
                      .device = opened.id.device});  // what is read next is the file itself
     return facts;
   });
@@ -107,7 +107,7 @@ Found in_process(std::uint64_t tgid, const MappedFile& file, const FileVerdict& 
   if (!verdict.layout.slot) return without(Attach::Found);
   std::int64_t start = 0;
   const std::uint64_t slot = bias(file, verdict) + *verdict.layout.slot;
-  if (watch && !watch->allows({.deed = Deed::Memory, .address = slot}))
+  if (watch && !watch->allows({.operation = Operation::Memory, .address = slot}))
     return without(Attach::NotAnswering);
   Found found = read_slot(tgid, slot, start);
   if (found.attach != Attach::Found) return found;
@@ -157,7 +157,7 @@ sdk::Fd open_map_files(int proc, const std::string& process) {
       ::openat(proc, (process + "/map_files").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// Found stands for success.
+// Found means success.
 Found read_maps(int proc, std::uint64_t tgid, std::vector<MappedFile>& files) {
   const std::string process = std::to_string(tgid);
   const sdk::Fd maps(::openat(proc, (process + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
@@ -203,7 +203,8 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
 
 Found Finder::Impl::find(std::uint64_t tgid) {
   std::vector<MappedFile> files;
-  if (watch && !watch->allows({.deed = Deed::Mappings})) return without(Attach::NotAnswering);
+  if (watch && !watch->allows({.operation = Operation::Mappings}))
+    return without(Attach::NotAnswering);
   if (const Found read = read_maps(host.proc(), tgid, files); read.attach != Attach::Found)
     return read;
   Outcomes outcomes;

@@ -4,12 +4,12 @@
 // Without a debugger's help the place is found in three steps: which file of the process is
 // jemalloc (mappings.hpp, allocator_file.hpp), where the linker put its thread-local storage
 // (allocator_file.hpp), and where the counters are in it (tsd_code.hpp, debug_info.hpp,
-// stripped_program.hpp). The answer holds for all threads of the process: both counters stand at a
+// stripped_program.hpp). The answer holds for all threads of the process: both counters are at a
 // fixed distance from the thread pointer.
 //
-// What a file told is kept by device and inode, so that a file which many processes share is looked
-// at once. Nothing is assumed of foreign files: every read is bounds-checked, and a hostile file
-// makes at most its own process fail.
+// The verdict on a file is kept by device and inode, so that a file which many processes share is
+// looked at once. Nothing is assumed of foreign files: every read is bounds-checked, and a hostile
+// file makes at most its own process fail.
 //
 // What is here:   the question and its answers.
 // What is not:    thread pointers, reading the counters, telling the user.
@@ -57,7 +57,7 @@ enum class Attach : std::uint8_t {
   ReadlinkFailure,    // it has no executable (a kernel thread, a zombie), or we may not see it
   MapsReadFailure,    // its list of mappings could not be read
   ArchMismatch,       // another machine's code, or a 32-bit program
-  DwarfParseFailure,  // it is jemalloc, and no source told where the counters are
+  DwarfParseFailure,  // it is jemalloc, and no source knows where the counters are
   DynamicTls,  // jemalloc is reached by module number, as what dlopen loads: each thread's counters
                // may be anywhere
   Unreadable,  // a file or the memory of the process could not be read
@@ -78,7 +78,7 @@ const char* tag(Attach attach);
 
 class Finder {
  public:
-  // `watch`, which outlives it, is told what may hang; what it does not allow is NotAnswering. Used
+  // `watch`, which outlives it, learns what may hang; what it does not allow is NotAnswering. Used
   // by one thread then.
   explicit Finder(const sdk::Host& host, Watch* watch = nullptr);
   ~Finder();

@@ -26,7 +26,7 @@ OpenedFile opened(const sdk::Fd& named, Watch* watch) {
     return failed();
   if (!S_ISREG(status.stx_mode)) return failed(ENOENT);
   const FileId id{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
-  if (!allowed(watch, {.deed = Deed::File, .device = id.device})) return failed(EBUSY);
+  if (!allowed(watch, {.operation = Operation::File, .device = id.device})) return failed(EBUSY);
   const std::string self = "/proc/self/fd/" + std::to_string(named.get());
   sdk::Fd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) return failed();
@@ -53,7 +53,7 @@ sdk::Fd root_of(int proc, std::uint64_t tgid) {
 }
 
 OpenedFile open_under(int root, const char* path, Watch* watch) {
-  if (!allowed(watch, {.deed = Deed::Walk})) return failed(EBUSY);
+  if (!allowed(watch, {.operation = Operation::Walk})) return failed(EBUSY);
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
@@ -62,9 +62,10 @@ OpenedFile open_under(int root, const char* path, Watch* watch) {
 }
 
 OpenedFile open_mapped(int proc, std::uint64_t tgid, const MappedFile& file, Watch* watch) {
-  if (!allowed(watch, {.deed = Deed::File, .device = file.file.device})) return failed(EBUSY);
+  if (!allowed(watch, {.operation = Operation::File, .device = file.file.device}))
+    return failed(EBUSY);
   const std::string process = std::to_string(tgid);
-  if (!allowed(watch, {.deed = Deed::Mappings})) return failed(EBUSY);
+  if (!allowed(watch, {.operation = Operation::Mappings})) return failed(EBUSY);
   if (auto mapped = opened(name(proc, process + "/map_files/" + file.range), watch);
       mapped.fd || mapped.error == EBUSY)
     return mapped;

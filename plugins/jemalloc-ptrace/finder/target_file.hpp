@@ -17,9 +17,9 @@
 
 namespace ctprof::jemalloc {
 
-// Tells whoever watches what the finder is about to do that may never end, so that it is known what
-// it hangs on.
-enum class Deed : std::uint32_t {
+// What the finder is about to do that may never end: a watch learns it beforehand, so that it is
+// known what the finder hangs on.
+enum class Operation : std::uint32_t {
   Nothing,
   Mappings,  // the list of them: another thread of the process may hold them for ever
   Walk,      // from directory to directory of a path, over any mount
@@ -28,7 +28,7 @@ enum class Deed : std::uint32_t {
 };
 
 struct Ahead {
-  Deed deed = Deed::Nothing;
+  Operation operation = Operation::Nothing;
   std::uint64_t device = 0;  // as makedev(3) puts it together
   std::uint64_t address = 0;
 };

@@ -58,7 +58,7 @@ struct Value {
   enum class Kind : std::uint8_t {
     Unknown,
     Constant,  // place.offset
-    Slot,      // what stands in the slot at place.slot
+    Slot,      // the content of the slot at place.slot
     Address,   // of a place: the thread pointer plus a distance
     Loaded,    // the number at a place
     Sum,       // the same with something added

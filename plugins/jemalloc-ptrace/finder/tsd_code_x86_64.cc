@@ -4,7 +4,7 @@
 //     mov %fs:0x338(%rcx), %rdx               the counter
 //     add (%r8,%rsi,8), %rdx; ...; mov %rdx, %fs:0x338(%rcx)
 //
-// In a program the first line is `mov $-2632, %rcx`, or the whole distance stands in the access.
+// In a program the first line is `mov $-2632, %rcx`, or the whole distance is in the access.
 // Instructions that are not handled below make us forget what they may write.
 
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
