@@ -1,6 +1,7 @@
 #include "core/registry/identity.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace ctprof {
@@ -42,11 +43,9 @@ MetricDef thread_count() {
   return def;
 }
 
-}  // namespace
-
-const std::vector<MetricDef>& identity_metrics() {
+std::vector<MetricDef> keys_of_threads() {
   using E = Entity;
-  static const std::vector<MetricDef> metrics{
+  return {
       key(kTid, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/ (directory name)", "threads[].tid",
           "0", "Kernel id of the thread as this capture's PID namespace numbers it.",
           "Reused after exit; only together with the start time is it one thread. Inside a "
@@ -76,7 +75,12 @@ const std::vector<MetricDef>& identity_metrics() {
           "thread for good within one boot.",
           "Counts from boot, so not comparable across reboots; shifted inside a time namespace; "
           "resolution 10 ms."),
-      thread_count(),
+  };
+}
+
+std::vector<MetricDef> keys_of_others() {
+  using E = Entity;
+  return {
       key(kProcessTgid, E::Process, "IdU32", "/proc/<tgid> (directory name)", "none", "omit",
           "Id of the process, key of the process table.",
           "In the file it is the tgid of the leader's row."),
@@ -88,6 +92,17 @@ const std::vector<MetricDef>& identity_metrics() {
           "cgroup_stats[] (object key)", "\"\"", "Path of the cgroup, key of the cgroup table.",
           "Relative to the capturing process's cgroup namespace."),
   };
+}
+
+}  // namespace
+
+const std::vector<MetricDef>& identity_metrics() {
+  static const std::vector<MetricDef> metrics = [] {
+    std::vector<MetricDef> all = keys_of_threads();
+    all.push_back(thread_count());
+    std::ranges::move(keys_of_others(), std::back_inserter(all));
+    return all;
+  }();
   return metrics;
 }
 

@@ -1,88 +1,106 @@
 #include "core/compare/asked/path_glob.hpp"
 
+#include <re2/re2.h>
+
+#include <bitset>
 #include <cstddef>
+#include <optional>
 
 namespace ctprof {
 namespace {
 
-using Bytes = std::bitset<256>;
-
-std::size_t index(char c) { return static_cast<unsigned char>(c); }
-
-Bytes one(char c) { return Bytes().set(index(c)); }
-
-Bytes any_but_slash() { return ~one('/'); }
+// Longer than any path; what RE2 makes of it stays small.
+constexpr std::size_t kMostText = 4096;
 
 Error refusal(std::string_view text, const char* cause) {
   return error("reading --cgroup-flatten", text, cause);
 }
 
-// Reads the set after a `[` and removes it from the glob; false if it does not end.
-bool take_set(std::string_view& rest, Bytes& bytes) {
+// A byte as a regular expression, whatever it is.
+std::string literal(unsigned char byte) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  return {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+}
+
+using Bytes = std::bitset<256>;
+
+// Reads the set after a `[` and removes it from the glob; none if it does not end.
+std::optional<Bytes> take_set(std::string_view& rest) {
   const bool negated = rest.starts_with('!') || rest.starts_with('^');
   if (negated) rest.remove_prefix(1);
   const auto end = rest.find(']', 1);
-  if (end == rest.npos) return false;
+  if (end == rest.npos) return std::nullopt;
   const std::string_view set = rest.substr(0, end);
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(set[i]); };
+  Bytes bytes;
   for (std::size_t i = 0; i < set.size(); ++i) {
     const bool is_range = i + 2 < set.size() && set[i + 1] == '-';
-    const std::size_t last = index(is_range ? set[i + 2] : set[i]);
-    for (std::size_t c = index(set[i]); c <= last; ++c) bytes.set(c);
+    for (std::size_t c = byte(i), last = byte(is_range ? i + 2 : i); c <= last; ++c) bytes.set(c);
     if (is_range) i += 2;
   }
   if (negated) bytes.flip();
   bytes.reset('/');
   rest.remove_prefix(end + 1);
-  return true;
+  return bytes;
+}
+
+// One of these bytes; where there is none, what never matches.
+std::string one_of(const Bytes& bytes) {
+  if (bytes.none()) return "[^\\x00-\\xff]";
+  std::string expression = "[";
+  for (std::size_t c = 0; c < bytes.size(); ++c)
+    if (bytes.test(c)) expression += literal(static_cast<unsigned char>(c));
+  return expression + "]";
+}
+
+re2::RE2::Options options() {
+  re2::RE2::Options how(re2::RE2::Latin1);  // paths may be no UTF-8
+  how.set_log_errors(false);
+  how.set_never_capture(true);
+  return how;
+}
+
+// Removes the next piece of the glob from `rest`, and adds it to the regular expression.
+Result<void> take_piece(std::string_view text, std::string_view& rest, std::string& expression) {
+  const char c = rest.front();
+  rest.remove_prefix(1);
+  if (c == '*') {
+    const bool crosses = rest.starts_with('*');
+    while (rest.starts_with('*')) rest.remove_prefix(1);
+    expression += crosses ? "(?s:.*)" : "[^/]*";
+  } else if (c == '?') {
+    expression += "[^/]";
+  } else if (c == '[') {
+    const auto set = take_set(rest);
+    if (!set) return refusal(text, "a '[' has no ']'");
+    expression += one_of(*set);
+  } else if (c == '\\') {
+    if (rest.empty()) return refusal(text, "nothing follows the last '\\'");
+    expression += literal(static_cast<unsigned char>(rest.front()));
+    rest.remove_prefix(1);
+  } else {
+    expression += literal(static_cast<unsigned char>(c));
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<PathGlob> PathGlob::parse(std::string_view text) {
   if (text.empty()) return refusal(text, "a glob cannot be empty");
+  if (text.size() > kMostText) return refusal(text.substr(0, 60), "it is longer than any path");
+  std::string expression;
+  for (std::string_view rest = text; !rest.empty();)
+    if (auto taken = take_piece(text, rest, expression); !taken) return taken.error();
   PathGlob glob;
   glob.text_ = text;
-  for (std::string_view rest = text; !rest.empty();) {
-    const char c = rest.front();
-    rest.remove_prefix(1);
-    ByteSet set{one(c)};
-    if (c == '*') {
-      const bool crosses = rest.starts_with('*');
-      while (rest.starts_with('*')) rest.remove_prefix(1);
-      set = {crosses ? Bytes().set() : any_but_slash(), true};
-    } else if (c == '?') {
-      set = {any_but_slash()};
-    } else if (c == '[') {
-      set = {};
-      if (!take_set(rest, set.bytes)) return refusal(text, "a '[' has no ']'");
-    } else if (c == '\\') {
-      if (rest.empty()) return refusal(text, "nothing follows the last '\\'");
-      set = {one(rest.front())};
-      rest.remove_prefix(1);
-    }
-    glob.sets_.push_back(set);
-  }
+  glob.compiled_ = std::make_shared<const re2::RE2>(expression, options());
+  if (!glob.compiled_->ok()) return refusal(text, "it is too large");
   return glob;
 }
 
-// Follows all positions in the glob that the path so far can have reached, at once. So the time is
-// bounded by the lengths of both.
 bool PathGlob::matches(std::string_view path) const {
-  std::vector<bool> at(sets_.size() + 1), next;
-  const auto skip_repeated = [&](std::vector<bool>& reached) {
-    for (std::size_t i = 0; i < sets_.size(); ++i)
-      if (reached[i] && sets_[i].repeated) reached[i + 1] = true;
-  };
-  at[0] = true;
-  skip_repeated(at);
-  for (const char c : path) {
-    next.assign(at.size(), false);
-    for (std::size_t i = 0; i < sets_.size(); ++i)
-      if (at[i] && sets_[i].bytes.test(index(c))) next[sets_[i].repeated ? i : i + 1] = true;
-    skip_repeated(next);
-    at.swap(next);
-  }
-  return at.back();
+  return re2::RE2::FullMatch(re2::StringPiece(path.data(), path.size()), *compiled_);
 }
 
 }  // namespace ctprof

@@ -1,14 +1,19 @@
-// Globs over paths: `*` and `?` stay within one segment, `**` crosses them, `[a-z]` and `[!a-z]`
-// are sets, and after `\` any character is itself. A glob must match the whole path.
+// Globs over cgroup paths: `*` and `?` stay within one segment, `**` crosses slashes, `[...]` and
+// `[!...]` are sets, and after `\` any character is itself. A glob must match the whole path.
+//
+// A glob is turned into a regular expression; RE2 matches it in time linear in the path.
 
 #pragma once
 
-#include <bitset>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/result.hpp"
+
+namespace re2 {
+class RE2;
+}
 
 namespace ctprof {
 
@@ -21,14 +26,8 @@ class PathGlob {
   const std::string& text() const { return text_; }
 
  private:
-  // Matches one byte of a set, or if `repeated` any number of them.
-  struct ByteSet {
-    std::bitset<256> bytes;
-    bool repeated = false;
-  };
-
   std::string text_;
-  std::vector<ByteSet> sets_;
+  std::shared_ptr<const re2::RE2> compiled_;
 };
 
 }  // namespace ctprof

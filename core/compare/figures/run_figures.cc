@@ -99,6 +99,19 @@ RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const Me
   content_->let_go();
 }
 
+// How many rows each group has that could have a value, and how many have one.
+std::vector<RunFigures::Count> RunFigures::count_readings(std::span<const ctprof_gap> gaps,
+                                                          std::span<const std::uint32_t> groups,
+                                                          std::size_t count) {
+  std::vector<Count> counts(count);
+  for (std::size_t row = 0; row < groups.size(); ++row) {
+    if (groups[row] == kNoGroup || gaps[row] == CTPROF_NOT_APPLICABLE) continue;
+    ++counts[groups[row]].rows;
+    if (gaps[row] == CTPROF_VALUE) ++counts[groups[row]].values;
+  }
+  return counts;
+}
+
 RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& rows,
                                      const PlannedMetric& metric) {
   Cells cells;
@@ -125,24 +138,22 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
   const bool all_there = tally[CTPROF_VALUE] == gaps.size(), any_there = tally[CTPROF_VALUE] > 0;
   cells.has_none = !any_there && tally[CTPROF_NOT_APPLICABLE] == 0;
   if (cells.has_none) return cells;
-  if (!all_there) {
-    cells.counts.resize(count);
-    for (std::size_t row = 0; row < groups.size(); ++row) {
-      if (groups[row] == kNoGroup || gaps[row] == CTPROF_NOT_APPLICABLE) continue;
-      ++cells.counts[groups[row]].rows;
-      if (gaps[row] == CTPROF_VALUE) ++cells.counts[groups[row]].values;
-    }
-  }
+  if (!all_there) cells.counts = count_readings(gaps, groups, count);
   if (!any_there) return cells;
   cells.states = States(*metric.rule, count, metric.rule_owner);
-  ctprof_rows given = rows_of(*column, groups, all_there);
-  content_->fill(given, metric.rule_owner != nullptr);
-  const std::string_view map_keys = column->def().map_keys;
-  const std::string kept_keys = std::string(map_keys) + '\0';
-  if (!map_keys.empty()) given.map_keys = content_->copy(kept_keys).data();
-  cells.states.add(given);
+  cells.states.add(readings_of(*column, groups, metric, all_there));
   if (plan_->tells_busiest) find_busiest(cells, metric, snapshot, *column, groups);
   return cells;
+}
+
+// The column's rows as the metric's rule takes them, with contents that outlive the snapshot.
+ctprof_rows RunFigures::readings_of(const Column& column, std::span<const std::uint32_t> groups,
+                                    const PlannedMetric& metric, bool all_there) {
+  ctprof_rows rows = rows_of(column, groups, all_there);
+  content_->fill(rows, metric.rule_owner != nullptr);
+  const std::string keys = column.def().map_keys + '\0';
+  if (keys.size() > 1) rows.map_keys = content_->copy(keys).data();
+  return rows;
 }
 
 void RunFigures::find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,

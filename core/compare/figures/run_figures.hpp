@@ -146,6 +146,11 @@ class RunFigures {
   };
 
   Cells reduce(const Snapshot& snapshot, const RowGroups& rows, const PlannedMetric& metric);
+  static std::vector<Count> count_readings(std::span<const ctprof_gap> gaps,
+                                           std::span<const std::uint32_t> groups,
+                                           std::size_t count);
+  ctprof_rows readings_of(const Column& column, std::span<const std::uint32_t> groups,
+                          const PlannedMetric& metric, bool all_there);
   Cells derive(const PlannedMetric& metric) const;
   ctprof_number number_of_key(std::uint32_t group, const PlannedMetric& metric) const;
   InputState input_state(const std::optional<std::size_t>& input, const CellValue& reading) const;
