@@ -88,6 +88,9 @@ class HeapDuty {
     if (item.same != 0) return;
     watch_.allows({.operation = Operation::Mappings});
     Program program(proc_, item.tid);
+    item.error = 0;
+    item.attach = static_cast<std::uint32_t>(Attach::NotJemalloc);
+    if (item.has_few_threads != 0 && finder_.dismisses(program.maps())) return;
     Found found = try_to_find(item.tid);
     // A program that is being started moves its mappings about: a second look sees them settled.
     if (found.attach == Attach::Unreadable) found = try_to_find(item.tid);

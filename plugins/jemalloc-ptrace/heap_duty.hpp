@@ -33,6 +33,7 @@ struct FindItem {
   ProgramNumber program = 0;  // to be kept under this number where jemalloc is found
   ProgramNumber known =
       0;  // when this one still runs, nothing is looked for, and `same` is the answer
+  std::uint32_t has_few_threads = 0;  // so that all its mappings are looked through in no time
   // Answers.
   std::uint32_t same = 0;
   std::uint32_t attach = 0;

@@ -141,8 +141,10 @@ std::uint32_t HeapHelper::ask_for(std::span<FindQuestion> questions) {
       static_cast<std::uint32_t>(std::min<std::size_t>(questions.size(), kMostItems));
   for (std::uint32_t i = 0; i < count; ++i) {
     questions[i].program = ++last_program_;
-    board->finds[i] = {
-        .tid = questions[i].tid, .program = questions[i].program, .known = questions[i].known};
+    board->finds[i] = {.tid = questions[i].tid,
+                       .program = questions[i].program,
+                       .known = questions[i].known,
+                       .has_few_threads = questions[i].has_few_threads ? 1u : 0u};
   }
   const std::uint32_t done = ask(Request::Find, count);
   for (std::uint32_t i = 0; i < done; ++i) {

@@ -31,6 +31,7 @@ namespace ctprof::jemalloc {
 struct FindQuestion {
   std::uint64_t tid;
   ProgramNumber known = 0;
+  bool has_few_threads = false;
   ProgramNumber program = 0;  // by which it is known from now on; set by `find`
   bool same = false;
   Found found{Attach::NotAnswering, {}, 0};

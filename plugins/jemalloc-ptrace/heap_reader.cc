@@ -13,6 +13,9 @@
 namespace ctprof::jemalloc {
 namespace {
 
+// Each thread has a mapping or two, which the kernel passes over one by one.
+constexpr std::size_t kFewThreads = 64;
+
 void put(const sdk::Batch& batch, const sdk::Thread& thread, Gap gap) {
   batch.column(vocabulary::allocated_bytes).put(thread, gap);
   batch.column(vocabulary::deallocated_bytes).put(thread, gap);
@@ -74,7 +77,9 @@ void HeapReader::ask_what_is_not_known() {
     const bool seen = last_tgid_ == group.alive->thread.tgid &&
                       same_program(last_image_, group.alive->known.image);
     group.question = questions_.size();
-    questions_.push_back({.tid = group.alive->thread.tid, .known = seen ? last_program_ : 0});
+    questions_.push_back({.tid = group.alive->thread.tid,
+                          .known = seen ? last_program_ : 0,
+                          .has_few_threads = group.rows.size() <= kFewThreads});
     // Whether it still runs the same is asked when its counters were read.
     const bool settled =
         seen && (last_found_.attach != Attach::Found || helper_.holds(last_program_));

@@ -58,6 +58,8 @@ class Program {
 
   // False also of a process that ended.
   bool still_runs() const;
+  // /proc/<pid>/maps; -1 where it cannot be opened.
+  int maps() const { return maps_.get(); }
 
  private:
   sdk::Fd maps_;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/finder/allocator_file.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
+#include "plugins/jemalloc-ptrace/finder/mappings.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 
 // The thread sanitizer puts a malloc and a free of its own into this program, which are judged
@@ -185,6 +187,42 @@ BOOST_AUTO_TEST_CASE(many_ask_at_once, *boost::unit_test::enable_if<!kThreadSani
     for (std::thread& thread : threads) thread.join();
     BOOST_TEST(right == 8);
   }
+}
+
+// A child that shares our files is not asked about each again, and neither are we dismissed.
+BOOST_AUTO_TEST_CASE(a_process_of_known_files_is_dismissed) {
+  ctprof_host host{};
+  host.size = sizeof host;
+  host.proc = "/proc";
+  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY));
+  host.proc_fd = proc.get();
+  Finder finder{ctprof::sdk::Host(host)};
+  int out[2];
+  BOOST_REQUIRE(::pipe2(out, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(out[1], 1);
+    ::execl("/bin/sh", "sh", "-c", "echo; exec cat /dev/zero", nullptr);
+    ::_exit(127);
+  }
+  char byte = 0;
+  BOOST_REQUIRE(::read(out[0], &byte, 1) == 1);
+  BOOST_REQUIRE(::read(out[0], &byte, 1) == 1);  // of cat
+  const auto maps_of = [&](pid_t pid) {
+    return Fd(::openat(proc.get(), (std::to_string(pid) + "/maps").c_str(), O_RDONLY));
+  };
+  const Fd theirs = maps_of(child), ours = maps_of(::getpid());
+  BOOST_TEST(!finder.dismisses(theirs.get()));
+  BOOST_TEST((finder.find(static_cast<std::uint64_t>(child)).attach == Attach::NotJemalloc));
+  const bool is_asked = ctprof::jemalloc::query_any(theirs.get()) == 0;  // Linux 6.11
+  BOOST_TEST(finder.dismisses(theirs.get()) == is_asked);
+  finder.find(static_cast<std::uint64_t>(::getpid()));
+  BOOST_TEST(!finder.dismisses(ours.get()));
+  BOOST_TEST(!finder.dismisses(-1));
+  ::close(out[0]);
+  ::close(out[1]);
+  ::waitpid(child, nullptr, 0);
+  BOOST_TEST(!finder.dismisses(theirs.get()));
 }
 
 // x86_64 puts the segment before the thread pointer, aarch64 behind two words; the alignment of

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
@@ -18,7 +19,9 @@
 #include "tests/unit/kernel_text.hpp"
 
 using ctprof::jemalloc::code_files;
+using ctprof::jemalloc::FileId;
 using ctprof::jemalloc::MappedFile;
+using ctprof::jemalloc::query_code;
 
 BOOST_AUTO_TEST_CASE(a_library_begins_at_its_first_mapping) {
   const auto files = code_files(
@@ -122,4 +125,21 @@ BOOST_AUTO_TEST_CASE(the_kernel_says_the_same_when_asked_for_files_alone) {
   ctprof::sdk::Fd names(::open("/proc/self/map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   BOOST_REQUIRE(ctprof::jemalloc::query_code_files(maps.get(), std::move(names), asked) == 0);
   expect_same(asked, read);
+}
+
+BOOST_AUTO_TEST_CASE(code_alone_is_told_without_names) {
+  const ctprof::sdk::Fd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  std::vector<FileId> told;
+  const int error = query_code(maps.get(), [&](const FileId& file) {
+    if (std::find(told.begin(), told.end(), file) == told.end()) told.push_back(file);
+    return true;
+  });
+  if (error == ENOTTY) return;  // before Linux 6.11
+  BOOST_REQUIRE(error == 0);
+  std::vector<FileId> read;
+  for (const MappedFile& file : code_files(text_of(maps.get()))) read.push_back(file.file);
+  BOOST_TEST((told == read));
+  int asked = 0;
+  BOOST_TEST(query_code(maps.get(), [&](const FileId&) { return ++asked < 2; }) == 0);
+  BOOST_TEST(asked == 2);
 }

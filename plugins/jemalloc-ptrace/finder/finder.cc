@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -29,12 +30,16 @@ constexpr std::uint16_t kMachine = EM_NONE;
 // after it.
 constexpr std::int64_t kFarthest = 1 << 30;
 
+// Of code, in an ordinary process. One with more is looked at in full.
+constexpr std::size_t kMostMappings = 1024;
+
 Found without(Attach attach, int error = 0) { return {attach, {}, error}; }
 
 // One file's verdict, made once however many processes and threads ask for it.
 struct Entry {
   std::once_flag once;
   FileVerdict verdict;
+  std::atomic<bool> is_dismissed{false};  // the verdict is there: it is not jemalloc
 };
 
 class Verdicts {
@@ -179,6 +184,7 @@ struct Finder::Impl {
   Watch* watch;
 
   Found find(std::uint64_t tgid);
+  bool dismisses(int maps);
   std::shared_ptr<Entry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
   void look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes);
 };
@@ -196,7 +202,9 @@ std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const Mapped
   }
   std::call_once(entry->once, [&] {
     if (!opened.fd) opened = open_mapped(host.proc(), tgid, file, watch);
-    if (opened.fd) entry->verdict = judge_file(opened, host.proc(), tgid, file.path, budget, watch);
+    if (!opened.fd) return;
+    entry->verdict = judge_file(opened, host.proc(), tgid, file.path, budget, watch);
+    entry->is_dismissed = entry->verdict.attach == Attach::NotJemalloc;
   });
   return entry;
 }
@@ -211,6 +219,20 @@ Found Finder::Impl::find(std::uint64_t tgid) {
   for (const MappedFile& file : files)
     if (!is_bare_memory(file)) look_into(tgid, file, outcomes);
   return outcomes.result();
+}
+
+// A thousand processes of one program cost one look at its files. A process without code of any
+// file is left to `find`.
+bool Finder::Impl::dismisses(int maps) {
+  if (watch && !watch->allows({.operation = Operation::Mappings})) return false;
+  bool all = true;
+  std::size_t seen = 0;
+  const int error = query_code(maps, [&](const FileId& id) {
+    const auto entry = verdicts.known(id);
+    all = entry && entry->is_dismissed && ++seen <= kMostMappings;
+    return all;
+  });
+  return error == 0 && all && seen > 0;
 }
 
 void Finder::Impl::look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes) {
@@ -232,6 +254,7 @@ Finder::Finder(const sdk::Host& host, Watch* watch) : impl_(new Impl{host, {}, {
 Finder::~Finder() = default;
 
 Found Finder::find(std::uint64_t tgid) { return impl_->find(tgid); }
+bool Finder::dismisses(int maps) { return impl_->dismisses(maps); }
 
 const char* tag(Attach attach) {
   switch (attach) {

@@ -87,6 +87,10 @@ class Finder {
 
   // Threads may call at once.
   Found find(std::uint64_t tgid);
+  // Whether `find` would say NotJemalloc of the process with these /proc/<pid>/maps, since all
+  // files of which it has code were judged before. A few questions to the kernel; false where it
+  // does not answer them. The same threads may call.
+  bool dismisses(int maps);
 
  private:
   struct Impl;

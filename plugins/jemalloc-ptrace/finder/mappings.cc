@@ -204,6 +204,15 @@ int query_any(int maps) {
   return ::ioctl(maps, kQuery, &query) == 0 || errno == ENOENT ? 0 : errno;
 }
 
+int query_code(int maps, const std::function<bool(const FileId&)>& take) {
+  for (std::uint64_t at = 0;;) {
+    Query query = question(kThisOrNext | kOfFile | kExecutable, at);
+    if (::ioctl(maps, kQuery, &query) != 0) return errno == ENOENT ? 0 : errno;
+    if (!take(mapping_of(query).file)) return 0;
+    at = query.end;
+  }
+}
+
 int query_code_files(int maps, std::vector<MappedFile>& files) {
   Asking asking(maps);
   while (asking.ask(kThisOrNext | kOfFile, asking.end())) continue;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,10 @@ int query_code_files(int maps, std::vector<MappedFile>& files);
 // which are of files, the directory map_files tells in a third of the time. ENOTTY too where that
 // directory is closed to us.
 int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files);
+
+// Shows `take` each mapping of code of a file, without its name, until it returns false: then, and
+// when the last was shown, 0; or an errno as above.
+int query_code(int maps, const std::function<bool(const FileId&)>& take);
 
 // Whether the memory that the file was opened for is still there: 0, or an errno as above.
 int query_any(int maps);
