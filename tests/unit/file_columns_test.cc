@@ -6,6 +6,7 @@
 
 #include "core/base/cpu_ranges.hpp"
 #include "core/base/utf8.hpp"
+#include "core/file/columns/cell_reader.hpp"
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/layout/scanner.hpp"
 #include "core/file/write/document.hpp"
@@ -273,6 +274,80 @@ BOOST_AUTO_TEST_CASE(scanner_takes_json_alone) {
   Scanner too_large("18446744073709551616");
   too_large.number();
   BOOST_TEST(too_large.failed());
+}
+
+BOOST_AUTO_TEST_CASE(numbers_end_where_they_end) {
+  Scanner in("[0,7 ,12345678901234567890, 18446744073709551615,1]");
+  std::vector<std::uint64_t> read;
+  for (in.enter('['); in.next(']');) read.push_back(in.number());
+  BOOST_TEST(!in.failed());
+  BOOST_TEST(read == (std::vector<std::uint64_t>{0, 7, 12345678901234567890u,
+                                                 std::numeric_limits<std::uint64_t>::max(), 1}),
+             boost::test_tools::per_element());
+  for (const char* bad : {"[01]", "[00]", "[1.0]", "[1e2]", "[-1]", "[1-]", "[]", "[ ]", "[null]",
+                          "[18446744073709551616]", "[99999999999999999999]", "[1", "["}) {
+    Scanner wrong(bad);
+    wrong.enter('[');
+    wrong.next(']');
+    wrong.number();
+    wrong.next(']');
+    BOOST_TEST(wrong.failed(), bad);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_text_that_comes_again) {
+  Scanner in(R"(["ab", "ab","abc","a","a\u0062",{"ab" :1}])");
+  in.enter('[');
+  in.next(']');
+  BOOST_TEST(in.text() == "ab");
+  BOOST_TEST(!in.was_escaped());
+  BOOST_TEST((in.next(']') && in.text_again("ab")));
+  BOOST_TEST((in.next(']') && !in.text_again("ab") && in.text() == "abc"));
+  BOOST_TEST((in.next(']') && !in.text_again("ab") && in.text() == "a"));
+  BOOST_TEST((in.next(']') && !in.text_again("ab") && in.text() == "ab" && in.was_escaped()));
+  BOOST_TEST((in.next(']') && in.enter('{') && in.next('}') && in.key_again("ab")));
+  BOOST_TEST(in.number() == 1u);
+  BOOST_TEST((!in.next('}') && !in.next(']') && in.at_end()));
+  for (const char* cut : {"\"ab", "\"a", "\"", ""}) BOOST_TEST(!Scanner(cut).text_again("ab"), cut);
+}
+
+// Keys are the same from map to map, or not.
+BOOST_AUTO_TEST_CASE(maps_of_many_shapes) {
+  const std::vector<std::string> maps = {R"({"a":1,"b":2,"c":3})",
+                                         R"({"a":4,"b":5})",
+                                         R"({"a":6,"b":7,"c":8,"d":9})",
+                                         R"({"c":1,"b":2,"a":3})",
+                                         R"({"c":4,"b":5})",
+                                         R"({"c":6})",
+                                         R"({"b":1,"b":2})",
+                                         R"([["a",1],["b",2]])",
+                                         R"([["b",3],["a",4]])",
+                                         R"({"\"":1,"\u0061":2})",
+                                         R"({"\"":3,"a":4})",
+                                         R"({"":1})",
+                                         R"({"":2,"a":3})",
+                                         R"({})"};
+  const std::vector<std::string> expected = {"a1b2c3", "a4b5", "a6b7c8d9", "a3b2c1", "b5c4",
+                                             "c6",     "b2",   "a1b2",     "a4b3",   "\"1a2",
+                                             "\"3a4",  "1",    "2a3",      ""};
+  std::string line = "[";
+  for (const std::string& map : maps) line += (line.size() > 1 ? "," : "") + map;
+  MetricDef def;
+  def.storage = Storage::Map;
+  Column column(def, maps.size(), Gap::Untouched);
+  Pools pools;
+  columns::PoolBudget budget(1 << 20);
+  columns::CellReader cells(pools, budget);
+  line += "]";
+  Scanner in(line);
+  cells.read(in, {0, maps.size()}, column);
+  BOOST_TEST(in.why() == "");
+  for (std::size_t row = 0; row < maps.size(); ++row) {
+    std::string read;
+    for (const ctprof_entry& entry : pools.maps[column.ids()[row]])
+      read += std::string(entry.key.data, entry.key.size) + std::to_string(entry.value);
+    BOOST_TEST(read == expected[row], maps[row]);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(sets_of_cpus_as_text) {

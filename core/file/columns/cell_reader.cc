@@ -15,9 +15,9 @@ void fail_range(Scanner& in, const Column& column) {
   in.fail("a value is out of range for " + column.def().newtype);
 }
 
-bool is_before(const ctprof_entry& a, const ctprof_entry& b) {
-  return std::string_view(a.key.data, a.key.size) < std::string_view(b.key.data, b.key.size);
-}
+std::string_view view(const ctprof_text& text) { return {text.data, text.size}; }
+
+bool is_before(const ctprof_entry& a, const ctprof_entry& b) { return view(a.key) < view(b.key); }
 
 }  // namespace
 
@@ -27,24 +27,33 @@ std::string quoted(std::string_view name) {
 }
 
 void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
-  const Bounds bounds = bounds_of(column.def());
-  const bool is_plain = column.def().storage == Storage::U64;
-  std::size_t row = rows.first;
   has_last_ = false;
-  for (in.enter('['); in.next(']'); ++row) {
-    if (row == rows.end()) return in.fail("column " + quoted(column.def().name) + " is too long");
-    if (in.null()) {
-      column.gaps()[row] = kNotInFile;
-      continue;
-    }
-    column.gaps()[row] = CTPROF_VALUE;
-    if (!is_plain) {
-      read_cell(in, column, row);
-      continue;
-    }
+  if (column.def().storage == Storage::U64) return read_numbers(in, rows, column);
+  read_cells(in, rows, column, [&](std::size_t row) { read_cell(in, column, row); });
+}
+
+// Most cells of a file are these.
+void CellReader::read_numbers(Scanner& in, const Rows& rows, Column& column) {
+  const std::uint64_t most = bounds_of(column.def()).most;
+  const auto cells = column.u64();
+  read_cells(in, rows, column, [&](std::size_t row) {
     const std::uint64_t value = in.number();
-    if (value > bounds.most) return fail_range(in, column);
-    column.u64()[row] = value;
+    if (value > most) return fail_range(in, column);
+    cells[row] = value;
+  });
+}
+
+template <typename ReadCell>
+void CellReader::read_cells(Scanner& in, const Rows& rows, Column& column,
+                            const ReadCell& read_cell) {
+  const auto gaps = column.gaps();
+  const std::size_t end = rows.end();
+  std::size_t row = rows.first;
+  for (in.enter('['); in.next(']'); ++row) {
+    if (row == end) return in.fail("column " + quoted(column.def().name) + " is too long");
+    const bool is_null = in.null();
+    gaps[row] = is_null ? kNotInFile : static_cast<ctprof_gap>(CTPROF_VALUE);
+    if (!is_null) read_cell(row);
   }
   if (!in.failed() && row != rows.end())
     in.fail("column " + quoted(column.def().name) + " has " + std::to_string(row - rows.first) +
@@ -53,7 +62,7 @@ void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
 
 void CellReader::read_cell(Scanner& in, Column& column, std::size_t row) {
   switch (column.def().storage) {
-    case Storage::U64: column.u64()[row] = in.number(); return;
+    case Storage::U64: return;  // read_numbers
     case Storage::I64: return read_signed(in, column, row);
     case Storage::F64: column.f64()[row] = in.real(); return;
     case Storage::Bool: column.bools()[row] = in.boolean(); return;
@@ -73,25 +82,34 @@ void CellReader::read_signed(Scanner& in, Column& column, std::size_t row) {
 }
 
 // Texts repeat from row to row, and then cost nothing.
+bool CellReader::takes_last(Scanner& in, Column& column, std::size_t row) const {
+  if (!has_last_ || !is_last_plain_ || !in.text_again(last_text_)) return false;
+  column.ids()[row] = last_id_;
+  return true;
+}
+
 bool CellReader::is_last(std::string_view text, Column& column, std::size_t row) const {
   if (!has_last_ || last_text_ != text) return false;
   column.ids()[row] = last_id_;
   return true;
 }
 
-void CellReader::set_last(std::string_view text, Id id, Column& column, std::size_t row) {
+void CellReader::set_last(std::string_view text, bool is_plain, Id id, Column& column,
+                          std::size_t row) {
   last_text_ = text;
   last_id_ = id;
   has_last_ = true;
+  is_last_plain_ = is_plain;
   column.ids()[row] = id;
 }
 
 void CellReader::read_text(Scanner& in, Column& column, std::size_t row) {
+  if (takes_last(in, column, row)) return;
   const std::string_view text = in.text();
   if (text.size() > limits::kTextBytes) return in.fail("a text is too long");
   if (is_last(text, column, row)) return;
   budget_->spend(text.size(), in);
-  set_last(text, texts_.intern(text), column, row);
+  set_last(text, !in.was_escaped(), texts_.intern(text), column, row);
 }
 
 void CellReader::put_text(Scanner& in, std::string_view bytes, Column& column, std::size_t row) {
@@ -102,12 +120,13 @@ void CellReader::put_text(Scanner& in, std::string_view bytes, Column& column, s
 }
 
 void CellReader::read_bits(Scanner& in, Column& column, std::size_t row) {
+  if (takes_last(in, column, row)) return;
   const std::string_view text = in.text();
   if (is_last(text, column, row)) return;
   if (!parse_cpu_ranges(text, limits::kItems, words_))
     return in.fail("a set of CPUs was expected, as \"0-3,8\",");
   budget_->spend(words_.size() * sizeof words_[0], in);
-  set_last(text, pools_->words.intern(words_), column, row);
+  set_last(text, !in.was_escaped(), pools_->words.intern(words_), column, row);
 }
 
 void CellReader::read_array(Scanner& in, Column& column, std::size_t row) {
@@ -120,24 +139,26 @@ void CellReader::read_array(Scanner& in, Column& column, std::size_t row) {
 
 void CellReader::read_map(Scanner& in, Column& column, std::size_t row) {
   entries_.clear();
+  has_new_keys_ = false;
   read_entries(in);
-  budget_->spend(0, in);
+  budget_->spend(0, in, entries_.size() + 1);
   if (in.failed()) return;
-  const bool ascends = std::adjacent_find(entries_.begin(), entries_.end(),
-                                          std::not_fn(is_before)) == entries_.end();
-  column.ids()[row] =
-      ascends ? pools_->maps.append_pooled(entries_) : pools_->maps.append(entries_, pools_->texts);
+  if (has_new_keys_)
+    ascends_ = std::adjacent_find(entries_.begin(), entries_.end(), std::not_fn(is_before)) ==
+               entries_.end();
+  column.ids()[row] = ascends_ ? pools_->maps.append_pooled(entries_)
+                               : pools_->maps.append(entries_, pools_->texts);
 }
 
 void CellReader::read_entries(Scanner& in) {
   if (in.peek() == '{') {
-    for (in.enter('{'); in.next('}'); add_value(in)) add_key(in, in.key());
+    for (in.enter('{'); in.next('}'); add_value(in)) add_key(in, true);
     return;
   }
   for (in.enter('['); in.next(']');) {
     in.enter('[');
     if (!in.next(']')) return in.fail("a pair of a key and a value was expected");
-    add_key(in, in.text());
+    add_key(in, false);
     if (!in.next(']')) return in.fail("a value was expected behind its key");
     add_value(in);
     if (in.next(']')) return in.fail("a pair of a key and a value was expected");
@@ -150,21 +171,32 @@ void CellReader::add_value(Scanner& in) {
   if (!in.failed()) entries_.back().value = value;
 }
 
-// Keys repeat from map to map.
-void CellReader::add_key(Scanner& in, std::string_view key) {
-  if (in.failed()) return;
-  if (entries_.size() == limits::kItems) return in.fail("a map has too many keys");
-  if (key.size() > limits::kKeyBytes) return in.fail("a key is too long");
-  auto known = keys_.find(std::string(key));
-  if (known == keys_.end()) {
-    const Id id = texts_.intern(key);
-    ctprof_text kept{};
-    pools_->texts.resolve({&id, 1}, {&kept, 1});
-    known = keys_.emplace(key, kept).first;
-    budget_->spend(key.size(), in);
+// The next one is expected to be that of the last map; `is_member`: of an object, with its colon.
+void CellReader::add_key(Scanner& in, bool is_member) {
+  const std::size_t at = entries_.size();
+  if (at == limits::kItems) return in.fail("a map has too many keys");
+  if (at < expected_.size() && expected_[at].is_plain) {
+    const std::string_view text = view(expected_[at].text);
+    if (is_member ? in.key_again(text) : in.text_again(text))
+      return entries_.push_back({expected_[at].text, 0});
   }
-  entries_.push_back({known->second, 0});
-  budget_->spend(0, in);
+  const std::string_view text = is_member ? in.key() : in.text();
+  if (in.failed()) return;
+  has_new_keys_ = true;
+  expected_.resize(at);
+  expected_.push_back(key_of(in, text));
+  entries_.push_back({expected_.back().text, 0});
+}
+
+CellReader::Key CellReader::key_of(Scanner& in, std::string_view text) {
+  if (text.size() > limits::kKeyBytes) return in.fail("a key is too long"), Key{};
+  if (const auto known = keys_.find(text); known != keys_.end()) return known->second;
+  budget_->spend(text.size(), in);
+  const Id id = texts_.intern(text);
+  Key key{.is_plain = !in.was_escaped()};
+  pools_->texts.resolve({&id, 1}, {&key.text, 1});
+  keys_.emplace(view(key.text), key);
+  return key;
 }
 
 }  // namespace ctprof::columns

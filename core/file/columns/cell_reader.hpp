@@ -26,9 +26,9 @@ inline constexpr std::string_view kTooMuch = "asks for more memory than a file o
 class PoolBudget {
  public:
   explicit PoolBudget(std::size_t most) : most_(most) {}
-  // For one more thing of so many bytes; fails the scanner where that is too much.
-  void spend(std::size_t bytes, Scanner& in) {
-    if ((used_ += bytes + limits::kPooledOverhead) > most_) in.fail(kTooMuch);
+  // For more things, of so many bytes in all; fails the scanner where that is too much.
+  void spend(std::size_t bytes, Scanner& in, std::size_t things = 1) {
+    if ((used_ += bytes + things * limits::kPooledOverhead) > most_) in.fail(kTooMuch);
   }
 
  private:
@@ -60,6 +60,15 @@ class CellReader {
   void put_text(Scanner& in, std::string_view bytes, Column& column, std::size_t row);
 
  private:
+  // A key of maps, in the pool.
+  struct Key {
+    ctprof_text text{};
+    bool is_plain = false;  // stands in JSON without escapes
+  };
+
+  template <typename ReadCell>
+  void read_cells(Scanner& in, const Rows& rows, Column& column, const ReadCell& read_cell);
+  void read_numbers(Scanner& in, const Rows& rows, Column& column);
   void read_cell(Scanner& in, Column& column, std::size_t row);
   void read_signed(Scanner& in, Column& column, std::size_t row);
   void read_text(Scanner& in, Column& column, std::size_t row);
@@ -67,20 +76,26 @@ class CellReader {
   void read_array(Scanner& in, Column& column, std::size_t row);
   void read_map(Scanner& in, Column& column, std::size_t row);
   void read_entries(Scanner& in);
-  void add_key(Scanner& in, std::string_view key);
+  void add_key(Scanner& in, bool is_member);
+  Key key_of(Scanner& in, std::string_view text);
   void add_value(Scanner& in);
   bool is_last(std::string_view text, Column& column, std::size_t row) const;
-  void set_last(std::string_view text, Id id, Column& column, std::size_t row);
+  bool takes_last(Scanner& in, Column& column, std::size_t row) const;
+  void set_last(std::string_view text, bool is_plain, Id id, Column& column, std::size_t row);
 
   Pools* pools_;
   PoolBudget* budget_;
   TextCache texts_;
-  std::unordered_map<std::string, ctprof_text, SeededHash> keys_;  // of maps, in the pool
+  std::unordered_map<std::string_view, Key, SeededHash> keys_;
+  std::vector<Key> expected_;  // the keys that maps had last, which the next one has again
+  bool ascends_ = true;        // they are in order, and none is there twice
+  bool has_new_keys_ = false;  // this map has others
   std::vector<std::uint64_t> words_;
   std::vector<ctprof_entry> entries_;
   std::string last_text_;  // of this column: texts repeat from row to row
   Id last_id_ = 0;
   bool has_last_ = false;
+  bool is_last_plain_ = false;  // stands in JSON without escapes
 };
 
 }  // namespace ctprof::columns

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "core/base/utf8.hpp"
 
@@ -55,7 +54,7 @@ bool Scanner::enter(char bracket) {
   return false;
 }
 
-bool Scanner::next(char bracket) {
+bool Scanner::next_or_end(char bracket) {
   if (failed() || take(bracket)) return first_ = false;
   if (!first_ && !take(',')) fail("a comma or a closing bracket was expected");
   first_ = false;
@@ -74,8 +73,6 @@ bool Scanner::word(std::string_view text) {
   return true;
 }
 
-bool Scanner::null() { return peek() == 'n' && word("null"); }
-
 bool Scanner::boolean() {
   const char c = peek();
   if (c == 't' && word("true")) return true;
@@ -83,20 +80,9 @@ bool Scanner::boolean() {
   return false;
 }
 
-std::uint64_t Scanner::number() {
-  peek();
-  const char* const start = at_;
-  std::uint64_t value = 0;
-  // So many digits always fit.
-  const char* const safe = end_ - at_ > std::numeric_limits<std::uint64_t>::digits10
-                               ? at_ + std::numeric_limits<std::uint64_t>::digits10
-                               : end_;
-  while (at_ != safe && is_digit(*at_))
-    value = 10 * value + static_cast<std::uint64_t>(*at_++ - '0');
-  const bool ends_here = at_ != start && (at_ == end_ || !is_of_number(*at_));
-  if (ends_here && (*start != '0' || at_ - start == 1)) return value;
-  at_ = start;
+std::uint64_t Scanner::any_number() {
   const std::string_view text = number_text();
+  std::uint64_t value = 0;
   const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_whole = code == std::errc{} && stop == text.data() + text.size();
   if (is_whole && (text.size() == 1 || text.front() != '0')) return value;
@@ -136,10 +122,12 @@ std::string_view Scanner::number_text() {
 std::string_view Scanner::text() {
   if (!take('"')) return fail("a text was expected"), std::string_view{};
   const char* const start = at_;
+  was_escaped_ = false;
   unsigned char high = 0;
   while (at_ != end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20)
     high |= static_cast<unsigned char>(*at_++);
   if (at_ == end_ || *at_ != '"') {
+    was_escaped_ = true;
     if (!unescape(start)) return {};
     return unescaped_;
   }

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -41,17 +42,41 @@ class Scanner {
   bool enter(char bracket);
   // Whether there is one more item before the closing bracket, which it passes when there is none.
   // The first call after `enter` takes no comma.
-  bool next(char bracket);
+  bool next(char bracket) {
+    if (first_ || at_ == end_ || *at_ != ',') return next_or_end(bracket);
+    ++at_;
+    return true;
+  }
   // A member's key and the colon behind it. Lives until the next text or key.
   std::string_view key();
 
-  bool null();  // takes null if it is next
+  bool null() { return peek() == 'n' && word("null"); }  // takes null if it is next
   bool boolean();
-  std::uint64_t number();
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    return is_short_number(value) ? value : any_number();
+  }
   std::int64_t signed_number();
   double real();
   // Unescaped, valid UTF-8. Lives until the next text or key.
   std::string_view text();
+  // Whether the last text had escapes.
+  bool was_escaped() const { return was_escaped_; }
+  // Takes the text or the key if it is next, which is cheaper than to read it. REQUIRES: it came
+  // from `text` or `key` without escapes.
+  bool text_again(std::string_view text) {
+    peek();
+    const auto left = static_cast<std::size_t>(end_ - at_);
+    if (left < text.size() + 2 || *at_ != '"' || at_[text.size() + 1] != '"') return false;
+    if (std::string_view(at_ + 1, text.size()) != text) return false;
+    at_ += text.size() + 2;
+    return true;
+  }
+  bool key_again(std::string_view text) {
+    if (!text_again(text)) return false;
+    if (!take(':')) fail("a colon was expected");
+    return true;
+  }
   // Passes over one value, and returns it as it stands: with at most so many objects and arrays
   // inside each other.
   std::string_view skip(std::size_t most_depth = limits::kDepth);
@@ -62,20 +87,37 @@ class Scanner {
 
  private:
   void skip_blanks() {
+    if (at_ != end_ && *at_ > ' ') return;
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
   bool take(char c);
   bool word(std::string_view text);
+  bool next_or_end(char bracket);
+  std::uint64_t any_number();
+  // Takes a whole number that surely fits, and behind which the next item or the end is.
+  bool is_short_number(std::uint64_t& value) {
+    const char* at = at_;
+    const char* const safe = end_ - at > kSafeDigits ? at + kSafeDigits : end_;
+    for (; at != safe && *at >= '0' && *at <= '9'; ++at)
+      value = 10 * value + static_cast<std::uint64_t>(*at - '0');
+    if (at == at_ || at == end_ || (*at != ',' && *at != ']' && *at != '}')) return false;
+    if (*at_ == '0' && at - at_ > 1) return false;
+    at_ = at;
+    return true;
+  }
   std::string_view number_text();
   bool unescape(const char* from);
   bool escape();
   bool hex4(std::uint32_t& value);
   void skip_value(std::size_t depth_left);
 
+  static constexpr int kSafeDigits = std::numeric_limits<std::uint64_t>::digits10;
+
   const char* begin_;
   const char* at_;
   const char* end_;
   bool first_ = false;  // the next `next` is the first of its array or object
+  bool was_escaped_ = false;
   std::string unescaped_;
   std::string why_;
 };
