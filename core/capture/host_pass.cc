@@ -96,7 +96,7 @@ void HostPass::run_stage(ctprof_stage stage) {
 
 void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve) {
   for (const Unfilled& unfilled : plan_.unfilled) {
-    Column& column = snapshot_.table(unfilled.metric->entity).add(*unfilled.metric, unfilled.gap);
+    Column& column = snapshot_.table(unfilled.metric->entity).add(unfilled.metric, unfilled.gap);
     column.provenance = {{}, {}, unfilled.gap, unfilled.reason};
   }
   note_within_reach(snapshot_);

@@ -77,8 +77,8 @@ SourceRun::SourceRun(const PlannedSource& planned, Table& table, Pools& pools,
       host_(host),
       clock_start_(clock_start) {
   for (std::size_t i = 0; i < planned_.source->offers.size(); ++i) {
-    const MetricDef& def = planned_.source->offers[i].metric;
-    Column* column = planned_.chosen[i] ? table_.find(def.name) : nullptr;
+    const SharedMetric& def = planned_.source->offers[i].metric;
+    Column* column = planned_.chosen[i] ? table_.find(def->name) : nullptr;
     if (planned_.chosen[i] && !column) column = &table_.add(def, Gap::Untouched);
     if (column) column->provenance = {planned_.plugin->name, planned_.source->name, Gap::None, {}};
     columns_.push_back(column);

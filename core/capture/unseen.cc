@@ -54,7 +54,7 @@ void take(const PlannedSource& planned, const Table& reserve,
           const std::vector<std::uint32_t>& rows, Table& table) {
   for (std::size_t i = 0; i < planned.chosen.size(); ++i) {
     if (!planned.chosen[i]) continue;
-    const std::string& name = planned.source->offers[i].metric.name;
+    const std::string& name = planned.source->offers[i].metric->name;
     const Column& from = *reserve.find(name);
     Column& to = *table.find(name);
     for (std::size_t row = 0; row < rows.size(); ++row)

@@ -170,7 +170,7 @@ Result<void> check_lister(const SourceTable& source) {
   if (source.table.stage != CTPROF_STAGE_LIST) return {};
   for (const std::string_view needed : {kTgid, kTid, kComm, kStartTime}) {
     const auto offers = [&](const OfferTable& offer) {
-      return offer.served && offer.metric.name == needed;
+      return offer.served && offer.metric->name == needed;
     };
     if (std::none_of(source.offers.begin(), source.offers.end(), offers))
       return Error{"source " + quoted(source.name) + " lists threads but does not offer " +

@@ -123,7 +123,7 @@ DerivedDef define(const ctprof_derived& derived, std::string_view plugin) {
 const MetricDef* Vocabulary::find(std::string_view name) const {
   const auto it = std::find_if(metrics.begin(), metrics.end(),
                                [&](const MetricDef& def) { return def.name == name; });
-  return it == metrics.end() ? nullptr : &*it;
+  return it == metrics.end() ? nullptr : &**it;
 }
 
 std::vector<std::string> tags_of(const MetricDef& def) {

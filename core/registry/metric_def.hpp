@@ -1,16 +1,19 @@
 // Definitions of metrics, owned by the core: read from a plugin's table, or from the registry
 // inside a file.
 //
-// These are values: copy them freely, from any thread. Which sources can fill a metric is the job
-// of registry.hpp; its values are in snapshot/column.hpp.
+// These are values: copy them freely, from any thread. A MetricDef is a kilobyte of texts, and a
+// capture of all metrics has two hundred of them, so what many hold is a SharedMetric. Which
+// sources can fill a metric is the job of registry.hpp; its values are in snapshot/column.hpp.
 
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ctprof/abi.h"
@@ -92,6 +95,20 @@ struct MetricDef {
   std::string role{};  // one of kRoles, or empty
 };
 
+// A definition that does not change any more: a copy refers to the same one. It reads as the
+// definition does. Threads: any. A moved-from one holds nothing.
+class SharedMetric {
+ public:
+  SharedMetric(MetricDef def) : def_(std::make_shared<const MetricDef>(std::move(def))) {}
+
+  operator const MetricDef&() const { return *def_; }
+  const MetricDef& operator*() const { return *def_; }
+  const MetricDef* operator->() const { return def_.get(); }
+
+ private:
+  std::shared_ptr<const MetricDef> def_;
+};
+
 // A text of a definition: what it is called in a file, where a plugin's table has it, and what
 // stands for none. `define`, the file and the help walk this table.
 struct MetricText {
@@ -153,7 +170,7 @@ struct DerivedDef {
 DerivedDef define(const ctprof_derived& derived, std::string_view plugin);
 
 struct Vocabulary {
-  std::vector<MetricDef> metrics;
+  std::vector<SharedMetric> metrics;
   std::vector<std::string>
       objects;  // top-level keys of the file that are null when nobody fills them
 

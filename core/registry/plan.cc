@@ -39,7 +39,7 @@ class Planner {
   Result<void> want(const std::optional<std::vector<std::string>>& names) {
     // Identity metrics are always wanted: the source that offers them lists the threads.
     for (const ProbedField& field : probed_->fields())
-      if (is_identity(field.def.name) || is_always_wanted(field) || (!names && !field.def.hidden))
+      if (is_identity(field.def->name) || is_always_wanted(field) || (!names && !field.def->hidden))
         wanted_.insert(&field);
     if (names)
       for (const std::string& name : *names)
@@ -70,7 +70,7 @@ class Planner {
 
   Error unknown(const std::string& name) const {
     std::vector<std::string> names;
-    for (const ProbedField& field : probed_->fields()) names.push_back(field.def.name);
+    for (const ProbedField& field : probed_->fields()) names.push_back(field.def->name);
     for (const DerivedDef& derived : probed_->registry().derived()) names.push_back(derived.name);
     return {"no loaded plugin has a metric '" + name + "'" + nearest_hint(name, names) +
             "; `ctprof metric-list` shows them all"};
@@ -184,15 +184,15 @@ class Planner {
 
   void collect_unfilled() {
     for (const ProbedField& field : probed_->fields()) {
-      if (!wanted_.contains(&field) || is_identity(field.def.name) || best(field)) continue;
+      if (!wanted_.contains(&field) || is_identity(field.def->name) || best(field)) continue;
       // Give the reason of the last resort, which needs the least.
       const ProbedOffer& last = field.offers.back();
       const auto out = out_.find(last.source);
       if (last.verdict != Gap::None)
-        plan_.unfilled.push_back({&field.def, last.verdict, last.reason});
+        plan_.unfilled.push_back({field.def, last.verdict, last.reason});
       else
         plan_.unfilled.push_back(
-            {&field.def, Gap::SourceFailed, out == out_.end() ? "" : out->second});
+            {field.def, Gap::SourceFailed, out == out_.end() ? "" : out->second});
     }
   }
 
@@ -203,7 +203,7 @@ class Planner {
       if (planned.source->table.stage == CTPROF_STAGE_LIST)
         for (std::size_t i = 0; i < planned.chosen.size(); ++i)
           if (planned.chosen[i])
-            plan_reserve(*probed_->find(planned.source->offers[i].metric.name));
+            plan_reserve(*probed_->find(planned.source->offers[i].metric->name));
   }
 
   void plan_reserve(const ProbedField& field) {

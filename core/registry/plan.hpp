@@ -26,7 +26,7 @@ struct PlannedSource {
 
 // A metric that no source can fill here: every cell of its column is this gap.
 struct Unfilled {
-  const MetricDef* metric;
+  SharedMetric metric;
   Gap gap;
   std::string reason;
 };

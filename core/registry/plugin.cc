@@ -48,7 +48,7 @@ Result<void> each(const ctprof_array& array, std::string_view what, Reader read)
   return {};
 }
 
-Result<MetricDef> read_metric(const ctprof_metric& given, const Plugin& plugin) {
+Result<SharedMetric> read_metric(const ctprof_metric& given, const Plugin& plugin) {
   if (given.size < kSizeV1<ctprof_metric>)
     return Error{too_small<ctprof_metric>("a metric", given.size)};
   const auto metric = copied<ctprof_metric>(&given, given.size);
@@ -57,7 +57,7 @@ Result<MetricDef> read_metric(const ctprof_metric& given, const Plugin& plugin) 
   for (const ctprof_rule& rule : plugin.rules)
     if (def.rule == rule.name)
       def.fallback = rule.fallback, def.reduction = kReductions[rule.reduction];
-  return def;
+  return SharedMetric(std::move(def));
 }
 
 // Whether this ctprof has no use for it; what it says of that is kept, once.
@@ -73,7 +73,7 @@ bool is_unserved(const Table& table, Plugin& plugin) {
 Result<void> read_offer(const ctprof_offer& offer, Plugin& plugin, SourceTable& source) {
   if (!offer.metric) return Error{"source '" + source.name + "' offers a metric that is NULL"};
   if (is_unserved(*offer.metric, plugin)) {
-    source.offers.push_back({.metric = {}, .rank = offer.rank, .served = false});
+    source.offers.push_back({.metric = MetricDef{}, .rank = offer.rank, .served = false});
     return {};
   }
   auto metric = read_metric(*offer.metric, plugin);

@@ -17,7 +17,7 @@
 namespace ctprof {
 
 struct OfferTable {
-  MetricDef metric;  // empty if not served
+  SharedMetric metric;  // empty if not served
   std::int32_t rank = 0;
   bool served = true;  // false: it keeps its number, and nobody asks for it
 };
@@ -56,7 +56,7 @@ struct Plugin {
                        std::size_t message_size) = nullptr;
   void (*close)(void* context) = nullptr;
   std::vector<SourceTable> sources;
-  std::vector<MetricDef> declared;
+  std::vector<SharedMetric> declared;
   std::vector<DerivedDef> derived;
   std::vector<ctprof_rule> rules;
   std::vector<std::string> objects;

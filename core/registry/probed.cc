@@ -133,7 +133,7 @@ void Probed::ask(const Opened& opened, const SourceTable& source) {
 
 const ProbedField* Probed::find(std::string_view metric) const {
   const auto it = std::ranges::find_if(
-      fields_, [&](const ProbedField& field) { return field.def.name == metric; });
+      fields_, [&](const ProbedField& field) { return field.def->name == metric; });
   return it == fields_.end() ? nullptr : &*it;
 }
 

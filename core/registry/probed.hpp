@@ -48,7 +48,7 @@ struct ProbedOffer : Offer {
 };
 
 struct ProbedField {
-  const MetricDef& def;
+  SharedMetric def;
   std::vector<ProbedOffer> offers;  // in the registry's order: best rank first
 
   // The offer that a capture uses: the best that works, or null.

@@ -26,19 +26,6 @@ std::string without_prefix(const Plugin& plugin, std::string_view name) {
          "'; names without a prefix are ctprof's own";
 }
 
-std::size_t declared_by(const std::vector<Plugin>& plugins) {
-  std::size_t count = 0;
-  for (const Plugin& plugin : plugins) count += plugin.declared.size();
-  return count;
-}
-
-std::size_t offers_of(const std::vector<Plugin>& plugins) {
-  std::size_t count = 0;
-  for (const Plugin& plugin : plugins)
-    for (const SourceTable& source : plugin.sources) count += source.offers.size();
-  return count;
-}
-
 // Threads and processes are grouped together; cgroups and the host have groups of their own.
 bool may_be_computed_from(Entity derived, Entity input) {
   const auto grouped_as = [](Entity entity) {
@@ -51,10 +38,6 @@ bool may_be_computed_from(Entity derived, Entity input) {
 
 Registry::Registry(LoadedPlugins loaded)
     : plugins_(std::move(loaded.plugins)), refused_(std::move(loaded.refused)) {
-  // Definitions are long: growing vectors would move each of them several times.
-  const std::size_t offered = offers_of(plugins_);
-  vocabulary_.metrics.reserve(identity_metrics().size() + declared_by(plugins_) + offered);
-  fields_.reserve(offered);
   for (const MetricDef& metric : identity_metrics()) declare(metric);
   // Layouts first: their order is that of the keys in a file.
   for (const Plugin& plugin : plugins_)
@@ -68,15 +51,14 @@ Registry::Registry(LoadedPlugins loaded)
 }
 
 const Field* Registry::find(std::string_view metric) const {
-  const auto it = std::find_if(fields_.begin(), fields_.end(),
-                               [&](const Field& field) { return field.def.name == metric; });
-  return it == fields_.end() ? nullptr : &*it;
+  const auto found = field_at_.find(metric);
+  return found == field_at_.end() ? nullptr : &fields_[found->second];
 }
 
 void Registry::take(const Plugin& plugin) {
   for (const std::string& why : plugin.unserved) refuse_part(plugin, why);
   for (const ctprof_rule& rule : plugin.rules) rules_.add(rule, plugin.name, plugin.path);
-  for (const MetricDef& metric : plugin.declared) {
+  for (const SharedMetric& metric : plugin.declared) {
     const std::string why = objection(plugin, metric);
     why.empty() ? declare(metric) : refuse_part(plugin, why);
   }
@@ -118,8 +100,15 @@ void Registry::say_how_many_more() {
   }
 }
 
-void Registry::declare(const MetricDef& metric) {
-  if (!metric.hidden && !vocabulary_.find(metric.name)) vocabulary_.metrics.push_back(metric);
+void Registry::declare(const SharedMetric& metric) {
+  if (metric->hidden || !declared_at_.try_emplace(metric->name, vocabulary_.metrics.size()).second)
+    return;
+  vocabulary_.metrics.push_back(metric);
+}
+
+const MetricDef* Registry::declared(std::string_view name) const {
+  const auto found = declared_at_.find(name);
+  return found == declared_at_.end() ? nullptr : &*vocabulary_.metrics[found->second];
 }
 
 void Registry::take_derived(const Plugin& plugin) {
@@ -139,7 +128,7 @@ std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) c
   if (!metric.role.empty() && !plugin.shipped)
     return "its metric '" + metric.name + "' claims the role '" + metric.role +
            "'; roles are ctprof's own";
-  const MetricDef* known = vocabulary_.find(metric.name);
+  const MetricDef* known = declared(metric.name);
   if (known && !same_meaning(*known, metric))
     return "its metric '" + metric.name + "' is " + meaning(metric) + ", but '" + known->plugin +
            "' has it as " + meaning(*known);
@@ -164,7 +153,7 @@ std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived)
   if (!expression) return who + ": " + expression.error().text;
   std::vector<std::string> units;
   for (const Expression::Input& input : expression->inputs()) {
-    const MetricDef* metric = vocabulary_.find(input.name);
+    const MetricDef* metric = declared(input.name);
     if (!metric) return {};  // of a plugin that is not loaded
     if (!may_be_computed_from(derived.entity, metric->entity))
       return who + " is about a " + std::string(name(derived.entity)) + ", but reads '" +
@@ -179,12 +168,13 @@ std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived)
              : who + " is said to be in " + derived.unit + ", but comes out in " + *unit;
 }
 
-Field& Registry::field(const MetricDef& metric) {
-  const auto it = std::find_if(fields_.begin(), fields_.end(),
-                               [&](const Field& field) { return field.def.name == metric.name; });
-  if (it != fields_.end()) return *it;
-  const MetricDef* declared = vocabulary_.find(metric.name);
-  fields_.push_back({declared ? *declared : metric, {}});
+Field& Registry::field(const SharedMetric& metric) {
+  if (const auto known = field_at_.find(metric->name); known != field_at_.end())
+    return fields_[known->second];
+  const auto first = declared_at_.find(metric->name);
+  fields_.push_back(
+      {first == declared_at_.end() ? metric : vocabulary_.metrics[first->second], {}});
+  field_at_.emplace(fields_.back().def->name, fields_.size() - 1);
   return fields_.back();
 }
 

@@ -17,6 +17,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/registry/loader.hpp"
@@ -35,7 +36,7 @@ struct Offer {
 };
 
 struct Field {
-  MetricDef def;
+  SharedMetric def;
   std::vector<Offer> offers;  // best rank first; of equals the plugin loaded first
 };
 
@@ -57,7 +58,9 @@ class Registry {
  private:
   void take(const Plugin& plugin);
   void take_offers(const Plugin& plugin, const SourceTable& source);
-  void declare(const MetricDef& metric);
+  void declare(const SharedMetric& metric);
+  // The declared metric of that name, or null.
+  const MetricDef* declared(std::string_view name) const;
   void take_derived(const Plugin& plugin);
   // Records a fault of a plugin: the first by its message, further ones by their number.
   void refuse_part(const Plugin& plugin, std::string reason);
@@ -65,12 +68,14 @@ class Registry {
   // Why a plugin's definition is refused, or "".
   std::string objection(const Plugin& plugin, const MetricDef& metric) const;
   std::string objection(const Plugin& plugin, const DerivedDef& derived) const;
-  Field& field(const MetricDef& metric);
+  Field& field(const SharedMetric& metric);
 
   std::vector<Plugin> plugins_;
   std::vector<Field> fields_;
+  std::unordered_map<std::string_view, std::size_t> field_at_;  // by name, which `fields_` holds
   std::vector<DerivedDef> derived_;
   Vocabulary vocabulary_;
+  std::unordered_map<std::string_view, std::size_t> declared_at_;  // likewise
   RuleBook rules_;
   std::vector<Refusal> refused_;
   std::map<std::string, std::size_t> faults_;  // by the plugin's path

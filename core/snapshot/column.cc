@@ -70,8 +70,8 @@ std::vector<RowRun> runs_of(std::span<const std::uint32_t> rows) {
   return runs;
 }
 
-Column::Column(MetricDef def, std::size_t rows, Gap initial)
-    : def_(std::move(def)), width_(width_of(def_.storage)) {
+Column::Column(SharedMetric def, std::size_t rows, Gap initial)
+    : def_(std::move(def)), width_(width_of(def_->storage)) {
   resize(rows, initial);
 }
 

@@ -82,9 +82,9 @@ class ZeroedBytes {
 
 class Column {
  public:
-  Column(MetricDef def, std::size_t rows, Gap initial);
+  Column(SharedMetric def, std::size_t rows, Gap initial);
 
-  const MetricDef& def() const { return def_; }
+  const MetricDef& def() const { return *def_; }
   std::size_t rows() const { return gaps_.size(); }
 
   // The cells as values. REQUIRES: the column has that storage.
@@ -135,7 +135,7 @@ class Column {
     return {reinterpret_cast<T*>(values_.data()), gaps_.size()};
   }
 
-  MetricDef def_;
+  SharedMetric def_;
   std::size_t width_;
   ZeroedBytes values_;
   std::vector<ctprof_gap> gaps_;

@@ -15,7 +15,7 @@ Column* Table::find(std::string_view metric) {
   return const_cast<Column*>(std::as_const(*this).find(metric));
 }
 
-Column& Table::add(MetricDef def, Gap initial) {
+Column& Table::add(SharedMetric def, Gap initial) {
   return columns.emplace_back(std::move(def), rows, initial);
 }
 

@@ -32,7 +32,7 @@ struct Table {
   Column* find(std::string_view metric);
   const Column* find(std::string_view metric) const;
   // Adds a column whose cells are all `initial`.
-  Column& add(MetricDef def, Gap initial);
+  Column& add(SharedMetric def, Gap initial);
 };
 
 // A point in time on both clocks.

@@ -23,7 +23,7 @@ namespace ctprof::tests {
 inline const Vocabulary& whole_vocabulary() {
   static const Vocabulary vocabulary = [] {
     Vocabulary made;
-    made.metrics = identity_metrics();
+    made.metrics.assign(identity_metrics().begin(), identity_metrics().end());
     for (const ctprof_metric& metric : vocabulary::kAllMetrics)
       made.metrics.push_back(define(metric, "test"));
     made.objects = {"probe_summary", "parse_summary", "taskstats_summary", "host", "sched_ext"};

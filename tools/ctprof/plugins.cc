@@ -20,7 +20,7 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
   std::vector<std::string> filled;
   for (const Verdict& verdict : verdicts)
     (verdict.fills() ? filled : not_filled[{verdict.state, verdict.reason}])
-        .push_back(verdict.field->def.name);
+        .push_back(verdict.field->def->name);
   std::string text = printable(plugin.name + " " + plugin.version + " (ABI " +
                                std::to_string(plugin.abi) + ")  " + plugin.path) +
                      "\n";
@@ -41,7 +41,7 @@ std::string text_of(const Plugin& plugin, const std::vector<Verdict>& verdicts, 
 
 void put_offer(JsonWriter& out, const Verdict& verdict) {
   out.put('{');
-  out.member("metric", verdict.field->def.name);
+  out.member("metric", verdict.field->def->name);
   out.key("rank");
   out.number(std::int64_t{verdict.offer->rank});
   out.put(',');

@@ -23,7 +23,7 @@ std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
   std::vector<Verdict> verdicts;
   for (const ProbedField& field : probed.fields())
     for (const ProbedOffer& offer : field.offers)
-      if (offer.plugin == &plugin && !field.def.hidden) verdicts.push_back(judge(field, offer));
+      if (offer.plugin == &plugin && !field.def->hidden) verdicts.push_back(judge(field, offer));
   return verdicts;
 }
 
@@ -68,7 +68,7 @@ void add(Diagnosis& diagnosis, const Verdict& verdict, const std::string& state,
       [&] {
         return Finding{state, reason, remedy, {}, 0};
       });
-  finding.metrics.push_back(verdict.field->def.name);
+  finding.metrics.push_back(verdict.field->def->name);
   if (!verdict.field->chosen()) ++finding.unfilled;
 }
 
@@ -116,13 +116,13 @@ void add_refusal(std::vector<Gain>& gains, const Verdict& verdict) {
   if (offer.remedy.kind == CTPROF_REMEDY_NONE || (chosen && chosen->rank >= offer.rank)) return;
   if (!chosen && needs_more_than(offer.remedy, *verdict.field)) return;
   Gain& gain = gain_by(gains, offer.remedy, *offer.plugin);
-  (chosen ? gain.better : gain.filled).insert(verdict.field->def.name);
+  (chosen ? gain.better : gain.filled).insert(verdict.field->def->name);
 }
 
 void add_lacks(std::vector<Gain>& gains, const Verdict& verdict) {
   for (const Lack& lack : verdict.offer->lacks) {
     if (lack.remedy.kind == CTPROF_REMEDY_NONE) continue;
-    gain_by(gains, lack.remedy, *verdict.offer->plugin).fuller.insert(verdict.field->def.name);
+    gain_by(gains, lack.remedy, *verdict.offer->plugin).fuller.insert(verdict.field->def->name);
   }
 }
 
