@@ -29,6 +29,12 @@ if not harness.is_sanitized():  # a sanitizer handles crashes, and ends us as it
     ENDING += ["SEGV", "BUS", "ILL", "FPE", "ABRT"]
 DELAY_S = 1  # of a system call that strace holds up
 
+# Who starts this in the background, or under nohup, has some of them ignored, and what is ignored is inherited.
+for _name in ENDING:
+    _number = getattr(signal, "SIG" + _name)
+    if signal.getsignal(_number) is signal.SIG_IGN and _name != "PIPE":
+        signal.signal(_number, signal.SIG_DFL)
+
 
 def capture(path, **options):
     return subprocess.run([harness.CTPROF, *CAPTURE, path], capture_output=True, text=True, timeout=harness.TIMEOUT, check=False, **options)
