@@ -176,11 +176,11 @@ class OfHost : public sdk::HostSource {
 
   explicit OfHost(const sdk::Host& host) : host_(host) {}
 
+  // Nothing is refused: the summary is wanted also where /proc/stat is hidden.
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     sdk::TextFile file;
-    if (const auto stat = file.read_records(host.proc(), "stat"); !stat)
-      probe.refuse_all(stat.gap == Gap::ThreadGone ? Gap::Unsupported : stat.gap,
-                       "there is no /proc/stat that can be read");
+    if (!file.read_records(host.proc(), "stat"))
+      StatColumns::lacks(probe, "there is no /proc/stat that can be read", {});
   }
 
   void collect(const sdk::Batch& batch) {
@@ -188,7 +188,7 @@ class OfHost : public sdk::HostSource {
     const auto text = file_.read_records(host_.proc(), "stat");
     for (std::uint32_t row = 0; row < batch.rows(); ++row)
       text ? columns.put(row, parse_stat(text.value), host_.user_hz())
-           : columns.fail(row, text.gap);
+           : columns.fail(row, text.gap == Gap::ThreadGone ? Gap::Unsupported : text.gap);
   }
 
   static void summarise(const sdk::Summary& summary) {

@@ -104,6 +104,13 @@ class Constructed(unittest.TestCase):
                          [Gap("Malformed"), 100, Gap("Malformed"), Gap("Malformed")])
         self.assertEqual(file.host["host.psi.cpu.full.avg10"], Gap("Unsupported"))
 
+    def test_a_host_without_proc_stat_is_still_told_from_others(self):
+        before = self.captured().document["host"]
+        os.remove(os.path.join(self.root, "proc/stat"))
+        file = self.captured()
+        self.assertEqual(file.document["host"], before)
+        self.assertEqual(file.host["host.cpu.user_ns"], Gap("Unsupported"))
+
     def test_a_link_leads_nowhere(self):
         service = os.path.join(self.root, "sys/fs/cgroup/ctp.slice/work.service")
         os.rename(service, service + ".away")
