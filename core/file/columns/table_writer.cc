@@ -11,6 +11,7 @@ namespace ctprof::columns {
 namespace {
 
 using Runs = std::vector<std::uint64_t>;  // code, count, code, count ...
+constexpr std::size_t kOneRun = 2;        // its code and its count
 
 // Writes one value and a comma.
 class CellWriter {
@@ -87,7 +88,7 @@ std::size_t nulls_in(const Runs& runs) {
 
 // Whether the header says already why the column is empty.
 bool is_known_to_be_empty(const Column& column, const Runs& runs) {
-  return column.provenance.plugin.empty() && runs.size() == 2 &&
+  return column.provenance.plugin.empty() && runs.size() == kOneRun &&
          runs[0] == static_cast<ctprof_gap>(column.provenance.gap);
 }
 
