@@ -11,7 +11,7 @@
 // first.
 //
 // What is here:   numbers, strings and brackets, fast.
-// What is not:    what they mean; escapes in text for people (render/printable.hpp).
+// What is not:    what they mean; escapes in text for people (render/terminal_text.hpp).
 
 #pragma once
 

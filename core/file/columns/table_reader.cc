@@ -4,6 +4,7 @@
 
 #include "core/base/utf8.hpp"
 #include "core/file/columns/table_line.hpp"
+#include "core/file/layout/cell.hpp"
 #include "core/file/layout/layout.hpp"
 #include "core/file/layout/limits.hpp"
 
@@ -14,13 +15,6 @@ namespace {
 Gap default_gap(const Column& column) {
   const Provenance& by = column.provenance;
   return by.plugin.empty() && by.gap != Gap::None ? by.gap : Gap::NotInFile;
-}
-
-std::size_t bytes_per_row(Storage storage) {
-  const std::size_t value = storage == Storage::Bool ? 1
-                            : is_pooled(storage)     ? sizeof(Id)
-                                                     : sizeof(std::uint64_t);
-  return value + sizeof(ctprof_gap);
 }
 
 std::size_t allowed(std::size_t text_bytes) {

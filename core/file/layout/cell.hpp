@@ -61,4 +61,12 @@ class CellCodes {
   bool checked_;
 };
 
+// The memory that one cell of a column takes, its gap included.
+inline std::size_t bytes_per_row(Storage storage) {
+  const std::size_t value = storage == Storage::Bool ? 1
+                            : is_pooled(storage)     ? sizeof(Id)
+                                                     : sizeof(std::uint64_t);
+  return value + sizeof(ctprof_gap);
+}
+
 }  // namespace ctprof

@@ -19,13 +19,6 @@ Slot::Kind kind_of(const MetricDef& def) {
   return is_number(def) ? Kind::ZeroOne : kKinds[static_cast<std::size_t>(def.storage)];
 }
 
-std::size_t bytes_per_row(Storage storage) {
-  const std::size_t value = storage == Storage::Bool ? 1
-                            : is_pooled(storage)     ? sizeof(Id)
-                                                     : sizeof(std::uint64_t);
-  return value + sizeof(ctprof_gap);
-}
-
 std::string_view expected(Slot::Kind kind) {
   switch (kind) {
     case Slot::Kind::U64:
