@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 
 namespace ctprof {
 namespace {

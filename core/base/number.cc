@@ -1,7 +1,11 @@
 #include "core/base/number.hpp"
 
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <span>
 
 namespace ctprof {
 namespace {
@@ -100,6 +104,141 @@ void append_json(std::string& out, std::uint64_t value) {
 }
 void append_made_json(std::string& out, std::string_view json) {
   append(out, [&](JsonWriter& made) { made.made(json); });
+}
+
+namespace {
+
+struct Scale {
+  double size;  // of one, in base units
+  std::string_view text;
+};
+
+constexpr Scale kNs[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
+constexpr Scale kUs[] = {{1, "µs"}, {1e3, "ms"}, {1e6, "s"}};
+constexpr Scale kBytes[] = {
+    {1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}};
+constexpr Scale kKib[] = {{1, "KiB"}, {0x1p10, "MiB"}, {0x1p20, "GiB"}, {0x1p30, "TiB"}};
+constexpr Scale kTicks[] = {{1, "ticks"}, {1e3, "Kticks"}, {1e6, "Mticks"}};
+constexpr Scale kCount[] = {{1, ""}, {1e3, "K"}, {1e6, "M"}, {1e9, "G"}};
+constexpr Scale kBare[] = {{1, ""}};
+
+struct Ladder {
+  std::string_view unit;
+  std::span<const Scale> scales;
+};
+constexpr Ladder kLadders[] = {{"ns", kNs},   {"us", kUs},       {"bytes", kBytes},
+                               {"kib", kKib}, {"ticks", kTicks}, {"count", kCount}};
+
+std::span<const Scale> scales_of(std::string_view unit) {
+  for (const Ladder& ladder : kLadders)
+    if (ladder.unit == unit) return ladder.scales;
+  return kBare;
+}
+
+// Shares arrive in percent: a snapshot keeps hundredths, and the rule divides.
+bool is_percent(std::string_view unit) { return unit == "percent" || unit == "centipercent"; }
+
+constexpr int kScaledDecimals = 3;
+
+std::string fixed(double value, int decimals) {
+  std::array<char, 400> digits;  // the largest double has 309 places before the point
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                 std::chars_format::fixed, decimals)
+                       .ptr;
+  return {digits.data(), end};
+}
+
+// Whether the value, rounded as `scale` would print it, belongs to the next scale.
+bool fills_next(double value, const Scale& scale, const Scale& next, int decimals) {
+  const double rounded = std::strtod(fixed(value / scale.size, decimals).c_str(), nullptr);
+  return rounded * scale.size >= next.size;
+}
+
+std::size_t scale_for(double value, std::span<const Scale> scales, int base_decimals) {
+  std::size_t at = 0;
+  while (at + 1 < scales.size() && value >= scales[at + 1].size) ++at;
+  if (at + 1 == scales.size()) return at;
+  return fills_next(value, scales[at], scales[at + 1], at == 0 ? base_decimals : kScaledDecimals)
+             ? at + 1
+             : at;
+}
+
+std::string with_scale(double magnitude, const Scale& scale, int decimals) {
+  return fixed(magnitude / scale.size, decimals) + std::string(scale.text);
+}
+
+// A value too small for the last decimal place is not shown as zero.
+std::string fixed_or_less(double value, int decimals, std::string_view last_place) {
+  const std::string text = fixed(value, decimals);
+  const bool is_zero = text.find_first_not_of("0.") == text.npos;
+  return is_zero && value > 0 ? "<" + std::string(last_place) : text;
+}
+
+// `exact` is the integer that the magnitude was made from, or null.
+std::string magnitude_text(double magnitude, const std::uint64_t* exact, std::string_view unit,
+                           int base_decimals) {
+  if (is_percent(unit)) return fixed_or_less(magnitude, 2, "0.01") + "%";
+  if (unit == "ratio") return fixed_or_less(magnitude, kScaledDecimals, "0.001");
+  const auto scales = scales_of(unit);
+  const std::size_t at = scale_for(magnitude, scales, base_decimals);
+  if (at > 0) return with_scale(magnitude, scales[at], kScaledDecimals);
+  if (exact) return std::to_string(*exact) + std::string(scales[0].text);
+  return with_scale(magnitude, scales[0], base_decimals);
+}
+
+// Bare numbers have as many decimals as they need: the middle of a range is "1.5".
+std::string bare(double magnitude) {
+  std::array<char, 400> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), magnitude,
+                                 std::chars_format::fixed)
+                       .ptr;
+  return {digits.data(), end};
+}
+
+bool is_bare(std::string_view unit) {
+  return !is_percent(unit) && unit != "ratio" && scales_of(unit).data() == kBare;
+}
+
+std::string real_text(double magnitude, std::string_view unit) {
+  return is_bare(unit) ? bare(magnitude) : magnitude_text(magnitude, nullptr, unit, 2);
+}
+
+// The difference of two middles of ranges: "5", or "0.500".
+std::string real_difference_text(double magnitude, std::string_view unit) {
+  const bool has_fraction = magnitude != std::floor(magnitude);
+  return is_bare(unit) && has_fraction ? fixed(magnitude, kScaledDecimals)
+                                       : real_text(magnitude, unit);
+}
+
+}  // namespace
+
+std::string scaled(const ctprof_number& number, std::string_view unit) {
+  if (number.kind == CTPROF_NUMBER_U64)
+    return magnitude_text(static_cast<double>(number.u64), &number.u64, unit, 0);
+  if (number.kind == CTPROF_NUMBER_I64) {
+    const Difference from_zero = difference(number_of(std::int64_t{0}), number);
+    const double magnitude = static_cast<double>(from_zero.magnitude);
+    return (from_zero.negative ? "-" : "") +
+           magnitude_text(magnitude, &from_zero.magnitude, unit, 0);
+  }
+  const double value = as_double(number);
+  if (std::isnan(value)) return "-";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "max";
+  return (value < 0 ? "-" : "") + real_text(std::fabs(value), unit);
+}
+
+std::string scaled(const Difference& difference, std::string_view unit) {
+  if (!difference.known()) return "-";
+  const std::string sign = difference.negative ? "-" : "+";
+  if (difference.type == Difference::Type::Real)
+    return sign + real_difference_text(std::fabs(difference.real), unit);
+  return sign +
+         magnitude_text(static_cast<double>(difference.magnitude), &difference.magnitude, unit, 0);
+}
+
+std::string percent(double fraction) {
+  if (!std::isfinite(fraction)) return "-";
+  return (fraction < 0 ? "-" : "+") + fixed(std::fabs(fraction) * 100, 1) + "%";
 }
 
 }  // namespace ctprof

@@ -1,7 +1,12 @@
-// Numbers as rules give them: none, exact integers, or doubles; and the difference of two of them.
+// Numbers as rules give them: none, exact integers, or doubles; the difference of two of them; and
+// both as text.
 //
-// What is here:   making, reading and subtracting a ctprof_number (abi.h), and its JSON.
-// What is not:    numbers as people read them (base/ladder.hpp).
+// For people a number is scaled to its unit, "1.234ms" or "7.500GiB". A value in its base unit is
+// exact; a scaled one has three decimals. The scale is chosen after rounding, so nothing prints
+// "1000.000ms". Every text ends in its unit, without a space between.
+//
+// What is here:   making, reading and subtracting a ctprof_number (abi.h), its JSON, its text.
+// What is not:    colours, columns (render/).
 
 #pragma once
 
@@ -73,5 +78,12 @@ void append_json(std::string& out, std::uint64_t value);
 
 // JSON that was made elsewhere. REQUIRES: valid JSON without blanks outside strings.
 void append_made_json(std::string& out, std::string_view json);
+
+// "1.234ms", "22ticks", "12.34%", "0.500" for a ratio; "-" for none.
+std::string scaled(const ctprof_number& number, std::string_view unit);
+// The same with a sign, always: "+5ns", "-92.457K"; "-" for none.
+std::string scaled(const Difference& difference, std::string_view unit);
+// A fraction in percent with a sign: "+1063.1%"; "-" for NaN.
+std::string percent(double fraction);
 
 }  // namespace ctprof

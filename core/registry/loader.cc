@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/registry/process_state.hpp"

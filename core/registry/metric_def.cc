@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "ctprof/newtypes.hpp"
 
 namespace ctprof {

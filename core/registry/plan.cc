@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/identity.hpp"
 

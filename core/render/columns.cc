@@ -4,8 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/nearest.hpp"
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 
 namespace ctprof {
 namespace {

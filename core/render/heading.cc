@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/ladder.hpp"
+#include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/terminal_text.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/base/json_writer.hpp"
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "core/expression/expression.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/render/report_json.hpp"

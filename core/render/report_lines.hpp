@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/ladder.hpp"
+#include "core/base/number.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/columns.hpp"

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "core/base/ladder.hpp"
+#include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/heading.hpp"

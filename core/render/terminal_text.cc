@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 
 namespace ctprof {
 namespace {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
-#include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
 

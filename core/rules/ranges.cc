@@ -8,7 +8,6 @@
 #include <string>
 
 #include "core/base/json_writer.hpp"
-#include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
 

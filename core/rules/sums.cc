@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 #include "core/rules/builtin.hpp"
 

@@ -14,9 +14,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/json_writer.hpp"
-#include "core/base/nearest.hpp"
-#include "core/base/split.hpp"
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 #include "core/base/workers.hpp"
 
 namespace ctprof {

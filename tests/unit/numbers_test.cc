@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 
-#include "core/base/ladder.hpp"
 #include "core/base/number.hpp"
 
 namespace ctprof {

@@ -4,7 +4,7 @@
 #define BOOST_TEST_MODULE spec
 #include <boost/test/unit_test.hpp>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/asked/spec.hpp"
 
 namespace ctprof {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/json_writer.hpp"
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/setcap.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/render/metric_catalog.hpp"
 #include "core/render/metric_help.hpp"
 #include "schemas.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/process_state.hpp"

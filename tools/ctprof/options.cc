@@ -8,8 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "core/base/nearest.hpp"
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"

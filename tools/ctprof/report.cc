@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "core/base/workers.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/spec.hpp"

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "core/registry/loader.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/files.hpp"

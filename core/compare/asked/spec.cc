@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/expression/expression_parser.hpp"
 
 namespace ctprof {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "core/rules/maps.hpp"

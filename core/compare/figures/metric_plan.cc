@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/figures/allowance.hpp"

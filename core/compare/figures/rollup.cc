@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/ladder.hpp"
+#include "core/base/number.hpp"
 #include "core/compare/figures/rule_states.hpp"
 
 namespace ctprof {

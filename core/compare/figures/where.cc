@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/spec.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/compare/asked/expressions.hpp"
 
 namespace ctprof {

@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/layout.hpp"

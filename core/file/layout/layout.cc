@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/split.hpp"
+#include "core/base/text.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/sections.hpp"
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 
 namespace ctprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 
 namespace ctprof {
 namespace {

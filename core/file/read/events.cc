@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 #include "core/file/layout/sections.hpp"
 
 namespace ctprof {

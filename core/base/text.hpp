@@ -1,14 +1,49 @@
-// Bytes as text: UTF-8, one code point at a time, from bytes that need not be UTF-8; and
-// hexadecimal digits, for bytes that must come back as they were.
+// Text: lists taken apart and joined, names that may be misspelt, and bytes that may not be UTF-8.
+//
+// What is here:   splitting and joining, the nearest of some names, UTF-8 one code point at a time,
+// and hexadecimal digits for bytes that must come back as they were.
+// What is not:    escapes for terminals (render/terminal_text.hpp), JSON (json_writer.hpp).
 
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "ctprof/files.hpp"
 
 namespace ctprof {
+
+// The entries between the marks, unchanged: one more than there are marks, so an empty text is one
+// empty entry.
+inline std::vector<std::string_view> split(std::string_view list, char mark = ',') {
+  std::vector<std::string_view> entries;
+  for (bool more = true; more;) {
+    more = list.find(mark) != list.npos;
+    entries.push_back(sdk::take(list, mark));
+  }
+  return entries;
+}
+
+// The entries in one text: "a, b, c", or with another text between. `Texts` is any range of what
+// converts to string_view.
+template <class Texts>
+std::string joined(const Texts& texts, std::string_view between = ", ") {
+  std::string list;
+  bool first = true;
+  for (const std::string_view text : texts) {
+    if (!first) list += between;
+    list += text;
+    first = false;
+  }
+  return list;
+}
+
+// " (did you mean 'x'?)" when one of `names` is near enough to `word` to be offered, else nothing.
+std::string nearest_hint(std::string_view word, std::span<const std::string> names);
 
 struct CodePoint {
   char32_t value = 0;
