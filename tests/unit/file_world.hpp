@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-#include "core/file/layout/field_io.hpp"
+#include "core/file/layout/fields.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"

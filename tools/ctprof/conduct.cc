@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "core/base/clock.hpp"
-#include "core/file/write/doomed_file.hpp"
+#include "core/file/write/out_file.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/verbs.hpp"

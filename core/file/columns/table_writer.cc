@@ -5,7 +5,7 @@
 #include "core/base/text.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/cell.hpp"
-#include "core/file/layout/raw_texts.hpp"
+#include "core/file/layout/row_notes.hpp"
 
 namespace ctprof::columns {
 namespace {

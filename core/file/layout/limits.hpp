@@ -1,12 +1,19 @@
-// What a file may ask of its reader. A hostile file runs into one of these long before memory goes.
+// What a file may ask of its reader. A hostile file runs into one of these limits long before
+// memory runs out.
 //
 // Real files stay far below: a thread is about 2.7 KiB of text, which mostly shrinks 6 to 60 times,
 // and takes 1 KiB of memory.
+//
+// What is here:   the limits, and what is left of a file's share of memory (Budget) and work
+// (Work), both in proportion to the text that was read.
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "core/snapshot/pool.hpp"
 
 namespace ctprof::limits {
 
@@ -59,3 +66,36 @@ inline constexpr std::size_t kSliceBytes =
 constexpr std::size_t most_text(std::size_t bytes) { return kFreeText + kExpansion * bytes; }
 
 }  // namespace ctprof::limits
+
+namespace ctprof {
+
+// What a file may use of memory.
+struct Budget {
+  const Pools* pools = nullptr;
+  std::size_t text = 0;     // bytes of JSON so far
+  std::size_t columns = 0;  // bytes that cells take
+  std::size_t things = 0;   // that pools and kept keys hold, counted generously
+  std::size_t kept = 0;     // bytes of kept JSON
+
+  bool is_exceeded() const {
+    const std::size_t used = columns + kept + pools->bytes() + things * limits::kPooledOverhead;
+    return used > std::min(limits::kMemory, limits::kFreeMemory + limits::kMemoryPerByte * text);
+  }
+};
+
+// What work may still be done with a file's text once it is read, in cells set and names looked up.
+class Work {
+ public:
+  explicit Work(std::size_t text) : left_(limits::kFreeWork + limits::kWorkPerByte * text) {}
+  // False when it is more than is left.
+  bool spend(std::size_t steps) {
+    if (steps > left_) return false;
+    left_ -= steps;
+    return true;
+  }
+
+ private:
+  std::size_t left_;
+};
+
+}  // namespace ctprof

@@ -13,7 +13,7 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
-#include "core/file/layout/field_io.hpp"
+#include "core/file/layout/fields.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

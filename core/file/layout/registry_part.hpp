@@ -4,11 +4,12 @@
 //    "derived": [...],
 //    "placeholders": ["threads[].nr_wakeups", ...]}
 //
-// Placeholders are keys that stand in the file for the layout's sake only: metrics that the
+// Placeholders are keys that are in the file for the layout's sake only: metrics that the
 // snapshot lacks, and marks.
 //
 // What is here:   the object as text, and back, checked: nothing that it says can make a column
-// other than its users expect. What is not:    the columns (row_filler.hpp).
+// other than its users expect; and what in it this version does not know, kept.
+// What is not:    the columns (row_filler.hpp).
 
 #pragma once
 
@@ -35,7 +36,7 @@ struct RegistryPart {
   UnknownDefinitions unknown;
 };
 
-// A metric's two objects stand in the file as one.
+// A metric's two objects are one in the file.
 template <Of<RegistryPart::Metric> T, class Visitor>
 void each_field(T& metric, Visitor&& visit) {
   each_field(metric.def, visit);

@@ -4,10 +4,9 @@
 #include <boost/json/parse.hpp>
 
 #include "core/file/file.hpp"
-#include "core/file/layout/field_io.hpp"
-#include "core/file/layout/gap_runs.hpp"
+#include "core/file/layout/fields.hpp"
 #include "core/file/layout/members.hpp"
-#include "core/file/layout/raw_texts.hpp"
+#include "core/file/layout/row_notes.hpp"
 #include "core/file/read/draft.hpp"
 
 namespace ctprof {

@@ -4,7 +4,7 @@
 // To add a key: an entry in sections.cc, with how its value is written and read.
 //
 // What is here:   which keys there are, and who writes and reads each.
-// What is not:    when (write/document.hpp, read/events.hpp, read/settle.hpp).
+// What is not:    when (write/document.hpp, read/events.hpp, read/draft.hpp).
 
 #pragma once
 

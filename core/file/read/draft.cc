@@ -1,5 +1,14 @@
 #include "core/file/read/draft.hpp"
 
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/file/layout/sections.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
@@ -69,6 +78,238 @@ void Draft::make_fillers() {
   if (Column* paths = snapshot.table(Entity::Cgroup).find(kCgroupPath))
     filler(Root::Cgroup).add(layout.leaves(Root::Cgroup), *paths);
   prepared_ = true;
+}
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr auto kGapNotInFile = static_cast<ctprof_gap>(Gap::NotInFile);
+
+// The value of sound JSON, null of any other.
+json::value parsed(const std::string& text) {
+  boost::system::error_code failed;
+  return json::parse(text, failed);
+}
+
+// --- what a foreign file says of its gaps ---
+
+// Whether a cell holds what the layout has for no value, where that cannot be a reading: an empty
+// text, set or map, never a number.
+class Absence {
+ public:
+  Absence(const Column& column, const Pools& pools) : column_(&column), pools_(&pools) {
+    const json::value absent = parsed(column.def().file_absent);
+    if (absent.is_string()) text_ = std::string_view(absent.get_string());
+  }
+  bool operator()(std::size_t row) const {
+    const Id id = column_->ids()[row];
+    switch (column_->def().storage) {
+      case Storage::String: return pools_->texts[id] == text_;
+      case Storage::Map: return pools_->maps[id].empty();
+      default: return pools_->words[id].empty();
+    }
+  }
+
+ private:
+  const Column* column_;
+  const Pools* pools_;
+  std::string text_;
+};
+
+void find_absent(Column& column, const Pools& pools) {
+  if (!is_pooled(column.def().storage)) return;
+  const Absence is_absent(column, pools);
+  for (std::size_t row = 0; row < column.rows(); ++row)
+    if (column.has_value(row) && is_absent(row)) column.gaps()[row] = kGapNotInFile;
+}
+
+// A mark that is there and false says that its family has no value; so does one above it. A mark
+// that is missing says nothing.
+void apply_marks(const std::deque<Column>& marks, Table& threads) {
+  std::unordered_map<std::string_view, const Column*, SeededHash> by_name;
+  for (const Column& mark : marks) by_name.emplace(mark.def().name, &mark);
+  for (Column& column : threads.columns) {
+    std::string_view name = column.def().mark;
+    for (std::size_t step = 0; by_name.contains(name) && step < marks.size(); ++step) {
+      const Column& mark = *by_name.at(name);
+      for (std::size_t row = 0; row < threads.rows; ++row)
+        if (mark.has_value(row) && !mark.bools()[row]) column.gaps()[row] = kGapNotInFile;
+      name = mark.def().mark;
+    }
+  }
+}
+
+void explain_foreign(Draft& draft) {
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
+    for (Column& column : draft.snapshot.table(entity).columns)
+      find_absent(column, *draft.snapshot.pools);
+  for (Column& column : draft.process_columns) find_absent(column, *draft.snapshot.pools);
+  apply_marks(draft.marks, draft.snapshot.threads());
+}
+
+// --- order ---
+
+// Rows by the order that `before` asks for; empty when they have it already.
+template <class Before>
+std::vector<std::uint32_t> sorted_order(std::size_t rows, Before before) {
+  std::vector<std::uint32_t> order(rows);
+  std::iota(order.begin(), order.end(), 0u);
+  if (std::is_sorted(order.begin(), order.end(), before)) return {};
+  std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
+void reorder(Table& table, KeptKeys& kept, std::span<const std::uint32_t> order) {
+  std::vector<std::byte> scratch;
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : table.columns)
+    column.permute(runs, scratch);
+  std::vector<std::uint32_t> new_row(order.size());
+  for (std::uint32_t row = 0; row < order.size(); ++row) new_row[order[row]] = row;
+  for (auto& [path, pieces] : kept) {
+    for (auto& piece : pieces) piece.first = new_row[piece.first];
+    std::sort(pieces.begin(), pieces.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+}
+
+void sort_threads(Draft& draft) {
+  Snapshot& snapshot = draft.snapshot;
+  const auto tgid = snapshot.threads().find(kTgid)->u64(),
+             tid = snapshot.threads().find(kTid)->u64();
+  const auto order = sorted_order(snapshot.threads().rows, [&](std::uint32_t a, std::uint32_t b) {
+    return tgid[a] != tgid[b] ? tgid[a] < tgid[b] : tid[a] < tid[b];
+  });
+  if (order.empty()) return;
+  reorder(snapshot.threads(), snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)],
+          order);
+  std::vector<std::byte> scratch;
+  for (const std::vector<RowRun> runs = runs_of(order); Column & column : draft.process_columns)
+    column.permute(runs, scratch);
+  if (snapshot.read_at.empty()) return;
+  std::vector<std::uint64_t> read_at;
+  for (const std::uint32_t row : order) read_at.push_back(snapshot.read_at[row]);
+  snapshot.read_at = std::move(read_at);
+}
+
+void sort_cgroups(Snapshot& snapshot) {
+  Table& cgroups = snapshot.table(Entity::Cgroup);
+  const Column* paths = cgroups.find(kCgroupPath);
+  if (!paths) return;
+  const TextPool& texts = snapshot.pools->texts;
+  const auto ids = paths->ids();
+  const auto order = sorted_order(cgroups.rows, [&](std::uint32_t a, std::uint32_t b) {
+    return texts[ids[a]] < texts[ids[b]];
+  });
+  if (!order.empty())
+    reorder(cgroups, snapshot.unknown_keys[static_cast<std::size_t>(Entity::Cgroup)], order);
+}
+
+// --- processes ---
+
+// For each process the row that stands for it: its leader's, or where that is not listed its first.
+std::vector<std::uint32_t> leaders(const Table& threads) {
+  const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64();
+  std::vector<std::uint32_t> rows;
+  bool has_leader = false;
+  for (std::uint32_t row = 0; row < threads.rows; ++row) {
+    const bool is_new = row == 0 || tgid[row] != tgid[row - 1];
+    const bool is_leader = tid[row] == tgid[row];
+    if (is_new) rows.push_back(row);
+    if (is_leader && (is_new || !has_leader)) rows.back() = row;
+    has_leader = is_leader || (has_leader && !is_new);
+  }
+  return rows;
+}
+
+void rebuild_processes(Draft& draft) {
+  const Table& threads = draft.snapshot.threads();
+  Table& processes = draft.snapshot.table(Entity::Process);
+  const std::vector<std::uint32_t> rows = leaders(threads);
+  const std::vector<RowRun> runs = runs_of(rows);
+  processes.rows = rows.size();
+  auto gathered = draft.process_columns.begin();
+  for (Column& column : processes.columns) {
+    const Column& own = *gathered++;
+    const Column* from = column.def().name == kProcessTgid    ? threads.find(kTgid)
+                         : column.def().name == kProcessPcomm ? threads.find(kPcomm)
+                                                              : &own;
+    column.resize(rows.size(), Gap::NotInFile);
+    if (from && from->rows() > 0) column.gather(*from, runs);
+  }
+}
+
+// --- the whole ---
+
+// Columns that grew ahead of their rows, and those that have no place in the file and never grew.
+void cut_to_length(Draft& draft) {
+  constexpr std::array kTables{std::pair{Root::Thread, Entity::Thread},
+                               std::pair{Root::Cgroup, Entity::Cgroup},
+                               std::pair{Root::Host, Entity::Host}};
+  for (const auto& [root, entity] : kTables) {
+    draft.filler(root).finish();
+    Table& table = draft.snapshot.table(entity);
+    table.rows = draft.filler(root).rows();
+    for (Column& column : table.columns) column.resize(table.rows, Gap::NotInFile);
+  }
+  for (Column& column : draft.process_columns)
+    column.resize(draft.snapshot.threads().rows, Gap::NotInFile);
+}
+
+Result<void> check_identity(Table& threads) {
+  for (const std::string_view name : {kTgid, kTid}) {
+    const Column* column = threads.find(name);
+    if (!column)
+      return Error{"has no definition of '" + std::string(name) +
+                   "', without which threads cannot be told apart"};
+    const auto missing = std::find_if(column->gaps().begin(), column->gaps().end(),
+                                      [](ctprof_gap gap) { return gap != CTPROF_VALUE; });
+    if (missing == column->gaps().end()) continue;
+    return Error{"threads[" + std::to_string(missing - column->gaps().begin()) + "] has no " +
+                 std::string(name)};
+  }
+  return {};
+}
+
+// The sections that wait for the rows, and what the file says there.
+std::vector<std::pair<const FileSection*, json::value>> waiting_sections(const Draft& draft) {
+  std::vector<std::pair<const FileSection*, json::value>> waiting;
+  for (const FileSection& section : file_sections()) {
+    const auto found = draft.sections.find(section.key);
+    if (found == draft.sections.end()) continue;
+    if (json::value value = parsed(found->second); !value.is_null())
+      waiting.emplace_back(&section, std::move(value));
+  }
+  return waiting;
+}
+
+}  // namespace
+
+Result<Snapshot> settle(Draft& draft) {
+  Snapshot& snapshot = draft.snapshot;
+  snapshot.foreign = !draft.has_meta;
+  cut_to_length(draft);
+  if (auto fine = check_identity(snapshot.threads()); !fine) return fine.error();
+  const auto waiting = waiting_sections(draft);
+  for (const auto& [section, value] : waiting)
+    if (section->settle)
+      if (auto done = section->settle(value, draft); !done) return done.error();
+
+  Work work(draft.budget.text);
+  const auto explain = [&](Entity entity) -> Result<void> {
+    for (const auto& [section, value] : waiting)
+      if (section->explain)
+        if (auto done = section->explain(value, entity, draft, work); !done) return done;
+    return {};
+  };
+  if (snapshot.foreign) explain_foreign(draft);
+  for (const Entity entity : {Entity::Thread, Entity::Cgroup, Entity::Host})
+    if (auto done = explain(entity); !done) return done.error();
+  sort_threads(draft);
+  sort_cgroups(snapshot);
+  rebuild_processes(draft);
+  if (auto done = explain(Entity::Process); !done) return done.error();
+  return std::move(snapshot);
 }
 
 }  // namespace ctprof

@@ -1,12 +1,12 @@
 // A snapshot in the making: the columns that the parser fills, and what else a file holds, as it
-// was found.
+// was found; and, once all is read, the snapshot that comes of it.
 //
 // Columns come out of definitions: the file's own registry, or the vocabulary for a file that has
-// none. What stands on rows of other entities (process metrics on leaders' rows) and what only
-// explains gaps (marks) is kept apart until the end.
+// none. What is kept on rows of other entities (process metrics on leaders' rows) and what only
+// explains gaps (marks) stays apart until the end.
 //
-// What is here:   making the columns.
-// What is not:    filling them (read_pass.hpp), putting the pieces together (settle.hpp).
+// What is here:   making the columns, and putting the pieces together (settle).
+// What is not:    filling the columns (read_pass.hpp).
 
 #pragma once
 
@@ -16,8 +16,9 @@
 #include <optional>
 #include <string>
 
-#include "core/file/layout/budget.hpp"
+#include "core/base/result.hpp"
 #include "core/file/layout/layout.hpp"
+#include "core/file/layout/limits.hpp"
 #include "core/file/layout/registry_part.hpp"
 #include "core/file/read/row_filler.hpp"
 #include "core/registry/metric_def.hpp"
@@ -67,5 +68,8 @@ class Draft {
   std::array<RowFiller, kRoots> fillers_;
   std::deque<Placed> placed_;
 };
+
+// The error is the place and the reason. The draft is spent.
+Result<Snapshot> settle(Draft& draft);
 
 }  // namespace ctprof

@@ -1,10 +1,8 @@
 #include "core/file/read/events.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "core/file/layout/sections.hpp"
 
 namespace ctprof {
 namespace {

@@ -1,10 +1,138 @@
 #include "core/file/read/read_pass.hpp"
 
+#include <zstd.h>
+#include <zstd_errors.h>
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
+#include <new>
+#include <system_error>
 
+#include "core/file/layout/limits.hpp"
 #include "core/file/read/events.hpp"
 
 namespace ctprof {
+
+Result<std::string_view> PlainText::next() {
+  const std::string_view slice = left_.substr(0, slice_bytes_);
+  left_.remove_prefix(slice.size());
+  return slice;
+}
+
+void Unfolding::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
+
+Unfolding::Unfolding(std::string_view zstd) : context_(ZSTD_createDCtx()), zstd_(zstd) {
+  if (!context_) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, limits::kWindowLog);
+}
+
+Result<void> Unfolding::next(std::string& text) {
+  std::size_t size = 0;
+  while (size == 0 && (at_ < zstd_.size() || more_)) {
+    text.resize(limits::kSliceBytes);
+    if (auto done = step(text, size); !done) return done;
+  }
+  text.resize(size);
+  if (size == 0 && hint_ != 0) return Error{"ends in the middle of its zstd data"};
+  return {};
+}
+
+// Fills the text as far as the data goes.
+Result<void> Unfolding::step(std::string& text, std::size_t& size) {
+  const std::size_t most = limits::most_text(zstd_.size());
+  ZSTD_inBuffer in{zstd_.data(), zstd_.size(), at_};
+  ZSTD_outBuffer out{text.data(), text.size(), 0};
+  do {
+    const std::size_t before = in.pos;
+    hint_ = ZSTD_decompressStream(context_.get(), &out, &in);
+    if (ZSTD_getErrorCode(hint_) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    if (ZSTD_isError(hint_))
+      return Error{"not sound zstd data near byte " + std::to_string(before) + ": " +
+                   ZSTD_getErrorName(hint_)};
+  } while (in.pos < in.size && out.pos < out.size);
+  at_ = in.pos;
+  size = out.pos;
+  more_ = size == text.size() && hint_ != 0;
+  total_ += size;
+  if (total_ > most)
+    return Error{"unfolds to more than " + std::to_string(most) +
+                 " bytes, which no file of its size does"};
+  return {};
+}
+
+UnfoldedText::UnfoldedText(std::string_view zstd) : unfolding_(zstd) { start(); }
+
+void UnfoldedText::start() {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    // There is no second thread to be had; `next` unfolds.
+  }
+}
+
+UnfoldedText::~UnfoldedText() {
+  {
+    const std::lock_guard lock(mutex_);
+    abandoned_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<std::string_view> UnfoldedText::next() {
+  if (!thread_.joinable()) {
+    std::string& slice = slices_.front();
+    if (auto done = unfolding_.next(slice); !done) return done.error();
+    return std::string_view(slice);
+  }
+  std::unique_lock lock(mutex_);
+  if (reading_) ++taken_;
+  reading_ = false;
+  if (filled_ - taken_ <= kSlices / 2) changed_.notify_all();
+  changed_.wait(lock, [&] { return taken_ < filled_ || ended_; });
+  if (taken_ < filled_) {
+    reading_ = true;
+    return std::string_view(slices_[taken_ % kSlices]);
+  }
+  if (thrown_) std::rethrow_exception(thrown_);
+  if (!failure_.text.empty()) return failure_;
+  return std::string_view{};
+}
+
+void UnfoldedText::run() {
+  // Both are read after `ended_` is set. Copying an error can itself run out of memory.
+  try {
+    if (const auto done = unfold(); !done) failure_ = done.error();
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+Result<void> UnfoldedText::unfold() {
+  while (std::string* slice = wait_for_room()) {
+    if (auto done = unfolding_.next(*slice); !done || slice->empty()) return done;
+    hand_over();
+  }
+  return {};
+}
+
+std::string* UnfoldedText::wait_for_room() {
+  std::unique_lock lock(mutex_);
+  // Once full it waits for half of the room, so that it is woken for several slices and not for
+  // each.
+  if (filled_ - taken_ == kSlices)
+    changed_.wait(lock, [&] { return filled_ - taken_ <= kSlices / 2 || abandoned_; });
+  return abandoned_ ? nullptr : &slices_[filled_ % kSlices];
+}
+
+void UnfoldedText::hand_over() {
+  const std::lock_guard lock(mutex_);
+  ++filled_;
+  changed_.notify_all();
+}
+
 namespace {
 
 namespace json = boost::json;

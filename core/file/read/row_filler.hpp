@@ -7,7 +7,7 @@
 //
 // What is here:   one value into one cell, with its checks.
 // What is not:    which leaf a value belongs to (read_pass.hpp), gaps that the file explains
-// (settle.hpp).
+// (draft.hpp).
 
 #pragma once
 
@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file/layout/budget.hpp"
 #include "core/file/layout/cell.hpp"
+#include "core/file/layout/limits.hpp"
 #include "core/snapshot/column.hpp"
 #include "core/snapshot/pool.hpp"
 

@@ -10,7 +10,7 @@
 // same text, in the same parts: several workers can write them at the same time.
 //
 // What is here:   what is written, and in which order.
-// What is not:    the rows' steps (row_writer.hpp), compressing (frames.hpp), naming
+// What is not:    the rows' steps (row_writer.hpp), compressing (write_file.cc), naming
 // (out_file.hpp).
 
 #pragma once

@@ -6,11 +6,15 @@
 //
 // A new file is for its owner alone (0600): it holds command lines. Permissions are kept from one
 // that it replaces, if that is ours and has no other link.
+//
+// While a temporary file has a name, every signal that would end the program, but can be caught,
+// first removes the file, and then ends the program with the status that this signal gives. Signals
+// that are ignored or handled already stay so. Crashes (SIGSEGV and its kin) are the program's to
+// handle: its handler calls remove_doomed_files().
 
 #pragma once
 
 #include <unistd.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,9 +22,33 @@
 
 #include "core/base/result.hpp"
 #include "core/file/write/destination.hpp"
-#include "core/file/write/doomed_file.hpp"
 
 namespace ctprof {
+
+// Removes every such file that is there now. For handlers of signals that end the program: nothing
+// in it is unsafe there.
+void remove_doomed_files();
+
+class DoomedFile {
+ public:
+  // `directory` stays open as long as the object lives. The name may be without a file yet.
+  // REQUIRES: at most kLongestName bytes.
+  DoomedFile(int directory, const std::string& name);
+  DoomedFile(const DoomedFile&) = delete;
+  DoomedFile& operator=(const DoomedFile&) = delete;
+  ~DoomedFile();
+
+  const std::string& name() const { return name_; }
+  // The name is not ours, or not ours any more: nothing is removed.
+  void release();
+
+  static constexpr std::size_t kLongestName = 63;
+
+ private:
+  int directory_;
+  std::string name_;  // empty: released
+  int slot_;          // -1: not guarded
+};
 
 class OutFile {
  public:

@@ -1,11 +1,81 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "core/base/workers.hpp"
+#include "core/file/columns/lines.hpp"
 #include "core/file/columns/write_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/document.hpp"
-#include "core/file/write/frames.hpp"
 
 namespace ctprof {
 namespace {
+
+// Folds each text that it is given into a frame, and keeps the frames.
+class FrameSink final : public Sink {
+ public:
+  void start(columns::Folder& folder) { folder_ = &folder; }
+  Result<void> write(std::string_view text) override {
+    if (text.empty()) return {};
+    text_bytes_ += text.size();
+    frames_.push_back(folder_->fold(text));
+    return {};
+  }
+  Result<void> write_to(OutFile& file) const {
+    for (const std::string& frame : frames_)
+      if (auto done = file.write(frame); !done) return done;
+    return {};
+  }
+  std::uint64_t text_bytes() const { return text_bytes_; }
+
+ private:
+  columns::Folder* folder_ = nullptr;
+  std::vector<std::string> frames_;
+  std::uint64_t text_bytes_ = 0;
+};
+
+// One worker's tools.
+struct Hand {
+  Hand(const Document& document, int level) : pen(document), folder(level) {}
+  Document::Pen pen;
+  columns::Folder folder;
+};
+
+Result<std::vector<FrameSink>> fold(const Document& document, int level, unsigned workers) {
+  std::vector<FrameSink> sinks(document.parts());
+  std::vector<Result<void>> done(document.parts());
+  std::vector<std::optional<Hand>> hands(std::max(workers, 1u));
+  share(workers, sinks.size(), [&](unsigned worker, std::size_t part) {
+    std::optional<Hand>& hand = hands[worker];
+    if (!hand) hand.emplace(document, level);
+    sinks[part].start(hand->folder);
+    done[part] = document.write(part, hand->pen, sinks[part]);
+  });
+  for (const Result<void>& part : done)
+    if (!part) return part.error();
+  return sinks;
+}
+
+// A document as zstd frames, one or more for each of its parts, with a checksum each: every zstd
+// reader takes frames that follow one another for one text, and several workers can make them.
+// Returns the bytes of the text. The same document gives the same bytes, whatever the number of
+// workers. Fails where the file cannot be written; throws bad_alloc.
+Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int level,
+                                   unsigned workers) {
+  const auto sinks = fold(document, level, workers);
+  if (!sinks) return sinks.error();
+  std::uint64_t text_bytes = 0;
+  for (const FrameSink& sink : *sinks) {
+    if (auto done = sink.write_to(file); !done) return done.error();
+    text_bytes += sink.text_bytes();
+  }
+  // What shrinks further than a reader takes as sound gets bytes that readers pass over.
+  if (auto done = file.write(columns::padding(text_bytes, file.bytes())); !done)
+    return done.error();
+  return text_bytes;
+}
 
 Result<std::uint64_t> write_text(const Snapshot& snapshot, const Vocabulary& vocabulary,
                                  OutFile& file, const WriteOptions& options) {

@@ -12,9 +12,9 @@
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
+#include "core/file/read/draft.hpp"
 #include "core/file/read/load.hpp"
 #include "core/file/read/read_pass.hpp"
-#include "core/file/read/settle.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
