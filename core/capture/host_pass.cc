@@ -10,8 +10,6 @@
 #include "core/base/workers.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/capture/meta.hpp"
-#include "core/capture/other_rows.hpp"
-#include "core/capture/summaries.hpp"
 #include "core/capture/thread_pass.hpp"
 #include "core/capture/unseen.hpp"
 

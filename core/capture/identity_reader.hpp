@@ -1,9 +1,12 @@
-// Reads who a thread is: opens its directory, reads its stat file, and its cgroup if threads of one
-// process can differ in it.
+// Reads who a thread is, and makes the rows that follow from the threads.
 //
-// Each worker has a reader. It reads a run of rows, leaves out threads that exited before anything
-// of them could be read, and keeps the other threads' directories open and their stat texts in
-// memory until release(), so that sources need not open and read them again.
+// Each worker has a reader. It opens a thread's directory, reads its stat file, and its cgroup if
+// threads of one process can differ in it. It takes a run of rows, leaves out threads that exited
+// before anything of them could be read, and keeps the other threads' directories open and their
+// stat texts in memory until release(), so that sources need not open and read them again.
+//
+// From the threads follow one process per distinct tgid; one cgroup per distinct path, and one per
+// ancestor; one host. Here they get their identity columns.
 
 #pragma once
 
@@ -20,7 +23,6 @@
 #include "core/capture/held.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
-#include "core/capture/walk.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "ctprof/files.hpp"
 
@@ -112,5 +114,11 @@ std::optional<StatIdentity> parse_stat_identity(std::string_view text);
 
 // The path in the unified hierarchy: the line of a cgroup file that begins with "0::", or nullopt.
 std::optional<std::string_view> parse_cgroup_path(std::string_view text);
+
+// REQUIRES: the thread table has its rows and their identity. Other columns of processes become
+// Untouched.
+void add_process_rows(Snapshot& snapshot);
+void add_cgroup_rows(Snapshot& snapshot);
+void add_host_row(Snapshot& snapshot);
 
 }  // namespace ctprof

@@ -1,11 +1,14 @@
 #include "core/capture/meta.hpp"
 
 #include <unistd.h>
-
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/version.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/identity.hpp"
@@ -88,6 +91,151 @@ std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan) {
     known->metrics.insert(known->metrics.end(), metrics.begin(), metrics.end());
   }
   return all;
+}
+
+namespace {
+
+// Builds a JSON object from dotted keys in order: "a", "b.c", "b.d".
+class SummaryObject {
+ public:
+  explicit SummaryObject(Meta& meta) : meta_(meta) { out_.put('{'); }
+
+  static void put_u64(void* core, const char* key, std::uint64_t value) {
+    if (JsonWriter* out = self(core).at(key)) out->number(value), out->put(',');
+  }
+  static void put_bool(void* core, const char* key, std::uint32_t value) {
+    if (JsonWriter* out = self(core).at(key)) out->boolean(value != 0), out->put(',');
+  }
+  static void put_text(void* core, const char* key, const char* data, std::size_t size) {
+    JsonWriter* out = self(core).at(key);
+    if (!out) return;
+    data ? out->text({data, size}) : out->raw("null");
+    out->put(',');
+  }
+  static void note(void* core, const char* data, std::size_t size) {
+    self(core).meta_.notes.emplace_back(data, size);
+  }
+
+  RawJson finish() {
+    enter("");
+    out_.close('}');
+    return RawJson(out_.view());
+  }
+
+ private:
+  static SummaryObject& self(void* core) { return *static_cast<SummaryObject*>(core); }
+
+  // Opens the inner object that the key names and writes the last part of the key. Null if the key
+  // has no last part; no value is written then.
+  JsonWriter* at(std::string_view key) {
+    const auto dot = key.find('.');
+    enter(dot == key.npos ? "" : key.substr(0, dot));
+    const std::string_view last = dot == key.npos ? key : key.substr(dot + 1);
+    if (last.empty()) return nullptr;
+    out_.key(last);
+    return &out_;
+  }
+
+  void enter(std::string_view inner) {
+    if (inner == inner_) return;
+    if (!inner_.empty()) out_.close('}'), out_.put(',');
+    inner_ = inner;
+    if (inner_.empty()) return;
+    out_.key(inner_);
+    out_.put('{');
+  }
+
+  Meta& meta_;
+  JsonWriter out_;
+  std::string inner_;
+};
+
+// "a", or "a and 3 other metrics".
+std::string named(const std::vector<std::string_view>& names) {
+  const std::string first(names.front());
+  if (names.size() == 1) return first;
+  return first + " and " + std::to_string(names.size() - 1) +
+         (names.size() > 2 ? " other metrics" : " other metric");
+}
+
+// Whether two sources of one plugin have the same summary key.
+bool share_summary(const SourceRun& a, const SourceRun& b) {
+  const char* key_a = a.source().table.summary_key;
+  const char* key_b = b.source().table.summary_key;
+  return &a == &b ||
+         (a.plugin() == b.plugin() && key_a && key_b && std::string_view(key_a) == key_b);
+}
+
+// The tallies of all sources that share a summary with `run`.
+std::vector<std::uint64_t> shared_tallies(const SourceRun& run,
+                                          const std::deque<SourceRun>& sources) {
+  std::vector<std::uint64_t> sums = run.tallies();
+  for (const SourceRun& other : sources) {
+    if (&other == &run || !share_summary(run, other)) continue;
+    const std::size_t both = std::min(sums.size(), other.tallies().size());
+    for (std::size_t i = 0; i < both; ++i) sums[i] += other.tallies()[i];
+  }
+  return sums;
+}
+
+void let_speak(const SourceRun& run, const std::vector<std::uint64_t>& tallies,
+               Snapshot& snapshot) {
+  const ctprof_source& table = run.source().table;
+  SummaryObject object(snapshot.meta);
+  const ctprof_summary summary{.size = sizeof(ctprof_summary),
+                               .tallies_count = static_cast<std::uint32_t>(tallies.size()),
+                               .tallies = tallies.data(),
+                               .rows_listed = snapshot.meta.rows_listed,
+                               .rows_absent = snapshot.meta.rows_absent,
+                               .core = &object,
+                               .put_u64 = &SummaryObject::put_u64,
+                               .put_bool = &SummaryObject::put_bool,
+                               .put_text = &SummaryObject::put_text,
+                               .note = &SummaryObject::note,
+                               .context = run.context()};
+  const CallOwner* owner = call_owner(run.plugin()->path, "source '" + run.source().name + "'");
+  const std::string thrown = contained(owner, "summarise", [&] { table.summarise(&summary); });
+  if (!thrown.empty())
+    snapshot.meta.notes.push_back(owner->file + ": " + owner->source + ": " + thrown);
+  if (RawJson text = object.finish(); table.summary_key)
+    snapshot.objects[table.summary_key] = std::move(text);
+}
+
+// Adds the remarks of the sources and the core's own, each once.
+void note_remarks(const std::deque<SourceRun>& sources, Meta& meta) {
+  std::set<std::string> remarks;
+  for (const SourceRun& run : sources) remarks.insert(run.remarks().begin(), run.remarks().end());
+  if (const char* shortage = sdk::take_shortage()) remarks.insert(shortage);
+  meta.notes.insert(meta.notes.end(), remarks.begin(), remarks.end());
+}
+
+}  // namespace
+
+void note_within_reach(Snapshot& snapshot) {
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> reasons;
+  for (const Table& table : snapshot.tables)
+    for (const Column& column : table.columns) {
+      const Provenance& why = column.provenance;
+      if (!why.plugin.empty() || (why.gap != Gap::Denied && why.gap != Gap::SwitchedOff)) continue;
+      auto known = std::find_if(reasons.begin(), reasons.end(),
+                                [&](const auto& reason) { return reason.first == why.reason; });
+      if (known == reasons.end()) known = reasons.insert(known, {why.reason, {}});
+      known->second.push_back(column.def().name);
+    }
+  for (const auto& [reason, names] : reasons)
+    snapshot.meta.notes.push_back("without " + named(names) + ": " + std::string(reason));
+}
+
+void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot) {
+  for (SourceRun& run : sources) snapshot.meta.sources.push_back(run.finish());
+  note_remarks(sources, snapshot.meta);
+  for (const SourceRun& run : sources) {
+    const auto first = std::find_if(sources.begin(), sources.end(), [&](const SourceRun& other) {
+      return share_summary(run, other);
+    });
+    if (&*first == &run && run.source().table.summarise)
+      let_speak(run, shared_tallies(run, sources), snapshot);
+  }
 }
 
 }  // namespace ctprof

@@ -1,11 +1,14 @@
-// What a snapshot says about its own capture: how, when and where it was made, and which of
-// ctprof's metrics another plugin filled.
+// What a snapshot says about its own capture and host: how, when and where it was made, which of
+// ctprof's metrics another plugin filled, and what the sources report once the capture is over:
+// their objects in the file, and messages for the user.
 
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "core/capture/roots.hpp"
+#include "core/capture/source_run.hpp"
 #include "core/registry/plan.hpp"
 #include "core/snapshot/snapshot.hpp"
 
@@ -20,5 +23,13 @@ Meta begin_meta(const Roots& roots, bool with_hostname);
 // for each such plugin. A metric counts only if a source of ctprof's own could have filled it here;
 // identity metrics always count.
 std::vector<Takeover> takeovers(const Probed& probed, const Plan& plan);
+
+// Adds a note for each reason why columns stay empty that could be filled with a permission or by
+// turning a switch.
+void note_within_reach(Snapshot& snapshot);
+
+// Finishes every source, records its cost, and calls its `summarise`. Sources of one plugin with
+// the same summary key get one call, with their tallies added up.
+void summarise(std::deque<SourceRun>& sources, Snapshot& snapshot);
 
 }  // namespace ctprof

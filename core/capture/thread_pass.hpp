@@ -22,7 +22,6 @@
 #include "core/capture/held.hpp"
 #include "core/capture/roots.hpp"
 #include "core/capture/source_run.hpp"
-#include "core/capture/walk.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/capture/identity_reader.hpp"
-#include "core/capture/other_rows.hpp"
 #include "core/registry/identity.hpp"
 
 using namespace ctprof;
