@@ -9,8 +9,9 @@
 // others (the 5.2 line counts bytes until it samples), so that the two functions are matched: in
 // all its versions since 5.0 the counter of free is 8 or 16 bytes behind that of malloc.
 //
-// What is here:   matching the two functions; registers and the values in them, for the readers of
-//                 each machine's code (tsd_code_x86_64.cc, tsd_code_aarch64.cc).
+// What is here:   following a function of either machine, matching the two functions; registers and
+//                 the values in them.
+// What is not:    taking x86_64 instructions apart (x86_decode.hpp).
 //
 // Pure functions on bytes; whatever the bytes are, they end.
 
@@ -52,8 +53,7 @@ struct CounterPlaces {
 std::optional<CounterPlaces> counters_in(std::uint16_t machine, const Code& malloc,
                                          const Code& free);
 
-// What is known of a register, and how it flows; shared by the readers of both machines' code
-// (tsd_code.hpp).
+// What is known of a register, and how it flows; shared by the readers of both machines' code.
 struct Value {
   enum class Kind : std::uint8_t {
     Unknown,

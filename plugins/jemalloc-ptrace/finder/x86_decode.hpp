@@ -1,7 +1,7 @@
 // One x86_64 instruction: how long it is, and what it works on.
 //
 // Knows the shape of all instructions that compilers put into ordinary code; what it does not know
-// ends the reading. It says nothing about what an instruction does: that is tsd_code_x86_64.cc's
+// ends the reading. It says nothing about what an instruction does: that is tsd_code.cc's
 // job, for the few that matter there.
 
 #pragma once
