@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "plugins/cgroupfs/directory.hpp"
-#include "plugins/shared/process_rights.hpp"
+#include "plugins/shared/kernel.hpp"
 
 namespace ctprof::cgroupfs {
 namespace {

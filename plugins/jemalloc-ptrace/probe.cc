@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "ctprof/files.hpp"
-#include "plugins/shared/process_rights.hpp"
+#include "plugins/shared/kernel.hpp"
 
 namespace ctprof::jemalloc {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "plugins/jemalloc-ptrace/heap_helper.hpp"
-#include "plugins/shared/process_rights.hpp"
+#include "plugins/shared/kernel.hpp"
 
 namespace ctprof::jemalloc {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "plugins/shared/process_rights.hpp"
+#include "plugins/shared/kernel.hpp"
 
 namespace ctprof::procfs {
 namespace {

@@ -1,12 +1,8 @@
 #include "plugins/shared/kernel.hpp"
 
-#include <fcntl.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include <zlib.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <memory>
 

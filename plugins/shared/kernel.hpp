@@ -1,10 +1,20 @@
-// What the host's kernel was built with, started with, and has switched on: for probing.
+// What the host's kernel was built with, started with, and has switched on, and what it lets this
+// process do: for probing.
 //
 // Sources: the configuration in /proc/config.gz (CONFIG_IKCONFIG_PROC), of the running kernel also
-// in /boot/config-<release>, where distributions put it; /proc/cmdline; switches under /proc/sys.
+// in /boot/config-<release>, where distributions put it; /proc/cmdline; switches under /proc/sys;
+// capget(2); the inode numbers of /proc/self/ns.
 
 #pragma once
 
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,5 +58,27 @@ Switch state_of(const sdk::Host& host, const char* path);
 
 // The reason to give for a metric whose switch is Unknown.
 std::string unknown_switch(std::string_view name);
+
+// Whether all these capabilities are effective; `unknown` when that cannot be found out.
+inline bool has_capabilities(std::initializer_list<unsigned> capabilities, bool unknown = false) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) return unknown;
+  for (const unsigned capability : capabilities)
+    if ((sets[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) == 0) return false;
+  return true;
+}
+
+// The namespaces that the kernel started with, by their inode numbers, which never change
+// (include/linux/proc_ns.h of the kernel).
+enum class FirstNamespace : std::uint64_t { Time = 0xEFFFFFFA, Pid = 0xEFFFFFFC };
+
+// Whether this process is in it. True too where the kernel has no such namespaces.
+inline bool is_in(const sdk::Host& host, FirstNamespace first) {
+  struct stat status;
+  const char* path = first == FirstNamespace::Pid ? "self/ns/pid" : "self/ns/time";
+  return ::fstatat(host.proc(), path, &status, 0) != 0 ||
+         status.st_ino == static_cast<std::uint64_t>(first);
+}
 
 }  // namespace ctprof

@@ -10,7 +10,6 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/shared/kernel.hpp"
-#include "plugins/shared/process_rights.hpp"
 #include "plugins/shared/text_formats.hpp"
 #include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/extensible.hpp"

@@ -11,7 +11,6 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/shared/kernel.hpp"
-#include "plugins/shared/process_rights.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/decode.hpp"
 #include "plugins/taskstats/socket.hpp"
