@@ -9,7 +9,6 @@
 
 #include "core/registry/identity.hpp"
 #include "ctprof/newtypes.hpp"
-#include "ctprof/roles.hpp"
 
 namespace ctprof {
 namespace {

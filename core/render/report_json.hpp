@@ -19,7 +19,7 @@
 // where a key counts up. The limit counts a line for each key of a map. Of sums over threads of one
 // boot `delta_alive`, `delta_new` and `delta_gone` add up to `delta`
 // (compare/figures/one_boot.hpp); `rate` is there where rates are asked for
-// (compare/figures/times.hpp). `parts` is {present, of, missing} where a metric is derived from
+// (compare/figures/change.hpp). `parts` is {present, of, missing} where a metric is derived from
 // optional inputs: of how many of those that this kernel can have, and the names of the rest; where
 // the sides have different ones there is no `pct`. `busiest` is {tid, comm} of the thread with the
 // largest reading, `extras` what the rule says beside the value, such as {min_nonzero}.

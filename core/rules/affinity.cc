@@ -7,7 +7,7 @@
 
 #include "core/base/cpu_ranges.hpp"
 #include "core/base/number.hpp"
-#include "core/rules/builtin.hpp"
+#include "core/rules/rule_book.hpp"
 
 namespace ctprof::rules {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/number.hpp"
-#include "core/rules/builtin.hpp"
+#include "core/rules/rule_book.hpp"
 
 namespace ctprof::rules {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/rules/builtin.hpp"
-
 namespace ctprof {
 namespace rules {
 namespace {

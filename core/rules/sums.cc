@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "core/base/number.hpp"
-#include "core/rules/builtin.hpp"
+#include "core/rules/rule_book.hpp"
 
 namespace ctprof::rules {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/file/layout/cell.hpp"
-#include "ctprof/roles.hpp"
+#include "ctprof/newtypes.hpp"
 #include "tests/unit/file_world.hpp"
 
 namespace ctprof::tests {

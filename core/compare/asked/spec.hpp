@@ -18,7 +18,7 @@
 #include "core/compare/asked/path_glob.hpp"
 #include "core/expression/condition.hpp"
 #include "core/registry/metric_def.hpp"
-#include "ctprof/roles.hpp"
+#include "ctprof/newtypes.hpp"
 
 namespace ctprof {
 
@@ -99,7 +99,7 @@ struct Spec {
 // The word for the axis, as the user wrote it.
 std::string_view axis_word(const Spec& spec);
 
-// The section of that name in the table of ctprof/roles.hpp, or null.
+// The section of that name in the table of ctprof/newtypes.hpp, or null.
 const SectionInfo* find_section(std::string_view name);
 
 // For sorting sections: those of the table in its order, then a third party's by name.

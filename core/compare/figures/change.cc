@@ -1,9 +1,12 @@
 #include "core/compare/figures/change.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "core/compare/figures/one_boot.hpp"
 #include "core/compare/figures/rule_states.hpp"
-#include "core/rules/builtin.hpp"
+#include "core/rules/rule_book.hpp"
 
 namespace ctprof {
 namespace {
@@ -82,6 +85,107 @@ std::vector<PartChange> Changes::parts(std::uint32_t group, std::size_t metric,
     b += after ? 1 : 0;
   }
   return changes;
+}
+
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+// When the group's threads were read on average, in ns after the capture's start; NaN if unknown.
+double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t side,
+                    std::uint32_t group) {
+  const GroupTimes* times = rollup.times(side, group);
+  const auto threads = static_cast<double>(grouping.sides[side].threads(group));
+  return times && threads > 0 ? times->read_at / threads : kNone;
+}
+
+// How much later the candidate's capture began, in ns. The clock cannot be set.
+double later_by(const RunFacts& baseline, const RunFacts& candidate) {
+  return difference(number_of(baseline.meta.start.boottime_ns),
+                    number_of(candidate.meta.start.boottime_ns))
+      .real;
+}
+
+// NaN if no time went by.
+double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : kNone; }
+
+std::string without_times(const RunFigures& baseline, const RunFigures& candidate) {
+  const bool before = !baseline.knows_read_at(), after = !candidate.knows_read_at();
+  if (before && after) return "neither file says";
+  if (before) return "the baseline does not say";
+  return after ? "the candidate does not say" : "";
+}
+
+}  // namespace
+
+Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan& plan,
+             const Rollup& rollup, const Grouping& grouping)
+    : plan_(&plan) {
+  one_boot_ = of_one_boot(runs[0].meta, runs[side].meta);
+  if (!one_boot_) return;
+  const double later = later_by(runs[0], runs[side]);
+  apart_ = as_seconds(later);
+  lacks_times_ = without_times(rollup.run(0), rollup.run(side));
+  if (!lacks_times_.empty()) return;
+  for (std::uint32_t group = 0; group < grouping.names.size(); ++group) {
+    const double before = mean_read_at(rollup, grouping, 0, group),
+                 after = mean_read_at(rollup, grouping, side, group);
+    threads_apart_.push_back(
+        as_seconds(later + (after - before)));  // exchanging the sides only turns the sign
+  }
+}
+
+double Rates::seconds(std::uint32_t group, Entity entity) const {
+  if (!one_boot_) return kNone;
+  if (entity != Entity::Thread) return apart_;
+  return threads_apart_.empty() ? kNone : threads_apart_[group];
+}
+
+double Rates::of(std::uint32_t group, std::size_t metric, const Difference& difference) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  if (!planned.adds_up || !difference.known()) return kNone;
+  return difference.real / seconds(group, planned.entity);
+}
+
+double Rates::of_key(std::uint32_t group, std::size_t metric, std::string_view key,
+                     const Difference& difference) const {
+  const PlannedMetric& map = plan_->metrics[metric];
+  if (!difference.known() || !map.key_adds_up(key)) return kNone;
+  return difference.real / seconds(group, map.entity);
+}
+
+std::vector<std::string> Rates::why_not() const {
+  if (!one_boot_)
+    return {
+        "No rates: the files are not known to be of one boot, so the time between them is not "
+        "known."};
+  if (std::isnan(apart_)) return {"No rates: no time went by between the two captures."};
+  std::vector<std::string> sentences;
+  if (!lacks_times_.empty())
+    sentences.push_back("No rates of threads: " + lacks_times_ + " when each thread was read.");
+  const auto has_none = [](const PlannedMetric& metric) { return metric.shown && !metric.adds_up; };
+  if (std::any_of(plan_->metrics.begin(), plan_->metrics.end(), has_none))
+    sentences.emplace_back(
+        "Rates are of what counts up; gauges, peaks, ratios and settings have none.");
+  return sentences;
+}
+
+std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping) {
+  const std::size_t last = rollup.sides() - 1, count = grouping.names.size();
+  std::vector<double> lifetimes(count, kNone);
+  if (!rollup.run(last).knows_starts()) return lifetimes;
+  double newest = 0, longest = 0;
+  for (std::uint32_t group = 0; group < count; ++group)
+    if (const GroupTimes* times = rollup.times(last, group))
+      newest = std::max(newest, times->newest);
+  for (std::uint32_t group = 0; group < count; ++group) {
+    const GroupTimes* times = rollup.times(last, group);
+    if (!times) continue;
+    lifetimes[group] = newest - times->starts / times->threads_started;  // NaN where none is known
+    if (grouping.has(0, group) && lifetimes[group] > longest) longest = lifetimes[group];
+  }
+  for (double& lifetime : lifetimes) lifetime /= longest;  // NaN where all began at once
+  return lifetimes;
 }
 
 }  // namespace ctprof

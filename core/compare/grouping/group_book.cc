@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/compare/grouping/process_keys.hpp"
+#include "core/compare/grouping/key_families.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {

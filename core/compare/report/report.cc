@@ -10,7 +10,7 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/where.hpp"
 #include "core/compare/grouping/group_book.hpp"
-#include "core/compare/grouping/process_keys.hpp"
+#include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/rows.hpp"
 

@@ -24,7 +24,6 @@
 #include "core/compare/figures/one_boot.hpp"
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/figures/run_facts.hpp"
-#include "core/compare/figures/times.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/order.hpp"
 

@@ -122,7 +122,7 @@ struct About {
   const char* unit = nullptr;
   // Where it does not behave as its newtype does: "gauge" for a count that can fall.
   const char* family = nullptr;
-  // The section of a report that it belongs to; a name that is not in roles.hpp opens a new one.
+  // The section of a report that it belongs to; a name that is not in newtypes.hpp opens a new one.
   const char* section = nullptr;
   // "cfs-only", "non-ext" or "fair-policy": shown as a tag.
   const char* sched_class = nullptr;

@@ -85,7 +85,7 @@ struct ctprof_metric {
   /* How it behaves in time: cumulative, peak, gauge, categorical, limit, identity; NULL: the
    * newtype's. Only what is cumulative becomes a rate. */
   const char* family;
-  /* The section of a report that it belongs to (roles.hpp); NULL: "primary". */
+  /* The section of a report that it belongs to (newtypes.hpp); NULL: "primary". */
   const char* section;
   /* Which threads have it, by scheduling class: cfs-only, non-ext, fair-policy, or NULL. */
   const char* sched_class;
@@ -118,7 +118,7 @@ struct ctprof_metric {
   const char* map_keys;
   /* Since windows. NULL: it is no column of the first screen. */
   const struct ctprof_headline* headline CTPROF_TAIL;
-  /* Its role in the accounting of a window (roles.hpp); for ctprof's own plugins alone. */
+  /* Its role in the accounting of a window (newtypes.hpp); for ctprof's own plugins alone. */
   const char* role CTPROF_TAIL;
 };
 
