@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/compare/figures/times.hpp"
+#include "core/compare/figures/change.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {

@@ -1,18 +1,214 @@
 #include "core/render/report_sentences.hpp"
 
+#include <time.h>
 #include <algorithm>
+#include <array>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <cstdio>
+#include <iterator>
 #include <map>
+#include <optional>
+#include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
-#include "core/render/heading.hpp"
-#include "core/render/terminal_text.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// At most so many metrics are named; the file has all.
+constexpr std::size_t kFewNames = 8;
+
+std::string who(std::size_t side, std::size_t sides) {
+  return sides == 1 ? "snapshot" : side_name(side);
+}
+
+// How far apart two captures of one boot began, by a clock that cannot be set.
+std::string apart(const Meta& a, const Meta& b) {
+  const std::uint64_t x = a.start.boottime_ns, y = b.start.boottime_ns;
+  return scaled(number_of(std::max(x, y) - std::min(x, y)), "ns") + " apart" +
+         (y < x ? ", the candidate first" : "");
+}
+
+std::string relation(const Meta& a, const Meta& b) {
+  std::string text;
+  if (a.boot_id.empty() || b.boot_id.empty())
+    text = "whether both are of one boot is not known";
+  else if (of_one_boot(a, b))
+    text = "same boot, " + apart(a, b);
+  else
+    text = a.hostname && b.hostname && a.hostname == b.hostname ? "same host, different boots"
+                                                                : "different boots";
+  if (a.hostname && b.hostname && a.hostname != b.hostname) text += ", different hosts";
+  if (a.user_hz != b.user_hz)
+    text += ", different clock ticks (" + std::to_string(a.user_hz) + " and " +
+            std::to_string(b.user_hz) + " a second)";
+  return text;
+}
+
+}  // namespace
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  const bool hiss = noun.ends_with("ss");
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : hiss ? "es" : "s");
+}
+
+std::string utc(std::uint64_t unix_ns) {
+  const auto seconds = static_cast<time_t>(unix_ns / kNsPerSecond);
+  tm parts{};
+  std::array<char, 64> text{};
+  if (!::gmtime_r(&seconds, &parts)) return "-";
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string takeover_in_words(const Takeover& takeover) {
+  const auto& metrics = takeover.metrics;
+  std::string text = "plugin '" + takeover.plugin + "', which is not ctprof's own, filled " +
+                     counted(metrics.size(), "metric") + " in place of ctprof's sources: ";
+  for (std::size_t i = 0; i < std::min(metrics.size(), kFewNames); ++i)
+    text += (i > 0 ? ", " : "") + metrics[i];
+  if (metrics.size() > kFewNames) text += " and " + counted(metrics.size() - kFewNames, "other");
+  return text;
+}
+
+std::string heading(const Report& report, std::span<const std::string> files,
+                    const TextLayout& layout) {
+  const auto sides = report.sides();
+  TextTable table({{"", Align::Left, 0, false},
+                   {"file", Align::Left, 12, false},
+                   {"host", Align::Left, 8, true},
+                   {"taken", Align::Left, 0, true},
+                   {"threads", Align::Right, 0, false},
+                   {"processes", Align::Right, 0, true}});
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    const RunFacts& run = sides[side];
+    table.add({{who(side, sides.size())},
+               {printable(files[side])},
+               {run.meta.hostname ? told_name(*run.meta.hostname) : "-"},
+               {utc(run.meta.start.wall_unix_ns)},
+               {std::to_string(run.threads())},
+               {std::to_string(run.processes())}});
+  }
+  std::string out;
+  table.append_to(out, layout);
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    for (const Takeover& takeover : sides[side].meta.takeovers)
+      out += who(side, sides.size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
+  for (std::size_t side = 1; side < sides.size(); ++side)
+    out +=
+        (side > 1 ? side_name(side) + ": " : "") + relation(sides[0].meta, sides[side].meta) + "\n";
+  return out + host_text(report, layout);
+}
+
+namespace {
+
+constexpr std::size_t kMostLines = 9;
+constexpr std::size_t kMostWidth = 60;
+constexpr std::string_view kCommandLine = "kernel_cmdline";
+// What comes first, by the beginning of the key; the rest follows.
+constexpr std::string_view kFirst[] = {"kernel_release",    kCommandLine,     "sched_tunables.",
+                                       "cpu_model",         "online_cpus",    "numa_nodes",
+                                       "total_memory_kib",  "thp_enabled",    "thp_defrag",
+                                       "cpufreq_governor.", "task_delayacct", "arch",
+                                       "kernel_name",       "hugepages_total"};
+
+std::size_t place_of(std::string_view key) {
+  const auto it = std::find_if(std::begin(kFirst), std::end(kFirst),
+                               [&](std::string_view first) { return key.starts_with(first); });
+  return static_cast<std::size_t>(it - std::begin(kFirst));
+}
+
+// A member as people read it: a text without its quotes.
+std::string text_of(const std::optional<std::string>& json) {
+  if (!json) return {};
+  boost::system::error_code problem;
+  const boost::json::value value = boost::json::parse(*json, problem);
+  return !problem && value.is_string() ? std::string(value.get_string()) : *json;
+}
+
+// The words of `text` that `other` lacks. Command lines are long and mostly alike.
+std::string words_lacking(const std::string& text, const std::string& other) {
+  std::istringstream of_text(text), of_other(other);
+  const std::set<std::string> known(std::istream_iterator<std::string>(of_other), {});
+  std::string lacking;
+  for (std::string word; of_text >> word;)
+    if (!known.contains(word)) lacking += (lacking.empty() ? "" : " ") + word;
+  return lacking;
+}
+
+std::string told(const std::string& text) {
+  return text.empty() ? "-" : shortened(printable(text), kMostWidth);
+}
+
+std::vector<TextCell> row_of(const HostDifference& difference) {
+  std::string before = text_of(difference.baseline), after = text_of(difference.candidate);
+  if (difference.key == kCommandLine) {
+    const std::string only_after = words_lacking(after, before);
+    before = words_lacking(before, after);
+    after = only_after;
+    // The same words in another order.
+    if (before.empty() && after.empty()) before = after = "(reordered)";
+  }
+  return {{told_name(difference.key)}, {told(before)}, {told(after)}};
+}
+
+// What differs between the baseline's host and a side's.
+std::string told_differences(std::vector<HostDifference> differences, std::size_t side,
+                             const TextLayout& layout) {
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const HostDifference& a, const HostDifference& b) {
+                     return place_of(a.key) < place_of(b.key);
+                   });
+  TextTable table({{"host", Align::Left, 12, false},
+                   {"baseline", Align::Left, 12, false},
+                   {side_name(side), Align::Left, 12, false}});
+  for (std::size_t i = 0; i < std::min(differences.size(), kMostLines); ++i)
+    table.add(row_of(differences[i]));
+  std::string out;
+  table.append_to(out, layout);
+  if (differences.size() > kMostLines)
+    out += counted(differences.size() - kMostLines, "more difference") + " in --format json\n";
+  return out;
+}
+
+// The differences of one side's host, if they are known.
+struct Hosts {
+  std::size_t side = 0;
+  bool is_known = false;
+  std::vector<HostDifference> differences{};
+};
+
+}  // namespace
+
+std::string host_text(const Report& report, const TextLayout& layout) {
+  std::vector<Hosts> all;
+  tell(report, RowKind::Hosts, [&](const ReportRow& row) {
+    if (row.kind == RowKind::Hosts)
+      all.push_back({row.side, row.is_known});
+    else
+      all.back().differences.push_back(*row.difference);
+  });
+  std::string out;
+  for (Hosts& hosts : all) {
+    const bool same_boot = report.one_boot(hosts.side).known();
+    if (!hosts.is_known)
+      out += "host context unavailable\n";
+    else if (hosts.differences.empty())
+      out += same_boot ? "" : "host contexts are alike\n";
+    else
+      out += told_differences(std::move(hosts.differences), hosts.side, layout);
+  }
+  return out;
+}
+
 namespace {
 
 // If --where left out all rows with values.

@@ -1,8 +1,11 @@
-// What text tells in sentences, after the tables: cgroups that were renamed, metrics without values
-// and why, and notes.
+// What a report tells in sentences: at its head which files were read, where and when they were
+// captured, how they are related, and how their hosts differ; after the tables cgroups that were
+// renamed, metrics without values and why, and notes.
 
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,21 @@
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
+
+std::string heading(const Report& report, std::span<const std::string> files,
+                    const TextLayout& layout);
+
+// Which plugin filled what in place of ctprof's own sources, as a sentence without a full stop. It
+// can contain any bytes from the file.
+std::string takeover_in_words(const Takeover& takeover);
+// "2026-07-31 12:00:00Z"
+std::string utc(std::uint64_t unix_ns);
+// "1 thread", "12 threads"
+std::string counted(std::uint64_t count, const std::string& noun);
+
+// How the hosts differ, as a few lines: kernel, command line, tunables, CPU and memory first. JSON
+// has all differences. Empty if there are none.
+std::string host_text(const Report& report, const TextLayout& layout);
 
 // Metrics without values and why, and notes: one sentence a line, wrapped at `width` (0: never).
 // Empty if there is nothing to say.

@@ -7,7 +7,6 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
-#include "core/render/heading.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"

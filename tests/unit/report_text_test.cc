@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "core/render/heading.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"

@@ -12,7 +12,6 @@
 #include "core/compare/report/report.hpp"
 #include "core/file/file.hpp"
 #include "core/render/columns.hpp"
-#include "core/render/heading.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
