@@ -5,7 +5,7 @@
 
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
-#include "tools/ctprof/target.hpp"
+#include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 

@@ -3,11 +3,14 @@
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
 #include <array>
 #include <cerrno>
+#include <optional>
+#include <utility>
 
+#include "core/file/file.hpp"
 #include "core/registry/loader.hpp"
+#include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -21,7 +24,7 @@ Result<void> call(long number, const char* activity, Sets& sets) {
   return {};
 }
 
-Result<void> set(Sets sets) { return call(SYS_capset, "laying down", sets); }
+Result<void> set(Sets sets) { return call(SYS_capset, "dropping", sets); }
 
 }  // namespace
 
@@ -35,13 +38,46 @@ Result<void> drop_privileges() {
 Result<void> without_privileges(const std::function<Result<void>()>& activity) {
   if (!runs_privileged()) return activity();
   Sets held{};
-  if (auto known = call(SYS_capget, "looking at", held); !known) return known;
+  if (auto known = call(SYS_capget, "reading", held); !known) return known;
   Sets lowered = held;
   for (auto& words : lowered) words.effective = 0;
   if (auto done = set(lowered); !done) return done;
   const Result<void> result = activity();
   if (auto raised = set(held); !raised) return raised;
   return result;
+}
+
+namespace {
+
+Error cannot_write_here(const Options& options) {
+  if (options.output.empty()) return {"missing -o FILE, for example -o before.ctprof.zst"};
+  return {
+      "a snapshot is compressed and no good on a terminal; say -o FILE, or send standard output "
+      "elsewhere"};
+}
+
+// Checks, with the user's own rights, that `path` can be written.
+Result<Destination> destination_for(const std::string& path) {
+  std::optional<Destination> destination;
+  const auto found = without_privileges([&]() -> Result<void> {
+    auto checked = check_output(path);
+    if (!checked) return checked.error();
+    destination = std::move(*checked);
+    return {};
+  });
+  if (!found) return found.error();
+  return std::move(*destination);
+}
+
+}  // namespace
+
+Result<Target> target_of(const Options& options) {
+  const bool to_stdout = names_output(options.output);
+  if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
+    return cannot_write_here(options);
+  auto destination = destination_for(to_stdout ? "-" : options.output);
+  if (!destination) return destination.error();
+  return Target{std::move(*destination), to_stdout, to_stdout ? "standard output" : options.output};
 }
 
 }  // namespace ctprof::cli

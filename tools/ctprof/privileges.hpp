@@ -1,18 +1,22 @@
-// The capabilities that the executable gave ctprof, and when it drops them.
+// What ctprof does with the user's own rights: the capabilities that the executable gave it, when
+// it drops them, and the place where a command writes its file.
 //
-// They are for reading threads that the kernel hides from whoever started ctprof, not for opening
-// files that the user names: otherwise a ctprof with cap_dac_read_search would show anybody
-// everybody's snapshots. Verbs that do not read the kernel drop them first, and capture keeps them
-// only while it reads. A process that got nothing from its file (AT_SECURE is 0) keeps what its
-// user has.
+// The capabilities are for reading threads that the kernel hides from whoever started ctprof, not
+// for opening files that the user names: otherwise a ctprof with cap_dac_read_search would show
+// anybody everybody's snapshots. Verbs that do not read the kernel drop them first, and capture
+// keeps them only while it reads. A process that got nothing from its file (AT_SECURE is 0) keeps
+// what its user has.
 //
 // setuid executables are not supported. REQUIRES: the calling thread is the only one.
 
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "core/base/result.hpp"
+#include "core/file/write/destination.hpp"
+#include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
 
@@ -21,5 +25,17 @@ Result<void> drop_privileges();
 
 // Runs `activity` without them, and returns what it returns.
 Result<void> without_privileges(const std::function<Result<void>()>& activity);
+
+// What -o names, or standard output.
+struct Target {
+  Destination destination;
+  bool is_stdout;
+  std::string name;  // as reported
+};
+
+// Finds it before the work that would be lost otherwise, with the user's own rights: whoever starts
+// a ctprof with capabilities writes only where they may themselves. Fails where -o is missing,
+// names the terminal, or cannot be written.
+Result<Target> target_of(const Options& options);
 
 }  // namespace ctprof::cli

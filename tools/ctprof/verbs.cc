@@ -96,7 +96,7 @@ std::vector<std::string> plugin_directories(const Options& options) {
   return directories;
 }
 
-// What was asked for, and is not looked at.
+// Notes what was asked for and is ignored.
 void note_ignored(const Options& options) {
   if (runs_privileged() && !options.plugin_path.empty())
     note(options,

@@ -48,7 +48,7 @@ struct Verb {
   std::string_view example;
   int (*run)(const Options&);
   std::size_t most_arguments;
-  bool reads_kernel = false;  // keeps capabilities of ctprof's file; the others lay them down first
+  bool reads_kernel = false;  // keeps capabilities of ctprof's file; the others drop them first
 };
 std::span<const Verb> verbs();
 
