@@ -91,7 +91,7 @@ class Crashes(Rude):
         for _ in range(ROUNDS):
             done = self.run_rude("open_worker:alarm", "--plugin-path", str(self.here / "slow"), "capture", "-o", str(self.file))
             self.assertEqual(done.returncode, -signal.SIGSEGV)
-            self.assert_told(done.stderr, "code of it crashed that nobody called")
+            self.assert_told(done.stderr, "its code crashed outside of any call")
 
     def test_a_name_with_an_escape_code_is_plain(self):
         place = self.here / "odd\x1b[31mname"

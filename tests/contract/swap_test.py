@@ -286,7 +286,7 @@ class Placed(Privileged):
         shutil.copy(bad("stranger"), theirs)
         done = self.ran(program, "--plugin-path", theirs, "plugins")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (0, 1), done.stderr)
-        self.assertIn("--plugin-path is not heeded", done.stderr)
+        self.assertIn("--plugin-path is ignored", done.stderr)
         variables = ["env", f"CTPROF_PLUGIN_PATH={theirs}", "CTPROF_JOBS=none"]
         done = self.ran(program, "plugins", prefix=variables)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

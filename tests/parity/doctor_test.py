@@ -131,7 +131,7 @@ class Done(unittest.TestCase):
         report = self.ask_as_user()
         commands = setcaps(report)
         if not commands:
-            self.skipTest(f"capabilities of a file would come to nothing here: {report['notes']}")
+            self.skipTest(f"capabilities of a file would have no effect here: {report['notes']}")
         self.assertEqual(len(commands), 1, commands)
         return report, commands[0]
 

@@ -153,7 +153,7 @@ Gap why_unread(const Column& column, const Process& process) {
   return failure;
 }
 
-// Metrics of one plugin that failed in the same way for the same processes are told together.
+// Metrics of one plugin that failed in the same way for the same processes share a sentence.
 struct Failure {
   std::string plugin;
   Gap gap;
@@ -231,7 +231,7 @@ void note_slow(const Options& options, const SlowCall& slow) {
                     std::to_string(slow.lasted.count()) + " s");
 }
 
-// A capture; who keeps it waiting is told meanwhile.
+// A capture. A plugin that keeps it waiting is named meanwhile.
 Result<Snapshot> watched_capture(Registry& registry, const Options& options,
                                  std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;

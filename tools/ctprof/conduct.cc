@@ -72,7 +72,7 @@ void on_time(int, siginfo_t*, void* context) {
   const std::uint64_t now = monotonic_ns(), due = g_due;
   const bool is_limited = g_owner.load() || g_ends;
   if (!is_own_process() || !is_limited || now < due) {
-    // Of a call that has returned since.
+    // It belongs to a call that has returned since.
   } else if (now - due > kLate) {
     look_in(kFirstLook, false);
   } else if (!g_looked) {
@@ -166,7 +166,7 @@ void put_culprit(SignalLine& line, const ucontext_t& context) {
     line.call(*called, slot->function.load()) << " crashed: ";
   } else if (const CallOwner* owner = owner_of_context(context)) {
     line.name(owner->file) << (g_ending ? ": it crashed when ctprof was about to end: "
-                                        : ": code of it crashed that nobody called: ");
+                                        : ": its code crashed outside of any call: ");
   } else if (!slot && !is_main_thread()) {
     line << "a fault of ctprof itself, or of something that a plugin left running: ";
   } else {
@@ -183,7 +183,7 @@ void say(const Fault& fault, const ucontext_t& context) {
   line.say();
 }
 
-// Somebody else's kill is nobody's fault.
+// A signal that another process sent is no plugin's fault.
 bool is_sent_by_another(const siginfo_t& info) {
   return info.si_code <= 0 && info.si_pid != ::getpid();
 }
@@ -191,7 +191,7 @@ bool is_sent_by_another(const siginfo_t& info) {
 void on_crash(int signal, siginfo_t* info, void* context) {
   const Fault& fault = fault_of(signal);
   if (is_own_process() && !is_sent_by_another(*info)) {
-    // The first to crash speaks; whoever crashes meanwhile waits for the end.
+    // The first thread to crash prints; others that crash meanwhile wait for the end.
     while (g_said.exchange(true)) ::pause();
     say(fault, *static_cast<const ucontext_t*>(context));
   }
@@ -242,7 +242,7 @@ void use_signal_stack(std::size_t number) {
   ::_exit(kFailed);
 }
 
-// Runs when somebody calls exit(). At our own end, and in a process that a plugin forked, there is
+// Runs when something calls exit(). At our own end, and in a process that a plugin forked, there is
 // nothing to say.
 void at_exit() {
   if (g_ending || !is_own_process()) return;

@@ -10,7 +10,7 @@
 // overloaded; the time then starts anew.
 //
 // A process that a plugin forks is left alone, and so is a signal that another process sends. The
-// marks that tell which plugin is called are those of core/registry/plugin_call.hpp.
+// marks that say which plugin is called are those of core/registry/plugin_call.hpp.
 
 #pragma once
 

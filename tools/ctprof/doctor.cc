@@ -39,7 +39,8 @@ void add_command(Advice& advice, Command command) {
     advice.commands.push_back(std::move(command));
   else
     advice.notes.push_back(
-        "a command is left out, for it has letters that cannot be shown as they are: " + shown);
+        "a command is left out because it has characters that cannot be printed as they are: " +
+        shown);
 }
 
 void add_setcap(Advice& advice) {
@@ -169,8 +170,7 @@ std::string state_of(const Diagnosis& diagnosis) {
   std::string text = diagnosis.plugin->name + ": fills " + count(diagnosis.fills, "metric");
   if (diagnosis.second > 0)
     text += "; another source fills " + std::to_string(diagnosis.second) + " better";
-  if (diagnosis.refused > 0)
-    text += "; " + std::to_string(diagnosis.refused) + " cannot be had from it";
+  if (diagnosis.refused > 0) text += "; " + std::to_string(diagnosis.refused) + " unavailable";
   return printable(text) + "\n";
 }
 
@@ -226,10 +226,9 @@ std::string text_of_commands(const Advice& advice) {
 
 std::string last_words(const Advice& advice) {
   if (advice.gains.empty()) return "Nothing is lacking that could be changed.\n";
-  if (!advice.live)
-    return "The tree is a recording: what would change it stands above, and is for its host.\n";
+  if (!advice.live) return "The tree is a recording: the remedies above are for its host.\n";
   const std::string commands = text_of_commands(advice);
-  return commands.empty() ? "No command would bring more; what would stands above.\n" : commands;
+  return commands.empty() ? "No command would bring more; see the remedies above.\n" : commands;
 }
 
 std::string text_of(const Advice& advice, const Registry& registry) {

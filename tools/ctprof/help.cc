@@ -81,14 +81,14 @@ std::string help_of(const Verb& verb) {
          options_help(std::string(verb.name));
 }
 
-Error surplus_argument(const std::string& argument, const std::string& usage) {
-  return {"surplus argument '" + argument + "'; usage: " + usage};
+Error unexpected_argument(const std::string& argument, const std::string& usage) {
+  return {"unexpected argument '" + argument + "'; usage: " + usage};
 }
 
 int help_on_metric(const Options& options) {
   const std::string& name = options.arguments.front();
   if (options.arguments.size() > 2)
-    return fail(surplus_argument(options.arguments[2], "ctprof help METRIC [FILE]"));
+    return fail(unexpected_argument(options.arguments[2], "ctprof help METRIC [FILE]"));
   const auto source = CatalogSource::open(options, std::span(options.arguments).subspan(1));
   if (!source) return fail(source.error());
   const MetricCatalog catalog = source->catalog();

@@ -28,6 +28,6 @@ int help_on_metric(const Options& options);
 int print_schema(std::string_view verb);
 
 // The error for an argument beyond those that `usage` names.
-Error surplus_argument(const std::string& argument, const std::string& usage);
+Error unexpected_argument(const std::string& argument, const std::string& usage);
 
 }  // namespace ctprof::cli

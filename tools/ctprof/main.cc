@@ -40,7 +40,7 @@ int unknown_verb(const std::string& given) {
 
 Result<void> check_arguments(const Verb& verb, const Options& options, std::size_t most) {
   if (options.arguments.size() <= most) return {};
-  return surplus_argument(options.arguments[most], usage_of(verb));
+  return unexpected_argument(options.arguments[most], usage_of(verb));
 }
 
 // `ctprof --help`, `ctprof --version`, or a usage error.

@@ -29,8 +29,9 @@ struct OptionInfo {
   const char* help;
 };
 constexpr std::array kOptions{
-    OptionInfo{"output,o", "FILE", "capture,export",
-               "where the snapshot goes: a new file is yours alone (0600); - is standard output"},
+    OptionInfo{
+        "output,o", "FILE", "capture,export",
+        "where to write the snapshot; only you can read a new file (0600); - is standard output"},
     OptionInfo{"layout", "rows|columns", "capture",
                "rows (default), which the reference's tools read too, or columns: smaller, faster"},
     OptionInfo{
@@ -41,7 +42,7 @@ constexpr std::array kOptions{
     OptionInfo{"no-sync", nullptr, "capture,export", "do not wait until the file is on the disk"},
     OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
     OptionInfo{"verbose,v", nullptr, "capture",
-               "also name the processes that could not be read, and what of them"},
+               "also name the processes and metrics that could not be read"},
     OptionInfo{"metrics", "NAME,...", "capture,show,compare",
                "only these metrics; of show and compare also METRIC[KEY], one key of a map (if the "
                "key has brackets or quotes: METRIC[\"KEY\"], where \\\" is a quote)"},
@@ -70,7 +71,7 @@ constexpr std::array kOptions{
                "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
     OptionInfo{"limit", "N", "show,compare",
-               "rows per section, each key of a map one, 500 in text unless said; 0: all"},
+               "rows per section, each key of a map one, by default 500 in text; 0: all"},
     OptionInfo{"display-format", "FORMAT", "compare",
                "columns: arrow (default), full, delta-only, no-pct or pct-only"},
     OptionInfo{"columns", "NAME,...", "show,compare",
@@ -80,9 +81,9 @@ constexpr std::array kOptions{
     OptionInfo{"wrap", nullptr, "show,compare",
                "on a terminal, break long cells into lines rather than shorten them"},
     OptionInfo{"format", "text|json|csv", kEvery,
-               "for people or for programs; csv of show and compare alone"},
+               "for people or for programs; csv only for show and compare"},
     OptionInfo{"json-schema", nullptr, "capture,show,compare,metric-list,plugins,doctor,help",
-               "print the schema of what --format json prints, and do nothing else"},
+               "print the schema of what --format json prints, and exit"},
     OptionInfo{"color", "auto|always|never", kEvery,
                "colours on a terminal; NO_COLOR is respected"},
     OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins,doctor,help",
@@ -90,7 +91,7 @@ constexpr std::array kOptions{
     OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins,doctor,help",
                "look for plugins here too; may be repeated"},
     OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,plugins,doctor",
-               "tell a plugin something; `ctprof plugins` lists what; may be repeated"},
+               "set an option of a plugin; `ctprof plugins` lists them; may be repeated"},
     OptionInfo{"rootfs", "DIR", "capture,plugins,doctor",
                "take /proc, /sys and cgroup from under this directory"},
     OptionInfo{"quiet,q", nullptr, kEvery, "only errors"},
@@ -261,7 +262,7 @@ class Reader {
 Error unknown_option(const std::string& given) {
   std::vector<std::string> names;
   for (const OptionInfo& option : kOptions) names.push_back("--" + std::string(long_name(option)));
-  return {"there is no option '" + given + "'" + nearest_hint(given, names)};
+  return {"unknown option '" + given + "'" + nearest_hint(given, names)};
 }
 
 // Options that the verb does not take are an error, not ignored.
@@ -274,7 +275,7 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
   }
   if (options.format == Format::Csv && is_listed(kEvery, options.verb) &&
       !is_listed("show,compare", options.verb))
-    return Error{"'" + options.verb + "' has no csv; --format json serves programs"};
+    return Error{"'" + options.verb + "' has no csv; use --format json"};
   return {};
 }
 

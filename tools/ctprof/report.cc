@@ -171,7 +171,7 @@ void note_leftovers(const Report& report, std::size_t left_out, const Options& o
                         " beyond --limit");
 }
 
-// Standard output. What goes wrong with it has been told when `write` returns.
+// Standard output. Errors have been printed when `write` returns.
 class Printed final : public Sink {
  public:
   Result<void> write(std::string_view text) override {

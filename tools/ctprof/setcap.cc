@@ -82,7 +82,7 @@ Mask mask_of(std::string_view names) {
   return mask;
 }
 
-// "cap_bpf,cap_perfmon", in the order of the alphabet.
+// "cap_bpf,cap_perfmon", in alphabetical order.
 std::string names_of(Mask mask) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < kCapabilities.size(); ++i)
@@ -97,7 +97,7 @@ Mask bounding_set() {
   return mask;
 }
 
-// What the file gives already. Numbers on disk have their little end first.
+// What the file gives already. Numbers on disk are little-endian.
 Mask permitted_by_file(const std::string& path) {
   std::array<unsigned char, sizeof(vfs_ns_cap_data)> data{};
   if (::getxattr(path.c_str(), "security.capability", data.data(), data.size()) <
@@ -111,7 +111,7 @@ Mask permitted_by_file(const std::string& path) {
   return word(kPermittedLow) | word(kPermittedHigh) << 32;
 }
 
-// Where the file is that we were started from; empty where it has gone.
+// The path of the file that we were started from; empty if it is gone.
 std::string executable() {
   std::array<char, PATH_MAX> path;
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -132,26 +132,25 @@ bool is_in_first_user_namespace() {
   return ::stat("/proc/self/ns/user", &status) != 0 || status.st_ino == kFirstUserNamespace;
 }
 
-// Why capabilities of the file would come to nothing; empty where they would not.
+// Why capabilities of the file would have no effect; empty where they would not.
 std::string obstacle(const std::string& path) {
   if (!is_in_first_user_namespace())
     return "ctprof runs in a user namespace of its own, where capabilities are not the host's: "
            "start it outside";
   if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
     return "this process may get no new privileges (no_new_privs), so capabilities of its file "
-           "would come to nothing";
+           "would have no effect";
   if (path.empty())
-    return "the file that ctprof was started from is not there any more: nothing can be given to "
-           "it";
+    return "the file that ctprof was started from is gone: it cannot be given capabilities";
   if (printable(path) != path)
-    return "the path of this executable has letters that cannot be shown as they are, so no "
-           "command for it can be told: " +
+    return "the path of this executable has characters that cannot be printed as they are, so no "
+           "command for it can be given: " +
            path;
   if (is_nosuid(path))
-    return "capabilities of " + path + " would come to nothing: its filesystem is mounted nosuid";
+    return "capabilities of " + path + " would have no effect: its filesystem is mounted nosuid";
   if (const std::string why = closed_to_privileged(own_plugin_directory()); !why.empty())
     return "a ctprof with capabilities of its own loads only what root alone can change, but " +
-           why + ": install it as root, in directories of root's, and ask that one";
+           why + ": install it as root, in directories that only root can change, and run that one";
   return {};
 }
 
@@ -175,19 +174,16 @@ Setcap setcap_for(const std::set<std::string>& wanted) {
   Setcap setcap;
   const Mask reachable = bounding_set();
   if (const Mask beyond = all & ~reachable; beyond != 0)
-    setcap.notes.push_back(
-        names_of(beyond) +
-        ": not to be had in here (not in the bounding set, as in a container): " +
-        "start the container with them");
+    setcap.notes.push_back(names_of(beyond) +
+                           ": not available here (not in the bounding set, as in a container): " +
+                           "start the container with them");
   if ((all & reachable) == 0) return setcap;
   setcap.command = "setcap " + names_of((all & reachable) | (permitted_by_file(path) & reachable)) +
                    "+ep " + quoted(path);
   setcap.notes.emplace_back(
-      "whoever may start that file learns then of other users' processes: that they are there, "
-      "their I/O and delays, how much "
-      "memory and heap "
-      "they have; no contents of memory or files: see to who may (README.md, \"A ctprof with "
-      "capabilities\")");
+      "whoever may start that file can then see other users' processes, their I/O and delays, and "
+      "how much memory and heap they have, but no contents of memory or files: restrict who may "
+      "(README.md, \"A ctprof with capabilities\")");
   setcap.notes.emplace_back(
       "with them it refuses --rootfs, and loads no plugins of --plugin-path and "
       "CTPROF_PLUGIN_PATH: for those, use one without");

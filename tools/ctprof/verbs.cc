@@ -100,7 +100,7 @@ std::vector<std::string> plugin_directories(const Options& options) {
 void note_ignored(const Options& options) {
   if (runs_privileged() && !options.plugin_path.empty())
     note(options,
-         "--plugin-path is not heeded: this ctprof has capabilities from its file, and loads its "
+         "--plugin-path is ignored: this ctprof has capabilities from its file, and loads its "
          "own plugins alone");
   for (const std::string& directory : options.plugin_path_of_environment)
     if (const auto open = PluginDirectory::open(directory, Trust::Anybody); !open)
