@@ -125,7 +125,7 @@ Result<void> settle_time(const json::value& at, Draft& draft) {
 }
 
 // The keys reach the disk.
-constexpr FileSection kSections[] = {
+constexpr FileSection kFileSections[] = {
     {"ctprof", write_meta, begin_meta, nullptr, nullptr},
     {kRegistryKey, write_definitions, begin_definitions, nullptr, nullptr},
     {"gaps", write_all_gaps, nullptr, nullptr, explain_gaps},
@@ -150,12 +150,12 @@ Result<void> read_meta(std::string_view text, Meta& meta, KeptMembers& unknown) 
   return {};
 }
 
-std::span<const FileSection> file_sections() { return kSections; }
+std::span<const FileSection> file_sections() { return kFileSections; }
 
 const FileSection* find_file_section(std::string_view key) {
-  const auto it = std::find_if(std::begin(kSections), std::end(kSections),
+  const auto it = std::find_if(std::begin(kFileSections), std::end(kFileSections),
                                [&](const FileSection& section) { return section.key == key; });
-  return it == std::end(kSections) ? nullptr : &*it;
+  return it == std::end(kFileSections) ? nullptr : &*it;
 }
 
 }  // namespace ctprof
