@@ -5,9 +5,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core/base/cpu_ranges.hpp"
-#include "core/base/utf8.hpp"
-#include "core/file/columns/cell_reader.hpp"
 #include "core/base/text.hpp"
+#include "core/file/columns/cell_reader.hpp"
 #include "core/file/columns/read_columns.hpp"
 #include "core/file/layout/scanner.hpp"
 #include "core/file/write/document.hpp"
