@@ -19,4 +19,10 @@ Column& Table::add(SharedMetric def, Gap initial) {
   return columns.emplace_back(std::move(def), rows, initial);
 }
 
+const Column* Opening::find(std::string_view metric) const {
+  const auto it = std::find_if(columns.begin(), columns.end(),
+                               [&](const Column& c) { return c.def().name == metric; });
+  return it == columns.end() ? nullptr : &*it;
+}
+
 }  // namespace ctprof

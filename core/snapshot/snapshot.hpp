@@ -20,6 +20,7 @@
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/column.hpp"
 #include "core/snapshot/pool.hpp"
+#include "core/snapshot/window.hpp"
 
 namespace ctprof {
 
@@ -33,12 +34,6 @@ struct Table {
   const Column* find(std::string_view metric) const;
   // Adds a column whose cells are all `initial`.
   Column& add(SharedMetric def, Gap initial);
-};
-
-// A point in time on both clocks.
-struct Moment {
-  std::uint64_t wall_unix_ns = 0;
-  std::uint64_t boottime_ns = 0;  // CLOCK_BOOTTIME: comparable within one boot
 };
 
 // What one source did during a capture.
@@ -132,6 +127,7 @@ struct Snapshot {
       unknown_keys;                    // below a row, by the row's entity; a process has none
   std::vector<RawJson> unknown_lines;  // of a file in columns, of kinds that this version does not
                                        // know
+  std::optional<Window> window;        // none: lifetimes, as they were at one moment
   bool foreign = false;                // a file without our own keys
   std::vector<std::string> told;       // sentences about the file it was read from; not written
   std::size_t text_bytes =

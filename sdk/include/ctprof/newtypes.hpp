@@ -305,18 +305,23 @@ inline constexpr SectionInfo kSections[] = {
 //   busy time of the host = user + system + irq + softirq + steal, as far as its kernel counts them
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 11> kRoles{
-    "run-time",      // a thread's time on a CPU, ns
-    "wait-time",     // a thread's time waiting for a CPU, ns
-    "blocked-time",  // a thread's time neither running nor waiting for a CPU, ns
-    "resident",      // a process's resident memory, bytes
-    "host-user",     // the host's CPU time, by state, ns: in user mode, ...
-    "host-system",   // ... in the kernel,
-    "host-idle",     // ... idle,
-    "host-iowait",   // ... idle while a task waits for a disk,
-    "host-irq",      // ... in interrupts,
-    "host-softirq",  // ... in softirqs,
-    "host-steal",    // ... taken by the hypervisor
+inline constexpr std::array<std::string_view, 16> kRoles{
+    "run-time",               // a thread's time on a CPU, ns
+    "wait-time",              // a thread's time waiting for a CPU, ns
+    "run-time-in-progress",   // what of a thread's present turn is not in its run-time yet, ns
+    "wait-time-in-progress",  // what of a thread's present wait is not in its wait-time yet, ns
+    "user-time",              // a thread's time in user mode, and ...
+    "system-time",            // ... in the kernel, in one unit; only their sum never falls
+    "state",                  // a thread's state as in /proc/PID/stat; R: runs or waits for a CPU
+    "blocked-time",           // a thread's time neither running nor waiting for a CPU, ns
+    "resident",               // a process's resident memory, bytes
+    "host-user",              // the host's CPU time, by state, ns: in user mode, ...
+    "host-system",            // ... in the kernel,
+    "host-idle",              // ... idle,
+    "host-iowait",            // ... idle while a task waits for a disk,
+    "host-irq",               // ... in interrupts,
+    "host-softirq",           // ... in softirqs,
+    "host-steal",             // ... taken by the hypervisor
 };
 
 // Whether `word` is one of them.

@@ -1,0 +1,55 @@
+// A window: what the snapshot at its end holds beside itself, so that it can say what happened since
+// the window opened.
+//
+// capture/ and window/ make it, file/ stores and loads it, window/happened.hpp turns it into
+// differences. It is plain data.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/snapshot/column.hpp"
+
+namespace ctprof {
+
+// A point in time on both clocks.
+struct Moment {
+  std::uint64_t wall_unix_ns = 0;
+  std::uint64_t boottime_ns = 0;  // CLOCK_BOOTTIME: comparable within one boot
+};
+
+// What the rows of one table were when the window opened. Columns have the names and the number of
+// rows of the table's own. In a column that counts up, a gap is NoBase or the reason why nothing
+// could be read then; a row that was born inside began at zero.
+struct Opening {
+  std::deque<Column> columns;
+  std::vector<std::uint8_t> born;  // by row; 1: began while the window was open
+
+  const Column* find(std::string_view metric) const;
+};
+
+// When a row was looked at, in ns after the window opened.
+struct Seen {
+  std::uint64_t first = 0;  // or when it was born
+  std::uint64_t last = 0;   // or when it ended
+};
+
+struct Window {
+  Moment opened;  // before the first row of the opening was read
+  std::array<Opening, kEntities> openings;
+  std::vector<Seen> seen;           // by thread row; empty: not known
+  // Rows of the thread table from here on are threads that ended inside, in (tgid, tid, start)
+  // order; their figures are those of their last moment.
+  std::size_t living = 0;
+  std::uint64_t ended_lost = 0;    // that ended inside, and whose figures a full buffer lost
+  std::uint64_t ended_unseen = 0;  // that ended inside, and of which nothing is known
+  std::uint64_t ended_merged = 0;  // that stand in a row together with others
+  bool sees_ends = false;          // whether any source told of threads that ended
+  std::vector<std::string> notes;  // what happened to the host meanwhile: a clock was set ...
+};
+
+}  // namespace ctprof

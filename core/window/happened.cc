@@ -1,0 +1,169 @@
+#include "core/window/happened.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/rules/map_keys.hpp"
+
+namespace ctprof {
+namespace {
+
+// --- one column
+// -----------------------------------------------------------------------------------------
+
+void fail(Column& column, std::size_t row, Gap gap) {
+  column.gaps()[row] = static_cast<ctprof_gap>(gap);
+}
+
+template <class T>
+void subtract_number(Column& column, std::span<T> now, std::span<const T> then, std::size_t row) {
+  if (now[row] < then[row]) return fail(column, row, Gap::WentBackwards);
+  now[row] -= then[row];
+}
+
+std::uint64_t value_of(std::span<const ctprof_entry> entries, std::string_view key) {
+  for (const ctprof_entry& entry : entries)
+    if (std::string_view(entry.key.data, entry.key.size) == key) return entry.value;
+  return 0;
+}
+
+// Keys that count up, less what they were; one that fell is left out. Others stay.
+void subtract_map(Column& column, const Column& then, std::size_t row, Pools& pools) {
+  const auto now = pools.maps[column.ids()[row]], earlier = pools.maps[then.ids()[row]];
+  std::vector<ctprof_entry> left;
+  for (const ctprof_entry& entry : now) {
+    const std::string_view key(entry.key.data, entry.key.size);
+    const bool is_gauge = rules::kind_of_key(column.def().map_keys, key).gauge;
+    const std::uint64_t base = is_gauge ? 0 : value_of(earlier, key);
+    if (entry.value >= base) left.push_back({entry.key, entry.value - base});
+  }
+  column.ids()[row] = pools.maps.append_pooled(left);
+}
+
+void subtract_array(Column& column, const Column& then, std::size_t row, Pools& pools) {
+  const auto now = pools.words[column.ids()[row]], earlier = pools.words[then.ids()[row]];
+  std::vector<std::uint64_t> left(now.begin(), now.end());
+  for (std::size_t at = 0; at < std::min(left.size(), earlier.size()); ++at) {
+    if (left[at] < earlier[at]) return fail(column, row, Gap::WentBackwards);
+    left[at] -= earlier[at];
+  }
+  column.ids()[row] = pools.words.intern(left);
+}
+
+void subtract_cell(Column& column, const Column& then, std::size_t row, Pools& pools) {
+  switch (column.def().storage) {
+    case Storage::U64: return subtract_number(column, column.u64(), then.u64(), row);
+    case Storage::I64: return subtract_number(column, column.i64(), then.i64(), row);
+    case Storage::F64: return subtract_number(column, column.f64(), then.f64(), row);
+    case Storage::Map: return subtract_map(column, then, row, pools);
+    case Storage::Array: return subtract_array(column, then, row, pools);
+    default: return;
+  }
+}
+
+void subtract(Column& column, const Column* then, Pools& pools) {
+  for (std::size_t row = 0; row < column.rows(); ++row) {
+    if (!column.has_value(row)) continue;
+    if (!then || !then->has_value(row))
+      fail(column, row, Gap::NoBase);
+    else
+      subtract_cell(column, *then, row, pools);
+  }
+}
+
+// --- metrics with a role
+// ----------------------------------------------------------------------------------
+
+Column* with_role(std::deque<Column>& columns, std::string_view role) {
+  const auto it = std::ranges::find_if(
+      columns, [&](const Column& column) { return column.def().role == role; });
+  return it == columns.end() ? nullptr : &*it;
+}
+
+// Both ends of a metric of threads; null where an end lacks it.
+struct Ends {
+  Ends(Snapshot& snapshot, std::string_view role)
+      : now(with_role(snapshot.threads().columns, role)),
+        then(with_role(snapshot.window->openings[0].columns, role)) {}
+  bool has_both(std::size_t row) const {
+    return now && then && now->has_value(row) && then->has_value(row);
+  }
+  bool are_numbers() const { return now && then && now->def().storage == Storage::U64; }
+
+  Column* now;
+  Column* then;
+};
+
+bool is_runnable(const Column* state, std::size_t row, const Pools& pools) {
+  return state && state->def().storage == Storage::String && state->has_value(row) &&
+         pools.texts[state->ids()[row]] == "R";
+}
+
+// Adds what a thread was in the middle of to one end of a time; of one that was runnable and of
+// which that is not known, the end is not known.
+void complete(Column& time, const Column* in_progress, const Column* state, std::size_t row,
+              const Pools& pools) {
+  if (!time.has_value(row)) return;
+  if (in_progress && in_progress->has_value(row))
+    time.u64()[row] += in_progress->u64()[row];
+  else if (is_runnable(state, row, pools))
+    fail(time, row, Gap::NoBase);
+}
+
+void complete(Snapshot& snapshot, std::string_view role, std::string_view role_in_progress) {
+  const Ends time(snapshot, role), in_progress(snapshot, role_in_progress),
+      state(snapshot, "state");
+  if (!time.are_numbers()) return;
+  for (std::size_t row = 0; row < time.now->rows(); ++row) {
+    // A thread that ended is in the middle of nothing.
+    if (row < snapshot.window->living)
+      complete(*time.now, in_progress.now, state.now, row, *snapshot.pools);
+    if (!snapshot.window->openings[0].born[row])
+      complete(*time.then, in_progress.then, state.then, row, *snapshot.pools);
+  }
+}
+
+// Moves what one of two times fell by to the other, so that neither does and their sum stays. The
+// kernel divides a thread's CPU time anew each time it is asked.
+void settle_modes(Snapshot& snapshot) {
+  const Ends user(snapshot, "user-time"), system(snapshot, "system-time");
+  if (!user.are_numbers() || !system.are_numbers()) return;
+  for (std::size_t row = 0; row < user.now->rows(); ++row) {
+    if (!user.has_both(row) || !system.has_both(row)) continue;
+    std::uint64_t &user_now = user.now->u64()[row], &system_now = system.now->u64()[row];
+    const std::uint64_t user_then = user.then->u64()[row], system_then = system.then->u64()[row];
+    if (user_now + system_now < user_then + system_then) continue;
+    if (user_now < user_then) {
+      system_now -= user_then - user_now;
+      user_now = user_then;
+    } else if (system_now < system_then) {
+      user_now -= system_then - system_now;
+      system_now = system_then;
+    }
+  }
+}
+
+}  // namespace
+
+bool counts_up(const MetricDef& def) {
+  return def.family == "cumulative" || (def.storage == Storage::Map && !def.map_keys.empty());
+}
+
+void to_differences(Snapshot& snapshot) {
+  complete(snapshot, "run-time", "run-time-in-progress");
+  complete(snapshot, "wait-time", "wait-time-in-progress");
+  settle_modes(snapshot);
+  for (std::size_t entity = 0; entity < kEntities; ++entity) {
+    Opening& opening = snapshot.window->openings[entity];
+    for (Column& column : snapshot.tables[entity].columns)
+      if (counts_up(column.def()))
+        subtract(column, opening.find(column.def().name), *snapshot.pools);
+    std::erase_if(opening.columns, [](const Column& column) { return counts_up(column.def()); });
+  }
+}
+
+}  // namespace ctprof

@@ -1,0 +1,210 @@
+#include "core/window/make_window.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/registry/identity.hpp"
+#include "core/window/happened.hpp"
+#include "core/window/same_rows.hpp"
+
+namespace ctprof {
+namespace {
+
+Result<void> check_ends(const Meta& before, const Meta& after, const std::string& before_name,
+                        const std::string& after_name) {
+  const std::string ends = before_name + ".." + after_name;
+  if (before.boot_id.empty() || before.boot_id != after.boot_id)
+    return error("making a window of", ends,
+                 "they are of different boots; compare them with --lifetime");
+  if (after.start.boottime_ns < before.start.boottime_ns)
+    return error("making a window of", ends,
+                 "the second was captured before the first: exchange them");
+  return {};
+}
+
+// Copies a cell into a snapshot with pools of its own.
+void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
+               std::uint32_t from_row, const Pools& from_pools) {
+  to.take(row, from, from_row);
+  if (!is_pooled(to.def().storage) || !from.has_value(from_row)) return;
+  const Id id = from.ids()[from_row];
+  switch (to.def().storage) {
+    case Storage::String: to.ids()[row] = pools.texts.intern(from_pools.texts[id]); return;
+    case Storage::Map:
+      to.ids()[row] = pools.maps.append(from_pools.maps[id], pools.texts);
+      return;
+    default: to.ids()[row] = pools.words.intern(from_pools.words[id]);
+  }
+}
+
+// --- threads that ended
+// ---------------------------------------------------------------------------------
+
+struct ThreadName {
+  std::uint64_t tgid, tid, start;
+  auto operator<=>(const ThreadName&) const = default;
+};
+
+std::vector<ThreadName> names_of(const Table& threads) {
+  std::vector<ThreadName> names(threads.rows);
+  const auto read = [&](std::string_view metric, auto member) {
+    const Column* column = threads.find(metric);
+    if (!column || column->def().storage != Storage::U64) return;
+    for (std::size_t row = 0; row < names.size(); ++row) names[row].*member = column->u64()[row];
+  };
+  read(kTgid, &ThreadName::tgid);
+  read(kTid, &ThreadName::tid);
+  read(kStartTime, &ThreadName::start);
+  return names;
+}
+
+// Whether another thread goes by the same name since this one ended: it took over by exec.
+bool was_replaced(const ThreadName& name, std::uint64_t ended_at,
+                  std::span<const TookOver> took_over) {
+  return name.tid == name.tgid && std::ranges::any_of(took_over, [&](const TookOver& exec) {
+           return exec.tgid == name.tgid && exec.at_ns >= ended_at;
+         });
+}
+
+// Those that count: that ended since the window opened, and that nobody met afterwards. In (tgid,
+// tid, start) order.
+std::vector<std::uint32_t> ended_rows(const Snapshot& before, const Snapshot& after,
+                                      const Ended& ended) {
+  const std::vector<ThreadName> names = names_of(ended.rows.threads());
+  std::vector<ThreadName> alive = names_of(after.threads());
+  std::ranges::sort(alive);
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t row = 0; row < names.size(); ++row) {
+    const bool counts = ended.at_ns[row] >= before.meta.start.boottime_ns;
+    const bool lives = std::ranges::binary_search(alive, names[row]) &&
+                       !was_replaced(names[row], ended.at_ns[row], ended.took_over);
+    if (counts && !lives) rows.push_back(row);
+  }
+  std::ranges::sort(rows, [&](std::uint32_t a, std::uint32_t b) {
+    return std::tie(names[a], ended.at_ns[a]) < std::tie(names[b], ended.at_ns[b]);
+  });
+  return rows;
+}
+
+// What is not known of a thread that ended: a gauge has no meaning any more.
+Gap gap_when_ended(const MetricDef& def) {
+  return counts_up(def) ? Gap::ThreadGone : Gap::NotApplicable;
+}
+
+// Adds those rows behind the living. Returns when each of them ended.
+std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
+                                        std::span<const std::uint32_t> rows) {
+  Table& threads = after.threads();
+  const Table& from = ended.rows.threads();
+  const std::size_t living = threads.rows;
+  threads.rows += rows.size();
+  for (Column& column : threads.columns) {
+    column.resize(threads.rows, gap_when_ended(column.def()));
+    const Column* known = from.find(column.def().name);
+    if (!known || !same_meaning(known->def(), column.def())) continue;
+    for (std::size_t at = 0; at < rows.size(); ++at)
+      copy_cell(column, static_cast<std::uint32_t>(living + at), *after.pools, *known, rows[at],
+                *ended.rows.pools);
+  }
+  std::vector<std::uint64_t> at_ns(rows.size());
+  std::ranges::transform(rows, at_ns.begin(), [&](std::uint32_t row) { return ended.at_ns[row]; });
+  return at_ns;
+}
+
+// --- what rows were
+// -------------------------------------------------------------------------------------
+
+// Whether it is worth knowing what the metric was when the window opened.
+bool has_opening(const MetricDef& def) {
+  return counts_up(def) || def.family == "gauge" || def.family == "limit" ||
+         def.family == "categorical";
+}
+
+// What a counter is of a row that was just born.
+void put_nothing(Column& column, std::uint32_t row, Pools& pools) {
+  if (column.def().storage == Storage::Map)
+    column.ids()[row] = pools.maps.append_pooled({});
+  else if (column.def().storage == Storage::Array)
+    column.ids()[row] = pools.words.intern({});
+  column.gaps()[row] = CTPROF_VALUE;
+}
+
+Column opening_of(const Column& now, const Column& then, std::span<const Earlier> earlier,
+                  Pools& pools, const Pools& pools_then) {
+  Column column(now.def(), now.rows(), Gap::NoBase);
+  for (std::uint32_t row = 0; row < earlier.size(); ++row) {
+    if (earlier[row].row != kNoRow) {
+      copy_cell(column, row, pools, then, earlier[row].row, pools_then);
+    } else if (earlier[row].born && counts_up(now.def())) {
+      put_nothing(column, row, pools);
+    }
+  }
+  return column;
+}
+
+Opening opening_of(const Snapshot& before, Snapshot& after, Entity entity,
+                   std::span<const Earlier> earlier) {
+  Opening opening;
+  opening.born.resize(earlier.size());
+  std::ranges::transform(earlier, opening.born.begin(),
+                         [](const Earlier& row) { return row.born ? 1 : 0; });
+  for (const Column& now : after.table(entity).columns) {
+    const Column* then = before.table(entity).find(now.def().name);
+    if (then && has_opening(now.def()) && same_meaning(then->def(), now.def()))
+      opening.columns.push_back(opening_of(now, *then, earlier, *after.pools, *before.pools));
+  }
+  return opening;
+}
+
+// When threads were looked at; nothing where either end does not say.
+std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
+                          std::span<const Earlier> earlier,
+                          std::span<const std::uint64_t> ended_at) {
+  if (before.read_at.size() != before.threads().rows) return {};
+  const std::size_t living = earlier.size() - ended_at.size();
+  if (after.read_at.size() != living) return {};
+  const Column* starts = after.threads().find(kStartTime);
+  const std::uint64_t opened = before.meta.start.boottime_ns;
+  const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(after.meta.user_hz, 1);
+  std::vector<Seen> seen(earlier.size());
+  for (std::size_t row = 0; row < seen.size(); ++row) {
+    const std::uint64_t last = row < living ? after.meta.start.boottime_ns + after.read_at[row]
+                                            : ended_at[row - living];
+    seen[row].last = last - std::min(last, opened);
+    if (earlier[row].row != kNoRow)
+      seen[row].first = before.read_at[earlier[row].row];
+    else if (earlier[row].born && starts && starts->has_value(row))
+      seen[row].first = starts->u64()[row] * tick - std::min(starts->u64()[row] * tick, opened);
+    seen[row].first = std::min(seen[row].first, seen[row].last);
+  }
+  return seen;
+}
+
+}  // namespace
+
+Result<Snapshot> make_window(const Snapshot& before, Snapshot after, const Ended& ended,
+                             const std::string& before_name, const std::string& after_name) {
+  if (auto fit = check_ends(before.meta, after.meta, before_name, after_name); !fit)
+    return fit.error();
+  Window window;
+  window.opened = before.meta.start;
+  window.living = after.threads().rows;
+  window.ended_lost = ended.lost;
+  window.ended_unseen = ended.unseen;
+  window.sees_ends = ended.told;
+  const auto ended_at = append_ended(after, ended, ended_rows(before, after, ended));
+  for (std::size_t entity = 0; entity < kEntities; ++entity) {
+    const auto which = static_cast<Entity>(entity);
+    const auto earlier = same_rows(before, after, which, ended.took_over, ended_at);
+    if (which == Entity::Thread) window.seen = seen_of(before, after, earlier, ended_at);
+    window.openings[entity] = opening_of(before, after, which, earlier);
+  }
+  after.read_at.clear();  // the window says it, of both ends
+  after.window = std::move(window);
+  return after;
+}
+
+}  // namespace ctprof

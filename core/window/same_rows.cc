@@ -1,0 +1,149 @@
+#include "core/window/same_rows.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "core/registry/identity.hpp"
+#include "core/window/make_window.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+// A tid, which the kernel may use again, and the start time, in ticks.
+using Name = std::pair<std::uint64_t, std::uint64_t>;
+
+// The column's numbers, or null where the snapshot lacks it.
+const Column* numbers(const Table& table, std::string_view name) {
+  const Column* column = table.find(name);
+  return column && column->def().storage == Storage::U64 ? column : nullptr;
+}
+
+// Threads by name, for looking them up.
+class ByName {
+ public:
+  explicit ByName(const Table& threads) {
+    const Column *tids = numbers(threads, kTid), *starts = numbers(threads, kStartTime);
+    if (!tids || !starts) return;
+    for (std::uint32_t row = 0; row < threads.rows; ++row)
+      if (starts->has_value(row)) found_.push_back({{tids->u64()[row], starts->u64()[row]}, row});
+    std::ranges::sort(found_, {}, &Found::name);
+  }
+
+  std::uint32_t find(Name name) const {
+    const auto it = std::ranges::lower_bound(found_, name, {}, &Found::name);
+    return it != found_.end() && it->name == name ? it->row : kNoRow;
+  }
+
+ private:
+  struct Found {
+    Name name;
+    std::uint32_t row;
+  };
+  std::vector<Found> found_;
+};
+
+// Who the thread was before it took its leader's place: the last one that did so before `until`.
+Name before_exec(Name name, std::span<const TookOver> took_over, std::uint64_t until) {
+  for (std::size_t at = took_over.size(); at-- > 0;)
+    if (took_over[at].tgid == name.first && took_over[at].at_ns <= until)
+      return {took_over[at].tid, took_over[at].start_clock_ticks};
+  return name;
+}
+
+std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
+                                  std::span<const TookOver> took_over,
+                                  std::span<const std::uint64_t> ended_at) {
+  const Table& threads = after.threads();
+  std::vector<Earlier> earlier(threads.rows);
+  const Column *tids = numbers(threads, kTid), *starts = numbers(threads, kStartTime);
+  if (!tids || !starts) return earlier;
+  const ByName there(before.threads());
+  const std::uint64_t ns_per_tick = kNsPerSecond / std::max<std::uint64_t>(after.meta.user_hz, 1);
+  const std::size_t living = threads.rows - ended_at.size();
+  for (std::uint32_t row = 0; row < threads.rows; ++row) {
+    if (!starts->has_value(row)) continue;
+    const std::uint64_t until =
+        row < living ? std::numeric_limits<std::uint64_t>::max() : ended_at[row - living];
+    const Name name = before_exec({tids->u64()[row], starts->u64()[row]}, took_over, until);
+    earlier[row].row = there.find(name);
+    // A start is told in whole ticks, rounded down.
+    earlier[row].born = earlier[row].row == kNoRow &&
+                        (name.second + 1) * ns_per_tick > before.meta.start.boottime_ns;
+  }
+  return earlier;
+}
+
+// Of each process, the row of its leader.
+std::unordered_map<std::uint64_t, std::uint32_t> leaders(const Table& threads) {
+  std::unordered_map<std::uint64_t, std::uint32_t> rows;
+  const Column *tids = numbers(threads, kTid), *tgids = numbers(threads, kTgid);
+  if (!tids || !tgids) return rows;
+  for (std::uint32_t row = 0; row < threads.rows; ++row)
+    if (tids->u64()[row] == tgids->u64()[row]) rows.emplace(tids->u64()[row], row);
+  return rows;
+}
+
+// A process is what its leader is, whichever thread leads it now.
+std::vector<Earlier> same_processes(const Snapshot& before, const Snapshot& after) {
+  const Table &then = before.table(Entity::Process), &now = after.table(Entity::Process);
+  std::vector<Earlier> earlier(now.rows);
+  const Column *ids = numbers(now, kProcessTgid), *ids_then = numbers(then, kProcessTgid);
+  if (!ids || !ids_then) return earlier;
+  const auto led = leaders(after.threads());
+  const auto threads = same_threads(before, after, {}, {});
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of;
+  for (std::uint32_t row = 0; row < then.rows; ++row) row_of.emplace(ids_then->u64()[row], row);
+  for (std::uint32_t row = 0; row < now.rows; ++row) {
+    const auto leader = led.find(ids->u64()[row]);
+    if (leader == led.end()) continue;
+    const Earlier& of_leader = threads[leader->second];
+    const auto it = row_of.find(ids->u64()[row]);
+    if (of_leader.row != kNoRow && it != row_of.end()) earlier[row].row = it->second;
+    earlier[row].born = of_leader.born;
+  }
+  return earlier;
+}
+
+// A snapshot with ids of cgroups has all cgroups there were.
+std::vector<Earlier> same_cgroups(const Snapshot& before, const Snapshot& after) {
+  const Table &then = before.table(Entity::Cgroup), &now = after.table(Entity::Cgroup);
+  std::vector<Earlier> earlier(now.rows);
+  const Column *paths = now.find(kCgroupPath), *paths_then = then.find(kCgroupPath);
+  if (!paths || !paths_then) return earlier;
+  const Column *ids = numbers(now, kCgroupId), *ids_then = numbers(then, kCgroupId);
+  std::unordered_map<std::string_view, std::uint32_t> row_of;
+  for (std::uint32_t row = 0; row < then.rows; ++row)
+    row_of.emplace(before.pools->texts[paths_then->ids()[row]], row);
+  for (std::uint32_t row = 0; row < now.rows; ++row) {
+    const auto it = row_of.find(after.pools->texts[paths->ids()[row]]);
+    const bool there = it != row_of.end();
+    const bool has_ids = ids && ids_then && ids->has_value(row) &&
+                         (!there || ids_then->has_value(it->second));
+    const bool same = there && (!has_ids || ids->u64()[row] == ids_then->u64()[it->second]);
+    if (same) earlier[row].row = it->second;
+    earlier[row].born = !same && has_ids;
+  }
+  return earlier;
+}
+
+}  // namespace
+
+std::vector<Earlier> same_rows(const Snapshot& before, const Snapshot& after, Entity entity,
+                               std::span<const TookOver> took_over,
+                               std::span<const std::uint64_t> ended_at) {
+  switch (entity) {
+    case Entity::Thread: return same_threads(before, after, took_over, ended_at);
+    case Entity::Process: return same_processes(before, after);
+    case Entity::Cgroup: return same_cgroups(before, after);
+    case Entity::Host: break;
+  }
+  const std::uint32_t row = before.table(Entity::Host).rows > 0 ? 0 : kNoRow;
+  return std::vector<Earlier>(after.table(Entity::Host).rows, {row, false});
+}
+
+}  // namespace ctprof
