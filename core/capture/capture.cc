@@ -25,6 +25,14 @@ Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pi
   return {};
 }
 
+// All but those that cost too much to be read when a window opens, if nobody names them.
+std::optional<std::vector<std::string>> cheap_metrics(const Probed& probed) {
+  std::vector<std::string> names;
+  for (const ProbedField& field : probed.fields())
+    if (!field.def.costly && !field.def.hidden) names.push_back(field.def.name);
+  return names;
+}
+
 }  // namespace
 
 Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options,
@@ -71,23 +79,35 @@ Result<Session> Session::open(const Registry& registry, CaptureOptions options) 
 Session::Session(const Registry& registry, CaptureOptions options, Roots roots)
     : options_(std::move(options)),
       roots_(std::make_unique<Roots>(std::move(roots))),
-      probed_(registry, roots_->host()) {}
+      probed_(registry, roots_->host(), options_.window) {}
 
 Result<void> Session::begin() {
+  const auto cheap = options_.window && !options_.metrics ? cheap_metrics(probed_) : std::nullopt;
+  auto snapshot = read(cheap ? cheap : options_.metrics, options_.window);
+  if (!snapshot) return snapshot.error();
+  read_ = std::move(*snapshot);
+  return {};
+}
+
+// Reads the host; before that, if it opens a window, begins to watch for threads that end.
+Result<Snapshot> Session::read(const std::optional<std::vector<std::string>>& metrics, bool opens) {
   const KeptProcessState kept;
   Lost lost;
   std::vector<SourceCost> costs;
   for (;;) {
-    const auto plan = make_plan(probed_, options_.metrics, lost);
+    const auto plan = make_plan(probed_, metrics, lost);
     if (!plan) return plan.error();
     refused_ = probed_.thrown();
     refused_.insert(refused_.end(), plan->refused.begin(), plan->refused.end());
+    if (opens && !ends_) {
+      ends_ = std::make_unique<Ends>(*plan, probed_, options_.pids);
+      ends_->start();
+    }
     auto outcome = HostPass(probed_, *roots_, *plan, options_).run();
     if (!outcome) return outcome.error();
     if (auto* snapshot = std::get_if<Snapshot>(&*outcome)) {
       snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
-      read_ = std::move(*snapshot);
-      return {};
+      return std::move(*snapshot);
     }
     const auto& [source, cost] = std::get<FailedLister>(*outcome);
     lost[source] = cost.failed;
@@ -95,8 +115,23 @@ Result<void> Session::begin() {
   }
 }
 
-Result<void> Session::drain() { return {}; }
+void Session::drain() {
+  const KeptProcessState kept;
+  if (ends_) ends_->drain();
+}
 
-Result<Snapshot> Session::end() { return *std::exchange(read_, std::nullopt); }
+Result<Snapshot> Session::end() {
+  if (!options_.window) return *std::exchange(read_, std::nullopt);
+  const Snapshot before = *std::exchange(read_, std::nullopt);
+  auto after = read(options_.metrics, false);
+  if (!after) return after.error();
+  const KeptProcessState kept;
+  const Ended ended = ends_->take(after->meta.sources);
+  auto window = make_window(before, std::move(*after), ended, "the window's begin", "its end");
+  if (window && !ends_->why_not().empty())
+    window->meta.notes.push_back("threads that ended in the window are not told: " +
+                                 ends_->why_not());
+  return window;
+}
 
 }  // namespace ctprof

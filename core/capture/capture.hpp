@@ -15,8 +15,9 @@
 //   while (...) session->drain();                      // collect what recorders have gathered
 //   Result<Snapshot> snapshot = session->end();
 //
-// No source of this version records anything between begin() and end(), so end() returns what
-// begin() read, and drain() does nothing.
+// With CaptureOptions::window, begin() reads the host when the window opens, drain() takes in the
+// threads that ended since the last time, and end() reads the host again; what it returns is a
+// window (core/window). Without, end() returns what begin() read, and drain() does nothing.
 //
 // Threads: one thread uses a session. Any number of sessions may share a registry, in turn or at
 // the same time; each of them probes the host anew.
@@ -31,6 +32,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/capture/ends.hpp"
 #include "core/capture/roots.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/plan.hpp"
@@ -46,6 +48,7 @@ struct CaptureOptions {
   std::optional<std::vector<std::string>> metrics;  // only these; nullopt: all
   unsigned jobs = 0;                                // worker threads; 0: one per idle processor
   bool hostname = true;                             // whether to record the host's name
+  bool window = false;                              // what happens between begin() and end()
 };
 
 class Session {
@@ -59,9 +62,13 @@ class Session {
   // metric that was asked for. If the source that lists the threads gives up, the host is read
   // again without it.
   Result<void> begin();
-  Result<void> drain();
-  // Hands the snapshot over. REQUIRES: begin() succeeded, and end() has not been called.
+  void drain();
+  // Hands over the snapshot, or the window. REQUIRES: begin() succeeded, and end() has not been
+  // called.
   Result<Snapshot> end();
+  // Threads that ended in the window until the last drain().
+  std::size_t ends_seen() const { return ends_ ? ends_->seen() : 0; }
+  std::uint64_t ends_lost() const { return ends_ ? ends_->lost() : 0; }
 
   // Sources that were loaded but took no part, and why. Complete once begin() has returned.
   const std::vector<Refusal>& refused() const { return refused_; }
@@ -70,9 +77,12 @@ class Session {
   Session(const Registry& registry, CaptureOptions options, Roots roots);
 
   CaptureOptions options_;
+  Result<Snapshot> read(const std::optional<std::vector<std::string>>& metrics, bool opens);
+
   std::unique_ptr<const Roots> roots_;  // on the heap: ctprof_host keeps pointers into it
   Probed probed_;
-  std::optional<Snapshot> read_;
+  std::unique_ptr<Ends> ends_;    // of a window
+  std::optional<Snapshot> read_;  // at the beginning
   std::vector<Refusal> refused_;
 };
 

@@ -102,6 +102,8 @@ void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve)
   summarise(sources_, snapshot_);
   std::ranges::move(held_.sentences(), std::back_inserter(snapshot_.meta.notes));
   std::ranges::move(reserve, std::back_inserter(snapshot_.meta.sources));
+  if (const Column* born_at = snapshot_.threads().find(kBornAt))
+    snapshot_.born_at.assign(born_at->u64().begin(), born_at->u64().end());
   for (Table& table : snapshot_.tables)
     std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
   snapshot_.derived = probed_.registry().derived();

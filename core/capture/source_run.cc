@@ -16,8 +16,8 @@
 namespace ctprof {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStageNames{"list", "thread", "process", "cgroup",
-                                                      "host"};
+constexpr std::array<std::string_view, 6> kStageNames{"list",   "thread", "process",
+                                                      "cgroup", "host",   "exited"};
 constexpr std::array<ctprof_gap, CTPROF_MAX_ROWS> kNoGaps{};
 // Stands in a pooled cell until a value is put: a source that marks the cell as a value, and never
 // puts one, is found out.
@@ -280,31 +280,52 @@ void SourceRun::commit(void* core, std::uint32_t rows) {
   worker.sink.aim(run.table_.rows, 0);
 }
 
+ctprof_listing SourceRun::listing(Worker& worker, const std::vector<std::uint64_t>& pids) {
+  worker.message[0] = 0;
+  return {.size = sizeof(ctprof_listing),
+          .pids_count = static_cast<std::uint32_t>(pids.size()),
+          .pids = pids.data(),
+          .core = &worker,
+          .room = &room,
+          .commit = &commit,
+          .message = worker.message.data(),
+          .message_size = worker.message.size(),
+          .context = host_.context};
+}
+
+// Calls a function of the source that may fail; false if it did, with why in worker.failed.
+template <class Call>
+bool SourceRun::ask(Worker& worker, std::string_view function, Call call) {
+  const std::uint64_t begin = boottime_ns();
+  if (worker.first_ns == 0) worker.first_ns = begin;
+  worker.message[0] = 0;
+  std::int32_t status = 0;
+  std::string failure = contained(owner_, std::string(function).c_str(), [&] { status = call(); });
+  worker.message.back() = 0;
+  if (failure.empty() && status != 0)
+    failure = worker.message[0] ? worker.message.data() : "it failed, and does not say why";
+  else if (failure.empty() && !worker.sink.fault().empty())
+    failure = "it " + worker.sink.fault();
+  if (worker.failed.empty()) worker.failed = failure;
+  worker.last_ns = boottime_ns();
+  worker.busy_ns += worker.last_ns - begin;
+  return failure.empty();
+}
+
+// Takes back the room that was given and not committed.
+void SourceRun::drop_room() {
+  for (Column& column : table_.columns) column.resize(table_.rows, Gap::Untouched);
+}
+
 bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at) {
   Worker& worker = *workers_.front();
-  worker.first_ns = boottime_ns();
   worker.read_at = &read_at;
+  worker.first_ns = boottime_ns();
   if (open(worker)) {
-    ctprof_listing listing{.size = sizeof(ctprof_listing),
-                           .pids_count = static_cast<std::uint32_t>(pids.size()),
-                           .pids = pids.data(),
-                           .core = &worker,
-                           .room = &room,
-                           .commit = &commit,
-                           .message = worker.message.data(),
-                           .message_size = worker.message.size(),
-                           .context = host_.context};
-    worker.message[0] = 0;
-    std::int32_t status = 0;
-    worker.failed = contained(
-        owner_, "list", [&] { status = planned_.source->table.list(worker.context, &listing); });
-    worker.message.back() = 0;
-    if (worker.failed.empty() && status != 0)
-      worker.failed = worker.message[0] ? worker.message.data() : "it failed, and does not say why";
-    else if (worker.failed.empty() && !worker.sink.fault().empty())
-      worker.failed = "it " + worker.sink.fault();
+    ctprof_listing listed = listing(worker, pids);
+    ask(worker, "list", [&] { return planned_.source->table.list(worker.context, &listed); });
   }
-  for (Column& column : table_.columns) column.resize(table_.rows, Gap::Untouched);
+  drop_room();
   for (const std::string_view key : {kTid, kTgid})
     if (worker.failed.empty() && std::ranges::any_of(table_.find(key)->gaps(), [](ctprof_gap gap) {
           return gap != CTPROF_VALUE;
@@ -313,6 +334,35 @@ bool SourceRun::list(const std::vector<std::uint64_t>& pids, std::vector<std::ui
   worker.last_ns = boottime_ns();
   worker.busy_ns = worker.last_ns - worker.first_ns;
   return worker.failed.empty();
+}
+
+bool SourceRun::start(const ctprof_window& window) {
+  Worker& worker = *workers_.front();
+  return open(worker) && ask(worker, "start", [&] {
+           return planned_.source->table.start(worker.context, &window, worker.message.data(),
+                                               worker.message.size());
+         });
+}
+
+bool SourceRun::drain(std::vector<std::uint64_t>& read_at, Missed& missed) {
+  Worker& worker = *workers_.front();
+  worker.read_at = &read_at;
+  ctprof_listing listed = listing(worker, {});
+  const bool told = ask(worker, "drain_exited", [&] {
+    return planned_.source->table.drain_exited(worker.context, &listed);
+  });
+  drop_room();
+  missed.lost += listed.lost;
+  missed.unseen += listed.unseen;
+  return told;
+}
+
+bool SourceRun::stop() {
+  Worker& worker = *workers_.front();
+  return ask(worker, "stop", [&] {
+    return planned_.source->table.stop(worker.context, worker.message.data(),
+                                       worker.message.size());
+  });
 }
 
 // Hidden columns do not count.

@@ -68,6 +68,18 @@ class SourceRun {
   // failed; finish() then has the message, and the rows are not usable.
   bool list(const std::vector<std::uint64_t>& pids, std::vector<std::uint64_t>& read_at);
 
+  // For the stage of threads that ended: start, then drain as often as is liked, stop, and drain
+  // once more. drain() appends rows to the table, and adds to what was lost and unseen. Each
+  // returns false if the source failed; finish() then has the message, and rows drained before that
+  // stay.
+  struct Missed {
+    std::uint64_t lost = 0;
+    std::uint64_t unseen = 0;
+  };
+  bool start(const ctprof_window& window);
+  bool drain(std::vector<std::uint64_t>& read_at, Missed& missed);
+  bool stop();
+
   // Closes the workers and returns what the source did, with the gaps in its columns counted.
   // REQUIRES: called once, after the last batch.
   SourceCost finish();
@@ -87,6 +99,10 @@ class SourceRun {
   ctprof_batch batch(Worker& worker);
   void settle(Worker& worker, std::size_t first_row, std::uint32_t rows, bool failed);
   void count_gaps(SourceCost& cost) const;
+  ctprof_listing listing(Worker& worker, const std::vector<std::uint64_t>& pids);
+  template <class Call>
+  bool ask(Worker& worker, std::string_view function, Call call);
+  void drop_room();
   static ctprof_batch* room(void* core);
   static void commit(void* core, std::uint32_t rows);
 

@@ -196,6 +196,7 @@ bool ThreadPass::list_by(SourceRun& lister) {
   for (Column& column : table.columns) column.reserve(expected + CTPROF_MAX_ROWS);
   if (!lister.list(pids, snapshot.read_at)) return false;
   snapshot.meta.rows_listed = table.rows;
+  take_moments();
   if (table.rows > 0) read = {start, *std::ranges::max_element(snapshot.read_at)};
   std::vector<std::uint32_t> order(table.rows);
   std::iota(order.begin(), order.end(), 0u);
@@ -222,6 +223,15 @@ void ThreadPass::reorder(const std::vector<std::uint32_t>& order) {
         [&](unsigned worker, std::size_t column) {
           table.columns[column].permute(runs, scratch[worker]);
         });
+}
+
+// The lister may know better than we when it read a thread, and when that was born.
+void ThreadPass::take_moments() {
+  Table& table = snapshot.threads();
+  if (const Column* read_at = table.find(kReadAt))
+    for (std::size_t row = 0; row < table.rows; ++row)
+      if (read_at->has_value(row) && read_at->u64()[row] >= clock_start)
+        snapshot.read_at[row] = read_at->u64()[row] - clock_start;
 }
 
 void ThreadPass::collect(bool threads_are_listed) {

@@ -55,6 +55,7 @@ struct ThreadPass {
   bool list_by(SourceRun& lister);
   void reorder(const std::vector<std::uint32_t>& order);
   void read_runs(const std::vector<ThreadId>& listed);
+  void take_moments();
   bool has_thread_stage() const;
   // The sources of threads that were listed, and of processes.
   void collect(bool threads_are_listed);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kMostState = 64 * 1024;
 // The newest that are served.
-constexpr ctprof_stage kLastStage = CTPROF_STAGE_HOST;
+constexpr ctprof_stage kLastStage = CTPROF_STAGE_EXITED;
 constexpr ctprof_storage kLastStorage = CTPROF_ARRAY;
 constexpr std::array<std::string_view, 6> kFamilies{"cumulative",  "peak",  "gauge",
                                                     "categorical", "limit", "identity"};
@@ -86,8 +86,7 @@ Result<void> check_shown(const std::string& who, const ctprof_headline* headline
 
 std::string unserved(const ctprof_source& source) {
   if (source.stage <= kLastStage) return {};
-  const std::string which = source.stage == CTPROF_STAGE_EXITED ? "lists threads that ended"
-                            : source.stage == CTPROF_STAGE_RECORD
+  const std::string which = source.stage == CTPROF_STAGE_RECORD
                                 ? "records call stacks"
                                 : "is of a stage with the number " + std::to_string(source.stage);
   return "source " + quoted(is_empty(source.name) ? "" : source.name) + " " + which +
@@ -143,7 +142,7 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
 
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
   constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process,
-                                      Entity::Cgroup, Entity::Host};
+                                      Entity::Cgroup, Entity::Host,   Entity::Thread};
   const Entity entity = kEntityOfStage[source.table.stage];
   if (metric.entity == entity) return {};
   return Error{"source " + quoted(source.name) + " fills rows about a " +
@@ -158,16 +157,21 @@ Result<void> check_source(const ctprof_source& source) {
     return Error{too_small<ctprof_source>(who, source.size)};
   if (source.tallies_count > 4096) return Error{who + " has more than 4096 tallies"};
   const bool lists = source.stage == CTPROF_STAGE_LIST;
+  const bool watches = source.stage == CTPROF_STAGE_EXITED;
   if (!source.open_worker) return Error{who + " has NULL for open_worker"};
   if (!source.close_worker) return Error{who + " has NULL for close_worker"};
   if (lists && !source.list) return Error{who + " has NULL for list"};
-  if (!lists && !source.collect) return Error{who + " has NULL for collect"};
+  if (watches && (!source.start || !source.drain_exited || !source.stop))
+    return Error{who + " has NULL for one of start, drain_exited and stop"};
+  if (!lists && !watches && !source.collect) return Error{who + " has NULL for collect"};
   return {};
 }
 
 Result<void> check_lister(const SourceTable& source) {
-  if (source.table.stage != CTPROF_STAGE_LIST) return {};
-  for (const std::string_view needed : {kTgid, kTid, kComm, kStartTime}) {
+  const bool watches = source.table.stage == CTPROF_STAGE_EXITED;
+  if (source.table.stage != CTPROF_STAGE_LIST && !watches) return {};
+  for (const std::string_view needed : {kTgid, kTid, kComm, kStartTime, kEndedAt}) {
+    if (needed == kEndedAt && !watches) continue;
     const auto offers = [&](const OfferTable& offer) {
       return offer.served && offer.metric->name == needed;
     };

@@ -14,7 +14,7 @@ using Wanted = std::set<const ProbedField*>;
 
 bool is_identity(std::string_view column) {
   const auto& all = identity_metrics();
-  return column == kTaskDir || column == kStat ||
+  return column == kTaskDir || column == kStat || column == kReadAt || column == kBornAt ||
          std::any_of(all.begin(), all.end(),
                      [&](const MetricDef& def) { return def.name == column; });
 }
@@ -32,6 +32,7 @@ class Planner {
     while (!drop_unfed() || !order());
     collect_unfilled();
     plan_reserve();
+    plan_ends();
     return std::move(plan_);
   }
 
@@ -216,6 +217,39 @@ class Planner {
     };
     const auto next = std::ranges::find_if(field.offers, can);
     if (next != field.offers.end()) planned(*next, plan_.unseen).chosen[next->index] = true;
+  }
+
+  // Takes the best source that tells who ended; one alone, for two would tell of the same threads.
+  void plan_ends() {
+    plan_.no_ends = "no plugin tells of threads that end";
+    for (const ProbedRecorder& recorder : probed_->recorders()) {
+      if (recorder.source->table.stage != CTPROF_STAGE_EXITED) continue;
+      if (const ProbedOffer* refused = refused_identity(recorder)) {
+        plan_.no_ends = refused->reason;
+        continue;
+      }
+      plan_.ends = PlannedSource{recorder.plugin, recorder.source, {}};
+      plan_.no_ends.clear();
+      for (const ProbedOffer& offer : recorder.offers)
+        plan_.ends->chosen.push_back(offer.verdict == Gap::None &&
+                                     is_wanted(recorder.source->offers[offer.index].metric));
+      return;
+    }
+  }
+
+  // What says who ended, and cannot be had; null where all of it can.
+  static const ProbedOffer* refused_identity(const ProbedRecorder& recorder) {
+    const auto it = std::ranges::find_if(recorder.offers, [&](const ProbedOffer& offer) {
+      const std::string& name = recorder.source->offers[offer.index].metric.name;
+      return (is_identity(name) || name == kEndedAt) && offer.verdict != Gap::None;
+    });
+    return it == recorder.offers.end() ? nullptr : &*it;
+  }
+
+  bool is_wanted(const MetricDef& metric) const {
+    if (is_identity(metric.name) || metric.hidden) return true;
+    const ProbedField* field = probed_->find(metric.name);
+    return field && wanted_.contains(field);
   }
 
   const Probed* probed_;

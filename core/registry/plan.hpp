@@ -35,6 +35,8 @@ struct Plan {
   std::vector<PlannedSource> sources;  // each after those that it reads from, stage by stage
   std::vector<PlannedSource>
       unseen;  // for what the lister cannot see: the next offer for each metric that it fills
+  std::optional<PlannedSource> ends;  // of a window: who tells of threads that end
+  std::string no_ends;                // if nobody does: why not
   std::vector<Unfilled> unfilled;
   std::vector<Refusal> refused;  // sources that could not be ordered or fed
 };

@@ -67,12 +67,20 @@ const ProbedOffer* ProbedField::chosen() const {
   return it == offers.end() ? nullptr : &*it;
 }
 
-Probed::Probed(const Registry& registry, const ctprof_host& host)
+Probed::Probed(const Registry& registry, const ctprof_host& host, bool recorders)
     : registry_(&registry), host_(host) {
   fields_.reserve(registry.fields().size());
   for (const Field& field : registry.fields()) {
     ProbedField& probed = fields_.emplace_back(ProbedField{field.def, {}});
     for (const Offer& offer : field.offers) probed.offers.push_back({offer});
+  }
+  for (const Recorder& recorder : registry.recorders()) {
+    if (!recorders) break;
+    ProbedRecorder& probed =
+        recorders_.emplace_back(ProbedRecorder{recorder.plugin, recorder.source, {}});
+    for (std::uint32_t i = 0; i < recorder.source->offers.size(); ++i)
+      probed.offers.push_back(
+          {Offer{recorder.plugin, recorder.source, i, recorder.source->offers[i].rank}});
   }
   opened_.reserve(registry.plugins().size());
   for (const Plugin& plugin : registry.plugins()) open(plugin);
@@ -121,6 +129,10 @@ void Probed::ask(const Opened& opened, const SourceTable& source) {
   for (ProbedField& field : fields_)
     for (ProbedOffer& offer : field.offers)
       if (offer.source == &source) answers.offers[offer.index] = &offer;
+  for (ProbedRecorder& recorder : recorders_)
+    if (recorder.source == &source)
+      for (ProbedOffer& offer : recorder.offers) answers.offers[offer.index] = &offer;
+  if (source.table.stage >= CTPROF_STAGE_EXITED && recorders_.empty()) return;
   std::string words = opened.failure;
   if (words.empty() && source.table.probe) {
     words = probe(*opened.plugin, source, host_for(*opened.plugin), answers);

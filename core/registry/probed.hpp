@@ -55,15 +55,25 @@ struct ProbedField {
   const ProbedOffer* chosen() const;
 };
 
+// A source that works while a window is open, with its answer for each offer.
+struct ProbedRecorder {
+  const Plugin* plugin;
+  const SourceTable* source;
+  std::vector<ProbedOffer> offers;  // in the source's order
+};
+
 class Probed {
  public:
-  Probed(const Registry& registry, const ctprof_host& host);
+  // `recorders`: also those sources that work while a window is open; else there are none.
+  Probed(const Registry& registry, const ctprof_host& host, bool recorders = false);
   Probed(Probed&&) noexcept = default;
   Probed& operator=(Probed&&) = delete;
   ~Probed();
 
   const Registry& registry() const { return *registry_; }
   const std::vector<ProbedField>& fields() const { return fields_; }
+  // In the registry's order: best rank first.
+  const std::vector<ProbedRecorder>& recorders() const { return recorders_; }
   // Null when no loaded plugin offers it.
   const ProbedField* find(std::string_view metric) const;
   // Plugins that could not be opened, and sources that threw when probed, with the message. Nothing
@@ -90,6 +100,7 @@ class Probed {
   ctprof_host host_;
   std::vector<Opened> opened_;
   std::vector<ProbedField> fields_;
+  std::vector<ProbedRecorder> recorders_;
   std::vector<Refusal> thrown_;
 };
 

@@ -62,7 +62,9 @@ void Registry::take(const Plugin& plugin) {
     const std::string why = objection(plugin, metric);
     why.empty() ? declare(metric) : refuse_part(plugin, why);
   }
-  for (const SourceTable& source : plugin.sources) take_offers(plugin, source);
+  for (const SourceTable& source : plugin.sources)
+    source.table.stage < CTPROF_STAGE_EXITED ? take_offers(plugin, source)
+                                             : take_recorder(plugin, source);
   for (const std::string& key : plugin.objects)
     if (std::find(vocabulary_.objects.begin(), vocabulary_.objects.end(), key) ==
         vocabulary_.objects.end())
@@ -84,6 +86,19 @@ void Registry::take_offers(const Plugin& plugin, const SourceTable& source) {
     offers.insert(below,
                   Offer{.plugin = &plugin, .source = &source, .index = i, .rank = offer.rank});
   }
+}
+
+void Registry::take_recorder(const Plugin& plugin, const SourceTable& source) {
+  Recorder recorder{&plugin, &source, INT32_MIN};
+  for (const OfferTable& offer : source.offers) {
+    recorder.rank = std::max(recorder.rank, offer.rank);
+    if (std::string why = objection(plugin, offer.metric); !why.empty())
+      return refuse_part(plugin, std::move(why));
+    declare(offer.metric);
+  }
+  const auto below = std::ranges::find_if(
+      recorders_, [&](const Recorder& other) { return other.rank < recorder.rank; });
+  recorders_.insert(below, recorder);
 }
 
 void Registry::refuse_part(const Plugin& plugin, std::string reason) {

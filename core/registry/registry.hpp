@@ -35,6 +35,13 @@ struct Offer {
   std::int32_t rank = 0;
 };
 
+// A source that works while a window is open. Its offers are apart from those of captures.
+struct Recorder {
+  const Plugin* plugin = nullptr;
+  const SourceTable* source = nullptr;
+  std::int32_t rank = 0;  // the best of its offers
+};
+
 struct Field {
   SharedMetric def;
   std::vector<Offer> offers;  // best rank first; of equals the plugin loaded first
@@ -50,6 +57,8 @@ class Registry {
   // Null if no loaded plugin offers it.
   const Field* find(std::string_view metric) const;
   const std::vector<DerivedDef>& derived() const { return derived_; }
+  // Best rank first.
+  const std::vector<Recorder>& recorders() const { return recorders_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const RuleBook& rules() const { return rules_; }
   // Plugins that were refused as a whole or in part; one entry per file.
@@ -58,6 +67,7 @@ class Registry {
  private:
   void take(const Plugin& plugin);
   void take_offers(const Plugin& plugin, const SourceTable& source);
+  void take_recorder(const Plugin& plugin, const SourceTable& source);
   void declare(const SharedMetric& metric);
   // The declared metric of that name, or null.
   const MetricDef* declared(std::string_view name) const;
@@ -74,6 +84,7 @@ class Registry {
   std::vector<Field> fields_;
   std::unordered_map<std::string_view, std::size_t> field_at_;  // by name, which `fields_` holds
   std::vector<DerivedDef> derived_;
+  std::vector<Recorder> recorders_;
   Vocabulary vocabulary_;
   std::unordered_map<std::string_view, std::size_t> declared_at_;  // likewise
   RuleBook rules_;

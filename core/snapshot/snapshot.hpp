@@ -117,6 +117,8 @@ struct Snapshot {
   Meta meta;
   std::vector<DerivedDef> derived;
   std::vector<std::uint64_t> read_at;  // per thread row, ns after the start; empty when not known
+  std::vector<std::uint64_t> born_at;  // per thread row, ns of CLOCK_BOOTTIME, 0 when not known;
+                                       // empty when none is, and in files
   std::map<std::string, RawJson> objects;  // other top-level keys: host, summaries, unknown ones
   std::set<std::string, std::less<>>
       early_objects;              // those that a file in columns has in its header, beside the host

@@ -1,5 +1,5 @@
-// A window: what the snapshot at its end holds beside itself, so that it can say what happened since
-// the window opened.
+// A window: what the snapshot at its end holds beside itself, so that it can say what happened
+// since the window opened.
 //
 // capture/ and window/ make it, file/ stores and loads it, window/happened.hpp turns it into
 // differences. It is plain data.
@@ -41,7 +41,7 @@ struct Seen {
 struct Window {
   Moment opened;  // before the first row of the opening was read
   std::array<Opening, kEntities> openings;
-  std::vector<Seen> seen;           // by thread row; empty: not known
+  std::vector<Seen> seen;  // by thread row; empty: not known
   // Rows of the thread table from here on are threads that ended inside, in (tgid, tid, start)
   // order; their figures are those of their last moment.
   std::size_t living = 0;

@@ -33,9 +33,7 @@ void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
   const Id id = from.ids()[from_row];
   switch (to.def().storage) {
     case Storage::String: to.ids()[row] = pools.texts.intern(from_pools.texts[id]); return;
-    case Storage::Map:
-      to.ids()[row] = pools.maps.append(from_pools.maps[id], pools.texts);
-      return;
+    case Storage::Map: to.ids()[row] = pools.maps.append(from_pools.maps[id], pools.texts); return;
     default: to.ids()[row] = pools.words.intern(from_pools.words[id]);
   }
 }
@@ -106,8 +104,9 @@ std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
     const Column* known = from.find(column.def().name);
     if (!known || !same_meaning(known->def(), column.def())) continue;
     for (std::size_t at = 0; at < rows.size(); ++at)
-      copy_cell(column, static_cast<std::uint32_t>(living + at), *after.pools, *known, rows[at],
-                *ended.rows.pools);
+      if (known->gap(rows[at]) != Gap::Untouched)
+        copy_cell(column, static_cast<std::uint32_t>(living + at), *after.pools, *known, rows[at],
+                  *ended.rows.pools);
   }
   std::vector<std::uint64_t> at_ns(rows.size());
   std::ranges::transform(rows, at_ns.begin(), [&](std::uint32_t row) { return ended.at_ns[row]; });
@@ -171,8 +170,8 @@ std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
   const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(after.meta.user_hz, 1);
   std::vector<Seen> seen(earlier.size());
   for (std::size_t row = 0; row < seen.size(); ++row) {
-    const std::uint64_t last = row < living ? after.meta.start.boottime_ns + after.read_at[row]
-                                            : ended_at[row - living];
+    const std::uint64_t last =
+        row < living ? after.meta.start.boottime_ns + after.read_at[row] : ended_at[row - living];
     seen[row].last = last - std::min(last, opened);
     if (earlier[row].row != kNoRow)
       seen[row].first = before.read_at[earlier[row].row];

@@ -25,10 +25,10 @@ namespace ctprof {
 // A thread that was no leader ran another program: the kernel gave it its leader's tid and start
 // time, and ended all others of the process.
 struct TookOver {
-  std::uint64_t tgid = 0;                // and tid, from then on
-  std::uint64_t tid = 0;                 // before
-  std::uint64_t start_clock_ticks = 0;   // before
-  std::uint64_t at_ns = 0;               // when, on CLOCK_BOOTTIME
+  std::uint64_t tgid = 0;               // and tid, from then on
+  std::uint64_t tid = 0;                // before
+  std::uint64_t start_clock_ticks = 0;  // before
+  std::uint64_t at_ns = 0;              // when, on CLOCK_BOOTTIME
 };
 
 // What was seen to end while a window was open.
@@ -41,8 +41,8 @@ struct Ended {
   bool told = false;  // whether there was anybody to tell of ends
 };
 
-// Fails if the snapshots are of different boots, or in the wrong order; the error names `before_name`
-// and `after_name`.
+// Fails if the snapshots are of different boots, or in the wrong order; the error names
+// `before_name` and `after_name`.
 Result<Snapshot> make_window(const Snapshot& before, Snapshot after, const Ended& ended,
                              const std::string& before_name = "the first snapshot",
                              const std::string& after_name = "the second");

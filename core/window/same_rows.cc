@@ -122,8 +122,8 @@ std::vector<Earlier> same_cgroups(const Snapshot& before, const Snapshot& after)
   for (std::uint32_t row = 0; row < now.rows; ++row) {
     const auto it = row_of.find(after.pools->texts[paths->ids()[row]]);
     const bool there = it != row_of.end();
-    const bool has_ids = ids && ids_then && ids->has_value(row) &&
-                         (!there || ids_then->has_value(it->second));
+    const bool has_ids =
+        ids && ids_then && ids->has_value(row) && (!there || ids_then->has_value(it->second));
     const bool same = there && (!has_ids || ids->u64()[row] == ids_then->u64()[it->second]);
     if (same) earlier[row].row = it->second;
     earlier[row].born = !same && has_ids;

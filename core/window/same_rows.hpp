@@ -22,11 +22,11 @@ struct Earlier {
 
 // For each row of `after`'s table, what it was in `before`. Threads are told by tid and start time;
 // processes by tgid and their leader's start; cgroups by path, and by id where both snapshots have
-// ids; the host is the host. A row of which there was none, and which is not known to be born since,
-// may have been there unseen.
+// ids; the host is the host. A row of which there was none, and which is not known to be born
+// since, may have been there unseen.
 //
-// `ended_at` are the last rows of the thread table, which had ended at those times on CLOCK_BOOTTIME;
-// `took_over` is in the order in which it happened.
+// `ended_at` are the last rows of the thread table, which had ended at those times on
+// CLOCK_BOOTTIME; `took_over` is in the order in which it happened.
 std::vector<Earlier> same_rows(const Snapshot& before, const Snapshot& after, Entity entity,
                                std::span<const TookOver> took_over,
                                std::span<const std::uint64_t> ended_at);

@@ -28,6 +28,7 @@ sdk::ReadingOf<sdk::PeakBytes> peak_vm(const record& task, const Facts& facts, S
 
 Columns::Columns(const sdk::Batch& batch)
     : identity_(batch),
+      moments_(batch),
       always_(batch),
       times_(batch),
       affinity_(batch),
@@ -36,6 +37,7 @@ Columns::Columns(const sdk::Batch& batch)
 
 void Columns::put(std::uint32_t row, const record& task, const Facts& facts) {
   identity_.put(row, task, facts, scratch_);
+  moments_.put(row, task);
   always_.put(row, task, facts, scratch_);
   times_.put(row, cpu_times(task), facts);
   if (affinity_) affinity_.put(row, task, facts, scratch_);
@@ -46,6 +48,7 @@ void Columns::put(std::uint32_t row, const record& task, const Facts& facts) {
 }
 
 void Columns::fail(std::uint32_t row, Gap gap) {
+  moments_.fail(row, gap == Gap::Unseen ? Gap::Denied : gap);
   always_.fail(row, gap);
   times_.fail(row, gap);
   affinity_.fail(row, gap);

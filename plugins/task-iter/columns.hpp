@@ -74,6 +74,10 @@ using FillTime = sdk::Fill<kMetric, at_least_zero<kMember>>;
 
 using Identity = sdk::Table<Fill<sdk::kTgid, &record::tgid>, Fill<sdk::kTid, &record::tid>,
                             Fill<sdk::kStartTime, start_ticks>>;
+using Moments = sdk::Table<Fill<sdk::kReadAt, &record::now_boottime>,
+                           Fill<sdk::kBornAt, &record::start_boottime>>;
+using InProgress = sdk::Table<Fill<vocabulary::run_in_progress_ns, &record::run_in_progress>,
+                              Fill<vocabulary::wait_in_progress_ns, &record::wait_in_progress>>;
 using Scheduling =
     sdk::Table<Fill<vocabulary::policy, policy>, Fill<vocabulary::nice, nice>,
                Fill<vocabulary::priority, priority>,
@@ -164,16 +168,16 @@ using Forceidle = sdk::Table<FillTime<vocabulary::core_forceidle_sum, &record::c
 
 // Filled for every thread; for those whose delays are accounted; and where the kernel keeps the
 // scheduler's statistics.
-using Always =
-    sdk::Groups<Scheduling, Slice, Extensible, Counters, Waits, WaitExtremes, Io, Memory>;
+using Always = sdk::Groups<Scheduling, Slice, Extensible, Counters, InProgress, Waits, WaitExtremes,
+                           Io, Memory>;
 using AllDelays = sdk::Groups<Delays, Copies, Interrupts, DelayExtremes, InterruptExtremes>;
 using AllStatistics = sdk::Groups<Wakeups, Statistics, Forceidle>;
 
 class Columns {
  public:
   static constexpr auto kOffers =
-      sdk::joined(Identity::kOffers, Always::kOffers, Times::kOffers, Affinity::kOffers,
-                  AllDelays::kOffers, AllStatistics::kOffers);
+      sdk::joined(Identity::kOffers, Moments::kOffers, Always::kOffers, Times::kOffers,
+                  Affinity::kOffers, AllDelays::kOffers, AllStatistics::kOffers);
 
   explicit Columns(const sdk::Batch& batch);
   void put(std::uint32_t row, const record& task, const Facts& facts);
@@ -182,6 +186,7 @@ class Columns {
 
  private:
   Identity identity_;
+  Moments moments_;
   Always always_;
   Times times_;
   Affinity affinity_;

@@ -17,7 +17,13 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 
-enum { BPF_MAP_TYPE_ARRAY = 2 };
+enum {
+  BPF_MAP_TYPE_ARRAY = 2,
+  BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+  BPF_MAP_TYPE_LRU_HASH = 9,
+  BPF_MAP_TYPE_RINGBUF = 27
+};
+enum { BPF_NOEXIST = 1, BPF_RB_NO_WAKEUP = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -25,7 +31,20 @@ struct thread_info {
   __u32 cpu;
 };
 
+/* The queue of a CPU. */
+struct rq {
+  __u64 prev_irq_time; /* CONFIG_IRQ_TIME_ACCOUNTING */
+  __u64 clock;
+  __u64 clock_task; /* less what interrupts and the hypervisor took */
+};
+
+struct cfs_rq {
+  struct rq* rq; /* CONFIG_FAIR_GROUP_SCHED */
+};
+
 struct sched_entity {
+  __u64 exec_start;
+  struct cfs_rq* cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
   __u64 sum_exec_runtime;
   __u64 nr_migrations;
   __u64 slice; /* Linux 6.6 */
@@ -34,6 +53,7 @@ struct sched_entity {
 struct sched_info { /* CONFIG_SCHED_INFO */
   unsigned long pcount;
   unsigned long long run_delay;
+  unsigned long long last_queued;   /* 0: it does not wait */
   unsigned long long max_run_delay; /* Linux 6.14, as min */
   unsigned long long min_run_delay;
 };
@@ -119,6 +139,12 @@ struct mm_struct___counted {
 
 struct kernfs_node {
   __u64 id;
+  const char* name;
+  struct kernfs_node* parent;
+};
+/* Since Linux 6.15. */
+struct kernfs_node___rcu {
+  struct kernfs_node* __parent;
 };
 struct cgroup {
   struct kernfs_node* kn;
@@ -129,6 +155,7 @@ struct css_set {
 
 struct signal_struct {
   int nr_threads;
+  unsigned long maxrss; /* in pages, once the last thread let go of the memory */
 };
 
 struct cpumask {
@@ -142,6 +169,8 @@ struct thread_struct {
 struct sched_class;
 struct task_struct {
   struct thread_info thread_info;
+  int on_cpu;
+  struct task_struct* group_leader;
   unsigned int __state;
   unsigned int flags;
   int exit_state;
@@ -181,11 +210,6 @@ struct thread_struct___aarch64 {
 };
 struct task_struct___aarch64 {
   struct thread_struct___aarch64 thread;
-};
-
-/* The queue of a CPU. */
-struct rq {
-  __u64 prev_irq_time; /* CONFIG_IRQ_TIME_ACCOUNTING */
 };
 
 struct seq_file;

@@ -260,6 +260,9 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
     Affinity::refuse(
         probe, Gap::Unsupported,
         "which CPUs are online is not known, or they are more than a record has room for");
+  if (!has(own, RECORD_HAS_IN_PROGRESS))
+    InProgress::refuse(probe, Gap::Unsupported, "the kernel has no CONFIG_FAIR_GROUP_SCHED",
+                       sdk::by_kernel("CONFIG_FAIR_GROUP_SCHED=y"));
   probe_waits(probe, own);
   probe_delays(host, probe, own);
   probe_statistics(host, probe, own);

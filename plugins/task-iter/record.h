@@ -49,6 +49,7 @@ enum record_has {
   RECORD_HAS_IRQ = 1 << 10,
   RECORD_HAS_THREAD_POINTER = 1 << 11,
   RECORD_HAS_IRQ_TIME = 1 << 12, /* the kernel measures how long interrupts take */
+  RECORD_HAS_IN_PROGRESS = 1 << 13,
 };
 
 /* Bits of `of`: what this thread has. */
@@ -85,6 +86,7 @@ struct record {
   unsigned int tgid;
   char comm[RECORD_COMM];
   unsigned long long start_boottime;
+  unsigned long long now_boottime; /* when the record was made */
   unsigned long long cgroup_id;
 
   unsigned int flags;
@@ -114,6 +116,9 @@ struct record {
   RECORD_FIGURE(MonotonicNs) run_delay;
   RECORD_FIGURE(PeakNs) max_run_delay;
   RECORD_FIGURE(PeakNs) min_run_delay;
+
+  RECORD_FIGURE(GaugeNs) run_in_progress;
+  RECORD_FIGURE(GaugeNs) wait_in_progress;
 
   RECORD_FIGURE(Bytes) rchar;
   RECORD_FIGURE(Bytes) wchar;

@@ -12,9 +12,11 @@
 // (task_iter.bpf.c).
 
 #include "plugins/task-iter/context.hpp"
+#include "plugins/task-iter/ends.hpp"
 #include "plugins/task-iter/tasks.hpp"
 
 CTPROF_PLUGIN_WITH(
     "task-iter", "1.0",
     "Every thread and most of its figures in one pass of a BPF program over the kernel's list.",
-    ctprof::sdk::with_context<ctprof::task_iter::Context>(), ctprof::task_iter::Tasks)
+    ctprof::sdk::with_context<ctprof::task_iter::Context>(), ctprof::task_iter::Tasks,
+    ctprof::task_iter::Ends)

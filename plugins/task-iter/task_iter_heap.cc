@@ -1,6 +1,7 @@
 // The plugin's table with the source that looks into heaps; else as in task_iter.cc.
 
 #include "plugins/task-iter/context.hpp"
+#include "plugins/task-iter/ends.hpp"
 #include "plugins/task-iter/heap.hpp"
 #include "plugins/task-iter/tasks.hpp"
 
@@ -8,4 +9,4 @@ CTPROF_PLUGIN_WITH("task-iter", "1.0",
                    "Every thread and most of its figures in one pass of a BPF program over the "
                    "kernel's list; heaps without a stop.",
                    ctprof::sdk::with_context<ctprof::task_iter::Context>(),
-                   ctprof::task_iter::Tasks, ctprof::task_iter::Heap)
+                   ctprof::task_iter::Tasks, ctprof::task_iter::Ends, ctprof::task_iter::Heap)

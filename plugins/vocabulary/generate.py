@@ -20,7 +20,7 @@ METRIC_FIELDS = [("name", "name", None), ("unit", "unit", ""), ("family", "famil
                  ("since", "since", ""), ("source", "source", ""), ("description", "description", ""),
                  ("kernel_writer", "kernel_writer", ""), ("caveat", "caveat", ""), ("file_path", "file_path", ""),
                  ("file_aliases", "file_aliases", ""), ("file_unit", "file_unit", ""), ("file_if_absent", "file_absent", "omit"),
-                 ("mark", "mark", ""), ("map_keys", "map_keys", "")]
+                 ("mark", "mark", ""), ("map_keys", "map_keys", ""), ("flag_bits", "flags", ""), ("role", "role", "")]
 # All are spelled: a struct of C has no defaults, and the compiler misses those left out.
 DERIVED_FIELDS = [(name, {"formula": "expression"}.get(name, name), None)
                   for name in ("name", "formula", "unit", "family", "section", "sched_class", "config_gates", "applies_to",
@@ -58,16 +58,17 @@ def camel(plugin):
 
 
 def fields(row, columns):
-    return [f".{field} = {json.dumps(row[column], ensure_ascii=False)}"
+    return [f".{field} = {row[column] if field == 'flags' else json.dumps(row[column], ensure_ascii=False)}"
             for column, field, default in columns if row[column] != default]
 
 
 def metric(row, keys):
     entity, table = ENTITIES[row["entity"]]
-    row = dict(row, map_keys=keys.get(row["name"], ""))
+    flags = (["mark"] if row["kind"] == "mark" else []) + row["flags"].split()
+    row = dict(row, map_keys=keys.get(row["name"], ""), flag_bits=" | ".join(f"CTPROF_METRIC_{flag.upper()}" for flag in flags))
     if row["file_path"] == table + row["name"]:
         row["file_path"] = ""
-    parts = fields(row, METRIC_FIELDS) + ([".flags = CTPROF_METRIC_MARK"] if row["kind"] == "mark" else [])
+    parts = fields(row, METRIC_FIELDS)
     type_ = f"sdk::Metric<sdk::{row['newtype']}, sdk::{row['rule']}, sdk::Entity::{entity}>"
     return f"inline constexpr {type_} {identifier(row['name'])}{{{{\n    " + ",\n    ".join(parts) + "}};\n"
 

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_counter_becomes_what_it_counted) {
   BOOST_TEST(value(told, kFaults, 0) == 60u);
   BOOST_TEST(gap(told, kFaults, 1) == "WentBackwards");
   BOOST_TEST(gap(told, kFaults, 2) == "NoBase");
-  BOOST_TEST(value(told, kFaults, 3) == 30u);  // born inside
+  BOOST_TEST(value(told, kFaults, 3) == 30u);     // born inside
   BOOST_TEST(gap(told, kFaults, 4) == "NoBase");  // old, and was not there before
 }
 
@@ -129,8 +129,9 @@ BOOST_AUTO_TEST_CASE(maps_are_subtracted_by_key) {
     add_map(snapshot, mixed, {entries});
     return snapshot;
   };
-  const Snapshot told = window(host(10, {{"anon", 70}, {"pgfault", 10}, {"pgfell", 5}}),
-                               host(20, {{"anon", 50}, {"pgfault", 17}, {"pgfell", 4}, {"pgnew", 3}}));
+  const Snapshot told =
+      window(host(10, {{"anon", 70}, {"pgfault", 10}, {"pgfell", 5}}),
+             host(20, {{"anon", 50}, {"pgfault", 17}, {"pgfell", 4}, {"pgnew", 3}}));
   std::string text;
   for (const ctprof_entry& entry : told.pools->maps[column(told, mixed).ids()[0]])
     text += std::string(entry.key.data, entry.key.size) + "=" + std::to_string(entry.value) + " ";
@@ -244,8 +245,9 @@ BOOST_AUTO_TEST_CASE(ends_that_make_no_window) {
              "--lifetime");
   made = make_window(taken(20, {}), taken(10, {}), {}, "a.zst", "b.zst");
   BOOST_REQUIRE(!made);
-  BOOST_TEST(made.error().text == "making a window of 'a.zst..b.zst': the second was captured "
-                                       "before the first: exchange them");
+  BOOST_TEST(made.error().text ==
+             "making a window of 'a.zst..b.zst': the second was captured "
+             "before the first: exchange them");
 }
 
 }  // namespace

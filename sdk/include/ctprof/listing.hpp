@@ -56,6 +56,11 @@ class Listing {
   // So many rows of the room are filled, from the first on.
   void commit(std::uint32_t rows) const { abi_->commit(abi_->core, rows); }
 
+  // Of threads that ended: so many more whose figures a full buffer lost, and of which nothing is
+  // known.
+  void count_lost(std::uint64_t lost) const { abi_->lost += lost; }
+  void count_unseen(std::uint64_t unseen) const { abi_->unseen += unseen; }
+
  private:
   ctprof_listing* abi_;
   const ctprof_array* offers_;

@@ -66,6 +66,9 @@ inline constexpr Metric<IdU32, Key> kTid{{.name = "tid"}};
 inline constexpr Metric<IdText, Key> kComm{{.name = "comm"}};
 inline constexpr Metric<IdU64, Key> kStartTime{{.name = "start_time_clock_ticks", .unit = "ticks"}};
 inline constexpr Metric<IdText, Key> kCgroup{{.name = "cgroup"}};
+// The name of the thread's process. Only a source of threads that ended offers it; of all others
+// ctprof knows it.
+inline constexpr Metric<IdText, Key> kPcomm{{.name = "pcomm"}};
 
 // Of processes and of cgroups.
 inline constexpr Metric<IdU32, Key, Entity::Process> kProcessTgid{{.name = "process.tgid"}};
@@ -79,6 +82,23 @@ inline constexpr Metric<OrdinalI32, RangeI32> kTaskDir{
     {.name = "task_dir", .flags = CTPROF_METRIC_HIDDEN}};
 // The thread's file `stat` as the lister read it, whole.
 inline constexpr Metric<IdText, Key> kStatText{{.name = "stat", .flags = CTPROF_METRIC_HIDDEN}};
+
+// Hidden columns that a lister may offer where it knows better than ctprof: when it read the
+// thread, and when the thread was born, in ns of CLOCK_BOOTTIME.
+inline constexpr Metric<IdU64, Key> kReadAt{
+    {.name = "read_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
+inline constexpr Metric<IdU64, Key> kBornAt{
+    {.name = "born_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
+
+// Hidden columns of threads that ended (ExitedSource in source.hpp).
+//
+// When it ended, in ns of CLOCK_BOOTTIME.
+inline constexpr Metric<IdU64, Key> kEndedAt{
+    {.name = "ended_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
+// The row is no end: the thread, named as it was until then, took its leader's id and start time,
+// because it ran another program (exec) and was no leader.
+inline constexpr Metric<Flag, AnyFlag> kTookOver{
+    {.name = "took_over", .flags = CTPROF_METRIC_HIDDEN}};
 
 // A column that the source can do without; see `optional`. Its name lives as long as the program.
 struct OptionalRead {

@@ -198,6 +198,38 @@ struct ListSource : AnySource {
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
+// Lists threads that end while a window is open. `start(const Window&)` begins to watch, `stop()`
+// ends it, and `drain(const Listing&)` hands over what came since the last time; it is called again
+// and again, once more after stop(). One object does all of it, on one thread at a time. kTgid,
+// kTid, kComm, kStartTime and kEndedAt must be among its offers.
+//
+//   class Ends : public sdk::ExitedSource {
+//    public:
+//     static constexpr auto kOffers = sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm,
+//                                                 sdk::kStartTime, sdk::kEndedAt, kMyOwn);
+//     void start(const sdk::Window& window);     // throws where it cannot
+//     void drain(const sdk::Listing& listing);   // as in listing.hpp
+//     void stop();
+//   };
+struct ExitedSource : AnySource {
+  static constexpr ctprof_stage kStage = CTPROF_STAGE_EXITED;
+  static constexpr std::array<const char*, 0> kStageReads{};
+};
+
+// What a window is about, for a source that works while it is open.
+class Window {
+ public:
+  explicit Window(const ctprof_window& window) : abi_(&window) {}
+
+  // Only these processes; none: all. Gone after `start`.
+  std::span<const std::uint64_t> pids() const { return {abi_->pids, abi_->pids_count}; }
+  // When it was opened, on CLOCK_BOOTTIME.
+  std::uint64_t opened_ns() const { return abi_->opened_ns; }
+
+ private:
+  const ctprof_window* abi_;
+};
+
 // One row, for figures of the whole machine.
 struct HostSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_HOST;
@@ -276,6 +308,45 @@ class SourceTable {
     });
   }
 
+  // A source with its being started and stopped; both once, whatever the core calls.
+  struct Started {
+    explicit Started(const Host& host) : source(host) {}
+    S source;
+    bool was_started = false;
+    bool was_stopped = false;
+  };
+
+  static std::int32_t open_started(const ctprof_host* host, void** worker, char* message,
+                                   std::size_t size) noexcept {
+    return contained(message, size, [&] { *worker = new Started(Host(*host)); });
+  }
+
+  static std::int32_t start(void* worker, const ctprof_window* window, char* message,
+                            std::size_t size) noexcept {
+    auto& started = *static_cast<Started*>(worker);
+    if (std::exchange(started.was_started, true)) return CTPROF_ALREADY;
+    return contained(message, size, [&] { started.source.start(Window(*window)); });
+  }
+
+  static std::int32_t drain_exited(void* worker, ctprof_listing* listing) noexcept {
+    return contained(listing->message, listing->message_size, [&] {
+      static_cast<Started*>(worker)->source.drain(Listing(*listing, kOfferArray, kReadArray));
+    });
+  }
+
+  static std::int32_t stop(void* worker, char* message, std::size_t size) noexcept {
+    auto& started = *static_cast<Started*>(worker);
+    if (std::exchange(started.was_stopped, true)) return CTPROF_ALREADY;
+    return contained(message, size, [&] { started.source.stop(); });
+  }
+
+  static void close_started(void* worker) noexcept {
+    auto* started = static_cast<Started*>(worker);
+    char message[256];
+    if (started->was_started && !started->was_stopped) stop(worker, message, sizeof message);
+    delete started;
+  }
+
   static void close_worker(void* worker) noexcept { delete static_cast<S*>(worker); }
 
   static void summarise(const ctprof_summary* summary) noexcept {
@@ -287,10 +358,17 @@ class SourceTable {
   // The table, of a plugin of that name.
   static constexpr ctprof_source make(const char* plugin_name) {
     ctprof_source table = common(plugin_name);
-    if constexpr (S::kStage == CTPROF_STAGE_LIST)
+    if constexpr (S::kStage == CTPROF_STAGE_LIST) {
       table.list = &list;
-    else
+    } else if constexpr (S::kStage == CTPROF_STAGE_EXITED) {
+      table.open_worker = &open_started;
+      table.close_worker = &close_started;
+      table.start = &start;
+      table.drain_exited = &drain_exited;
+      table.stop = &stop;
+    } else {
       table.collect = &collect;
+    }
     return table;
   }
 

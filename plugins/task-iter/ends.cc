@@ -1,0 +1,178 @@
+#include "plugins/task-iter/ends.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+#include "plugins/task-iter/ends_skeleton.h"
+
+namespace ctprof::task_iter {
+namespace {
+
+// Some 13,000 threads: a third of a second of the worst storm that was seen.
+constexpr std::uint32_t kBuffer = 16 << 20;
+// Of cgroups whose paths are kept; those of a host that makes more are not all told.
+constexpr std::size_t kMostPaths = 100'000;
+
+std::string_view text_of(const char* name, std::size_t room) {
+  return {name, ::strnlen(name, room)};
+}
+
+[[noreturn]] void fail(const char* deed, int error) {
+  throw std::runtime_error(std::string(deed) + ": " + std::strerror(error));
+}
+
+// The record at the front of the bytes, if they are enough of it.
+template <class Record>
+const Record* as(std::span<const std::byte> bytes, std::size_t size = sizeof(Record)) {
+  return bytes.size() >= size ? reinterpret_cast<const Record*>(bytes.data()) : nullptr;
+}
+
+}  // namespace
+
+struct Ends::Room {
+  explicit Room(const sdk::Batch& of)
+      : columns(of),
+        comm(of.column(sdk::kComm)),
+        pcomm(of.column(sdk::kPcomm)),
+        cgroup(of.column(sdk::kCgroup)),
+        born_at(of.column(sdk::kBornAt)),
+        ended_at(of.column(sdk::kEndedAt)),
+        took_over(of.column(sdk::kTookOver)) {}
+
+  EndedColumns columns;
+  sdk::Column<CTPROF_STRING> comm, pcomm, cgroup;
+  sdk::Column<CTPROF_U64> born_at, ended_at;
+  sdk::Column<CTPROF_BOOL> took_over;
+  std::uint32_t rows = 0;
+};
+
+EndedColumns::EndedColumns(const sdk::Batch& batch)
+    : identity_(batch), always_(batch), times_(batch), delays_(batch), statistics_(batch) {}
+
+void EndedColumns::put(std::uint32_t row, const record& task, const Facts& facts) {
+  identity_.put(row, task, facts, scratch_);
+  always_.put(row, task, facts, scratch_);
+  times_.put(row, cpu_times(task), facts);
+  (task.of & RECORD_OF_DELAYS) != 0 ? delays_.put(row, task)
+                                    : delays_.fail(row, Gap::PredatesSwitch);
+  has(task, RECORD_HAS_STATISTICS) ? statistics_.put(row, task)
+                                   : statistics_.fail(row, Gap::Unsupported);
+}
+
+void EndedColumns::put_identity(std::uint32_t row, const record& task, const Facts& facts,
+                                Gap gap) {
+  identity_.put(row, task, facts, scratch_);
+  always_.fail(row, gap);
+  times_.fail(row, gap);
+  delays_.fail(row, gap);
+  statistics_.fail(row, gap);
+}
+
+void Ends::Unload::operator()(task_ends_skeleton* skeleton) const {
+  task_ends_skeleton_unload(skeleton);
+}
+
+void Ends::start(const sdk::Window& window) {
+  pids_.assign(window.pids().begin(), window.pids().end());
+  std::ranges::sort(pids_);
+  int error = 0;
+  programs_.reset(task_ends_skeleton_load(kBuffer, &error));
+  if (!programs_) fail("loading the BPF programs that see threads end", error);
+  ring_ = std::make_unique<Ring>(task_ends_skeleton_buffer(programs_.get()), kBuffer);
+  if (task_ends_skeleton_attach(programs_.get()) < 0)
+    fail("attaching to the scheduler's tracepoints", errno);
+}
+
+void Ends::stop() { task_ends_skeleton_detach(programs_.get()); }
+
+void Ends::drain(const sdk::Listing& listing) {
+  std::optional<Room> room;
+  ring_->read([&](std::span<const std::byte> bytes) { return take(listing, room, bytes); });
+  if (room) listing.commit(room->rows);
+  const std::uint64_t lost = task_ends_skeleton_lost(programs_.get());
+  listing.count_lost(lost - lost_told_);
+  lost_told_ = lost;
+}
+
+bool Ends::is_wanted(std::uint64_t tgid) const {
+  return pids_.empty() || std::ranges::binary_search(pids_, tgid);
+}
+
+// False when ctprof has no room; the record comes again.
+bool Ends::take(const sdk::Listing& listing, std::optional<Room>& room,
+                std::span<const std::byte> bytes) {
+  const auto* kind = as<std::uint32_t>(bytes);
+  if (!kind) return true;
+  if (*kind == ENDED_CGROUP) {
+    if (const auto* cgroup = as<ended_cgroup>(bytes)) learn(*cgroup);
+    return true;
+  }
+  const auto* exec = *kind == ENDED_EXEC ? as<ended_exec>(bytes) : nullptr;
+  const auto* ended =
+      *kind == ENDED_THREAD ? as<ended_thread>(bytes, ENDED_THREAD_SIZE) : nullptr;
+  if ((!exec && !ended) || !is_wanted(exec ? exec->tgid : ended->task.tgid)) return true;
+  if (room && room->rows == CTPROF_MAX_ROWS) {
+    listing.commit(room->rows);
+    room.reset();
+  }
+  if (!room) {
+    const auto batch = listing.room();
+    if (!batch) return false;
+    room.emplace(*batch);
+  }
+  exec ? put(*room, *exec) : put(*room, *ended);
+  return true;
+}
+
+void Ends::put(Room& room, const ended_thread& ended) {
+  const std::uint32_t row = room.rows++;
+  room.columns.put(row, ended.task, facts_);
+  room.comm.put(row, short_name(ended.task));
+  room.pcomm.put(row, text_of(ended.pcomm, sizeof ended.pcomm));
+  room.born_at.put(row, ended.task.start_boottime);
+  room.ended_at.put(row, ended.task.now_boottime);
+  room.took_over.put(row, false);
+  put_cgroup(room, row, ended.task.cgroup_id);
+}
+
+// Its start is its leader's already; what it was before, nobody knows any more.
+void Ends::put(Room& room, const ended_exec& exec) {
+  const std::uint32_t row = room.rows++;
+  record task{};
+  task.tgid = exec.tgid;
+  task.tid = exec.tid;
+  room.columns.put_identity(row, task, facts_, Gap::ThreadGone);
+  room.comm.put(row, Gap::ThreadGone);
+  room.pcomm.put(row, Gap::ThreadGone);
+  room.cgroup.put(row, Gap::ThreadGone);
+  room.born_at.put(row, Gap::ThreadGone);
+  room.ended_at.put(row, exec.at_boottime);
+  room.took_over.put(row, true);
+}
+
+void Ends::put_cgroup(Room& room, std::uint32_t row, std::uint64_t id) {
+  const auto known = paths_.find(id);
+  known == paths_.end() ? room.cgroup.put(row, Gap::ThreadGone)
+                        : room.cgroup.put(row, std::string_view(known->second));
+}
+
+void Ends::learn(const ended_cgroup& cgroup) {
+  auto path = path_of(cgroup);
+  if (path && paths_.size() < kMostPaths) paths_[cgroup.id] = std::move(*path);
+}
+
+std::optional<std::string> path_of(const ended_cgroup& cgroup) {
+  std::string path;
+  if (cgroup.names[ENDED_LEVELS - 1][0] != 0) return std::nullopt;
+  for (const auto& given : cgroup.names) {
+    const std::string_view name = text_of(given, ENDED_NAME);
+    if (name.size() >= ENDED_NAME - 1) return std::nullopt;
+    if (!name.empty()) path = "/" + std::string(name) + path;
+  }
+  return path.empty() ? "/" : path;
+}
+
+}  // namespace ctprof::task_iter

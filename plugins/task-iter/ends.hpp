@@ -1,0 +1,102 @@
+// The source that tells of threads that end while a window is open, with the figures of their last
+// moment.
+//
+// Source: BPF programs at sched_switch and sched_process_exec (task_ends.bpf.c). They are loaded
+// when a window opens, and go when it closes, or with ctprof, however that ends.
+//
+// What is here:   reading their records into rows.
+// What is not:    what figures mean (decode.hpp), what the host lacks (probe.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/task-iter/columns.hpp"
+#include "plugins/task-iter/ended.h"
+#include "plugins/task-iter/probe.hpp"
+#include "plugins/task-iter/ring.hpp"
+
+struct task_ends_skeleton;
+
+namespace ctprof::task_iter {
+
+// What is final of a thread that ended.
+class EndedColumns {
+ public:
+  using Final = sdk::Table<
+      Fill<vocabulary::policy, policy>, Fill<vocabulary::nice, nice>,
+      Fill<vocabulary::priority, priority>, Fill<vocabulary::rt_priority, &record::rt_priority>,
+      Fill<vocabulary::nr_migrations, &record::nr_migrations>,
+      Fill<vocabulary::minflt, &record::min_flt>, Fill<vocabulary::majflt, &record::maj_flt>,
+      Fill<vocabulary::voluntary_csw, &record::nvcsw>,
+      Fill<vocabulary::nonvoluntary_csw, &record::nivcsw>,
+      Fill<vocabulary::run_time_ns, &record::sum_exec_runtime>>;
+  using Always = sdk::Groups<Final, Waits, WaitExtremes, Io>;
+  static constexpr auto kOffers =
+      sdk::joined(Identity::kOffers, Always::kOffers, Times::kOffers, AllDelays::kOffers,
+                  AllStatistics::kOffers);
+
+  explicit EndedColumns(const sdk::Batch& batch);
+  void put(std::uint32_t row, const record& task, const Facts& facts);
+  // Who it was, and the same reason for all else.
+  void put_identity(std::uint32_t row, const record& task, const Facts& facts, Gap gap);
+
+ private:
+  Identity identity_;
+  Always always_;
+  Times times_;
+  AllDelays delays_;
+  AllStatistics statistics_;
+  Scratch scratch_{};
+};
+
+class Ends : public sdk::ExitedSource {
+ public:
+  static constexpr const char* kName = "ends";
+  static constexpr std::int32_t kRank = 20;  // before taskstats
+  static constexpr auto kOffers = sdk::joined(
+      EndedColumns::kOffers,
+      sdk::offers(sdk::kComm, sdk::kPcomm, sdk::kCgroup, sdk::kBornAt, sdk::kEndedAt,
+                  sdk::kTookOver));
+
+  explicit Ends(const sdk::Host& host) : host_(host), facts_(facts_of(host)) {}
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+
+  void start(const sdk::Window& window);
+  void drain(const sdk::Listing& listing);
+  void stop();
+
+ private:
+  struct Unload {
+    void operator()(task_ends_skeleton* skeleton) const;
+  };
+  struct Room;
+
+  bool is_wanted(std::uint64_t tgid) const;
+  bool take(const sdk::Listing& listing, std::optional<Room>& room,
+            std::span<const std::byte> bytes);
+  void put(Room& room, const ended_thread& ended);
+  void put(Room& room, const ended_exec& exec);
+  void learn(const ended_cgroup& cgroup);
+  void put_cgroup(Room& room, std::uint32_t row, std::uint64_t id);
+
+  sdk::Host host_;
+  Facts facts_;
+  std::vector<std::uint64_t> pids_;  // sorted; none: all
+  std::unique_ptr<task_ends_skeleton, Unload> programs_;
+  std::unique_ptr<Ring> ring_;
+  std::uint64_t lost_told_ = 0;
+  std::unordered_map<std::uint64_t, std::string> paths_;  // by cgroup id
+};
+
+// The path of a cgroup by its own name and those above it; nothing where they are cut off.
+std::optional<std::string> path_of(const ended_cgroup& cgroup);
+
+}  // namespace ctprof::task_iter

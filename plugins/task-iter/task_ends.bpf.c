@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The programs that see threads end: each is copied at its last switch, when its counters are
+ * final. At sched_process_exit, which one would think of first, a thread still has to run for most
+ * of a millisecond.
+ *
+ * What is here:   the last record of a thread, execs by threads that are no leaders, and the names
+ * of cgroups, which may be gone when the reader asks.
+ * What is not:    the copying (copy.bpf.h), the reading (ends.cc).
+ */
+#include "copy.bpf.h"
+
+#include "ended.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Threads that ended, and whose record found no room. */
+__u64 lost = 0;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 << 20);
+} ended SEC(".maps");
+
+/* Cgroups whose names the reader was told. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 4096);
+  __type(key, __u64);
+  __type(value, __u8);
+} named SEC(".maps");
+
+struct delays_room {
+  char bytes[kDelaysRoom];
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct delays_room);
+} rooms SEC(".maps");
+
+enum { kDead = 0x80 }; /* TASK_DEAD of linux/sched.h */
+
+static __always_inline struct kernfs_node* parent_of(struct kernfs_node* node) {
+  struct kernfs_node___rcu* newer = (void*)node;
+  if (bpf_core_field_exists(newer->__parent)) return BPF_CORE_READ(newer, __parent);
+  return BPF_CORE_READ(node, parent);
+}
+
+static __always_inline void tell_name(struct kernfs_node* node, __u64 id) {
+  __u8 yes = 1;
+  if (bpf_map_lookup_elem(&named, &id)) return;
+  struct ended_cgroup* told = bpf_ringbuf_reserve(&ended, sizeof *told, 0);
+  if (!told) return; /* next time */
+  told->kind = ENDED_CGROUP;
+  told->unused = 0;
+  told->id = id;
+  for (int level = 0; level < ENDED_LEVELS; ++level) {
+    told->names[level][0] = 0;
+    if (!node) continue;
+    bpf_probe_read_kernel_str(told->names[level], ENDED_NAME, BPF_CORE_READ(node, name));
+    node = parent_of(node);
+  }
+  bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+  bpf_map_update_elem(&named, &id, &yes, BPF_NOEXIST);
+}
+
+static __always_inline void copy_process(struct ended_thread* out, struct task_struct* task) {
+  struct task_struct* leader = 0;
+  bpf_core_read(&leader, sizeof leader, &task->group_leader);
+  bpf_core_read(out->pcomm, sizeof out->pcomm, &leader->comm);
+  out->maxrss = BPF_CORE_READ(task, signal, maxrss);
+}
+
+SEC("tp_btf/sched_switch")
+int see_last_switch(__u64* arguments) { /* whether preempted, previous, next */
+  struct task_struct* task = (struct task_struct*)arguments[1];
+  __u32 first = 0;
+  struct kernfs_node* node = 0;
+  if (!(task->__state & kDead)) return 0;
+  node = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn);
+  const __u64 id = BPF_CORE_READ(node, id);
+  tell_name(node, id); /* first, so that the reader knows it by then */
+  struct delays_room* room = bpf_map_lookup_elem(&rooms, &first);
+  struct ended_thread* out = bpf_ringbuf_reserve(&ended, ENDED_THREAD_SIZE, 0);
+  if (!out || !room) {
+    if (out) bpf_ringbuf_discard(out, BPF_RB_NO_WAKEUP);
+    __sync_fetch_and_add(&lost, 1);
+    return 0;
+  }
+  __builtin_memset(out, 0, ENDED_THREAD_SIZE);
+  out->kind = ENDED_THREAD;
+  copy_identity(&out->task, task);
+  copy_process(out, task);
+  copy_scheduling(&out->task, task);
+  copy_times(&out->task, task);
+  out->task.now_boottime = bpf_ktime_get_boot_ns();
+  copy_io(&out->task, task);
+  copy_delays(&out->task, task, room->bytes);
+  copy_statistics(&out->task, task);
+  out->task.cgroup_id = id;
+  bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int see_exec(__u64* arguments) { /* the thread, its id until now, the program */
+  struct task_struct* task = (struct task_struct*)arguments[0];
+  const int old_tid = arguments[1];
+  if (task->pid == old_tid) return 0;
+  struct ended_exec* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
+  if (!out) return 0;
+  out->kind = ENDED_EXEC;
+  out->tgid = task->tgid;
+  out->tid = old_tid;
+  out->unused = 0;
+  out->at_boottime = bpf_ktime_get_boot_ns();
+  bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  return 0;
+}
