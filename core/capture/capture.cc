@@ -126,8 +126,9 @@ Result<Snapshot> Session::end() {
   auto after = read(options_.metrics, false);
   if (!after) return after.error();
   const KeptProcessState kept;
-  const Ended ended = ends_->take(after->meta.sources);
-  auto window = make_window(before, std::move(*after), ended, "the window's begin", "its end");
+  Ended ended = ends_->take(after->meta.sources);
+  auto window =
+      make_window(before, std::move(*after), std::move(ended), "the window's begin", "its end");
   if (window && !ends_->why_not().empty())
     window->meta.notes.push_back("threads that ended in the window are not told: " +
                                  ends_->why_not());

@@ -75,9 +75,8 @@ Ended Ends::take(std::vector<SourceCost>& costs) {
     source_.reset();
   }
   Table& threads = ended_.rows.threads();
-  const auto at = threads.find(kEndedAt)
-                      ? std::as_const(*threads.find(kEndedAt)).u64()
-                      : std::span<const std::uint64_t>{};
+  const auto at = threads.find(kEndedAt) ? std::as_const(*threads.find(kEndedAt)).u64()
+                                         : std::span<const std::uint64_t>{};
   ended_.at_ns.assign(at.begin(), at.end());
   ended_.at_ns.resize(threads.rows);
   take_execs(ended_);

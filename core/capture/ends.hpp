@@ -1,7 +1,7 @@
 // Threads that end while a window is open: the one source that tells of them, at work.
 //
-// start() before the window's first capture, so that no end is missed; drain() now and then, for the
-// kernel's buffer is small; take() after its last. If there is no such source, or it fails, the
+// start() before the window's first capture, so that no end is missed; drain() now and then, for
+// the kernel's buffer is small; take() after its last. If there is no such source, or it fails, the
 // window is made all the same, and says why nobody told it.
 //
 // Threads: one.

@@ -67,19 +67,46 @@ bool was_replaced(const ThreadName& name, std::uint64_t ended_at,
          });
 }
 
-// Those that count: that ended since the window opened, and that nobody met afterwards. In (tgid,
-// tid, start) order.
+// A leader that was replaced may have got the other's id before it was gone. It is known by its
+// start time, and gets its own back.
+void rename_old_leaders(const Snapshot& before, Ended& ended) {
+  if (ended.took_over.empty()) return;
+  std::vector<ThreadName> known = names_of(before.threads());
+  std::ranges::sort(known);
+  const std::vector<ThreadName> names = names_of(ended.rows.threads());
+  for (std::size_t row = 0; row < names.size(); ++row) {
+    const bool took_turns = std::ranges::any_of(ended.took_over, [&](const TookOver& exec) {
+      return exec.tgid == names[row].tgid && exec.tid == names[row].tid;
+    });
+    const ThreadName as_leader{names[row].tgid, names[row].tgid, names[row].start};
+    if (took_turns && !std::ranges::binary_search(known, names[row]) &&
+        std::ranges::binary_search(known, as_leader))
+      ended.rows.threads().find(kTid)->u64()[row] = as_leader.tid;
+  }
+}
+
+// Until when a snapshot may have met threads, on CLOCK_BOOTTIME.
+std::uint64_t listed_until(const Snapshot& snapshot) {
+  if (snapshot.read_at.empty())
+    return std::max(snapshot.meta.start.boottime_ns, snapshot.meta.end.boottime_ns);
+  return snapshot.meta.start.boottime_ns + *std::ranges::max_element(snapshot.read_at);
+}
+
+// Those that count: whom the first snapshot met and the second did not, and who was born and ended
+// between the two. In (tgid, tid, start) order.
 std::vector<std::uint32_t> ended_rows(const Snapshot& before, const Snapshot& after,
                                       const Ended& ended) {
   const std::vector<ThreadName> names = names_of(ended.rows.threads());
+  const auto earlier = same_rows(before, ended.rows, Entity::Thread, ended.took_over, ended.at_ns);
+  const std::uint64_t first = listed_until(before), last = listed_until(after);
   std::vector<ThreadName> alive = names_of(after.threads());
   std::ranges::sort(alive);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t row = 0; row < names.size(); ++row) {
-    const bool counts = ended.at_ns[row] >= before.meta.start.boottime_ns;
+    const bool inside = ended.at_ns[row] > first && ended.at_ns[row] <= last;
     const bool lives = std::ranges::binary_search(alive, names[row]) &&
                        !was_replaced(names[row], ended.at_ns[row], ended.took_over);
-    if (counts && !lives) rows.push_back(row);
+    if (!lives && (earlier[row].row != kNoRow || inside)) rows.push_back(row);
   }
   std::ranges::sort(rows, [&](std::uint32_t a, std::uint32_t b) {
     return std::tie(names[a], ended.at_ns[a]) < std::tie(names[b], ended.at_ns[b]);
@@ -108,6 +135,10 @@ std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
         copy_cell(column, static_cast<std::uint32_t>(living + at), *after.pools, *known, rows[at],
                   *ended.rows.pools);
   }
+  const Column* born = from.find(kBornAt);
+  if (born && after.born_at.size() == living)
+    for (const std::uint32_t row : rows)
+      after.born_at.push_back(born->has_value(row) ? born->u64()[row] : 0);
   std::vector<std::uint64_t> at_ns(rows.size());
   std::ranges::transform(rows, at_ns.begin(), [&](std::uint32_t row) { return ended.at_ns[row]; });
   return at_ns;
@@ -158,6 +189,15 @@ Opening opening_of(const Snapshot& before, Snapshot& after, Entity entity,
   return opening;
 }
 
+// When the thread was born, on CLOCK_BOOTTIME: to the nanosecond where a source told it, else to
+// the tick.
+std::uint64_t born_at(const Snapshot& snapshot, std::size_t row) {
+  if (row < snapshot.born_at.size() && snapshot.born_at[row] != 0) return snapshot.born_at[row];
+  const Column* starts = snapshot.threads().find(kStartTime);
+  const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(snapshot.meta.user_hz, 1);
+  return starts && starts->has_value(row) ? starts->u64()[row] * tick : 0;
+}
+
 // When threads were looked at; nothing where either end does not say.
 std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
                           std::span<const Earlier> earlier,
@@ -165,9 +205,7 @@ std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
   if (before.read_at.size() != before.threads().rows) return {};
   const std::size_t living = earlier.size() - ended_at.size();
   if (after.read_at.size() != living) return {};
-  const Column* starts = after.threads().find(kStartTime);
   const std::uint64_t opened = before.meta.start.boottime_ns;
-  const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(after.meta.user_hz, 1);
   std::vector<Seen> seen(earlier.size());
   for (std::size_t row = 0; row < seen.size(); ++row) {
     const std::uint64_t last =
@@ -175,8 +213,8 @@ std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
     seen[row].last = last - std::min(last, opened);
     if (earlier[row].row != kNoRow)
       seen[row].first = before.read_at[earlier[row].row];
-    else if (earlier[row].born && starts && starts->has_value(row))
-      seen[row].first = starts->u64()[row] * tick - std::min(starts->u64()[row] * tick, opened);
+    else if (earlier[row].born)
+      seen[row].first = born_at(after, row) - std::min(born_at(after, row), opened);
     seen[row].first = std::min(seen[row].first, seen[row].last);
   }
   return seen;
@@ -184,10 +222,12 @@ std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
 
 }  // namespace
 
-Result<Snapshot> make_window(const Snapshot& before, Snapshot after, const Ended& ended,
+Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended,
                              const std::string& before_name, const std::string& after_name) {
   if (auto fit = check_ends(before.meta, after.meta, before_name, after_name); !fit)
     return fit.error();
+  ended.rows.meta.user_hz = after.meta.user_hz;
+  rename_old_leaders(before, ended);
   Window window;
   window.opened = before.meta.start;
   window.living = after.threads().rows;

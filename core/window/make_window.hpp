@@ -27,7 +27,7 @@ namespace ctprof {
 struct TookOver {
   std::uint64_t tgid = 0;               // and tid, from then on
   std::uint64_t tid = 0;                // before
-  std::uint64_t start_clock_ticks = 0;  // before
+  std::uint64_t start_clock_ticks = 0;  // before; 0: not known
   std::uint64_t at_ns = 0;              // when, on CLOCK_BOOTTIME
 };
 
@@ -43,7 +43,7 @@ struct Ended {
 
 // Fails if the snapshots are of different boots, or in the wrong order; the error names
 // `before_name` and `after_name`.
-Result<Snapshot> make_window(const Snapshot& before, Snapshot after, const Ended& ended,
+Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended,
                              const std::string& before_name = "the first snapshot",
                              const std::string& after_name = "the second");
 

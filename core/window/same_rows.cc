@@ -34,9 +34,12 @@ class ByName {
     std::ranges::sort(found_, {}, &Found::name);
   }
 
+  // With a start of 0: the one of that tid, whenever it was born.
   std::uint32_t find(Name name) const {
     const auto it = std::ranges::lower_bound(found_, name, {}, &Found::name);
-    return it != found_.end() && it->name == name ? it->row : kNoRow;
+    const bool is_it = it != found_.end() && it->name.first == name.first &&
+                       (name.second == 0 || it->name.second == name.second);
+    return is_it ? it->row : kNoRow;
   }
 
  private:
@@ -72,8 +75,9 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
     const Name name = before_exec({tids->u64()[row], starts->u64()[row]}, took_over, until);
     earlier[row].row = there.find(name);
     // A start is told in whole ticks, rounded down.
-    earlier[row].born = earlier[row].row == kNoRow &&
-                        (name.second + 1) * ns_per_tick > before.meta.start.boottime_ns;
+    earlier[row].born =
+        earlier[row].row == kNoRow &&
+        (name.second == 0 || (name.second + 1) * ns_per_tick > before.meta.start.boottime_ns);
   }
   return earlier;
 }

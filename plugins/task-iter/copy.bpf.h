@@ -70,8 +70,8 @@ static __always_inline void copy_times(struct record* out, struct task_struct* t
   }
 }
 
-/* What has begun and is not counted yet. The stamps are of the queue's own clocks, which stand still
- * between its events; so they are compared with these, and never with time. */
+/* What has begun and is not counted yet. The stamps are of the queue's own clocks, which stand
+ * still between its events; so they are compared with these, and never with time. */
 static __always_inline void copy_in_progress(struct record* out, struct task_struct* task) {
   struct rq* queue = 0;
   __u64 clock = 0, since = 0;
@@ -118,11 +118,11 @@ static __always_inline void copy_thread_pointer(struct record* out, struct task_
 
 #define COPY_DELAY(info, slot, kind)                       \
   do {                                                     \
-    out->delays[slot].count = (info)->kind##_count;      \
-    out->delays[slot].total = (info)->kind##_delay;      \
+    out->delays[slot].count = (info)->kind##_count;        \
+    out->delays[slot].total = (info)->kind##_delay;        \
     if (bpf_core_field_exists((info)->kind##_delay_max)) { \
-      out->delays[slot].max = (info)->kind##_delay_max;  \
-      out->delays[slot].min = (info)->kind##_delay_min;  \
+      out->delays[slot].max = (info)->kind##_delay_max;    \
+      out->delays[slot].min = (info)->kind##_delay_min;    \
     }                                                      \
   } while (0)
 
@@ -136,8 +136,7 @@ static __always_inline void copy_delays(struct record* out, struct task_struct* 
   if (bpf_core_field_exists(((struct rq*)0)->prev_irq_time)) out->has |= RECORD_HAS_IRQ_TIME;
   bpf_core_read(&info, sizeof info, &task->delays);
   if (!info) return;
-  if (bpf_probe_read_kernel(room, bpf_core_type_size(struct task_delay_info), info) != 0)
-    return;
+  if (bpf_probe_read_kernel(room, bpf_core_type_size(struct task_delay_info), info) != 0) return;
   out->of |= RECORD_OF_DELAYS;
   info = (struct task_delay_info*)room;
   COPY_DELAY(info, RECORD_BLKIO, blkio);

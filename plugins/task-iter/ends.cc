@@ -111,8 +111,7 @@ bool Ends::take(const sdk::Listing& listing, std::optional<Room>& room,
     return true;
   }
   const auto* exec = *kind == ENDED_EXEC ? as<ended_exec>(bytes) : nullptr;
-  const auto* ended =
-      *kind == ENDED_THREAD ? as<ended_thread>(bytes, ENDED_THREAD_SIZE) : nullptr;
+  const auto* ended = *kind == ENDED_THREAD ? as<ended_thread>(bytes, ENDED_THREAD_SIZE) : nullptr;
   if ((!exec && !ended) || !is_wanted(exec ? exec->tgid : ended->task.tgid)) return true;
   if (room && room->rows == CTPROF_MAX_ROWS) {
     listing.commit(room->rows);

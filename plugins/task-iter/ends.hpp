@@ -39,9 +39,8 @@ class EndedColumns {
       Fill<vocabulary::nonvoluntary_csw, &record::nivcsw>,
       Fill<vocabulary::run_time_ns, &record::sum_exec_runtime>>;
   using Always = sdk::Groups<Final, Waits, WaitExtremes, Io>;
-  static constexpr auto kOffers =
-      sdk::joined(Identity::kOffers, Always::kOffers, Times::kOffers, AllDelays::kOffers,
-                  AllStatistics::kOffers);
+  static constexpr auto kOffers = sdk::joined(Identity::kOffers, Always::kOffers, Times::kOffers,
+                                              AllDelays::kOffers, AllStatistics::kOffers);
 
   explicit EndedColumns(const sdk::Batch& batch);
   void put(std::uint32_t row, const record& task, const Facts& facts);
@@ -61,10 +60,9 @@ class Ends : public sdk::ExitedSource {
  public:
   static constexpr const char* kName = "ends";
   static constexpr std::int32_t kRank = 20;  // before taskstats
-  static constexpr auto kOffers = sdk::joined(
-      EndedColumns::kOffers,
-      sdk::offers(sdk::kComm, sdk::kPcomm, sdk::kCgroup, sdk::kBornAt, sdk::kEndedAt,
-                  sdk::kTookOver));
+  static constexpr auto kOffers =
+      sdk::joined(EndedColumns::kOffers, sdk::offers(sdk::kComm, sdk::kPcomm, sdk::kCgroup,
+                                                     sdk::kBornAt, sdk::kEndedAt, sdk::kTookOver));
 
   explicit Ends(const sdk::Host& host) : host_(host), facts_(facts_of(host)) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }

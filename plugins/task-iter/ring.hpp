@@ -1,8 +1,8 @@
 // A BPF ring buffer, read by hand: pages that the kernel writes and we see.
 //
 // The kernel writes records one after the other, each behind a word that says how long it is and
-// whether it is done; we say up to where we have read. The data are mapped twice in a row, so that a
-// record that goes over the end is in one piece all the same.
+// whether it is done; we say up to where we have read. The data are mapped twice in a row, so that
+// a record that goes over the end is in one piece all the same.
 //
 // Threads: one reads.
 

@@ -60,8 +60,8 @@ Ended ended_at(std::uint64_t second, const std::vector<Born>& threads, std::uint
   return ended;
 }
 
-Snapshot window(const Snapshot& before, Snapshot after, const Ended& ended = {}) {
-  auto made = make_window(before, std::move(after), ended);
+Snapshot window(const Snapshot& before, Snapshot after, Ended ended = {}) {
+  auto made = make_window(before, std::move(after), std::move(ended));
   BOOST_REQUIRE(made);
   to_differences(*made);
   return std::move(*made);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(threads_that_ended_are_rows_behind_the_living) {
   Ended ended = ended_at(15, {{7, 1200}, {9, 1100}, {2, 5}});
   add_u64(ended.rows, kFaults, {8, 4, 51});
   ended.lost = 3;
-  const Snapshot told = window(before, std::move(after), ended);
+  const Snapshot told = window(before, std::move(after), std::move(ended));
   BOOST_TEST(told.threads().rows == 4u);
   BOOST_TEST(told.window->living == 2u);
   BOOST_TEST(told.window->ended_lost == 3u);
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(who_ended_before_the_window_does_not_count) {
   Snapshot before = taken(10, {{1, 5}}), after = taken(20, {{1, 5}});
   add_u64(before, kFaults, {1});
   add_u64(after, kFaults, {1});
-  BOOST_TEST(window(before, std::move(after), ended).threads().rows == 1u);
+  BOOST_TEST(window(before, std::move(after), std::move(ended)).threads().rows == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_one_thread) {
@@ -180,10 +180,40 @@ BOOST_AUTO_TEST_CASE(an_exec_by_a_thread_that_is_no_leader_is_one_thread) {
   Ended ended = ended_at(15, {{40, 5}}, 40);
   add_u64(ended.rows, kFaults, {1003});
   ended.took_over.push_back({40, 41, 600, 15 * kSecond + 1});
-  const Snapshot told = window(before, std::move(after), ended);
+  const Snapshot told = window(before, std::move(after), std::move(ended));
   BOOST_TEST(told.threads().rows == 2u);
   BOOST_TEST(value(told, kFaults, 0) == 15u);  // what was 41
   BOOST_TEST(value(told, kFaults, 1) == 3u);   // the old leader
+}
+
+BOOST_AUTO_TEST_CASE(an_old_leader_may_have_got_the_id_of_who_replaced_it) {
+  Snapshot before = taken(10, {{40, 5}, {41, 600}}, 40);
+  add_u64(before, kFaults, {1000, 10});
+  Snapshot after = taken(20, {{40, 5}}, 40);
+  add_u64(after, kFaults, {25});
+  Ended ended = ended_at(15, {{41, 5}}, 40);
+  add_u64(ended.rows, kFaults, {1003});
+  ended.took_over.push_back({40, 41, 0, 15 * kSecond + 1});  // its own start is not known
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(told.threads().rows == 2u);
+  BOOST_TEST(value(told, kFaults, 0) == 15u);
+  BOOST_TEST(value(told, kFaults, 1) == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(who_was_born_and_ended_counts_once_in_windows_back_to_back) {
+  const auto ended = [] {
+    Ended ended = ended_at(15, {{7, 1200}, {8, 1990}});
+    ended.at_ns[1] = 20 * kSecond + 5;  // while the second snapshot was being taken
+    add_u64(ended.rows, kFaults, {8, 9});
+    return ended;
+  };
+  const auto at = [](std::uint64_t second) {
+    Snapshot snapshot = taken(second, {{1, 5}});
+    add_u64(snapshot, kFaults, {1});
+    return snapshot;
+  };
+  BOOST_TEST(window(at(10), at(20), ended()).threads().rows == 3u);
+  BOOST_TEST(window(at(20), at(30), ended()).threads().rows == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_in_progress_counts_at_both_ends) {
