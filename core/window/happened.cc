@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/rules/map_keys.hpp"
+#include "core/rules/maps.hpp"
 
 namespace ctprof {
 namespace {
