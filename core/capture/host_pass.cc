@@ -1,3 +1,4 @@
+#include "core/registry/identity.hpp"
 #include "core/capture/host_pass.hpp"
 
 #include <algorithm>

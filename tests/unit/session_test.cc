@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
       Session::open(registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1});
   BOOST_REQUIRE(session);
   BOOST_REQUIRE(session->begin());
-  BOOST_REQUIRE(session->drain());
+  session->drain();
   const auto snapshot = session->end();
   BOOST_REQUIRE(snapshot);
   BOOST_TEST(snapshot->tables[0].rows > 0u);
