@@ -1,5 +1,5 @@
-#include "core/registry/identity.hpp"
 #include "core/capture/host_pass.hpp"
+#include "core/registry/identity.hpp"
 
 #include <algorithm>
 #include <array>

@@ -95,6 +95,12 @@ void Column::take(std::size_t row, const Column& from, std::size_t from_row) {
   gaps_[row] = from.gaps_[from_row];
 }
 
+bool Column::same_cell(std::size_t row, const Column& other) const {
+  if (gaps_[row] != other.gaps_[row]) return false;
+  return !has_value(row) || std::memcmp(values_.data() + row * width_,
+                                        other.values_.data() + row * width_, width_) == 0;
+}
+
 void Column::gather(const Column& from, std::span<const RowRun> rows) {
   std::size_t count = 0;
   for (const RowRun& run : rows) count += run.count;

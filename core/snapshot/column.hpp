@@ -115,6 +115,9 @@ class Column {
   // Copies a cell, value or gap, from another column. REQUIRES: `from` has the same storage and the
   // same pools.
   void take(std::size_t row, const Column& from, std::size_t from_row);
+  // Whether both have the same value, by id where it is pooled, or the same gap. REQUIRES: as
+  // above.
+  bool same_cell(std::size_t row, const Column& other) const;
   // Replaces all cells with these rows of `from`. REQUIRES: `from` is another column with the same
   // storage.
   void gather(const Column& from, std::span<const RowRun> rows);

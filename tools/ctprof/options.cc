@@ -19,7 +19,7 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::string_view kEvery =
-    "capture,show,compare,export,metric-list,plugins,doctor,version,help";
+    "capture,record,show,compare,export,metric-list,plugins,doctor,version,help";
 
 // The table of all options. `value` is what stands for the value in help; null: a switch.
 struct OptionInfo {
@@ -30,20 +30,23 @@ struct OptionInfo {
 };
 constexpr std::array kOptions{
     OptionInfo{
-        "output,o", "FILE", "capture,export",
+        "output,o", "FILE", "capture,record,export",
         "where to write the snapshot; only you can read a new file (0600); - is standard output"},
+    OptionInfo{"duration,d", "TIME", "record",
+               "record for so long: 10s, 500ms, 2m; default: until Ctrl-C, or until COMMAND ends"},
     OptionInfo{"layout", "rows|columns", "capture",
                "rows (default), which the reference's tools read too, or columns: smaller, faster"},
     OptionInfo{
         "to", "FORM", "export",
         "ktstr: rows, as the reference's tools read them; columns: as ctprof reads them best"},
-    OptionInfo{"pid,p", "PID,...", "capture", "only these processes"},
-    OptionInfo{"jobs,j", "N", "capture,export", "workers; default: what the host can spare"},
-    OptionInfo{"no-sync", nullptr, "capture,export", "do not wait until the file is on the disk"},
-    OptionInfo{"no-hostname", nullptr, "capture", "leave the host's name out of the file"},
+    OptionInfo{"pid,p", "PID,...", "capture,record", "only these processes"},
+    OptionInfo{"jobs,j", "N", "capture,record,export", "workers; default: what the host can spare"},
+    OptionInfo{"no-sync", nullptr, "capture,record,export",
+               "do not wait until the file is on the disk"},
+    OptionInfo{"no-hostname", nullptr, "capture,record", "leave the host's name out of the file"},
     OptionInfo{"verbose,v", nullptr, "capture",
                "also name the processes and metrics that could not be read"},
-    OptionInfo{"metrics", "NAME,...", "capture,show,compare",
+    OptionInfo{"metrics", "NAME,...", "capture,record,show,compare",
                "only these metrics; of show and compare also METRIC[KEY], one key of a map (if the "
                "key has brackets or quotes: METRIC[\"KEY\"], where \\\" is a quote)"},
     OptionInfo{"sections", "NAME,...", "show,compare",
@@ -86,11 +89,11 @@ constexpr std::array kOptions{
                "print the schema of what --format json prints, and exit"},
     OptionInfo{"color", "auto|always|never", kEvery,
                "colours on a terminal; NO_COLOR is respected"},
-    OptionInfo{"plugins", "NAME,...", "capture,show,compare,metric-list,plugins,doctor,help",
+    OptionInfo{"plugins", "NAME,...", "capture,record,show,compare,metric-list,plugins,doctor,help",
                "exactly these plugins, or only what they filled"},
-    OptionInfo{"plugin-path", "DIR", "capture,show,compare,metric-list,plugins,doctor,help",
+    OptionInfo{"plugin-path", "DIR", "capture,record,show,compare,metric-list,plugins,doctor,help",
                "look for plugins here too; may be repeated"},
-    OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,plugins,doctor",
+    OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,record,plugins,doctor",
                "set an option of a plugin; `ctprof plugins` lists them; may be repeated"},
     OptionInfo{"rootfs", "DIR", "capture,plugins,doctor",
                "take /proc, /sys and cgroup from under this directory"},
@@ -136,6 +139,22 @@ Result<std::uint64_t> number_of(std::string_view option, std::string_view text) 
   const auto number = sdk::number<std::uint64_t>(text);
   if (number) return number.value;
   return Error{"--" + std::string(option) + ": '" + std::string(text) + "' is not a whole number"};
+}
+
+// "10s", "500ms", "1.5m", "2h"; a number alone is seconds.
+Result<std::uint64_t> duration_of(std::string_view option, const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string_view unit(end);
+  const auto it = std::find_if(std::begin(kUnits), std::end(kUnits),
+                               [&](const auto& known) { return known.first == unit; });
+  const double ns = it == std::end(kUnits) ? 0 : number * it->second;
+  if (end != text.c_str() && ns >= 1e6 && ns <= 1e9 * 86400 * 366)
+    return static_cast<std::uint64_t>(ns);
+  return Error{"--" + std::string(option) + ": '" + text +
+               "' is no time of a millisecond to a year (10s, 500ms, 2m, 1h)"};
 }
 
 // Fills Options from what program_options found.
@@ -222,6 +241,10 @@ class Reader {
   }
 
   void read_numbers() {
+    if (has("duration")) {
+      const auto duration = duration_of("duration", last("duration"));
+      duration ? void(options_.duration_ns = *duration) : fail(duration.error());
+    }
     if (has("limit")) {
       const auto limit = number_of("limit", last("limit"));
       limit ? void(options_.limit = *limit) : fail(limit.error());
@@ -281,7 +304,9 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
 
 }  // namespace
 
-Result<Options> parse_options(int argc, const char* const* argv) {
+namespace {
+
+Result<Options> parse_words(int argc, const char* const* argv) {
   po::options_description all = describe("");
   all.add_options()("words", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
@@ -300,6 +325,20 @@ Result<Options> parse_options(int argc, const char* const* argv) {
   auto options = Reader(given).read();
   if (options)
     if (auto takes = check_verb_takes(*options, given); !takes) return takes.error();
+  return options;
+}
+
+}  // namespace
+
+Result<Options> parse_options(int argc, const char* const* argv) {
+  const auto end = std::find_if(argv, argv + argc,
+                                [](const char* word) { return std::string_view(word) == "--"; });
+  auto options = parse_words(static_cast<int>(end - argv), argv);
+  if (end == argv + argc) return options;
+  // Behind -- stands a command with options of its own; for other verbs, words that are no options.
+  if (!options || options->verb != "record") return parse_words(argc, argv);
+  if (end + 1 == argv + argc) return Error{"missing the command behind --"};
+  options->command.assign(end + 1, argv + argc);
   return options;
 }
 

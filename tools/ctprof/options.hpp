@@ -39,7 +39,9 @@ struct Options {
   std::string to;  // of export
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
-  unsigned jobs = 0;  // 0: what the host can spare
+  unsigned jobs = 0;                 // 0: what the host can spare
+  std::uint64_t duration_ns = 0;     // of record; 0: until something else ends it
+  std::vector<std::string> command;  // behind --
   bool sync = true;
   bool hostname = true;
   bool verbose = false;

@@ -17,6 +17,7 @@
 #include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"
 #include "core/render/terminal_text.hpp"
+#include "core/window/happened.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -67,6 +68,8 @@ Result<ReportFiles> ReportFiles::load(std::span<const std::string> files, const 
   loaded.snapshots_ = std::move(*snapshots);
   for (const Snapshot& snapshot : loaded.snapshots_)
     for (const std::string& sentence : snapshot.told) note(options, sentence);
+  for (Snapshot& snapshot : loaded.snapshots_)
+    if (snapshot.window) to_differences(snapshot);
   if (std::none_of(loaded.snapshots_.begin(), loaded.snapshots_.end(), needs_plugins)) {
     loaded.derived_ = derived_of_layouts(loaded.layouts_);
     return loaded;

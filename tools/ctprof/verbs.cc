@@ -66,6 +66,9 @@ namespace {
 constexpr std::array kVerbs{
     Verb{"capture", "-o FILE", "take a snapshot of every thread of this host",
          "ctprof capture -o before.ctprof.zst", &run_capture, 0, true},
+    Verb{"record", "[-d TIME] [-o FILE] [-- COMMAND...]",
+         "record what happens on this host, threads that end included", "ctprof record -d 10s",
+         &run_record, 0, true},
     Verb{"show", "FILE", "show one snapshot, group by group", "ctprof show before.ctprof.zst",
          &run_show, 1},
     Verb{"compare", "BEFORE AFTER", "show what moved between two snapshots",

@@ -53,6 +53,7 @@ struct Verb {
 std::span<const Verb> verbs();
 
 int run_capture(const Options& options);
+int run_record(const Options& options);
 int run_show(const Options& options);
 int run_compare(const Options& options);
 int run_export(const Options& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json/parse.hpp>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,38 @@
 #include "ctprof/gap.hpp"
 
 namespace ctprof::columns {
+
+// The line of kind `window`.
+struct BasesOf {
+  Entity entity = Entity::Thread;
+  std::vector<std::string> columns;
+};
+struct WindowLine {
+  Moment opened;
+  std::uint64_t living = 0, ended_lost = 0, ended_unseen = 0, ended_merged = 0;
+  bool sees_ends = false;
+  std::vector<std::string> notes;
+  std::vector<BasesOf> bases;
+};
+
+template <Of<BasesOf> T, class Visitor>
+void each_field(T& bases, Visitor&& visit) {
+  visit("entity", bases.entity);
+  visit("columns", bases.columns);
+}
+
+template <Of<WindowLine> T, class Visitor>
+void each_field(T& line, Visitor&& visit) {
+  visit("opened", line.opened);
+  visit("living", line.living);
+  visit("ended_lost", line.ended_lost);
+  visit("ended_unseen", line.ended_unseen);
+  visit("ended_merged", line.ended_merged);
+  visit("sees_ends", line.sees_ends);
+  visit("notes", line.notes);
+  visit("bases", line.bases);
+}
+
 namespace {
 
 constexpr std::string_view kHost = "host";
@@ -64,19 +97,27 @@ void write_plan(std::span<const Piece> tables, JsonWriter& out) {
     out.key(name(entity));
     out.put('[');
     for (const Piece& piece : tables)
-      if (piece.entity == entity) out.number(std::uint64_t{piece.rows}), out.put(',');
+      if (piece.entity == entity && !piece.ended)
+        out.number(std::uint64_t{piece.rows}), out.put(',');
     out.close(']');
     out.put(',');
   }
   out.close('}');
 }
 
+void write_ended(std::span<const Piece> tables, JsonWriter& out) {
+  out.raw(",\"window\":true,\"exited\":[");
+  for (const Piece& piece : tables)
+    if (piece.ended) out.number(std::uint64_t{piece.rows}), out.put(',');
+  out.close(']');
+}
+
 // --- reading ---
 
 // What top-level keys of header and summary mean to this version.
 bool is_known(std::string_view key) {
-  constexpr std::array<std::string_view, 6> kKnown{"kind",     "format",    "ctprof",
-                                                   "registry", "gap_names", "tables"};
+  constexpr std::array<std::string_view, 8> kKnown{"kind",      "format", "ctprof", "registry",
+                                                   "gap_names", "tables", "window", "exited"};
   return std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end();
 }
 
@@ -97,9 +138,9 @@ Result<void> check_places(const RegistryPart& registry) {
 }
 
 // The lines of one table.
-void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<Piece>& pieces) {
+void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<Piece>& pieces,
+               std::size_t first = 0, bool ended = false) {
   const std::size_t most = kMostRows[static_cast<std::size_t>(entity)];
-  std::size_t first = 0;
   for (in.enter('['); in.next(']');) {
     const std::uint64_t rows = in.number();
     if (in.failed()) return;
@@ -107,7 +148,7 @@ void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<P
     if (rows > most - first)
       return in.fail("more than " + std::to_string(most) + " rows of " + std::string(name(entity)) +
                      " are announced");
-    if (pieces.size() <= most_lines) pieces.push_back({entity, first, rows});
+    if (pieces.size() <= most_lines) pieces.push_back({entity, first, rows, ended});
     first += rows;
   }
 }
@@ -127,6 +168,28 @@ void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonW
   out.close(']');
   out.put(',');
   write_plan(tables, out);
+  if (snapshot.window) write_ended(tables, out);
+  out.close('}');
+  out.put('\n');
+}
+
+void write_window(const Window& window, JsonWriter& out) {
+  WindowLine line{.opened = window.opened,
+                  .living = window.living,
+                  .ended_lost = window.ended_lost,
+                  .ended_unseen = window.ended_unseen,
+                  .ended_merged = window.ended_merged,
+                  .sees_ends = window.sees_ends,
+                  .notes = window.notes,
+                  .bases = {}};
+  for (const Entity entity : kAllEntities) {
+    BasesOf& bases = line.bases.emplace_back(BasesOf{entity, {}});
+    for (const Column& column : window.openings[static_cast<std::size_t>(entity)].columns)
+      bases.columns.push_back(column.def().name);
+  }
+  out.put('{');
+  out.member("kind", "window");
+  FieldWriter(out).members(line, [](std::string_view) { return true; });
   out.close('}');
   out.put('\n');
 }
@@ -181,6 +244,13 @@ Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most
       read_rows(in, entity, most_lines, pieces);
   }
   if (in.failed()) return Error{"announces wrong tables: " + in.why()};
+  if (const auto exited = header.find("exited"); exited != header.end()) {
+    std::size_t living = 0;
+    for (const Piece& piece : pieces) living += piece.entity == Entity::Thread ? piece.rows : 0;
+    Scanner ended(exited->second);
+    read_rows(ended, Entity::Thread, most_lines, pieces, living, true);
+    if (ended.failed()) return Error{"announces wrong rows of ended threads: " + ended.why()};
+  }
   return pieces;
 }
 
@@ -199,6 +269,37 @@ Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
   snapshot.unknown_definitions = std::move(registry->unknown);
   for (const auto& [key, value] : header)
     if (!is_known(key)) snapshot.objects[key] = value, snapshot.early_objects.insert(key);
+  return {};
+}
+
+bool announces_window(const KeptMembers& header) {
+  const auto found = header.find("window");
+  return found != header.end() && found->second == "true";
+}
+
+Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
+  boost::system::error_code failed;
+  WindowLine line;
+  FieldReader reader("window");
+  reader.object(boost::json::parse(object_of(members), failed), line);
+  if (failed || !reader.complaint().empty()) return Error{"is wrong: " + reader.complaint()};
+  Window& window = snapshot.window.emplace();
+  window.opened = line.opened;
+  window.living = line.living;
+  window.ended_lost = line.ended_lost;
+  window.ended_unseen = line.ended_unseen;
+  window.ended_merged = line.ended_merged;
+  window.sees_ends = line.sees_ends;
+  window.notes = std::move(line.notes);
+  for (const BasesOf& bases : line.bases)
+    for (const std::string& name : bases.columns) {
+      Opening& opening = window.openings[static_cast<std::size_t>(bases.entity)];
+      const Column* end = snapshot.table(bases.entity).find(name);
+      if (!end || opening.find(name))
+        return Error{"has a base of '" + name.substr(0, 40) +
+                     "', which is no column or there twice"};
+      opening.columns.emplace_back(end->def(), 0, Gap::NoBase);
+    }
   return {};
 }
 

@@ -2,12 +2,16 @@
 //
 //   {"kind":"header","format":2,"ctprof":{...},"host":{...},"registry":{...},
 //    "gap_names":[...],"tables":{"thread":[1024,1024,7],"process":[97],...}}
+//   {"kind":"window","opened":{...},"living":1031,...,"bases":{"thread":["run_time_ns",...],...}}
 //   {"kind":"summary","ctprof":{...},...}
 //   {"kind":"end","lines":7,"bytes":51234}
 //
 // The registry has every metric whole, so that the file can be shown where no plugin is. `tables`
-// gives the rows of each line, so that a reader knows the whole before it reads a part. `end`
-// counts the lines, itself included, and the bytes of text before it: a file that was cut is seen.
+// gives the rows of each line, so that a reader knows the whole before it reads a part; `exited`
+// those of threads that ended. A line `window` follows where the header says so: `living` rows of
+// threads are alive at the end, and `bases` are the columns whose values at the opening are known.
+// `end` counts the lines, itself included, and the bytes of text before it: a file that was cut is
+// seen.
 
 #pragma once
 
@@ -30,6 +34,7 @@ inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity
                                          Entity::Host};
 
 void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonWriter& out);
+void write_window(const Window& window, JsonWriter& out);
 void write_summary(const Snapshot& snapshot, JsonWriter& out);
 void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out);
 
@@ -42,6 +47,10 @@ Result<void> check_header(const KeptMembers& line);
 Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most_lines);
 // Gives the snapshot its columns, without rows, and what else a header says.
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot);
+// Whether a line `window` follows.
+bool announces_window(const KeptMembers& header);
+// Gives the snapshot its window, with columns without rows. REQUIRES: read_header() was called.
+Result<void> read_window(const KeptMembers& line, Snapshot& snapshot);
 Result<void> read_summary(const KeptMembers& summary, Snapshot& snapshot);
 // Fails where it counts other than so.
 Result<void> check_end(const KeptMembers& end, std::uint64_t lines, std::uint64_t bytes);

@@ -88,6 +88,7 @@ Result<void> Reader::read_tables(std::span<const Piece> pieces, Snapshot& snapsh
   TableReader tables(snapshot, text_bytes);
   if (auto done = fill_tables(pieces, snapshot, tables); !done) return done;
   if (!tables.met_read_at()) snapshot.read_at.clear();
+  if (snapshot.window && !tables.met_seen()) snapshot.window->seen.clear();
   return {};
 }
 
@@ -147,11 +148,23 @@ Result<bool> Reader::take(Snapshot* snapshot) {
   const auto header = line();
   if (!header) return header.error();
   if (auto fine = check_header(*header); !fine) return at_line(first_, fine.error());
+  std::optional<KeptMembers> window;
+  if (announces_window(*header)) {
+    if (at_end()) return false;
+    auto found = line();
+    if (!found) return found.error();
+    if (text_in(*found, "kind") != "window")
+      return at_line(next_ - 1, Error{"is no window, which the header announces"});
+    window = std::move(*found);
+  }
   const auto pieces = plan(*header);
   if (!pieces) return pieces.error();
   if (pieces->size() > frames_.size() - next_) return false;
   if (snapshot) {
     if (auto done = read_header(*header, *snapshot); !done) return at_line(first_, done.error());
+    if (window)
+      if (auto done = read_window(*window, *snapshot); !done)
+        return at_line(first_ + 1, done.error());
     if (auto done = read_tables(*pieces, *snapshot); !done) return done.error();
   }
   next_ += pieces->size();

@@ -31,8 +31,10 @@ Result<void> check_threads(const Snapshot& snapshot) {
   const Table& threads = snapshot.threads();
   if (threads.rows == 0) return {};
   const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64();
+  // Those that ended stand behind those that live, in an order of their own.
+  const std::size_t living = snapshot.window ? snapshot.window->living : threads.rows;
   for (std::size_t row = 1; row < threads.rows; ++row)
-    if (std::pair(tgid[row - 1], tid[row - 1]) > std::pair(tgid[row], tid[row]))
+    if (row != living && std::pair(tgid[row - 1], tid[row - 1]) > std::pair(tgid[row], tid[row]))
       return out_of_order(Entity::Thread, row);
   return {};
 }
@@ -42,7 +44,9 @@ Result<void> check_processes(const Snapshot& snapshot) {
   const Table &threads = snapshot.threads(), &processes = snapshot.table(Entity::Process);
   if (processes.rows == 0) return {};
   const auto of_process = processes.find(kProcessTgid)->u64();
-  const auto of_thread = threads.rows > 0 ? threads.find(kTgid)->u64() : of_process.first(0);
+  const std::size_t living = snapshot.window ? snapshot.window->living : threads.rows;
+  const auto of_thread =
+      living > 0 ? threads.find(kTgid)->u64().first(living) : of_process.first(0);
   std::size_t next = 0;
   for (std::size_t row = 0; row < of_thread.size(); ++row) {
     if (row > 0 && of_thread[row] == of_thread[row - 1]) continue;

@@ -26,7 +26,11 @@ std::size_t bytes_of(const Snapshot& snapshot, const TableReader::RowsByEntity& 
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     for (const Column& column : snapshot.tables[entity].columns)
       bytes += rows[entity] * bytes_per_row(column.def().storage);
-  return bytes;
+  if (!snapshot.window) return bytes;
+  for (std::size_t entity = 0; entity < kEntities; ++entity)
+    for (const Column& column : snapshot.window->openings[entity].columns)
+      bytes += rows[entity] * bytes_per_row(column.def().storage);
+  return bytes + rows[0] * sizeof(Seen);
 }
 
 TableReader::RowsByEntity rows_of(const Snapshot& snapshot) {
@@ -56,7 +60,7 @@ struct TableReader::Line {
   Table& table;
   Worker& worker;
   bool is_table = false, is_entity = false, is_first = false;
-  std::string_view gaps{}, raw{};  // for when the cells are there
+  std::string_view gaps{}, base_gaps{}, raw{};  // for when the cells are there
 
   bool is_announced() const { return is_table && is_entity && is_first; }
 };
@@ -70,6 +74,15 @@ Result<void> TableReader::prepare(Snapshot& snapshot, const RowsByEntity& rows,
     for (Column& column : table.columns) column.resize(table.rows, default_gap(column));
   }
   snapshot.read_at.assign(snapshot.threads().rows, 0);
+  if (!snapshot.window) return {};
+  if (snapshot.window->living > snapshot.threads().rows)
+    return Error{"the window has more living threads than there are rows"};
+  snapshot.window->seen.resize(snapshot.threads().rows);
+  for (std::size_t entity = 0; entity < kEntities; ++entity) {
+    Opening& opening = snapshot.window->openings[entity];
+    opening.born.assign(rows[entity], 0);
+    for (Column& column : opening.columns) column.resize(rows[entity], Gap::NoBase);
+  }
   return {};
 }
 
@@ -79,6 +92,10 @@ TableReader::TableReader(Snapshot& snapshot, std::size_t text_bytes)
     const auto& columns = snapshot.tables[entity].columns;
     for (std::size_t i = 0; i < columns.size(); ++i)
       places_[entity].emplace(columns[i].def().name, i);
+    if (!snapshot.window) continue;
+    const auto& bases = snapshot.window->openings[entity].columns;
+    for (std::size_t i = 0; i < bases.size(); ++i)
+      base_places_[entity].emplace(bases[i].def().name, i);
   }
 }
 
@@ -100,12 +117,19 @@ Result<void> TableReader::read(std::string_view text, const Piece& piece, Worker
   Line line{.in = Scanner(text), .piece = piece, .table = table, .worker = worker};
   worker.seen.assign(table.columns.size(), false);
   worker.explained.assign(table.columns.size(), false);
+  if (snapshot_->window) {
+    const std::size_t bases = base_places_[static_cast<std::size_t>(piece.entity)].size();
+    worker.base_seen.assign(bases, false);
+    worker.base_explained.assign(bases, false);
+  }
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');)
     if (!read_member(line, in.key())) return not_announced(piece);
   if (!in.failed() && !in.at_end()) in.fail("more than one value");
   if (!in.failed() && !line.is_announced()) return not_announced(piece);
-  if (!in.failed() && !line.gaps.empty()) read_gaps(line);
+  if (!in.failed() && !line.gaps.empty()) read_gaps(line, line.gaps, table_of(line));
+  if (!in.failed() && !line.base_gaps.empty()) read_gaps(line, line.base_gaps, opening_of(line));
+  if (!in.failed() && snapshot_->window) take_ends(line);
   if (!in.failed() && !line.raw.empty()) read_raw(line);
   return in.failed() ? Result<void>(Error{"is wrong: " + in.why()}) : Result<void>();
 }
@@ -113,7 +137,7 @@ Result<void> TableReader::read(std::string_view text, const Piece& piece, Worker
 // False where the line turns out to be of another piece.
 bool TableReader::read_member(Line& line, std::string_view key) {
   Scanner& in = line.in;
-  if (key == "kind") return (line.is_table = in.text() == "table") || in.failed();
+  if (key == "kind") return (line.is_table = in.text() == line.piece.kind()) || in.failed();
   if (key == "entity")
     return (line.is_entity = in.text() == name(line.piece.entity)) || in.failed();
   if (key == "first_row")
@@ -127,6 +151,14 @@ bool TableReader::read_member(Line& line, std::string_view key) {
     line.raw = in.skip();
   else if (key == "read_at")
     read_read_at(line);
+  else if (key == "bases" && snapshot_->window)
+    read_bases(line);
+  else if (key == "base_gaps")
+    line.base_gaps = in.skip();
+  else if (key == "born" && snapshot_->window)
+    read_born(line);
+  else if (key == "seen" && snapshot_->window)
+    read_seen(line);
   else if (key == "unknown")
     read_unknown(line);
   else
@@ -208,13 +240,87 @@ void TableReader::read_read_at(Line& line) {
   met_read_at_ = true;
 }
 
-void TableReader::read_gaps(Line& line) {
-  line.in = Scanner(line.gaps);
-  for (line.in.enter('['); line.in.next(']');) read_pattern(line);
+// --- windows ---
+
+Column* TableReader::Target::find(std::string_view name, std::size_t& place) const {
+  const auto found = places->find(name);
+  if (found == places->end()) return nullptr;
+  place = found->second;
+  return &(*columns)[place];
+}
+
+TableReader::Target TableReader::table_of(Line& line) {
+  return {&line.table.columns, &places_[static_cast<std::size_t>(line.piece.entity)],
+          &line.worker.seen, &line.worker.explained};
+}
+
+TableReader::Target TableReader::opening_of(Line& line) {
+  const auto entity = static_cast<std::size_t>(line.piece.entity);
+  static std::deque<Column> none;
+  return {snapshot_->window ? &snapshot_->window->openings[entity].columns : &none,
+          &base_places_[entity], &line.worker.base_seen, &line.worker.base_explained};
+}
+
+void TableReader::read_bases(Line& line) {
+  const Target target = opening_of(line);
+  for (line.in.enter('{'); line.in.next('}');) {
+    const std::string name(line.in.key());
+    std::size_t place = 0;
+    Column* column = target.find(name, place);
+    if (!column) return line.in.fail("no base of " + quoted(name) + " is announced");
+    if ((*target.seen)[place]) return line.in.fail("base " + quoted(name) + " is there twice");
+    (*target.seen)[place] = true;
+    line.worker.cells.read(line.in, line.piece.range(), *column);
+  }
+}
+
+// A base that is left out is what its column is at the end.
+void TableReader::take_ends(Line& line) {
+  const Target target = opening_of(line);
+  const Rows rows = line.piece.range();
+  for (std::size_t place = 0; place < target.columns->size(); ++place) {
+    if ((*target.seen)[place] || (*target.explained)[place]) continue;
+    Column& base = (*target.columns)[place];
+    const Column& end = line.table.columns[place_of(line.piece.entity, base.def().name)];
+    for (std::size_t row = rows.first; row < rows.end(); ++row) base.take(row, end, row);
+  }
+}
+
+void TableReader::read_born(Line& line) {
+  Scanner& in = line.in;
+  Opening& opening = snapshot_->window->openings[static_cast<std::size_t>(line.piece.entity)];
+  std::size_t met = 0;
+  for (in.enter('['); in.next(']');) {
+    const std::size_t row = in.number();
+    if (!line.piece.range().has(row) || ++met > line.piece.rows)
+      return in.fail("a row was born that is not in this line");
+    opening.born[row] = 1;
+  }
+}
+
+void TableReader::read_seen(Line& line) {
+  Scanner& in = line.in;
+  if (line.piece.entity != Entity::Thread) return void(in.skip());
+  std::size_t row = line.piece.first_row;
+  for (in.enter('['); in.next(']'); ++row) {
+    if (!line.piece.range().has(row)) return in.fail("seen is too long");
+    Seen& seen = snapshot_->window->seen[row];
+    in.enter('[');
+    if (in.next(']')) seen.first = in.number();
+    if (in.next(']')) seen.last = in.number();
+    if (in.next(']') || seen.first > seen.last) return in.fail("seen is no span of time");
+  }
+  if (!in.failed() && row != line.piece.range().end()) in.fail("seen is too short");
+  met_seen_ = true;
+}
+
+void TableReader::read_gaps(Line& line, std::string_view text, const Target& target) {
+  line.in = Scanner(text);
+  for (line.in.enter('['); line.in.next(']');) read_pattern(line, target);
 }
 
 // A run has at least one of a line's rows, so that what it asks for is bounded by them.
-void TableReader::read_pattern(Line& line) {
+void TableReader::read_pattern(Line& line, const Target& target) {
   Scanner& in = line.in;
   std::vector<std::string> names;
   std::vector<std::uint64_t> runs;
@@ -237,18 +343,19 @@ void TableReader::read_pattern(Line& line) {
       in.skip();
   }
   for (const std::string& name : names)
-    if (!in.failed()) explain(line, name, runs);
+    if (!in.failed()) explain(line, name, runs, target);
 }
 
 // Each column is explained once, so that what a line asks for is bounded by its cells.
-void TableReader::explain(Line& line, const std::string& name,
-                          std::span<const std::uint64_t> runs) {
-  const std::size_t place = place_of(line.piece.entity, name);
-  if (place == kNowhere) return;
-  if (line.worker.explained[place])
+void TableReader::explain(Line& line, const std::string& name, std::span<const std::uint64_t> runs,
+                          const Target& target) {
+  std::size_t place = 0;
+  Column* found = target.find(name, place);
+  if (!found) return;
+  if ((*target.explained)[place])
     return line.in.fail("gaps of " + quoted(name) + " are there twice");
-  line.worker.explained[place] = true;
-  Column& column = line.table.columns[place];
+  (*target.explained)[place] = true;
+  Column& column = *found;
   const Rows rows = line.piece.range();
   std::size_t at = 0;
   std::uint64_t left = 0;

@@ -115,6 +115,13 @@ void write_some(const Column& column, const Piece& piece, const Pools& pools, Js
   }
 }
 
+// Whether the rows are the same in both, so that one stands for the other.
+bool are_equal(const Column& a, const Column& b, const Piece& piece) {
+  for (std::size_t row = piece.first_row; row < piece.range().end(); ++row)
+    if (!a.same_cell(row, b)) return false;
+  return true;
+}
+
 using KeptCells = KeptKeys::mapped_type;
 
 KeptCells::const_iterator first_from(const KeptCells& cells, std::size_t row) {
@@ -135,12 +142,24 @@ TableWriter::TableWriter(const Snapshot& snapshot)
 
 void TableWriter::write(const Piece& piece, JsonWriter& out) const {
   out.put('{');
-  out.member("kind", "table");
+  out.member("kind", piece.kind());
   out.member("entity", name(piece.entity));
   out.member("first_row", piece.first_row);
   std::vector<Pattern> gaps;
   write_columns(piece, out, gaps);
-  out.raw("\"gaps\":[");
+  write_gaps("gaps", gaps, out);
+  if (snapshot_->window) write_window(piece, out);
+  write_raw(piece, out);
+  write_read_at(piece, out);
+  write_unknown(piece, out);
+  out.close('}');
+  out.put('\n');
+}
+
+void TableWriter::write_gaps(std::string_view key, const std::vector<Pattern>& gaps,
+                             JsonWriter& out) const {
+  out.key(key);
+  out.put('[');
   for (const Pattern& pattern : gaps) {
     out.raw("{\"columns\":[");
     for (const Column* column : pattern.columns) out.text(column->def().name), out.put(',');
@@ -152,35 +171,64 @@ void TableWriter::write(const Piece& piece, JsonWriter& out) const {
   }
   out.close(']');
   out.put(',');
-  write_raw(piece, out);
-  write_read_at(piece, out);
-  write_unknown(piece, out);
+}
+
+void TableWriter::write_column(const Column& column, const Piece& piece, JsonWriter& out,
+                               std::vector<Pattern>& gaps) const {
+  Runs runs = runs_of_nulls(column, piece);
+  const std::size_t nulls = nulls_in(runs);
+  if (nulls < piece.rows) {
+    out.key(column.def().name);
+    out.put('[');
+    (nulls == 0 ? write_full : write_some)(column, piece, *snapshot_->pools, out);
+    out.close(']');
+    out.put(',');
+  } else if (is_known_to_be_empty(column, runs)) {
+    return;
+  }
+  if (nulls == 0) return;
+  auto known = std::find_if(gaps.begin(), gaps.end(),
+                            [&](const Pattern& pattern) { return pattern.runs == runs; });
+  if (known == gaps.end()) known = gaps.insert(known, {std::move(runs), {}});
+  known->columns.push_back(&column);
+}
+
+// What a window has beside its end.
+void TableWriter::write_window(const Piece& piece, JsonWriter& out) const {
+  const Window& window = *snapshot_->window;
+  const Opening& opening = window.openings[static_cast<std::size_t>(piece.entity)];
+  std::vector<Pattern> gaps;
+  out.raw("\"bases\":{");
+  for (const Column& column : opening.columns)
+    if (const Column* end = snapshot_->table(piece.entity).find(column.def().name);
+        end && !are_equal(column, *end, piece))
+      write_column(column, piece, out, gaps);
   out.close('}');
-  out.put('\n');
+  out.put(',');
+  write_gaps("base_gaps", gaps, out);
+  out.raw("\"born\":[");
+  for (std::size_t row = piece.first_row; row < piece.range().end(); ++row)
+    if (opening.born[row]) out.number(std::uint64_t{row}), out.put(',');
+  out.close(']');
+  out.put(',');
+  if (piece.entity != Entity::Thread || window.seen.empty()) return;
+  out.raw("\"seen\":[");
+  for (std::size_t row = piece.first_row; row < piece.range().end(); ++row) {
+    out.put('[');
+    out.number(window.seen[row].first);
+    out.put(',');
+    out.number(window.seen[row].last);
+    out.raw("],");
+  }
+  out.close(']');
+  out.put(',');
 }
 
 void TableWriter::write_columns(const Piece& piece, JsonWriter& out,
                                 std::vector<Pattern>& gaps) const {
   out.raw("\"columns\":{");
-  for (const Column& column : snapshot_->table(piece.entity).columns) {
-    if (column.def().hidden) continue;
-    Runs runs = runs_of_nulls(column, piece);
-    const std::size_t nulls = nulls_in(runs);
-    if (nulls < piece.rows) {
-      out.key(column.def().name);
-      out.put('[');
-      (nulls == 0 ? write_full : write_some)(column, piece, *snapshot_->pools, out);
-      out.close(']');
-      out.put(',');
-    } else if (is_known_to_be_empty(column, runs)) {
-      continue;
-    }
-    if (nulls == 0) continue;
-    auto known = std::find_if(gaps.begin(), gaps.end(),
-                              [&](const Pattern& pattern) { return pattern.runs == runs; });
-    if (known == gaps.end()) known = gaps.insert(known, {std::move(runs), {}});
-    known->columns.push_back(&column);
-  }
+  for (const Column& column : snapshot_->table(piece.entity).columns)
+    if (!column.def().hidden) write_column(column, piece, out, gaps);
   for (const UnknownMetric& metric : snapshot_->unknown_definitions.metrics)
     if (metric.entity == piece.entity) write_strange_column(metric, piece, out);
   out.close('}');

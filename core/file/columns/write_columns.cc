@@ -34,11 +34,15 @@ struct Hand {
 
 std::vector<Piece> pieces_of(const Snapshot& snapshot) {
   std::vector<Piece> pieces;
-  for (const Entity entity : kAllEntities) {
-    const std::size_t rows = snapshot.table(entity).rows;
-    for (std::size_t first = 0; first < rows; first += kRowsAtOnce)
-      pieces.push_back({entity, first, std::min(kRowsAtOnce, rows - first)});
-  }
+  const auto add = [&](Entity entity, std::size_t first, std::size_t end, bool ended) {
+    for (; first < end; first += kRowsAtOnce)
+      pieces.push_back({entity, first, std::min(kRowsAtOnce, end - first), ended});
+  };
+  const std::size_t threads = snapshot.threads().rows;
+  const std::size_t living = snapshot.window ? snapshot.window->living : threads;
+  for (const Entity entity : kAllEntities)
+    add(entity, 0, entity == Entity::Thread ? living : snapshot.table(entity).rows, false);
+  add(Entity::Thread, living, threads, true);
   return pieces;
 }
 
@@ -47,8 +51,9 @@ void make(const TableWriter& writer, const Piece& piece, Hand& hand, Made& made)
   writer.write(piece, hand.out);
   if (hand.out.size() > limits::kMiB && piece.rows > 1) {
     const std::size_t half = piece.rows / 2;
-    make(writer, {piece.entity, piece.first_row, half}, hand, made);
-    return make(writer, {piece.entity, piece.first_row + half, piece.rows - half}, hand, made);
+    make(writer, {piece.entity, piece.first_row, half, piece.ended}, hand, made);
+    return make(writer, {piece.entity, piece.first_row + half, piece.rows - half, piece.ended},
+                hand, made);
   }
   made.pieces.push_back(piece);
   made.frames.push_back(hand.folder.fold(hand.out.view()));
@@ -105,6 +110,11 @@ Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made
   JsonWriter out;
   write_header(snapshot, tables, out);
   if (auto done = lines.write(out.view()); !done) return done;
+  if (snapshot.window) {
+    out.clear();
+    write_window(*snapshot.window, out);
+    if (auto done = lines.write(out.view()); !done) return done;
+  }
   for (const Made& table : made)
     if (auto done = lines.write(table); !done) return done;
   for (const RawJson& line : snapshot.unknown_lines)
