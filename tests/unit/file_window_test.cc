@@ -77,12 +77,14 @@ BOOST_AUTO_TEST_CASE(what_is_said_of_a_window_must_hold) {
   BOOST_REQUIRE(lines[1].starts_with("{\"kind\":\"window\""));
   Lines without = lines;
   without.erase(without.begin() + 1);
-  BOOST_TEST(refusal(folded(counted(without))) == "line 2 is no window, which the header announces");
+  BOOST_TEST(refusal(folded(counted(without))) ==
+             "line 2 is no window, which the header announces");
   Lines many = lines;
   const auto at = many[1].find("\"living\":");
   BOOST_REQUIRE(at != std::string::npos);
   many[1].replace(at, 9, "\"living\":99999");
-  BOOST_TEST(refusal(folded(counted(many))) == "the window has more living threads than there are rows");
+  BOOST_TEST(refusal(folded(counted(many))) ==
+             "the window has more living threads than there are rows");
 }
 
 }  // namespace

@@ -126,10 +126,20 @@ BOOST_AUTO_TEST_CASE(a_lister_must_say_who_its_rows_are) {
   BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
 }
 
-BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
+BOOST_AUTO_TEST_CASE(who_tells_of_ends_must_start_and_stop) {
   ByHand plugin;
   plugin.source.stage = CTPROF_STAGE_EXITED;
-  BOOST_TEST(has(unserved(plugin), "source 'x' lists threads that ended"));
+  BOOST_TEST(has(plugin.refusal(), "has NULL for one of start, drain_exited and stop"));
+  plugin.source.start = [](void*, const ctprof_window*, char*, std::size_t) -> std::int32_t {
+    return 0;
+  };
+  plugin.source.drain_exited = [](void*, ctprof_listing*) -> std::int32_t { return 0; };
+  plugin.source.stop = [](void*, char*, std::size_t) -> std::int32_t { return 0; };
+  BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
+}
+
+BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
+  ByHand plugin;
   plugin.source.stage = CTPROF_STAGE_RECORD;
   BOOST_TEST(has(unserved(plugin), "source 'x' records call stacks"));
   plugin.source.stage = 99;

@@ -16,8 +16,8 @@ namespace ctprof::cli {
 class Command {
  public:
   // Starts `words`, found by PATH, with our standard input, output and error, in our process group,
-  // so that what the terminal signals reaches it too. The signals that ctprof blocks are not blocked
-  // there. Fails where it cannot be run.
+  // so that what the terminal signals reaches it too. The signals that ctprof blocks are not
+  // blocked there. Fails where it cannot be run.
   static Result<Command> start(const std::vector<std::string>& words);
 
   pid_t pid() const { return pid_; }

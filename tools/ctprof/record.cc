@@ -147,7 +147,8 @@ std::string own_name() {
 std::string line(const Snapshot& window, const std::string& file, const Written& written) {
   const Window& what = *window.window;
   const std::size_t ended = window.threads().rows - what.living;
-  const double seconds = static_cast<double>(window.meta.end.boottime_ns - what.opened.boottime_ns) / 1e9;
+  const double seconds =
+      static_cast<double>(window.meta.end.boottime_ns - what.opened.boottime_ns) / 1e9;
   char length[32];
   std::snprintf(length, sizeof length, "%.1f s", seconds);
   return std::string(length) + ", " + count(what.living, "thread") + " at the end, " +
@@ -156,7 +157,8 @@ std::string line(const Snapshot& window, const std::string& file, const Written&
          ", " + size_in_words(written.file_bytes) + "\n";
 }
 
-Result<Snapshot> recorded(Session& session, const Options& options, std::optional<Command>& command) {
+Result<Snapshot> recorded(Session& session, const Options& options,
+                          std::optional<Command>& command) {
   Interrupts interrupts;
   if (auto begun = session.begin(); !begun) return begun.error();
   if (!options.command.empty()) {

@@ -7,6 +7,7 @@
 //    "raw":{"comm":[[2049,"62ff"]]},                     exact bytes of texts that are not UTF-8
 //    "read_at":[1200,1300],                              ns after the capture's start
 //    "bases":{"run_time_ns":[900,null]},                 of a window: what they were at its opening
+//    "base_raw":{},
 //    "base_gaps":[{"columns":["run_time_ns"],"runs":[13,1]}],
 //    "born":[2049],                                      rows that were born inside the window
 //    "seen":[[1200,91300],[40,91310]],                   ns after the opening, when first and last
@@ -70,7 +71,8 @@ class TableWriter {
   void write_window(const Piece& piece, JsonWriter& out) const;
   void write_strange_column(const UnknownMetric& metric, const Piece& piece, JsonWriter& out) const;
   bool is_column(Entity entity, std::string_view path) const;
-  void write_raw(const Piece& piece, JsonWriter& out) const;
+  void write_raw(std::string_view key, const std::deque<Column>& columns, const Piece& piece,
+                 JsonWriter& out) const;
   void write_read_at(const Piece& piece, JsonWriter& out) const;
   void write_unknown(const Piece& piece, JsonWriter& out) const;
 
@@ -131,7 +133,7 @@ class TableReader {
   Target table_of(Line& line);
   Target opening_of(Line& line);
   void take_ends(Line& line);
-  void read_raw(Line& line);
+  void read_raw(Line& line, std::string_view text, const Target& target);
   void read_raw_text(Line& line, Column* column);
   std::size_t place_of(Entity entity, std::string_view column) const;
   std::string path_of(Entity entity, const std::string& column) const;

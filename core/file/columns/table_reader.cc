@@ -60,7 +60,8 @@ struct TableReader::Line {
   Table& table;
   Worker& worker;
   bool is_table = false, is_entity = false, is_first = false;
-  std::string_view gaps{}, base_gaps{}, raw{};  // for when the cells are there
+  // For when the cells are there.
+  std::string_view gaps{}, base_gaps{}, raw{}, base_raw{};
 
   bool is_announced() const { return is_table && is_entity && is_first; }
 };
@@ -130,7 +131,8 @@ Result<void> TableReader::read(std::string_view text, const Piece& piece, Worker
   if (!in.failed() && !line.gaps.empty()) read_gaps(line, line.gaps, table_of(line));
   if (!in.failed() && !line.base_gaps.empty()) read_gaps(line, line.base_gaps, opening_of(line));
   if (!in.failed() && snapshot_->window) take_ends(line);
-  if (!in.failed() && !line.raw.empty()) read_raw(line);
+  if (!in.failed() && !line.raw.empty()) read_raw(line, line.raw, table_of(line));
+  if (!in.failed() && !line.base_raw.empty()) read_raw(line, line.base_raw, opening_of(line));
   return in.failed() ? Result<void>(Error{"is wrong: " + in.why()}) : Result<void>();
 }
 
@@ -155,6 +157,8 @@ bool TableReader::read_member(Line& line, std::string_view key) {
     read_bases(line);
   else if (key == "base_gaps")
     line.base_gaps = in.skip();
+  else if (key == "base_raw")
+    line.base_raw = in.skip();
   else if (key == "born" && snapshot_->window)
     read_born(line);
   else if (key == "seen" && snapshot_->window)
@@ -373,12 +377,12 @@ void TableReader::explain(Line& line, const std::string& name, std::span<const s
     line.in.fail("gaps of " + quoted(name) + " are more than its nulls");
 }
 
-void TableReader::read_raw(Line& line) {
-  line.in = Scanner(line.raw);
+void TableReader::read_raw(Line& line, std::string_view text, const Target& target) {
+  line.in = Scanner(text);
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');) {
-    const std::size_t place = place_of(line.piece.entity, in.key());
-    Column* column = place == kNowhere ? nullptr : &line.table.columns[place];
+    std::size_t place = 0;
+    Column* column = target.find(in.key(), place);
     if (column && column->def().storage != Storage::String) column = nullptr;
     for (in.enter('['); in.next(']');) read_raw_text(line, column);
   }

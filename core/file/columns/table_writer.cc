@@ -149,7 +149,7 @@ void TableWriter::write(const Piece& piece, JsonWriter& out) const {
   write_columns(piece, out, gaps);
   write_gaps("gaps", gaps, out);
   if (snapshot_->window) write_window(piece, out);
-  write_raw(piece, out);
+  write_raw("raw", snapshot_->table(piece.entity).columns, piece, out);
   write_read_at(piece, out);
   write_unknown(piece, out);
   out.close('}');
@@ -206,6 +206,7 @@ void TableWriter::write_window(const Piece& piece, JsonWriter& out) const {
   out.close('}');
   out.put(',');
   write_gaps("base_gaps", gaps, out);
+  write_raw("base_raw", opening.columns, piece, out);
   out.raw("\"born\":[");
   for (std::size_t row = piece.first_row; row < piece.range().end(); ++row)
     if (opening.born[row]) out.number(std::uint64_t{row}), out.put(',');
@@ -261,12 +262,14 @@ bool TableWriter::is_column(Entity entity, std::string_view path) const {
   });
 }
 
-void TableWriter::write_raw(const Piece& piece, JsonWriter& out) const {
+void TableWriter::write_raw(std::string_view key, const std::deque<Column>& columns,
+                            const Piece& piece, JsonWriter& out) const {
   if (invalid_.empty()) return;
   const std::size_t start = out.size();
   bool any = false;
-  out.raw("\"raw\":{");
-  for (const Column& column : snapshot_->table(piece.entity).columns) {
+  out.key(key);
+  out.put('{');
+  for (const Column& column : columns) {
     if (column.def().hidden || column.def().storage != Storage::String) continue;
     bool begun = false;
     for (std::size_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
