@@ -240,7 +240,8 @@ class Planner {
   // What says who ended, and cannot be had; null where all of it can.
   static const ProbedOffer* refused_identity(const ProbedRecorder& recorder) {
     const auto it = std::ranges::find_if(recorder.offers, [&](const ProbedOffer& offer) {
-      const std::string& name = recorder.source->offers[offer.index].metric.name;
+      const MetricDef& metric = recorder.source->offers[offer.index].metric;
+      const std::string& name = metric.name;
       return (is_identity(name) || name == kEndedAt) && offer.verdict != Gap::None;
     });
     return it == recorder.offers.end() ? nullptr : &*it;
