@@ -19,7 +19,7 @@
 #include "core/registry/call_watch.hpp"
 #include "tools/ctprof/command.hpp"
 #include "tools/ctprof/privileges.hpp"
-#include "tools/ctprof/target.hpp"
+#include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
