@@ -29,7 +29,7 @@ Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pi
 std::optional<std::vector<std::string>> cheap_metrics(const Probed& probed) {
   std::vector<std::string> names;
   for (const ProbedField& field : probed.fields())
-    if (!field.def.costly && !field.def.hidden) names.push_back(field.def.name);
+    if (!field.def->costly && !field.def->hidden) names.push_back(field.def->name);
   return names;
 }
 
