@@ -78,29 +78,30 @@ void subtract(Column& column, const Column* then, Pools& pools) {
 // --- metrics with a role
 // ----------------------------------------------------------------------------------
 
-Column* with_role(std::deque<Column>& columns, std::string_view role) {
-  const auto it = std::ranges::find_if(
-      columns, [&](const Column& column) { return column.def().role == role; });
+// A file may give a role to any metric; one that is stored in another way cannot play it.
+Column* with_role(std::deque<Column>& columns, std::string_view role, Storage storage) {
+  const auto it = std::ranges::find_if(columns, [&](const Column& column) {
+    return column.def().role == role && column.def().storage == storage;
+  });
   return it == columns.end() ? nullptr : &*it;
 }
 
 // Both ends of a metric of threads; null where an end lacks it.
 struct Ends {
-  Ends(Snapshot& snapshot, std::string_view role)
-      : now(with_role(snapshot.threads().columns, role)),
-        then(with_role(snapshot.window->openings[0].columns, role)) {}
+  Ends(Snapshot& snapshot, std::string_view role, Storage storage = Storage::U64)
+      : now(with_role(snapshot.threads().columns, role, storage)),
+        then(with_role(snapshot.window->openings[0].columns, role, storage)) {}
   bool has_both(std::size_t row) const {
     return now && then && now->has_value(row) && then->has_value(row);
   }
-  bool are_numbers() const { return now && then && now->def().storage == Storage::U64; }
+  bool are_known() const { return now && then; }
 
   Column* now;
   Column* then;
 };
 
 bool is_runnable(const Column* state, std::size_t row, const Pools& pools) {
-  return state && state->def().storage == Storage::String && state->has_value(row) &&
-         pools.texts[state->ids()[row]] == "R";
+  return state && state->has_value(row) && pools.texts[state->ids()[row]] == "R";
 }
 
 // Adds what a thread was in the middle of to one end of a time; of one that was runnable and of
@@ -116,8 +117,8 @@ void complete(Column& time, const Column* in_progress, const Column* state, std:
 
 void complete(Snapshot& snapshot, std::string_view role, std::string_view role_in_progress) {
   const Ends time(snapshot, role), in_progress(snapshot, role_in_progress),
-      state(snapshot, "state");
-  if (!time.are_numbers()) return;
+      state(snapshot, "state", Storage::String);
+  if (!time.are_known()) return;
   for (std::size_t row = 0; row < time.now->rows(); ++row) {
     // A thread that ended is in the middle of nothing.
     if (row < snapshot.window->living)
@@ -131,7 +132,7 @@ void complete(Snapshot& snapshot, std::string_view role, std::string_view role_i
 // kernel divides a thread's CPU time anew each time it is asked.
 void settle_modes(Snapshot& snapshot) {
   const Ends user(snapshot, "user-time"), system(snapshot, "system-time");
-  if (!user.are_numbers() || !system.are_numbers()) return;
+  if (!user.are_known() || !system.are_known()) return;
   for (std::size_t row = 0; row < user.now->rows(); ++row) {
     if (!user.has_both(row) || !system.has_both(row)) continue;
     std::uint64_t &user_now = user.now->u64()[row], &system_now = system.now->u64()[row];
