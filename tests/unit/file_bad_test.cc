@@ -245,6 +245,8 @@ BOOST_AUTO_TEST_CASE(our_own_keys_are_checked) {
        {"registry.metrics", "units"});
   says(failure_of_text(replaced(idle_text(), "\"name\":\"tgid\"", "\"name\":\"tid\"")),
        {"'tid' twice"});
+  says(failure_of_text(replaced(idle_text(), "\"newtype\":\"IdU32\"", "\"newtype\":\"Moons\"")),
+       {"registry.metrics", "'tid'", "means something else"});
 }
 
 // A gap that a later version has invented is a gap all the same.

@@ -50,14 +50,25 @@ KeptMembers beyond(const KeptMembers& metric, const std::optional<Headline>& hea
   return unknown;
 }
 
+constexpr const char* kMeansSomethingElse = "this name means something else";
+
+const MetricDef* find_identity(std::string_view name) {
+  const auto& known = identity_metrics();
+  const auto it = std::ranges::find(known, name, &MetricDef::name);
+  return it == known.end() ? nullptr : &*it;
+}
+
 const RegistryPart::Metric* find(const RegistryPart& registry, std::string_view name) {
   for (const RegistryPart::Metric& metric : registry.metrics)
     if (metric.def.name == name) return &metric;
   return nullptr;
 }
 
-// Each has a name and a place of its own.
+// Each has a name and a place of its own, and none that of an identity, which snapshots have
+// whatever a file says.
 Result<void> keep_metric(UnknownMetric metric, std::vector<UnknownMetric>& metrics) {
+  if (find_identity(metric.name))
+    return Error{"registry.metrics has a bad one, '" + metric.name + "': " + kMeansSomethingElse};
   for (const UnknownMetric& other : metrics)
     if (other.name == metric.name || (other.entity == metric.entity && other.path == metric.path))
       return Error{"registry.metrics has '" + metric.name.substr(0, 40) + "' twice"};
@@ -119,10 +130,8 @@ std::string objection(const MetricDef& def) {
   if (!rule) rule = find_rule(def.fallback);
   if (rule && pairing(newtype, *rule) != Pairing::Fits)
     return std::string(sentence(pairing(newtype, *rule)));
-  for (const MetricDef& identity : identity_metrics())
-    if (identity.name == def.name && !same_meaning(identity, def))
-      return "this name means something else";
-  return "";
+  const MetricDef* identity = find_identity(def.name);
+  return identity && !same_meaning(*identity, def) ? kMeansSomethingElse : "";
 }
 
 // `met_unknown` becomes true where an item has members that are no fields.
