@@ -186,6 +186,8 @@ BOOST_AUTO_TEST_CASE(pairs_name_rows_of_their_line) {
     more_say("\"raw\":{\"comm\":[" + std::string(pair) + "]}", "bytes in hexadecimal");
   more_say(R"("unknown":{"x":[[3,1],[4,1],[3,1]]})", "row 3 of thread has 'x' twice");
   more_say(R"("unknown":{"x":[[3,1]],"x":[[3,1]]})", "row 3 of thread has 'x' twice");
+  more_say(R"("unknown":{"x":[[3,1]],"\\x":[[3,1]]})", "row 3 of thread has 'x' twice");
+  more_say(R"("unknown":{"":[[3,1]]})", "an unknown key has no path");
 }
 
 // --- the header ---

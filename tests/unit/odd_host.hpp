@@ -243,6 +243,8 @@ class OddHost {
     };
     keep(Entity::Thread, "newer_key");
     keep(Entity::Thread, "with\\.dot");
+    keep(Entity::Thread, "\\0");
+    keep(Entity::Cgroup, "memory.\\0");
     keep(Entity::Cgroup, "cpu.newer");
     keep(Entity::Cgroup, "newer");
     keep(Entity::Host, "psi.cpu.some.avg3600");

@@ -203,7 +203,8 @@ void TableReader::read_unknown(Line& line) {
   constexpr std::string_view kWrong = "a pair of a row and a value was expected";
   Scanner& in = line.in;
   for (in.enter('{'); in.next('}');) {
-    const std::string path(in.key());
+    const std::string path = normal_path(in.key());
+    if (path.empty()) in.fail("an unknown key has no path");
     const std::size_t depth = depth_below(path, root_of(line.piece.entity));
     for (in.enter('['); in.next(']');) {
       in.enter('[');

@@ -118,16 +118,27 @@ bool is_reserved(std::string_view top_level_key) {
          find_file_section(top_level_key);
 }
 
+constexpr char kEmptyKey = '0';  // after a backslash
+
 std::vector<std::string> split_path(std::string_view path) {
   if (path.empty()) return {};
   std::vector<std::string> keys(1);
   for (std::size_t i = 0; i < path.size(); ++i) {
+    const bool is_escape = path[i] == '\\' && i + 1 < path.size();
     if (path[i] == '.')
       keys.emplace_back();
-    else
-      keys.back() += path[i] == '\\' && i + 1 < path.size() ? path[++i] : path[i];
+    else if (!is_escape)
+      keys.back() += path[i];
+    else if (path[++i] != kEmptyKey)
+      keys.back() += path[i];
   }
   return keys;
+}
+
+std::string normal_path(std::string_view path) {
+  std::string normal;
+  for (const std::string& key : split_path(path)) append_to_path(normal, key);
+  return normal;
 }
 
 std::size_t depth_below(std::string_view path, Root root) {
@@ -138,6 +149,7 @@ std::size_t depth_below(std::string_view path, Root root) {
 
 void append_to_path(std::string& path, std::string_view key) {
   if (!path.empty()) path += '.';
+  if (key.empty()) path += {'\\', kEmptyKey};
   for (const char c : key) {
     if (c == '.' || c == '\\') path += '\\';
     path += c;

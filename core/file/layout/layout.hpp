@@ -136,9 +136,11 @@ inline constexpr std::string_view kCgroupsKey = "cgroup_stats";
 bool is_reserved(std::string_view top_level_key);
 
 // A path of keys as one text, dots between; a dot or backslash of a key's own has a backslash
-// before it.
+// before it, and an empty key is "\0". No keys at all are an empty text.
 std::vector<std::string> split_path(std::string_view path);
 void append_to_path(std::string& path, std::string_view key);
+// The one spelling that append_to_path gives a path.
+std::string normal_path(std::string_view path);
 // How many objects and arrays the value of a kept key may have inside each other, so that a file of
 // rows can hold it; 0 also where the path itself is too long.
 std::size_t depth_below(std::string_view path, Root root);
