@@ -3,7 +3,7 @@
 //
 // No crash, no memory or time beyond the limits, whatever number of workers reads; what loads is
 // the same when it is written and loaded again, in this layout and, as far as that can say it, in
-// rows.
+// rows; and what a window says that happened is the same each time.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,6 +23,7 @@
 #include "core/file/file.hpp"
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
+#include "core/window/happened.hpp"
 #include "ctprof/files.hpp"
 #include "tests/unit/file_world.hpp"
 
@@ -85,6 +86,14 @@ std::string written(const Snapshot& snapshot) {
   return file;
 }
 
+// Two readings of one file say that the same happened.
+void check_differences(Snapshot& one, Snapshot& other) {
+  if (!one.window) return;
+  to_differences(one);
+  to_differences(other);
+  if (!tests::difference(one, other).empty()) std::abort();
+}
+
 // Another metric may have taken the place of a thread's ids; then rows cannot say who it is.
 bool lacks_ids(std::string_view sentence) {
   return sentence.ends_with(" has no tid") || sentence.ends_with(" has no tgid");
@@ -104,9 +113,9 @@ void check_again(const Snapshot& snapshot) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string file = file_of(lines_of({reinterpret_cast<const char*>(data), size}));
   const std::clock_t start = std::clock();
-  const auto block = columns::read_block(file, 1, 1);
+  auto block = columns::read_block(file, 1, 1);
   if (std::clock() - start > kMostSeconds * CLOCKS_PER_SEC) std::abort();
-  const auto shared = columns::read_block(file, 1, 2);
+  auto shared = columns::read_block(file, 1, 2);
   if (block.has_value() != shared.has_value()) std::abort();
   if (!block) {
     if (block.error().text != shared.error().text || block.error().text.empty()) std::abort();
@@ -114,6 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!tests::difference(block->snapshot, shared->snapshot).empty()) std::abort();
   check_again(block->snapshot);
+  check_differences(block->snapshot, shared->snapshot);
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <tuple>
 
 #include "core/file/layout/fields.hpp"
 #include "core/registry/identity.hpp"
@@ -179,6 +180,10 @@ class Differ {
     if (a_.unknown_keys != b_.unknown_keys) say("unknown keys");
     if (a_.read_at != b_.read_at) say("read_at");
     compare_definitions();
+    if (a_.window.has_value() != b_.window.has_value())
+      say("one is no window");
+    else if (a_.window)
+      compare_windows(*a_.window, *b_.window);
     return said_;
   }
 
@@ -231,6 +236,26 @@ class Differ {
       if (a.has_value(row) && !same_value(a, b, row))
         return say(name + " value in row " + std::to_string(row));
     }
+  }
+
+  void compare_windows(const Window& a, const Window& b) {
+    const auto summary = [](const Window& of) {
+      return std::tuple(of.opened.wall_unix_ns, of.opened.boottime_ns, of.living, of.ended_lost,
+                        of.ended_unseen, of.ended_merged, of.sees_ends, of.notes);
+    };
+    if (summary(a) != summary(b)) say("window");
+    if (!std::ranges::equal(a.seen, b.seen, [](const Seen& one, const Seen& other) {
+          return one.first == other.first && one.last == other.last;
+        }))
+      say("when threads were seen");
+    for (std::size_t entity = 0; entity < kEntities; ++entity)
+      compare_openings(a.openings[entity], b.openings[entity]);
+  }
+
+  void compare_openings(const Opening& a, const Opening& b) {
+    if (a.born != b.born) say("who was born");
+    if (a.columns.size() != b.columns.size()) return say("columns of an opening");
+    for (std::size_t i = 0; i < a.columns.size(); ++i) compare_columns(a.columns[i], b.columns[i]);
   }
 
   bool same_value(const Column& a, const Column& b, std::size_t row) const {
