@@ -167,4 +167,21 @@ void to_differences(Snapshot& snapshot) {
   }
 }
 
+void to_end(Snapshot& snapshot) {
+  const std::size_t living = snapshot.window->living;
+  const std::uint64_t start = snapshot.meta.start.boottime_ns - snapshot.window->opened.boottime_ns;
+  for (const Seen& seen : snapshot.window->seen)
+    snapshot.read_at.push_back(seen.last - std::min(seen.last, start));
+  snapshot.window.reset();
+  Table& threads = snapshot.threads();
+  threads.rows = living;
+  for (Column& column : threads.columns) column.resize(living, Gap::Untouched);
+  for (std::vector<std::uint64_t>* times : {&snapshot.read_at, &snapshot.born_at})
+    times->resize(std::min(times->size(), living));
+  KeptKeys& kept = snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)];
+  for (auto& [path, cells] : kept)
+    std::erase_if(cells, [&](const auto& cell) { return cell.first >= living; });
+  std::erase_if(kept, [](const auto& of_path) { return of_path.second.empty(); });
+}
+
 }  // namespace ctprof

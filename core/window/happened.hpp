@@ -24,4 +24,8 @@ bool counts_up(const MetricDef& def);
 // REQUIRES: snapshot.window. Afterwards a second call would subtract again.
 void to_differences(Snapshot& snapshot);
 
+// Leaves the snapshot that was taken when the window closed: what it was at the opening goes, and
+// so do the threads that had ended by then. REQUIRES: snapshot.window.
+void to_end(Snapshot& snapshot);
+
 }  // namespace ctprof

@@ -102,6 +102,10 @@ bool lacks_ids(std::string_view sentence) {
 void check_again(const Snapshot& snapshot) {
   const auto again = columns::read_block(written(snapshot), 1, 1);
   if (!again || !tests::difference(snapshot, again->snapshot).empty()) std::abort();
+}
+
+void check_rows(Snapshot& snapshot) {
+  if (snapshot.window) to_end(snapshot);
   StringSink rows;
   if (!Document(snapshot, tests::whole_vocabulary()).write(rows)) std::abort();
   const auto from_rows = load_text(rows.text(), "rows", tests::whole_vocabulary());
@@ -124,6 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!tests::difference(block->snapshot, shared->snapshot).empty()) std::abort();
   check_again(block->snapshot);
   check_differences(block->snapshot, shared->snapshot);
+  check_rows(block->snapshot);
   return 0;
 }
 

@@ -229,11 +229,11 @@ BOOST_AUTO_TEST_CASE(unknown_members_stay_in_their_lines) {
     BOOST_TEST(again[summary].find(words) != std::string::npos);
 }
 
-// Room for windows: lines of later kinds stand between tables and summary, and are kept.
+// Lines of later kinds stand between tables and summary, and are kept.
 BOOST_AUTO_TEST_CASE(lines_of_later_kinds_are_kept) {
   Lines lines = lines_of(written(host_of(20)));
-  const Lines more{"{\"columns\":{\"run_time_ns\":[1,null]},\"kind\":\"window\"}\n",
-                   "{\"columns\":{\"tid\":[7]},\"kind\":\"exited\"}\n",
+  const Lines more{"{\"columns\":{\"run_time_ns\":[1,null]},\"kind\":\"newer\"}\n",
+                   "{\"columns\":{\"tid\":[7]},\"kind\":\"later\"}\n",
                    "{\"kind\":\"stacks\",\"nodes\":[[0,1]]}\n"};
   lines.insert(lines.end() - 2, more.begin(), more.end());
   lines = counted(lines);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/make_window.hpp"
 #include "tests/unit/column_lines.hpp"
@@ -55,19 +56,79 @@ BOOST_AUTO_TEST_CASE(a_snapshot_is_no_window) {
   BOOST_TEST(!loaded(written(odd_at(1, 10))).window.has_value());
 }
 
+// What rows hold of a window.
+BOOST_AUTO_TEST_CASE(its_end_is_a_snapshot) {
+  for (std::uint64_t seed = 0; seed < kWindows; ++seed) {
+    Snapshot window = odd_window(seed);
+    to_end(window);
+    BOOST_TEST_CONTEXT("seed " << seed)
+    BOOST_TEST(difference(window, odd_at(seed + seed % 2, 20)) == "");
+  }
+}
+
+// Two threads of which the second was born inside, and one that ended.
+Lines small_window() {
+  Snapshot before = host_of(1), after = host_of(2);
+  Ended ended;
+  ended.rows = host_of(1);
+  for (const std::string_view id : {kTid, kTgid}) ended.rows.threads().find(id)->u64()[0] = 4'000;
+  ended.at_ns = {15 * kSecond};
+  ended.told = true;
+  for (Snapshot* end : {&before, &after}) {
+    end->meta.boot_id = "b";
+    end->meta.start.boottime_ns = end == &before ? 1 : 20 * kSecond;
+    end->read_at.assign(end->threads().rows, 5);
+  }
+  auto made = make_window(before, std::move(after), std::move(ended));
+  BOOST_REQUIRE_MESSAGE(made.has_value(), made.error().text);
+  return lines_of(written(*made));
+}
+
+constexpr std::size_t kHeader = 0, kWindow = 1, kThreads = 2;
+
+// What is said of the window with something else in one of its lines.
+std::string refusal_with(std::size_t line, std::string_view what, std::string_view instead) {
+  return refusal(folded(with(small_window(), line, what, instead)));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_said_of_a_window_must_hold) {
-  Lines lines = lines_of(written(odd_window(3)));
-  BOOST_REQUIRE(lines[1].starts_with("{\"kind\":\"window\""));
+  const Lines lines = small_window();
+  BOOST_REQUIRE_EQUAL(refusal(folded(lines)), "");
   Lines without = lines;
-  without.erase(without.begin() + 1);
+  without.erase(without.begin() + kWindow);
   BOOST_TEST(refusal(folded(counted(without))) ==
              "line 2 is no window, which the header announces");
-  Lines many = lines;
-  const auto at = many[1].find("\"living\":");
-  BOOST_REQUIRE(at != std::string::npos);
-  many[1].replace(at, 9, "\"living\":99999");
-  BOOST_TEST(refusal(folded(counted(many))) ==
+  Lines twice = lines;
+  twice.insert(twice.begin() + kWindow, lines[kWindow]);
+  BOOST_TEST(refusal(folded(counted(twice))).starts_with("line 3 is "));
+  BOOST_TEST(refusal_with(kWindow, "\"living\":2", "\"living\":99999") ==
              "the window has more living threads than there are rows");
+  BOOST_TEST(refusal_with(kWindow, "\"columns\":[", "\"columns\":[\"no_such\",") ==
+             "line 2 has a base of 'no_such', which is no column or there twice");
+  BOOST_TEST(refusal_with(kWindow, "\"columns\":[", "\"columns\":[\"run_time_ns\",") ==
+             "line 2 has a base of 'run_time_ns', which is no column or there twice");
+  BOOST_TEST(refusal_with(kWindow, "\"opened\":{", "\"opened\":[{") != "");
+  BOOST_TEST(refusal_with(kWindow, "\"notes\":[", "\"notes\":[7,") != "");
+  BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[2]") != "");
+  BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[4000000000]") != "");
+  BOOST_TEST(refusal_with(kHeader, "\"exited\":[1]", "\"exited\":[]") != "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_of_its_rows_must_hold) {
+  const auto says = [](std::string_view what, std::string_view instead, std::string_view words) {
+    const std::string said = refusal_with(kThreads, what, instead);
+    BOOST_TEST((said.find(words) != said.npos), said << ", not " << words);
+  };
+  says("\"bases\":{", "\"bases\":{\"no_such\":[1,2],", "no base of 'no_such' is announced");
+  says("\"bases\":{", "\"bases\":{\"run_time_ns\":[1,2],\"run_time_ns\":[1,2],",
+       "base 'run_time_ns' is there twice");
+  says("\"bases\":{", "\"bases\":{\"majflt\":[1,2,3],", "too long");
+  says("\"bases\":{", "\"bases\":{\"majflt\":[1],", "has 1 cells, not 2");
+  says("\"bases\":{", "\"bases\":{\"majflt\":[\"x\",2],", "a whole number");
+  says("\"born\":[", "\"born\":[2,", "a row was born that is not in this line");
+  says("\"born\":[", "\"born\":[-1,", "a whole number");
+  says("\"seen\":[[", "\"seen\":[[9,1],[", "seen is no span of time");
+  says("\"seen\":[[", "\"seen\":[[1,2],[", "seen is too long");
 }
 
 }  // namespace

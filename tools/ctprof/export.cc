@@ -5,6 +5,7 @@
 
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
+#include "core/window/happened.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -35,13 +36,24 @@ Error unknown_form(const std::string& given) {
   return {"invalid --to '" + given + "' (choose " + names + ")"};
 }
 
+// The reference's layout has no place for a window.
+void leave_end(Snapshot& window, const Options& options) {
+  const std::size_t ended = window.threads().rows - window.window->living;
+  note(options,
+       "rows hold no window: only what was there when it closed is written" +
+           (ended > 0 ? ", without the " + count(ended, "thread", "threads") + " that had ended"
+                      : std::string()));
+  to_end(window);
+}
+
 Result<Written> convert(const std::string& file, const Form& form, const Target& target,
                         const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
-  const auto snapshot = load_file(file, layouts->vocabulary());
+  auto snapshot = load_file(file, layouts->vocabulary());
   if (!snapshot) return snapshot.error();
   for (const std::string& sentence : snapshot->told) note(options, sentence);
+  if (snapshot->window && form.layout == FileLayout::Rows) leave_end(*snapshot, options);
   return write_file(*snapshot, layouts->vocabulary(), target.destination,
                     {.layout = form.layout,
                      .workers = options.jobs,

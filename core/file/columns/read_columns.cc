@@ -118,6 +118,9 @@ Result<void> Reader::fill_tables(std::span<const Piece> pieces, Snapshot& snapsh
   return failure ? Result<void>(failure->second) : Result<void>();
 }
 
+// Kinds of lines that the header announces, and that stand where it says.
+constexpr std::array<std::string_view, 4> kBeforeOthers{"header", "window", "table", "exited"};
+
 // What stands behind the tables, to the block's end. False where the file ends before.
 Result<bool> Reader::take_rest(Snapshot* snapshot) {
   bool has_summary = false;
@@ -130,7 +133,7 @@ Result<bool> Reader::take_rest(Snapshot* snapshot) {
     if (kind == "end")
       fine = !has_summary ? Error{"ends a block that has no summary"}
                           : check_end(*found, next_ - first_, text_until(number));
-    else if (kind == "header" || kind == "table" || kind.empty() || has_summary)
+    else if (kind.empty() || has_summary || std::ranges::count(kBeforeOthers, kind) > 0)
       fine = Error{"is of kind '" + kind.substr(0, 40) + "' out of order"};
     else if (kind == "summary" && snapshot)
       fine = read_summary(*found, *snapshot);

@@ -33,7 +33,7 @@ namespace ctprof {
 
 class Document {
  public:
-  // REQUIRES: both outlive it.
+  // REQUIRES: both outlive it, and the snapshot is no window (to_end() in window/happened.hpp).
   Document(const Snapshot& snapshot, const Vocabulary& vocabulary);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
