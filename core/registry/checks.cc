@@ -75,10 +75,10 @@ Result<void> check_shown(const std::string& who, const ctprof_headline* headline
     return Error{too_small<ctprof_headline>(who + "'s headline", headline->size)};
   if (is_empty(headline->label)) return Error{who + "'s headline has no label"};
   if (headline->shown > CTPROF_SHOWN_LEVEL)
-    return Error{who + "'s headline is to be shown in way number " +
-                 std::to_string(headline->shown) + ", which ctprof does not have"};
+    return Error{who + "'s headline has display number " + std::to_string(headline->shown) +
+                 ", which ctprof does not know"};
   if (!std::isfinite(headline->floor) || headline->floor < 0)
-    return Error{who + "'s headline has a floor that is no amount"};
+    return Error{who + "'s headline has a floor that is negative or not a number"};
   return {};
 }
 
@@ -88,17 +88,17 @@ std::string unserved(const ctprof_source& source) {
   if (source.stage <= kLastStage) return {};
   const std::string which = source.stage == CTPROF_STAGE_RECORD
                                 ? "records call stacks"
-                                : "is of a stage with the number " + std::to_string(source.stage);
+                                : "has stage number " + std::to_string(source.stage);
   return "source " + quoted(is_empty(source.name) ? "" : source.name) + " " + which +
-         ", which this version of ctprof does not do";
+         ", which this version of ctprof does not support";
 }
 
 std::string unserved(const ctprof_metric& metric) {
   if (metric.size < kSizeV1<ctprof_metric> || metric.storage <= kLastStorage) return {};
   return "metric " + quoted(is_empty(metric.name) ? "" : metric.name) + " is stored as " +
          (metric.storage == CTPROF_STACKS ? "call stacks"
-                                          : "kind number " + std::to_string(metric.storage)) +
-         ", which this version of ctprof does not hold";
+                                          : "type number " + std::to_string(metric.storage)) +
+         ", which this version of ctprof does not support";
 }
 
 Result<void> check_plugin(const ctprof_plugin& plugin) {
@@ -118,7 +118,8 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
     return Error{who +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
   if (metric.entity >= kEntities)
-    return Error{who + " is about an entity of unknown number " + std::to_string(metric.entity)};
+    return Error{who + " has entity number " + std::to_string(metric.entity) +
+                 ", which ctprof does not know"};
   if (is_empty(metric.newtype) || is_empty(metric.rule))
     return Error{who + " lacks a newtype or a rule"};
   const NewtypeInfo* newtype = find_newtype(metric.newtype);
@@ -191,7 +192,8 @@ Result<void> check_derived(const ctprof_derived& derived) {
     return Error{who +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
   if (derived.entity >= kEntities)
-    return Error{who + " is about an entity of unknown number " + std::to_string(derived.entity)};
+    return Error{who + " has entity number " + std::to_string(derived.entity) +
+                 ", which ctprof does not know"};
   if (is_empty(derived.expression)) return Error{who + " has no expression"};
   return check_shown(who, derived.headline, derived.role);
 }
@@ -206,7 +208,7 @@ Result<void> check_option(const ctprof_option& option, const Plugin& plugin) {
   const bool twice =
       std::any_of(plugin.options.begin(), plugin.options.end(),
                   [&](const PluginOption& other) { return other.key == option.key; });
-  if (twice) return Error{who + " is there twice"};
+  if (twice) return Error{who + " is declared twice"};
   return {};
 }
 
@@ -222,9 +224,9 @@ Result<void> check_rule(const ctprof_rule& rule) {
   if (!rule.merge) return Error{who + " has NULL for merge"};
   if (!rule.number && !rule.text) return Error{who + " has NULL for both number and text"};
   if (rule.reduction > CTPROF_REDUCES_BY_KEY)
-    return Error{who + " reduces in way number " + std::to_string(rule.reduction) +
-                 ", which ctprof does not have"};
-  if (is_empty(rule.newtypes)) return Error{who + " is legal for no newtype"};
+    return Error{who + " has reduction number " + std::to_string(rule.reduction) +
+                 ", which ctprof does not know"};
+  if (is_empty(rule.newtypes)) return Error{who + " accepts no newtype"};
   if (is_empty(rule.fallback) || !find_rule(rule.fallback))
     return Error{who + " names no built-in rule as fallback for machines without this plugin"};
   return {};

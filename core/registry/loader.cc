@@ -78,7 +78,7 @@ boost::dll::shared_library opened(const std::string& name, const CallOwner& owne
     if (call_hooks().thread_ends) call_hooks().thread_ends(owner, kFunction);
     throw;
   } catch (...) {
-    throw PluginThrew(thrown_in_words(owner, kFunction, "one without words"));
+    throw PluginThrew(thrown_in_words(owner, kFunction, "an exception without a message"));
   }
 }
 
@@ -142,7 +142,7 @@ Result<PluginDirectory> open_for_privileged(const std::string& directory) {
 }
 
 std::string nothing_in(const std::string& directory) {
-  return "'" + directory + "': no file there ends in .so";
+  return "'" + directory + "': it holds no .so file";
 }
 
 // Loads ctprof's own plugins. Returns where it looked, with the reason if nothing can be loaded
@@ -150,7 +150,7 @@ std::string nothing_in(const std::string& directory) {
 std::string load_own(const LoadOptions& options, LoadedPlugins& loaded) {
   const std::string& path = options.own_directory;
   if (path.empty())
-    return "the place of ctprof's own plugins: it cannot be known without /proc (mount it)";
+    return "ctprof's own plugins: their directory cannot be found without /proc (mount it)";
   const auto directory =
       runs_privileged() ? open_for_privileged(path) : PluginDirectory::open(path, Trust::Anybody);
   if (directory) return load_directory(*directory, true, options, loaded), nothing_in(path);
@@ -163,7 +163,7 @@ Error nothing_found(const std::string& own, const LoadOptions& options) {
   if (!runs_privileged())
     for (const std::string& directory : options.directories) where += ", " + nothing_in(directory);
   return {"no plugin was found; looked in " + where +
-          "; install ctprof with its plugins, or say where they are by --plugin-path DIR"};
+          "; install ctprof with its plugins, or point to them with --plugin-path DIR"};
 }
 
 // Why `name` was not loaded: its file was refused, or does not exist.

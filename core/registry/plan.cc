@@ -122,7 +122,7 @@ class Planner {
     for (const PlannedSource& planned : plan_.sources)
       for (const Read& read : planned.source->reads)
         if (!read.optional && !is_identity(read.column) && !filler(read.column))
-          take_out(planned, "it reads '" + read.column + "', which nobody fills on this host");
+          take_out(planned, "it reads '" + read.column + "', which no source fills on this host");
     return out_.size() == before;
   }
 

@@ -110,8 +110,8 @@ void Registry::say_how_many_more() {
     const auto faults = faults_.find(refusal.what);
     if (faults == faults_.end() || faults->second < 2) continue;
     const std::size_t more = faults->second - 1;
-    refusal.reason += "; and " + std::to_string(more) +
-                      (more == 1 ? " more fault" : " more faults") + " of the kind";
+    refusal.reason +=
+        "; and " + std::to_string(more) + (more == 1 ? " more fault" : " more faults") + " like it";
   }
 }
 
@@ -146,14 +146,14 @@ std::string Registry::objection(const Plugin& plugin, const MetricDef& metric) c
   const MetricDef* known = declared(metric.name);
   if (known && !same_meaning(*known, metric))
     return "its metric '" + metric.name + "' is " + meaning(metric) + ", but '" + known->plugin +
-           "' has it as " + meaning(*known);
+           "' declares it as " + meaning(*known);
   if (known || plugin.shipped || metric.hidden) return {};
   if (!metric.name.starts_with(prefix_of(plugin)))
     return "its metric " + without_prefix(plugin, metric.name);
   if (metric.file_path != "none" && metric.file_path != home_place(metric.entity, metric.name))
-    return "its metric '" + metric.name + "' wants the place '" + metric.file_path +
-           "' in the file; a third party's stands at '" + home_place(metric.entity, metric.name) +
-           "'";
+    return "its metric '" + metric.name + "' claims the path '" + metric.file_path +
+           "' in the file; a third party's metric belongs at '" +
+           home_place(metric.entity, metric.name) + "'";
   return {};
 }
 
@@ -180,7 +180,7 @@ std::string Registry::objection(const Plugin& plugin, const DerivedDef& derived)
   if (!unit) return who + ": " + unit.error().text;
   return *unit == derived.unit
              ? ""
-             : who + " is said to be in " + derived.unit + ", but comes out in " + *unit;
+             : who + " declares the unit " + derived.unit + ", but its formula yields " + *unit;
 }
 
 Field& Registry::field(const SharedMetric& metric) {

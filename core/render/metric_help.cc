@@ -111,19 +111,19 @@ class Page {
 };
 
 std::string rule_in_words(const Facts& facts) {
-  if (facts.is_derived) return "computed from what a group's inputs were reduced to";
+  if (facts.is_derived) return "computed from the group's values of its inputs";
   return facts.rule + (facts.rule_description.empty() ? "" : ": " + facts.rule_description);
 }
 
 std::string fillers_in_words(const Facts& facts) {
   if (!facts.plugins.empty()) return joined(facts.plugins);
-  return facts.family == "identity" ? "the capture itself" : "no plugin that is loaded";
+  return facts.family == "identity" ? "the capture itself" : "no loaded plugin";
 }
 
 std::string page_of(const Facts& facts, const TextLayout& layout) {
   Page page(facts.name, facts.description, layout);
   if (facts.is_derived) page.fact("formula", facts.name + " = " + facts.formula);
-  page.fact("of each",
+  page.fact("entity",
             facts.entity + (facts.applies_to == "leader" ? " that leads its process" : ""));
   page.fact("unit", facts.unit);
   page.fact("family", facts.family);
@@ -133,12 +133,12 @@ std::string page_of(const Facts& facts, const TextLayout& layout) {
   page.fact("rule", rule_in_words(facts));
   page.fact("read from", facts.source);
   page.fact("written by", facts.kernel_writer);
-  page.fact("built with", joined(facts.config_gates));
+  page.fact("config", joined(facts.config_gates));
   page.fact("since", facts.since);
-  page.fact("beware", facts.caveat);
-  page.fact("goes into", joined(facts.goes_into));
+  page.fact("caveat", facts.caveat);
+  page.fact("used by", joined(facts.goes_into));
   page.fact("in the file", facts.file_path);
-  page.fact(facts.is_derived ? "brought by" : "can fill it", fillers_in_words(facts));
+  page.fact(facts.is_derived ? "defined by" : "filled by", fillers_in_words(facts));
   return page.text();
 }
 

@@ -49,10 +49,10 @@ REFUSED = {
 METRIC_REFUSED = {
     "broken_expression": "reading expression 'broken_expression_value +'",
     "mixed_units": "'count' and 'ns' do not go together",
-    "takes_a_place": "wants the place 'threads[].run_time_ns'",
-    "takes_a_table": "wants the place 'threads'",
+    "takes_a_place": "claims the path 'threads[].run_time_ns'",
+    "takes_a_table": "claims the path 'threads'",
     "clash": "its metric 'run_time_ns' is a thread's MonotonicCount",
-    "many_unprefixed": "and 500 more faults of the kind",
+    "many_unprefixed": "and 500 more faults like it",
     "unprefixed": "must begin with 'unprefixed_'",
 }
 
@@ -166,7 +166,7 @@ class Refused(Plugins):
     def test_what_is_to_come_is_told_and_the_rest_of_its_plugin_counts(self):
         done, file = self.captured_with("to_come")
         # Two sources and two metrics, in one line.
-        self.assert_one_line("to_come", done.stderr, "which this version of ctprof does not hold; and 3 more faults of the kind")
+        self.assert_one_line("to_come", done.stderr, "which this version of ctprof does not support; and 3 more faults like it")
         self.assert_others_kept(file, "to_come_")
         for (_, tid), row in file.threads.items():
             self.assertEqual(row["to_come_value"], tid)

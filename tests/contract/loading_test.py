@@ -141,7 +141,7 @@ class Damaged(Loading):
     def test_one_line_for_a_file_whatever_is_wrong_with_it(self):
         shutil.copy(bad("many_unprefixed"), self.place)
         self.assert_refused("many_unprefixed.so", "'value000' must begin with 'many_unprefixed_'; names without a prefix are ctprof's own; "
-                            "and 500 more faults of the kind")
+                            "and 500 more faults like it")
         report = json.loads(ran("--plugin-path", self.place, "plugins", "--format", "json").stdout)
         self.assertEqual(len(report["refused"]), 1)
 

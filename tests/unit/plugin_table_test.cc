@@ -143,12 +143,12 @@ BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
   plugin.source.stage = CTPROF_STAGE_RECORD;
   BOOST_TEST(has(unserved(plugin), "source 'x' records call stacks"));
   plugin.source.stage = 99;
-  BOOST_TEST(has(unserved(plugin), "source 'x' is of a stage with the number 99"));
+  BOOST_TEST(has(unserved(plugin), "source 'x' has stage number 99"));
   plugin.source.stage = CTPROF_STAGE_THREAD;
   plugin.metric.storage = CTPROF_STACKS;
   BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as call stacks"));
   plugin.metric.storage = 77;
-  BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as kind number 77"));
+  BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as type number 77"));
 }
 
 BOOST_AUTO_TEST_CASE(headlines_and_roles) {
@@ -162,10 +162,10 @@ BOOST_AUTO_TEST_CASE(headlines_and_roles) {
   plugin.metric.headline = &headline;
   BOOST_TEST(plugin.refusal() == "");
   headline.floor = -1;
-  BOOST_TEST(has(plugin.refusal(), "has a floor that is no amount"));
+  BOOST_TEST(has(plugin.refusal(), "has a floor that is negative"));
   headline.floor = 0;
   headline.shown = 9;
-  BOOST_TEST(has(plugin.refusal(), "to be shown in way number 9"));
+  BOOST_TEST(has(plugin.refusal(), "has display number 9"));
   headline.shown = CTPROF_SHOWN_LEVEL;
   headline.label = "";
   BOOST_TEST(has(plugin.refusal(), "headline has no label"));
