@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <new>
@@ -103,6 +104,27 @@ Id WordsPool::intern(std::span<const std::uint64_t> words) {
   return id;
 }
 
+namespace {
+
+// Keys are pooled, so that equal ones are at one address. Maps that are made to collide are kept
+// more than once, and cost no more.
+std::size_t hash_of(std::span<const ctprof_entry> entries) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  std::uint64_t hash = entries.size();
+  for (const ctprof_entry& entry : entries)
+    hash = std::rotl((hash ^ reinterpret_cast<std::uintptr_t>(entry.key.data)) * kOdd, 23) ^
+           entry.value;
+  return static_cast<std::size_t>((hash * kOdd) >> 32);
+}
+
+}  // namespace
+
+bool are_equal(std::span<const ctprof_entry> a, std::span<const ctprof_entry> b) {
+  return std::ranges::equal(a, b, [](const ctprof_entry& one, const ctprof_entry& other) {
+    return one.key.data == other.key.data && one.value == other.value;
+  });
+}
+
 Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
   std::vector<ctprof_entry> sorted(entries.begin(), entries.end());
   const auto key = [](const ctprof_entry& entry) {
@@ -123,10 +145,13 @@ Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
 
 Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
   const std::lock_guard lock(mutex_);
+  if (recent_.empty()) recent_.assign(kRecent, kNone);
+  Id& recent = recent_[hash_of(entries) % kRecent];
+  if (recent != kNone && are_equal(items_[recent], entries)) return recent;
   auto* at = static_cast<ctprof_entry*>(arena_.take(entries.size() * sizeof(ctprof_entry)));
   std::copy(entries.begin(), entries.end(), at);
   items_.emplace_back(at, entries.size());
-  return static_cast<Id>(items_.size() - 1);
+  return recent = static_cast<Id>(items_.size() - 1);
 }
 
 Id TextCache::intern(std::string_view text) {

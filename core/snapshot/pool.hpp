@@ -90,7 +90,11 @@ class WordsPool {
   std::unordered_map<std::string_view, Id, SeededHash> ids_;
 };
 
-// Maps of text to u64, sorted by key.
+// Whether two maps of one pool are the same.
+bool are_equal(std::span<const ctprof_entry> a, std::span<const ctprof_entry> b);
+
+// Maps of text to u64, sorted by key. Most that are equal are kept once: idle cgroups have the same
+// counts, row after row.
 class MapPool {
  public:
   // Copies and sorts the entries; of entries with the same key the last one counts. Keys are
@@ -103,9 +107,13 @@ class MapPool {
   std::size_t bytes() const { return arena_.bytes(); }
 
  private:
+  static constexpr std::size_t kRecent = 4096;
+  static constexpr Id kNone = static_cast<Id>(-1);
+
   std::mutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_entry>> items_;
+  std::vector<Id> recent_;  // by hash; a map that others took the place of is kept again
 };
 
 struct Pools {

@@ -115,10 +115,16 @@ void write_some(const Column& column, const Piece& piece, const Pools& pools, Js
   }
 }
 
+// Equal maps may have ids of their own.
+bool is_same_map(const Column& a, const Column& b, std::size_t row, const MapPool& maps) {
+  return a.def().storage == Storage::Map && a.has_value(row) && b.has_value(row) &&
+         are_equal(maps[a.ids()[row]], maps[b.ids()[row]]);
+}
+
 // Whether the rows are the same in both, so that one stands for the other.
-bool are_equal(const Column& a, const Column& b, const Piece& piece) {
+bool are_equal(const Column& a, const Column& b, const Piece& piece, const Pools& pools) {
   for (std::size_t row = piece.first_row; row < piece.range().end(); ++row)
-    if (!a.same_cell(row, b)) return false;
+    if (!a.same_cell(row, b) && !is_same_map(a, b, row, pools.maps)) return false;
   return true;
 }
 
@@ -201,7 +207,7 @@ void TableWriter::write_window(const Piece& piece, JsonWriter& out) const {
   out.raw("\"bases\":{");
   for (const Column& column : opening.columns)
     if (const Column* end = snapshot_->table(piece.entity).find(column.def().name);
-        end && !are_equal(column, *end, piece))
+        end && !are_equal(column, *end, piece, *snapshot_->pools))
       write_column(column, piece, out, gaps);
   out.close('}');
   out.put(',');

@@ -1,0 +1,47 @@
+// Values that many cells share.
+
+#define BOOST_TEST_MODULE pool
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+#include "core/snapshot/pool.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+std::vector<ctprof_entry> entries(const std::vector<std::pair<const char*, std::uint64_t>>& of) {
+  std::vector<ctprof_entry> made;
+  for (const auto& [key, value] : of)
+    made.push_back({{key, static_cast<std::uint32_t>(std::string_view(key).size())}, value});
+  return made;
+}
+
+BOOST_AUTO_TEST_CASE(equal_maps_are_kept_once) {
+  Pools pools;
+  const Id first = pools.maps.append(entries({{"oom", 1}, {"max", 2}}), pools.texts);
+  const std::size_t bytes = pools.maps.bytes();
+  BOOST_TEST(pools.maps.append(entries({{"max", 2}, {"oom", 1}}), pools.texts) == first);
+  BOOST_TEST(pools.maps.bytes() == bytes);
+  for (const auto& other : {entries({{"oom", 1}}), entries({{"oom", 2}, {"max", 1}}),
+                            entries({{"oom", 1}, {"min", 2}}), entries({})})
+    BOOST_TEST(pools.maps.append(other, pools.texts) != first);
+  BOOST_TEST(pools.maps[first].size() == 2u);
+  BOOST_TEST(pools.maps[first][0].value == 2u);
+}
+
+// More maps than are remembered stay what they are.
+BOOST_AUTO_TEST_CASE(different_maps_stay_apart) {
+  Pools pools;
+  std::vector<Id> ids;
+  for (std::uint64_t i = 0; i < 20'000; ++i)
+    ids.push_back(pools.maps.append(entries({{"a", i}, {"b", i % 7}}), pools.texts));
+  for (std::uint64_t i = 0; i < ids.size(); ++i) {
+    BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][0].value, i);
+    BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][1].value, i % 7);
+  }
+}
+
+}  // namespace
+}  // namespace ctprof::tests
