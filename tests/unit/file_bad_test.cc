@@ -249,6 +249,13 @@ BOOST_AUTO_TEST_CASE(our_own_keys_are_checked) {
        {"registry.metrics", "'tid'", "means something else"});
 }
 
+// Without threads nothing has to tell them apart.
+BOOST_AUTO_TEST_CASE(no_threads_need_no_ids) {
+  const std::string text = R"({"ctprof":{"format":1},"registry":{"metrics":[],"derived":[]})";
+  BOOST_TEST(load_text(text + ",\"threads\":[]}", "x", whole_vocabulary()).has_value());
+  says(failure_of_text(text + ",\"threads\":[{\"tid\":1,\"tgid\":1}]}"), {"has no definition of"});
+}
+
 // A gap that a later version has invented is a gap all the same.
 BOOST_AUTO_TEST_CASE(a_code_of_the_future_is_malformed) {
   const auto snapshot = load_text(replaced(idle_text(), "\"runs\":[5,500]", "\"runs\":[77,500]"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -173,10 +174,15 @@ void reorder(Table& table, KeptKeys& kept, std::span<const std::uint32_t> order)
   }
 }
 
+// Where there is no such column, there are no rows either (check_identity).
+std::span<const std::uint64_t> ids_of(const Table& threads, std::string_view name) {
+  const Column* column = threads.find(name);
+  return column ? column->u64() : std::span<const std::uint64_t>();
+}
+
 void sort_threads(Draft& draft) {
   Snapshot& snapshot = draft.snapshot;
-  const auto tgid = snapshot.threads().find(kTgid)->u64(),
-             tid = snapshot.threads().find(kTid)->u64();
+  const auto tgid = ids_of(snapshot.threads(), kTgid), tid = ids_of(snapshot.threads(), kTid);
   const auto order = sorted_order(snapshot.threads().rows, [&](std::uint32_t a, std::uint32_t b) {
     return tgid[a] != tgid[b] ? tgid[a] < tgid[b] : tid[a] < tid[b];
   });
@@ -209,7 +215,7 @@ void sort_cgroups(Snapshot& snapshot) {
 
 // For each process the row that stands for it: its leader's, or where that is not listed its first.
 std::vector<std::uint32_t> leaders(const Table& threads) {
-  const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64();
+  const auto tgid = ids_of(threads, kTgid), tid = ids_of(threads, kTid);
   std::vector<std::uint32_t> rows;
   bool has_leader = false;
   for (std::uint32_t row = 0; row < threads.rows; ++row) {
@@ -256,7 +262,8 @@ void cut_to_length(Draft& draft) {
     column.resize(draft.snapshot.threads().rows, Gap::NotInFile);
 }
 
-Result<void> check_identity(Table& threads) {
+Result<void> check_identity(const Table& threads) {
+  if (threads.rows == 0) return {};
   for (const std::string_view name : {kTgid, kTid}) {
     const Column* column = threads.find(name);
     if (!column)
