@@ -16,6 +16,8 @@ OF_PROCESS = {"nr_threads", "hiwater_rss_bytes", "hiwater_vm_bytes", "pcomm"}
 SCALED = {"utime_clock_ticks", "stime_clock_ticks"}
 # What task_struct has for longer than a file shows it.
 MORE = {"fair_slice_ns"}
+# What no file tells.
+IN_PROGRESS = {"run_in_progress_ns", "wait_in_progress_ns"}
 # Compared with what jemalloc says itself, in tests/jemalloc.
 HEAP = {"allocated_bytes", "deallocated_bytes"}
 IDENTITY = ("tgid", "tid", "comm", "pcomm", "cgroup", "start_time_clock_ticks")
@@ -48,7 +50,7 @@ class Agreement:
 
     def alone(self):
         """What task-iter fills, and no file has."""
-        return self.names - self.files - set(IDENTITY) - MORE - HEAP
+        return self.names - self.files - set(IDENTITY) - MORE - HEAP - IN_PROGRESS
 
     def unlisted(self):
         return [f"{key} is not listed" for key in self.there if key not in self.ours.threads]
@@ -61,9 +63,15 @@ class Agreement:
             rows = [file.threads[key] for file in (self.before, self.ours, self.after)]
             if key in self.asleep:
                 wrong += self.differences(key, rows)
+                wrong += self.not_over(key)
             elif key[0] in runs or rows[0]["hiwater_vm_bytes"] == Gap("NotApplicable"):
                 wrong += self.outside(key, rows)
         return wrong
+
+    def not_over(self, key):
+        """Who did not run was not running; but may have waited all the time, even on the way into a sleep."""
+        value = self.ours.threads[key].get("run_in_progress_ns", 0)
+        return [f"{key} did not run, but run_in_progress_ns is {value}"] if value and not isinstance(value, Gap) else []
 
     def differences(self, key, rows):
         before, ours, after = rows

@@ -223,7 +223,7 @@ class Done(unittest.TestCase):
         bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]
         report = ask(self.program, prefix=bounded)
         self.assertEqual([name for command in setcaps(report) for name in capabilities_in(command) if name == "cap_sys_ptrace"], [])
-        self.assertTrue(any(note.startswith("cap_sys_ptrace: not to be had") for note in report["notes"]), report["notes"])
+        self.assertTrue(any(note.startswith("cap_sys_ptrace: not available here") for note in report["notes"]), report["notes"])
         for command in setcaps(report):
             as_root(command)
         ask(self.program, prefix=bounded)
@@ -261,7 +261,7 @@ class Done(unittest.TestCase):
         program = self.program.replace(PLACE, "new\nline")
         report = ask(program, prefix=harness.USER)
         self.assertEqual(setcaps(report), [])
-        self.assertTrue(report["notes"][0].endswith(f"no command for it can be told: {program}"), report["notes"])
+        self.assertTrue(report["notes"][0].endswith(f"no command for it can be given: {program}"), report["notes"])
 
     def test_what_the_rights_cost_is_told(self):
         report, _ = self.setcap_told()
