@@ -86,6 +86,7 @@ Result<void> Session::begin() {
   auto snapshot = read(cheap ? cheap : options_.metrics, options_.window);
   if (!snapshot) return snapshot.error();
   read_ = std::move(*snapshot);
+  if (ends_) ends_->opened();
   return {};
 }
 
@@ -117,11 +118,14 @@ Result<Snapshot> Session::read(const std::optional<std::vector<std::string>>& me
 
 void Session::drain() {
   const KeptProcessState kept;
-  if (ends_) ends_->drain();
+  if (!ends_) return;
+  ends_->drain();
+  ends_->bound();
 }
 
 Result<Snapshot> Session::end() {
   if (!options_.window) return *std::exchange(read_, std::nullopt);
+  drain();  // what ended until now is told apart from what ends while the host is read
   const Snapshot before = *std::exchange(read_, std::nullopt);
   auto after = read(options_.metrics, false);
   if (!after) return after.error();
@@ -129,6 +133,10 @@ Result<Snapshot> Session::end() {
   Ended ended = ends_->take(after->meta.sources);
   auto window =
       make_window(before, std::move(*after), std::move(ended), "the window's begin", "its end");
+  if (window && window->window->ended_merged > 0)
+    window->meta.notes.push_back(std::to_string(window->window->ended_merged) +
+                                 " of the threads that ended share rows with others of the same "
+                                 "process, name and cgroup: they were too many");
   if (window && !ends_->why_not().empty())
     window->meta.notes.push_back("threads that ended in the window are not told: " +
                                  ends_->why_not());

@@ -1,14 +1,20 @@
 #include "core/capture/ends.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/registry/identity.hpp"
+#include "core/window/merge_ended.hpp"
 
 namespace ctprof {
 namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::size_t kMostRows = 100'000;
 
 // Moves the rows that are an exec, and no end, out of the table.
 void take_execs(Ended& ended) {
@@ -62,6 +68,14 @@ void Ends::start() {
 void Ends::drain() {
   if (started_ && !failed_) failed_ = !source_->drain(read_at_, missed_);
 }
+
+void Ends::opened() {
+  drain();
+  const auto hz = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  opened_clock_ticks_ = boottime_ns() / (kNsPerSecond / hz) + 1;
+}
+
+void Ends::bound() { merge_ended(ended_, opened_clock_ticks_, kMostRows); }
 
 Ended Ends::take(std::vector<SourceCost>& costs) {
   if (started_ && !failed_) {

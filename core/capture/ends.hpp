@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,13 @@ class Ends {
 
   void start();
   void drain();
+  // The window's first capture is over. Drains, so that what ended until now is told apart from what
+  // ends from now on; and threads that are born from now on may share rows.
+  void opened();
+  // Makes those that ended fewer rows, where they are too many for a row each.
+  void bound();
   // How many were told of until now.
-  std::size_t seen() const { return ended_.rows.threads().rows; }
+  std::size_t seen() const { return ended_.rows.threads().rows + ended_.merged; }
   std::uint64_t lost() const { return missed_.lost; }
   // Stops, drains once more, and hands everything over. `cost` is what the source did; it is left
   // alone where there was none.
@@ -37,6 +43,7 @@ class Ends {
  private:
   Ended ended_;
   std::vector<std::uint64_t> pids_;
+  std::uint64_t opened_clock_ticks_ = UINT64_MAX;
   std::vector<std::uint64_t> read_at_;  // not used: an end has a time of its own
   SourceRun::Missed missed_;
   std::unique_ptr<SourceRun> source_;

@@ -29,8 +29,10 @@ inline constexpr std::string_view kStat = "stat";
 // Hidden columns by which a lister says when it read a thread, and when that was born.
 inline constexpr std::string_view kReadAt = "read_at_ns";
 inline constexpr std::string_view kBornAt = "born_at_ns";
-// Hidden columns of threads that ended: when, and whether the row is an exec rather than an end.
+// Hidden columns of threads that ended: when, how far off their start may be, and whether the row
+// is an exec rather than an end.
 inline constexpr std::string_view kEndedAt = "ended_at_ns";
+inline constexpr std::string_view kStartWithin = "start_within_ticks";
 inline constexpr std::string_view kTookOver = "took_over";
 
 // The definitions of all of these but the hidden ones, thread_count included.

@@ -47,7 +47,7 @@ struct Window {
   std::size_t living = 0;
   std::uint64_t ended_lost = 0;    // that ended inside, and whose figures a full buffer lost
   std::uint64_t ended_unseen = 0;  // that ended inside, and of which nothing is known
-  std::uint64_t ended_merged = 0;  // that stand in a row together with others
+  std::uint64_t ended_merged = 0;  // without a row of their own: that of another stands for them
   bool sees_ends = false;          // whether any source told of threads that ended
   std::vector<std::string> notes;  // what happened to the host meanwhile: a clock was set ...
 };

@@ -233,6 +233,7 @@ Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended
   window.living = after.threads().rows;
   window.ended_lost = ended.lost;
   window.ended_unseen = ended.unseen;
+  window.ended_merged = ended.merged;
   window.sees_ends = ended.told;
   const auto ended_at = append_ended(after, ended, ended_rows(before, after, ended));
   for (std::size_t entity = 0; entity < kEntities; ++entity) {

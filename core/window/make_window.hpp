@@ -38,7 +38,8 @@ struct Ended {
   std::vector<TookOver> took_over;
   std::uint64_t lost = 0;
   std::uint64_t unseen = 0;
-  bool told = false;  // whether there was anybody to tell of ends
+  std::uint64_t merged = 0;  // that have no row of their own: another one's stands for them
+  bool told = false;         // whether there was anybody to tell of ends
 };
 
 // Fails if the snapshots are of different boots, or in the wrong order; the error names

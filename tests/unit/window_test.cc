@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/window/happened.hpp"
+#include "core/window/merge_ended.hpp"
 #include "tests/unit/hand_made.hpp"
 
 namespace ctprof {
@@ -198,6 +199,63 @@ BOOST_AUTO_TEST_CASE(an_old_leader_may_have_got_the_id_of_who_replaced_it) {
   BOOST_TEST(told.threads().rows == 2u);
   BOOST_TEST(value(told, kFaults, 0) == 15u);
   BOOST_TEST(value(told, kFaults, 1) == 3u);
+}
+
+// So many threads of two processes, with two names each; from thread 100 on they are new.
+Ended many(std::uint64_t count) {
+  std::vector<Thread> named;
+  Cells<std::uint64_t> starts, faults, peaks, nices;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    named.push_back({1 + i % 2, i + 1000, "p", i % 4 < 2 ? "a" : "b"});
+    starts.push_back(i);
+    faults.push_back(3);
+    peaks.push_back(i);
+    nices.push_back(i % 2);
+  }
+  Ended ended;
+  ended.rows = snapshot_of(named);
+  add_u64(ended.rows, identity_metric(kStartTime), starts);
+  add_u64(ended.rows, kFaults, faults);
+  add_u64(ended.rows, kPeak, peaks);
+  add_u64(ended.rows, kHeap, nices);
+  return ended;
+}
+
+const Column& ended_column(const Ended& ended, const std::string& name) {
+  return *ended.rows.threads().find(name);
+}
+
+BOOST_AUTO_TEST_CASE(few_that_ended_keep_their_rows) {
+  Ended ended = many(500);
+  merge_ended(ended, 100, 500);
+  BOOST_TEST(ended.rows.threads().rows == 500u);
+  BOOST_TEST(ended.merged == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(many_that_ended_share_rows_if_they_are_alike) {
+  Ended ended = many(500);
+  merge_ended(ended, 100, 300);
+  BOOST_TEST(ended.rows.threads().rows == 104u);
+  BOOST_TEST(ended.merged == 396u);
+  BOOST_TEST(ended_column(ended, "minflt").u64()[99] == 3u);  // began before, so is alone
+  BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 300u);
+  BOOST_TEST(ended_column(ended, "wait_max").u64()[100] == 496u);
+  BOOST_TEST(ended_column(ended, "heap").u64()[101] == 1u);  // alike in all of them
+  BOOST_TEST(ended_column(ended, "tid").u64()[100] == 1100u);
+  merge_ended(ended, 100, 103);  // nothing else is alike: one name, then everything
+  BOOST_TEST(ended.rows.threads().rows == 101u);
+  BOOST_TEST(ended.merged == 399u);
+  BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 1200u);
+  BOOST_TEST(name(ended_column(ended, "heap").gap(100)) == "NotApplicable");
+  BOOST_TEST(name(ended_column(ended, "comm").gap(100)) == "NotApplicable");
+}
+
+BOOST_AUTO_TEST_CASE(a_start_that_is_not_known_well_is_no_new_thread) {
+  Ended ended = many(200);
+  add_u64(ended.rows, metric(std::string(kStartWithin), "IdU64", "Key"),
+          Cells<std::uint64_t>(200, 50));
+  merge_ended(ended, 100, 100);
+  BOOST_TEST(ended.rows.threads().rows == 151u);
 }
 
 BOOST_AUTO_TEST_CASE(who_was_born_and_ended_counts_once_in_windows_back_to_back) {

@@ -19,7 +19,6 @@
 #include "core/registry/call_watch.hpp"
 #include "tools/ctprof/command.hpp"
 #include "tools/ctprof/privileges.hpp"
-#include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -146,13 +145,14 @@ std::string own_name() {
 
 std::string line(const Snapshot& window, const std::string& file, const Written& written) {
   const Window& what = *window.window;
-  const std::size_t ended = window.threads().rows - what.living;
+  const std::size_t ended = window.threads().rows - what.living + what.ended_merged;
   const double seconds =
       static_cast<double>(window.meta.end.boottime_ns - what.opened.boottime_ns) / 1e9;
   char length[32];
   std::snprintf(length, sizeof length, "%.1f s", seconds);
   return std::string(length) + ", " + count(what.living, "thread") + " at the end, " +
          (what.sees_ends ? count(ended, "ended", "ended") : "ended ones not seen") +
+         (what.ended_merged > 0 ? " (" + count(what.ended_merged, "merged", "merged") + ")" : "") +
          (what.ended_lost > 0 ? ", " + count(what.ended_lost, "lost", "lost") : "") + "; " + file +
          ", " + size_in_words(written.file_bytes) + "\n";
 }

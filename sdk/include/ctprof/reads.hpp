@@ -95,6 +95,10 @@ inline constexpr Metric<IdU64, Key> kBornAt{
 // When it ended, in ns of CLOCK_BOOTTIME.
 inline constexpr Metric<IdU64, Key> kEndedAt{
     {.name = "ended_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
+// How far off kStartTime may be, in its ticks, where the source knows it only roughly: the thread
+// is then the one of its tid that was listed, if that began so close to it. Offer it only then.
+inline constexpr Metric<IdU64, Key> kStartWithin{
+    {.name = "start_within_ticks", .unit = "ticks", .flags = CTPROF_METRIC_HIDDEN}};
 // The row is no end: the thread, named as it was until then, took its leader's id and start time,
 // because it ran another program (exec) and was no leader.
 inline constexpr Metric<Flag, AnyFlag> kTookOver{

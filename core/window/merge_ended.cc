@@ -1,0 +1,128 @@
+#include "core/window/merge_ended.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/registry/identity.hpp"
+#include "core/window/happened.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kKeys = 4;
+constexpr std::array<std::string_view, kKeys> kKeyNames{kTgid, kPcomm, kComm, kCgroup};
+// What has to be equal, from strict to lax, as bits of kKeyNames.
+constexpr std::array<unsigned, 4> kAlike{0b1111, 0b1110, 0b1000, 0};
+
+using Key = std::array<std::uint64_t, kKeys>;
+
+struct HashKey {
+  std::size_t operator()(const Key& key) const {
+    std::size_t hash = 0;
+    for (const std::uint64_t part : key) hash = (hash ^ part) * 0x9E3779B97F4A7C15;
+    return hash;
+  }
+};
+
+constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+
+// The cell's value as it is stored: equal bits, equal values.
+std::uint64_t bits_of(const Column& column, std::uint32_t row) {
+  if (!column.has_value(row)) return kNone;
+  switch (column.def().storage) {
+    case Storage::U64: return column.u64()[row];
+    case Storage::I64: return static_cast<std::uint64_t>(column.i64()[row]);
+    case Storage::F64: return std::bit_cast<std::uint64_t>(column.f64()[row]);
+    case Storage::Bool: return column.bools()[row];
+    default: return column.ids()[row];
+  }
+}
+
+Key key_of(const Table& threads, std::uint32_t row, unsigned alike) {
+  Key key{};
+  for (std::size_t i = 0; i < kKeys; ++i)
+    if (const Column* column = threads.find(kKeyNames[i]); column && (alike >> i & 1))
+      key[i] = bits_of(*column, row);
+  return key;
+}
+
+// Whether the row is a thread without a past before the window.
+bool is_new(const Table& threads, std::uint32_t row, std::uint64_t since) {
+  const Column *start = threads.find(kStartTime), *within = threads.find(kStartWithin),
+               *took_over = threads.find(kTookOver);
+  if (!start || !start->has_value(row)) return false;
+  if (took_over && took_over->has_value(row) && took_over->bools()[row]) return false;
+  const std::uint64_t slack = within && within->has_value(row) ? within->u64()[row] : 0;
+  return start->u64()[row] >= since + slack;
+}
+
+// Which row stands for each row: itself, or an earlier one.
+std::vector<std::uint32_t> stand_ins(const Table& threads, std::uint64_t since, unsigned alike) {
+  std::vector<std::uint32_t> stands(threads.rows);
+  std::unordered_map<Key, std::uint32_t, HashKey> first;
+  for (std::uint32_t row = 0; row < threads.rows; ++row)
+    stands[row] = is_new(threads, row, since)
+                      ? first.try_emplace(key_of(threads, row, alike), row).first->second
+                      : row;
+  return stands;
+}
+
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) { return a > kNone - b ? kNone : a + b; }
+
+// Of which one thread of many is an example.
+bool is_exemplary(const MetricDef& def) {
+  return def.hidden || def.name == kTid || def.name == kTgid || def.name == kStartTime;
+}
+
+// Adds the cell of a row to that of the row which stands for it.
+void add_cell(Column& column, std::uint32_t to, std::uint32_t from) {
+  const MetricDef& def = column.def();
+  if (is_exemplary(def)) return;
+  const bool adds = def.storage == Storage::U64 && (counts_up(def) || def.family == "peak");
+  if (adds && column.has_value(to) && column.has_value(from)) {
+    std::uint64_t& total = column.u64()[to];
+    total = counts_up(def) ? sum(total, column.u64()[from]) : std::max(total, column.u64()[from]);
+  } else if (adds) {
+    if (!column.has_value(to)) column.take(to, column, from);
+  } else if (column.gap(to) != column.gap(from) || bits_of(column, to) != bits_of(column, from)) {
+    column.gaps()[to] = CTPROF_NOT_APPLICABLE;
+  }
+}
+
+void merge_by(Ended& ended, std::uint64_t since, unsigned alike) {
+  Table& threads = ended.rows.threads();
+  const std::vector<std::uint32_t> stands = stand_ins(threads, since, alike);
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t row = 0; row < stands.size(); ++row)
+    if (stands[row] == row) left.push_back(row);
+  const std::vector<RowRun> runs = runs_of(left);
+  for (Column& column : threads.columns) {
+    for (std::uint32_t row = 0; row < stands.size(); ++row)
+      if (stands[row] != row) add_cell(column, stands[row], row);
+    Column merged(column.def(), 0, Gap::Untouched);
+    merged.gather(column, runs);
+    merged.provenance = column.provenance;
+    column = std::move(merged);
+  }
+  ended.merged += threads.rows - left.size();
+  threads.rows = left.size();
+}
+
+}  // namespace
+
+void merge_ended(Ended& ended, std::uint64_t since_clock_ticks, std::size_t most) {
+  if (ended.rows.threads().rows <= most) return;
+  for (const unsigned alike : kAlike) {
+    merge_by(ended, since_clock_ticks, alike);
+    if (ended.rows.threads().rows <= most / 2) return;
+  }
+}
+
+}  // namespace ctprof
