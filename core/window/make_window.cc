@@ -1,9 +1,11 @@
 #include "core/window/make_window.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <numeric>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/registry/identity.hpp"
@@ -83,6 +85,57 @@ void rename_old_leaders(const Snapshot& before, Ended& ended) {
         std::ranges::binary_search(known, as_leader))
       ended.rows.threads().find(kTid)->u64()[row] = as_leader.tid;
   }
+}
+
+// Gives a thread that ended what is known of it elsewhere, where its source had nothing.
+void complete(Ended& ended, std::uint32_t row, const Snapshot& from, std::uint32_t from_row,
+              std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    Column* cells = ended.rows.threads().find(key);
+    const Column* known = from.threads().find(key);
+    if (cells && known && !cells->has_value(row))
+      copy_cell(*cells, row, *ended.rows.pools, *known, from_row, *from.pools);
+  }
+}
+
+// Where a source knows starts only roughly: a thread is the one of its tid that was listed and
+// began closest to it, if that is close enough. From there it has its start, and what else it
+// lacks.
+void settle_starts(const Snapshot& listed, Ended& ended) {
+  Column* within = ended.rows.threads().find(kStartWithin);
+  if (!within) return;
+  const std::vector<ThreadName> names = names_of(listed.threads());
+  std::unordered_multimap<std::uint64_t, std::uint32_t> rows_of;
+  for (std::uint32_t row = 0; row < names.size(); ++row) rows_of.emplace(names[row].tid, row);
+  const std::vector<ThreadName> rough = names_of(ended.rows.threads());
+  for (std::uint32_t row = 0; row < rough.size(); ++row) {
+    std::uint64_t nearest = within->has_value(row) ? within->u64()[row] : 0;
+    const auto [first, last] = rows_of.equal_range(rough[row].tid);
+    for (auto it = first; it != last; ++it) {
+      const std::uint64_t start = names[it->second].start;
+      const std::uint64_t off =
+          std::max(start, rough[row].start) - std::min(start, rough[row].start);
+      if (off > nearest) continue;
+      nearest = within->u64()[row] = off;
+      ended.rows.threads().find(kStartTime)->u64()[row] = start;
+      complete(ended, row, listed, it->second, {kTgid, kPcomm, kCgroup});
+    }
+  }
+}
+
+// Names processes of threads whose source does not know that, by other threads of theirs.
+void name_processes(const Snapshot& from, Ended& ended) {
+  const Column* pcomm = ended.rows.threads().find(kPcomm);
+  if (!pcomm || std::ranges::count(pcomm->gaps(), CTPROF_VALUE) == std::ssize(pcomm->gaps()))
+    return;
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of;
+  const std::vector<ThreadName> names = names_of(from.threads());
+  for (std::uint32_t row = 0; row < names.size(); ++row)
+    if (names[row].tid == names[row].tgid) row_of.emplace(names[row].tgid, row);
+  const std::vector<ThreadName> lacking = names_of(ended.rows.threads());
+  for (std::uint32_t row = 0; row < lacking.size(); ++row)
+    if (const auto it = row_of.find(lacking[row].tgid); it != row_of.end())
+      complete(ended, row, from, it->second, {kPcomm});
 }
 
 // Until when a snapshot may have met threads, on CLOCK_BOOTTIME.
@@ -227,6 +280,9 @@ Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended
   if (auto fit = check_ends(before.meta, after.meta, before_name, after_name); !fit)
     return fit.error();
   ended.rows.meta.user_hz = after.meta.user_hz;
+  for (const Snapshot* listed : {&std::as_const(after), &before}) settle_starts(*listed, ended);
+  for (const Snapshot* from : {&before, &std::as_const(after), &std::as_const(ended.rows)})
+    name_processes(*from, ended);
   rename_old_leaders(before, ended);
   Window window;
   window.opened = before.meta.start;

@@ -201,6 +201,37 @@ BOOST_AUTO_TEST_CASE(an_old_leader_may_have_got_the_id_of_who_replaced_it) {
   BOOST_TEST(value(told, kFaults, 1) == 3u);
 }
 
+// A source that knows starts only roughly, and no process.
+BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
+  Snapshot before = taken(10, {{1, 5}, {2, 500}, {3, 500}, {6, 500}}, 1);
+  add_u64(before, kFaults, {1, 100, 100, 100});
+  add_text(before, identity_metric(kCgroup), {"/a", "/b", "/c", "/d"});
+  Snapshot after = taken(20, {{1, 5}, {4, 1700}}, 1);
+  add_u64(after, kFaults, {1, 7});
+  add_text(after, identity_metric(kCgroup), {"/a", "/a"});
+  // 3 began too long after; 4 was met at the end; 5 was never met; 6 says that it knows exactly.
+  Ended ended = ended_at(15, {{2, 502}, {3, 504}, {4, 1699}, {5, 1200}, {6, 501}}, 1);
+  add_u64(ended.rows, kFaults, {150, 150, 9, 8, 150});
+  add_u64(ended.rows, metric(std::string(kStartWithin), "IdU64", "Key"), {3, 3, 3, 3, 0});
+  add_text(ended.rows, identity_metric(kCgroup), {{}, {}, {}, {}, {}});
+  Column& tgids = *ended.rows.threads().find(kTgid);
+  Column& pcomms = *ended.rows.threads().find(kPcomm);
+  tgids.gaps()[0] = CTPROF_UNSUPPORTED;
+  tgids.u64()[0] = 0;
+  for (ctprof_gap& gap : pcomms.gaps()) gap = CTPROF_THREAD_GONE;
+  const Snapshot told = window(before, std::move(after), std::move(ended));
+  BOOST_TEST(told.threads().rows == 6u);  // two live, four ended
+  BOOST_TEST(value(told, identity_metric(kTid), 2) == 2u);
+  BOOST_TEST(value(told, identity_metric(kTgid), 2) == 1u);
+  BOOST_TEST(value(told, identity_metric(kStartTime), 2) == 500u);
+  BOOST_TEST(value(told, kFaults, 2) == 50u);
+  BOOST_TEST(told.pools->texts[column(told, identity_metric(kCgroup)).ids()[2]] == "/b");
+  BOOST_TEST(gap(told, kFaults, 3) == "NoBase");
+  BOOST_TEST(value(told, kFaults, 4) == 8u);
+  BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[4]] == "p");
+  BOOST_TEST(gap(told, kFaults, 5) == "NoBase");
+}
+
 // So many threads of two processes, with two names each; from thread 100 on they are new.
 Ended many(std::uint64_t count) {
   std::vector<Thread> named;
