@@ -23,8 +23,8 @@ namespace ctprof::taskstats {
 
 // The newtype that each kind of figure has as a metric.
 constexpr std::string_view newtype_of(Figure figure) {
-  constexpr std::array<std::string_view, 4> kNewtypes{"MonotonicCount", "MonotonicNs", "PeakNs",
-                                                      "PeakBytes"};
+  constexpr std::array<std::string_view, 5> kNewtypes{"MonotonicCount", "MonotonicNs", "PeakNs",
+                                                      "PeakBytes", "Bytes"};
   return kNewtypes[static_cast<std::size_t>(figure)];
 }
 
@@ -40,10 +40,9 @@ struct Line {
 
 template <class... Lines>
 struct Metrics {
-  static_assert(sizeof...(Lines) == kFields, "one metric for each field");
-  // In the order of Field, whatever the order of the lines.
+  // Of the first fields, one each. In the order of Field, whatever the order of the lines.
   static constexpr auto kOffers = [] {
-    sdk::Offers<kFields> offers{};
+    sdk::Offers<sizeof...(Lines)> offers{};
     ((offers[index_of(Lines::kField)] = Lines::kMetric.abi), ...);
     return offers;
   }();
@@ -66,45 +65,60 @@ struct Metrics {
   }
 };
 
-using Offered = Metrics<
-    Line<vocabulary::cpu_delay_count, Field::CpuCount>,
-    Line<vocabulary::cpu_delay_total_ns, Field::CpuTotal>,
-    Line<vocabulary::cpu_delay_max_ns, Field::CpuMax>,
-    Line<vocabulary::cpu_delay_min_ns, Field::CpuMin>,
-    Line<vocabulary::blkio_delay_count, Field::BlkioCount>,
-    Line<vocabulary::blkio_delay_total_ns, Field::BlkioTotal>,
-    Line<vocabulary::blkio_delay_max_ns, Field::BlkioMax>,
-    Line<vocabulary::blkio_delay_min_ns, Field::BlkioMin>,
-    Line<vocabulary::swapin_delay_count, Field::SwapinCount>,
-    Line<vocabulary::swapin_delay_total_ns, Field::SwapinTotal>,
-    Line<vocabulary::swapin_delay_max_ns, Field::SwapinMax>,
-    Line<vocabulary::swapin_delay_min_ns, Field::SwapinMin>,
-    Line<vocabulary::freepages_delay_count, Field::FreepagesCount>,
-    Line<vocabulary::freepages_delay_total_ns, Field::FreepagesTotal>,
-    Line<vocabulary::freepages_delay_max_ns, Field::FreepagesMax>,
-    Line<vocabulary::freepages_delay_min_ns, Field::FreepagesMin>,
-    Line<vocabulary::thrashing_delay_count, Field::ThrashingCount>,
-    Line<vocabulary::thrashing_delay_total_ns, Field::ThrashingTotal>,
-    Line<vocabulary::thrashing_delay_max_ns, Field::ThrashingMax>,
-    Line<vocabulary::thrashing_delay_min_ns, Field::ThrashingMin>,
-    Line<vocabulary::compact_delay_count, Field::CompactCount>,
-    Line<vocabulary::compact_delay_total_ns, Field::CompactTotal>,
-    Line<vocabulary::compact_delay_max_ns, Field::CompactMax>,
-    Line<vocabulary::compact_delay_min_ns, Field::CompactMin>,
-    Line<vocabulary::wpcopy_delay_count, Field::WpcopyCount>,
-    Line<vocabulary::wpcopy_delay_total_ns, Field::WpcopyTotal>,
-    Line<vocabulary::wpcopy_delay_max_ns, Field::WpcopyMax>,
-    Line<vocabulary::wpcopy_delay_min_ns, Field::WpcopyMin>,
-    Line<vocabulary::irq_delay_count, Field::IrqCount>,
-    Line<vocabulary::irq_delay_total_ns, Field::IrqTotal>,
-    Line<vocabulary::irq_delay_max_ns, Field::IrqMax>,
-    Line<vocabulary::irq_delay_min_ns, Field::IrqMin>,
-    Line<vocabulary::hiwater_rss_bytes, Field::HiwaterRss>,
-    Line<vocabulary::hiwater_vm_bytes, Field::HiwaterVm>,
-    Line<vocabulary::run_time_ns, Field::CpuRunVirtual>,
-    Line<vocabulary::wait_time_ns, Field::RunDelay>, Line<vocabulary::timeslices, Field::Pcount>,
-    Line<vocabulary::voluntary_csw, Field::VoluntaryCsw>,
-    Line<vocabulary::nonvoluntary_csw, Field::InvoluntaryCsw>,
-    Line<vocabulary::minflt, Field::MinorFaults>, Line<vocabulary::majflt, Field::MajorFaults>>;
+template <class... More>
+using MetricsAnd = Metrics<Line<vocabulary::cpu_delay_count, Field::CpuCount>,
+                           Line<vocabulary::cpu_delay_total_ns, Field::CpuTotal>,
+                           Line<vocabulary::cpu_delay_max_ns, Field::CpuMax>,
+                           Line<vocabulary::cpu_delay_min_ns, Field::CpuMin>,
+                           Line<vocabulary::blkio_delay_count, Field::BlkioCount>,
+                           Line<vocabulary::blkio_delay_total_ns, Field::BlkioTotal>,
+                           Line<vocabulary::blkio_delay_max_ns, Field::BlkioMax>,
+                           Line<vocabulary::blkio_delay_min_ns, Field::BlkioMin>,
+                           Line<vocabulary::swapin_delay_count, Field::SwapinCount>,
+                           Line<vocabulary::swapin_delay_total_ns, Field::SwapinTotal>,
+                           Line<vocabulary::swapin_delay_max_ns, Field::SwapinMax>,
+                           Line<vocabulary::swapin_delay_min_ns, Field::SwapinMin>,
+                           Line<vocabulary::freepages_delay_count, Field::FreepagesCount>,
+                           Line<vocabulary::freepages_delay_total_ns, Field::FreepagesTotal>,
+                           Line<vocabulary::freepages_delay_max_ns, Field::FreepagesMax>,
+                           Line<vocabulary::freepages_delay_min_ns, Field::FreepagesMin>,
+                           Line<vocabulary::thrashing_delay_count, Field::ThrashingCount>,
+                           Line<vocabulary::thrashing_delay_total_ns, Field::ThrashingTotal>,
+                           Line<vocabulary::thrashing_delay_max_ns, Field::ThrashingMax>,
+                           Line<vocabulary::thrashing_delay_min_ns, Field::ThrashingMin>,
+                           Line<vocabulary::compact_delay_count, Field::CompactCount>,
+                           Line<vocabulary::compact_delay_total_ns, Field::CompactTotal>,
+                           Line<vocabulary::compact_delay_max_ns, Field::CompactMax>,
+                           Line<vocabulary::compact_delay_min_ns, Field::CompactMin>,
+                           Line<vocabulary::wpcopy_delay_count, Field::WpcopyCount>,
+                           Line<vocabulary::wpcopy_delay_total_ns, Field::WpcopyTotal>,
+                           Line<vocabulary::wpcopy_delay_max_ns, Field::WpcopyMax>,
+                           Line<vocabulary::wpcopy_delay_min_ns, Field::WpcopyMin>,
+                           Line<vocabulary::irq_delay_count, Field::IrqCount>,
+                           Line<vocabulary::irq_delay_total_ns, Field::IrqTotal>,
+                           Line<vocabulary::irq_delay_max_ns, Field::IrqMax>,
+                           Line<vocabulary::irq_delay_min_ns, Field::IrqMin>,
+                           Line<vocabulary::hiwater_rss_bytes, Field::HiwaterRss>,
+                           Line<vocabulary::hiwater_vm_bytes, Field::HiwaterVm>,
+                           Line<vocabulary::run_time_ns, Field::CpuRunVirtual>,
+                           Line<vocabulary::wait_time_ns, Field::RunDelay>,
+                           Line<vocabulary::timeslices, Field::Pcount>,
+                           Line<vocabulary::voluntary_csw, Field::VoluntaryCsw>,
+                           Line<vocabulary::nonvoluntary_csw, Field::InvoluntaryCsw>,
+                           Line<vocabulary::minflt, Field::MinorFaults>,
+                           Line<vocabulary::majflt, Field::MajorFaults>, More...>;
+
+// Of threads that live.
+using Offered = MetricsAnd<>;
+static_assert(Offered::kOffers.size() == kExactFields, "one metric for each field");
+
+// Of threads that end, of which nothing else can be asked.
+using OfferedOfEnded =
+    MetricsAnd<Line<vocabulary::rchar, Field::ReadChars>,
+               Line<vocabulary::wchar, Field::WriteChars>,
+               Line<vocabulary::read_bytes, Field::ReadBytes>,
+               Line<vocabulary::write_bytes, Field::WriteBytes>,
+               Line<vocabulary::cancelled_write_bytes, Field::CancelledWriteBytes>>;
+static_assert(OfferedOfEnded::kOffers.size() == kFields, "one metric for each field");
 
 }  // namespace ctprof::taskstats

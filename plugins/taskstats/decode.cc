@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 namespace ctprof::taskstats {
@@ -42,7 +43,32 @@ int error_in(Bytes body) {
   return error < 0 && error > INT32_MIN ? -error : EBADMSG;
 }
 
+constexpr std::uint64_t kKib = 1024;
+
+std::uint64_t bytes_of(std::uint64_t kib) {
+  return kib > UINT64_MAX / kKib ? UINT64_MAX : kib * kKib;
+}
+
 constexpr std::uint16_t kInterleaved = 15;
+
+// What is about a thread (or a process) among attributes: its id and its struct.
+struct About {
+  std::uint32_t id = 0;  // 0: there is nothing of the kind
+  Bytes stats{};
+};
+
+About about(Bytes attributes, std::uint16_t aggregate, std::uint16_t id_type) {
+  const Bytes list = attribute(attributes, aggregate);
+  const Bytes id = attribute(list, id_type);
+  const Bytes stats = attribute(list, TASKSTATS_TYPE_STATS);
+  if (id.size() < sizeof(std::uint32_t) || version_of(stats) == 0) return {};
+  return {copy_of<std::uint32_t>(id), stats};
+}
+
+// Where the struct says who it is about. What version 15 put into the middle shifts it.
+constexpr std::size_t kComm = 80, kCommSize = 32, kLived = 144, kTgid = 368;
+constexpr std::size_t kShift = 48, kShiftOfTgid = 96;
+constexpr std::uint16_t kSinceTgid = 12;
 
 }  // namespace
 
@@ -56,12 +82,25 @@ Answer parse_answer(Bytes message, std::uint16_t family) {
     return failed(header.nlmsg_seq, error_in(message.subspan(kMessageHeader)));
   if (header.nlmsg_type != family || message.size() < kAttributes)
     return failed(header.nlmsg_seq, EBADMSG);
-  const Bytes about = attribute(message.subspan(kAttributes), TASKSTATS_TYPE_AGGR_PID);
-  const Bytes tid = attribute(about, TASKSTATS_TYPE_PID);
-  const Bytes stats = attribute(about, TASKSTATS_TYPE_STATS);
-  if (tid.size() < sizeof(std::uint32_t) || version_of(stats) == 0)
-    return failed(header.nlmsg_seq, EBADMSG);
-  return {.sequence = header.nlmsg_seq, .tid = copy_of<std::uint32_t>(tid), .stats = stats};
+  const About thread =
+      about(message.subspan(kAttributes), TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_PID);
+  if (thread.stats.empty()) return failed(header.nlmsg_seq, EBADMSG);
+  return {.sequence = header.nlmsg_seq, .tid = thread.id, .stats = thread.stats};
+}
+
+std::optional<int> acknowledgement(Bytes message, std::uint32_t sequence) {
+  if (message.size() < kMessageHeader + sizeof(int)) return std::nullopt;
+  const auto header = copy_of<nlmsghdr>(message);
+  if (header.nlmsg_type != NLMSG_ERROR || header.nlmsg_seq != sequence) return std::nullopt;
+  return -std::clamp(copy_of<int>(message.subspan(kMessageHeader)), -INT_MAX, 0);
+}
+
+Exit parse_exit(Bytes message, std::uint16_t family) {
+  const Answer thread = parse_answer(message, family);
+  if (thread.error != 0) return {};
+  const About process =
+      about(message.subspan(kAttributes), TASKSTATS_TYPE_AGGR_TGID, TASKSTATS_TYPE_TGID);
+  return {.tid = thread.tid, .tgid = process.id, .stats = thread.stats};
 }
 
 Layout::Layout(std::uint16_t version, std::size_t size) : version_(version), size_(size) {
@@ -81,6 +120,26 @@ sdk::Reading<std::uint64_t> read_field(Bytes stats, const Layout& layout, Field 
   const std::uint16_t offset = layout.offset(field);
   if (offset == Layout::kAbsent) return Gap::Unsupported;
   return copy_of<std::uint64_t>(stats.subspan(offset));
+}
+
+sdk::Reading<std::uint64_t> read_figure(Bytes stats, const Layout& layout, Field field) {
+  const auto value = read_field(stats, layout, field);
+  if (field != Field::HiwaterRss && field != Field::HiwaterVm) return value;
+  if (read_field(stats, layout, Field::HiwaterVm).value == 0) return Gap::NotApplicable;
+  return value ? sdk::Reading<std::uint64_t>(bytes_of(value.value)) : value;
+}
+
+std::optional<Who> who_of(Bytes stats) {
+  const std::uint16_t version = version_of(stats);
+  const std::size_t shift = version == kInterleaved ? kShift : 0;
+  const std::size_t tgid_at = kTgid + (version == kInterleaved ? kShiftOfTgid : 0);
+  if (stats.size() < kLived + shift + sizeof(std::uint64_t)) return std::nullopt;
+  const auto* comm = reinterpret_cast<const char*>(stats.data()) + kComm + shift;
+  Who who{.comm = {comm, ::strnlen(comm, kCommSize)},
+          .lived_us = copy_of<std::uint64_t>(stats.subspan(kLived + shift))};
+  if (version >= kSinceTgid && stats.size() >= tgid_at + sizeof(std::uint32_t))
+    who.tgid = copy_of<std::uint32_t>(stats.subspan(tgid_at));
+  return who;
 }
 
 }  // namespace ctprof::taskstats

@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -41,6 +42,19 @@ struct Answer {
 
 // Takes one datagram apart; `family` is the number of generic netlink that answers must have.
 Answer parse_answer(Bytes message, std::uint16_t family);
+
+// What the kernel says to a request about nothing in particular: 0 or an errno. Nothing where the
+// message is not about that request.
+std::optional<int> acknowledgement(Bytes message, std::uint32_t sequence);
+
+// What the kernel sends when a thread ends: the thread's struct, and behind that of a process's
+// last thread its process, with another struct, which is the sum of all others that ended.
+struct Exit {
+  std::uint32_t tid = 0;   // 0: the message is no such thing
+  std::uint32_t tgid = 0;  // 0: it does not say
+  Bytes stats{};           // of the thread, into the message
+};
+Exit parse_exit(Bytes message, std::uint16_t family);
 
 // The figures that we want. Those of a kind of delay are next to each other, cpu's first.
 enum class Field : std::uint8_t {
@@ -85,8 +99,16 @@ enum class Field : std::uint8_t {
   InvoluntaryCsw,
   MinorFaults,
   MajorFaults,
+  // Rounded down to multiples of 1,024 by the kernel: of use where there is nothing better.
+  ReadChars,
+  WriteChars,
+  ReadBytes,
+  WriteBytes,
+  CancelledWriteBytes,
 };
-inline constexpr std::size_t kFields = 41;
+inline constexpr std::size_t kFields = 46;
+// Those that are told of a thread that lives: all but what is rounded.
+inline constexpr std::size_t kExactFields = static_cast<std::size_t>(Field::ReadChars);
 
 constexpr std::size_t index_of(Field field) { return static_cast<std::size_t>(field); }
 
@@ -96,6 +118,7 @@ enum class Figure : std::uint8_t {
   Time,     // in ns, adding up
   Extreme,  // in ns, of one wait
   Peak,     // of memory, in KiB
+  Bytes,    // adding up
 };
 
 struct FieldInfo {
@@ -149,6 +172,11 @@ inline constexpr std::array<FieldInfo, kFields> kFieldInfos{{
     {Field::InvoluntaryCsw, Figure::Count, 1, 280, 328},
     {Field::MinorFaults, Figure::Count, 1, 168, 216},
     {Field::MajorFaults, Figure::Count, 1, 176, 224},
+    {Field::ReadChars, Figure::Bytes, 1, 216, 264},
+    {Field::WriteChars, Figure::Bytes, 1, 224, 272},
+    {Field::ReadBytes, Figure::Bytes, 1, 248, 296},
+    {Field::WriteBytes, Figure::Bytes, 1, 256, 304},
+    {Field::CancelledWriteBytes, Figure::Bytes, 1, 264, 312},
 }};
 static_assert(
     [] {
@@ -190,6 +218,19 @@ std::uint16_t version_of(Bytes stats);
 
 // The field, or Unsupported when this version does not have it, or the struct is cut short of it.
 sdk::Reading<std::uint64_t> read_field(Bytes stats, const Layout& layout, Field field);
+
+// The field as the value of a metric. A thread without address space (one of the kernel's, or a
+// zombie) has no high-water marks: a zero would say that it had no memory.
+sdk::Reading<std::uint64_t> read_figure(Bytes stats, const Layout& layout, Field field);
+
+// Who a struct is about.
+struct Who {
+  std::string_view comm;       // into the struct
+  std::uint64_t lived_us = 0;  // since it was created
+  std::uint32_t tgid = 0;      // 0: the struct is older than version 12, which brought it
+};
+// Nothing, where the struct is cut short.
+std::optional<Who> who_of(Bytes stats);
 
 // What an error means for the cells of the thread.
 constexpr Gap gap_of_answer(int error) {

@@ -66,10 +66,10 @@ sdk::Remedy with_version(std::uint16_t version) {
   return sdk::by_kernel("Linux 6.16 or newer");
 }
 
-void probe_version(const sdk::Probe& probe, const Layout& layout) {
+void probe_version(const sdk::Probe& probe, const Layout& layout, std::size_t fields) {
   const std::string here =
       "this kernel's taskstats are of version " + std::to_string(layout.version());
-  for (std::size_t i = 0; i < kFields; ++i) {
+  for (std::size_t i = 0; i < fields; ++i) {
     const auto field = static_cast<Field>(i);
     if (layout.offset(field) != Layout::kAbsent) continue;
     const std::uint16_t brought = since(field);
@@ -134,7 +134,7 @@ void probe_interrupts(const sdk::Host& host, const sdk::Probe& probe) {
       {});
 }
 
-void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
+void probe_fields(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields, Bytes stats) {
   const Layout layout(version_of(stats), stats.size());
   const auto counts = [&](Field field) { return read_field(stats, layout, field).value > 0; };
   probe_accounting(
@@ -145,7 +145,11 @@ void probe_fields(const sdk::Host& host, const sdk::Probe& probe, Bytes stats) {
     refuse_range(probe, index_of(Field::HiwaterRss), index_of(Field::CpuRunVirtual),
                  Gap::Unsupported, "the kernel has no CONFIG_TASK_XACCT",
                  sdk::by_kernel("CONFIG_TASK_XACCT=y"));
-  probe_version(probe, layout);
+  if (fields > kExactFields && !has_file(host, "self/io"))
+    refuse_range(probe, kExactFields, fields, Gap::Unsupported,
+                 "the kernel has no CONFIG_TASK_IO_ACCOUNTING",
+                 sdk::by_kernel("CONFIG_TASK_IO_ACCOUNTING=y"));
+  probe_version(probe, layout, fields);
 }
 
 }  // namespace
@@ -158,7 +162,7 @@ sdk::Reading<bool> measures_interrupts(const sdk::Host& host) {
                : sdk::Reading<bool>(types.gap);
 }
 
-void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
+void probe_host(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields) {
   if (!host.live() || !host.own_tids())
     return probe.refuse_all(
         Gap::Unsupported,
@@ -167,7 +171,29 @@ void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   if (const Refused refused = socket.open(); refused.error != 0) return cannot_open(probe, refused);
   const auto tid = static_cast<std::uint64_t>(::gettid());
   const Answer answer = socket.ask({&tid, 1}).front();
-  answer.error == 0 ? probe_fields(host, probe, answer.stats) : no_answer(probe, answer.error);
+  answer.error == 0 ? probe_fields(host, probe, fields, answer.stats)
+                    : no_answer(probe, answer.error);
+}
+
+void probe_listening(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields) {
+  probe_host(host, probe, fields);
+  Socket socket;
+  if (!host.live() || !host.own_tids() || socket.open().error != 0) return;
+  const auto cpus = possible_cpus(host);
+  if (!cpus) return probe.refuse_all(cpus.gap, "the kernel does not tell which CPUs it may have");
+  if (const Refused refused = socket.listen(cpus.value); refused.error == EINVAL)
+    probe.refuse_all(Gap::Denied,
+                     "the kernel tells of threads that end only in the host's own user and PID "
+                     "namespaces");
+  else if (refused.error != 0 && refused.error != EPERM)
+    probe.refuse_all(gap_of_answer(refused.error), refused.why);
+}
+
+sdk::Reading<std::string> possible_cpus(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.sys(), "devices/system/cpu/possible");
+  if (!text) return text.gap;
+  return std::string(text.value.substr(0, text.value.find('\n')));
 }
 
 bool was_switched_on_later(const sdk::Host& host) {

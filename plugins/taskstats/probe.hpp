@@ -6,12 +6,23 @@
 
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "ctprof/batch.hpp"
 #include "ctprof/host.hpp"
 
 namespace ctprof::taskstats {
 
-void probe_host(const sdk::Host& host, const sdk::Probe& probe);
+// Refuses what cannot be had of the first `fields` offers, which are those of Field, or all offers.
+void probe_host(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields);
+
+// The same for threads that end: also whether the kernel tells us of them.
+void probe_listening(const sdk::Host& host, const sdk::Probe& probe, std::size_t fields);
+
+// All CPUs that the host may ever have, as the kernel writes them ("0-7"), or why that is not
+// known.
+sdk::Reading<std::string> possible_cpus(const sdk::Host& host);
 
 // Whether delay accounting may have been switched on when threads were running already, which are
 // not accounted for then. Not so where the kernel was started with it, or has no switch

@@ -1,10 +1,15 @@
-// A generic netlink socket that asks the kernel for the taskstats of threads, many at a time.
+// A generic netlink socket that asks the kernel for the taskstats of threads, many at a time, or is
+// sent those of threads that end.
 //
 // Requests are sent together, and the kernel answers them before that call returns; the answers are
 // then received together. Asking one by one takes half as much time again. An answer may still be
 // missing: the buffer was full, or too small for the struct of a future kernel.
 //
-// What is here:   opening, asking.
+// The kernel sends the last figures of threads to each socket that registered, one by one, so two
+// do not disturb each other; and it forgets a socket that was closed. What finds no room in a
+// socket's buffer is dropped, and counted.
+//
+// What is here:   opening, asking, listening.
 // What is not:    what answers hold (decode.hpp), who asks again (taskstats.cc).
 
 #pragma once
@@ -52,7 +57,21 @@ class Socket {
   // a second.
   std::span<const Answer> ask(std::span<const std::uint64_t> tids);
 
+  // Has the kernel send the figures of threads that end on these CPUs ("0-7,12"). REQUIRES: open,
+  // and nothing is asked any more.
+  Refused listen(const std::string& cpus);
+  // What was sent until then still comes.
+  void stop_listening();
+  // Threads that ended and were not handed over yet, at most kMostAtOnce; none: no more have come.
+  // Does not wait. They live until the next call. A message that cannot be understood is a thread
+  // with the id 0.
+  std::span<const Exit> exits();
+  // Threads that ended since listen(), and for which there was no room.
+  std::uint64_t lost() const;
+
  private:
+  int tell(std::uint16_t attribute, const std::string& cpus, std::uint16_t flags);
+  int acknowledged(std::uint32_t sequence);
   void send(std::span<const std::uint64_t> tids);
   void receive(std::size_t count);
   std::size_t take(std::size_t first, std::size_t got, std::size_t count);
@@ -67,6 +86,8 @@ class Socket {
   std::array<iovec, kMostAtOnce> pieces_{};
   std::array<mmsghdr, kMostAtOnce> headers_{};
   std::array<Answer, kMostAtOnce> answers_{};
+  std::array<Exit, kMostAtOnce> exits_{};
+  std::string listens_to_;
 };
 
 }  // namespace ctprof::taskstats

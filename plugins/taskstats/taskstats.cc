@@ -5,9 +5,9 @@
 // figures that /proc has too are offered with a better rank, as they cost nothing more here. Bytes
 // and calls of I/O are not: taskstats rounds them down to multiples of 1,024.
 //
-// What is here:   the source, the summary and the plugin's table.
-// What is not:    the socket (socket.cc), the struct (decode.cc), what the host lacks
-//                 (probe.cc).
+// What is here:   the source of living threads, the summary and the plugin's table.
+// What is not:    threads that end (ends.cc), the socket (socket.cc), the struct (decode.cc), what
+//                 the host lacks (probe.cc).
 
 #include <algorithm>
 #include <cerrno>
@@ -20,17 +20,12 @@
 #include "ctprof/plugin.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/decode.hpp"
+#include "plugins/taskstats/ends.hpp"
 #include "plugins/taskstats/probe.hpp"
 #include "plugins/taskstats/socket.hpp"
 
 namespace ctprof::taskstats {
 namespace {
-
-constexpr std::uint64_t kKib = 1024;
-
-std::uint64_t bytes_of(std::uint64_t kib) {
-  return kib > UINT64_MAX / kKib ? UINT64_MAX : kib * kKib;
-}
 
 // The tallies of a capture, which become `taskstats_summary` of the file.
 //
@@ -88,7 +83,9 @@ class Threads : public sdk::ThreadSource {
     if (const Refused refused = socket_.open(); refused.error != 0)
       throw std::runtime_error(refused.why);
   }
-  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+    probe_host(host, probe, kExactFields);
+  }
   static void summarise(const sdk::Summary& summary) { put_taskstats_summary(summary); }
 
   void collect(const sdk::Batch& batch) {
@@ -132,17 +129,9 @@ class Threads : public sdk::ThreadSource {
   void put_fields(const Rows& rows, std::uint32_t row, Bytes stats) {
     const std::uint16_t version = version_of(stats);
     if (!layout_.is_of(version, stats.size())) layout_ = Layout(version, stats.size());
-    for (Offered::Cells cells : rows.wanted) cells.column.put(row, reading(stats, cells.field));
+    for (Offered::Cells cells : rows.wanted)
+      cells.column.put(row, read_figure(stats, layout_, cells.field));
     if (may_predate_switch_ && !has_delays(stats)) count(rows.batch, Tally::MayPredate);
-  }
-
-  // A thread without address space (one of the kernel's, or a zombie) has no high-water marks; a
-  // zero would say that it had no memory.
-  sdk::Reading<std::uint64_t> reading(Bytes stats, Field field) const {
-    const auto value = read_field(stats, layout_, field);
-    if (field != Field::HiwaterRss && field != Field::HiwaterVm) return value;
-    if (read_field(stats, layout_, Field::HiwaterVm).value == 0) return Gap::NotApplicable;
-    return value ? sdk::Reading<std::uint64_t>(bytes_of(value.value)) : value;
   }
 
   // Whether any delay but cpu's was recorded.
@@ -165,4 +154,4 @@ constexpr sdk::Extra kDerived{.derived = sdk::array_of(vocabulary::kTaskstatsDer
 
 CTPROF_PLUGIN_WITH("taskstats", "1.0",
                    "What threads wait for, by the kernel's delay accounting, over netlink.",
-                   ctprof::taskstats::kDerived, ctprof::taskstats::Threads)
+                   ctprof::taskstats::kDerived, ctprof::taskstats::Threads, ctprof::taskstats::Ends)

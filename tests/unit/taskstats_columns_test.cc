@@ -24,9 +24,9 @@ constexpr std::uint16_t kVersion = 13;
 constexpr std::size_t kSize = offsetof(Stats, wpcopy_delay_total) + sizeof(std::uint64_t);
 
 struct Columns {
-  static constexpr auto kOffers = Offered::kOffers;
-  explicit Columns(const ctprof::sdk::Batch& batch) : wanted(Offered::wanted(batch)) {}
-  std::vector<Offered::Cells> wanted;
+  static constexpr auto kOffers = OfferedOfEnded::kOffers;
+  explicit Columns(const ctprof::sdk::Batch& batch) : wanted(OfferedOfEnded::wanted(batch)) {}
+  std::vector<OfferedOfEnded::Cells> wanted;
 };
 
 struct Member {
@@ -56,6 +56,11 @@ constexpr Member kMembers[] = {
     {"nonvoluntary_csw", &Stats::nivcsw},
     {"minflt", &Stats::ac_minflt},
     {"majflt", &Stats::ac_majflt},
+    {"rchar", &Stats::read_char},
+    {"wchar", &Stats::write_char},
+    {"read_bytes", &Stats::read_bytes},
+    {"write_bytes", &Stats::write_bytes},
+    {"cancelled_write_bytes", &Stats::cancelled_write_bytes},
 };
 
 }  // namespace

@@ -57,7 +57,12 @@ constexpr std::array<const char*, kFields> kNames{"cpu_count",
                                                   "nvcsw",
                                                   "nivcsw",
                                                   "ac_minflt",
-                                                  "ac_majflt"};
+                                                  "ac_majflt",
+                                                  "read_char",
+                                                  "write_char",
+                                                  "read_bytes",
+                                                  "write_bytes",
+                                                  "cancelled_write_bytes"};
 
 // Of the message that it is in, whatever its family.
 std::uint16_t family_of(const std::vector<std::byte>& message) {
@@ -123,6 +128,70 @@ BOOST_AUTO_TEST_CASE(constructed_answers_of_15_and_16_differ) {
       BOOST_TEST(text.fields.size() > 60u);
       check_fields(text, answer);
     }
+}
+
+// As the kernel sends it when the last thread of a process ends: the struct of the thread, then
+// that of the process.
+std::vector<std::byte> exit_message(const std::vector<std::byte>& answer, std::uint32_t tgid) {
+  std::vector<std::byte> message = answer;
+  message.insert(message.end(), answer.begin() + 20, answer.end());
+  overwrite<std::uint32_t>(message, 0, static_cast<std::uint32_t>(message.size()));
+  overwrite<std::uint16_t>(message, answer.size() + 2, 5);  // TASKSTATS_TYPE_AGGR_TGID
+  overwrite<std::uint16_t>(message, answer.size() + 6, 2);  // TASKSTATS_TYPE_TGID
+  overwrite<std::uint32_t>(message, answer.size() + 8, tgid);
+  return message;
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_that_ended_and_its_process) {
+  const TaskstatsText text = taskstats_text("16");
+  const auto message = exit_message(text.message, 4242);
+  const Exit exit = parse_exit(message, family_of(message));
+  BOOST_TEST(exit.tid == text.fields.at("ac_pid"));
+  BOOST_TEST(exit.tgid == 4242u);
+  check_fields(text, {.stats = exit.stats});
+  BOOST_TEST(parse_exit(text.message, family_of(message)).tid == exit.tid);
+  BOOST_TEST(parse_exit(text.message, family_of(message)).tgid == 0u);  // of another than the last
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_thread_that_ended) {
+  const auto message = exit_message(taskstats_text("16").message, 4242);
+  BOOST_TEST(parse_exit(message, 1).tid == 0u);
+  for (std::size_t size = 0; size < message.size(); ++size)
+    BOOST_TEST(parse_exit(Bytes(message).first(size), family_of(message)).tid == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_a_struct_is_about) {
+  for (const char* name : {"10", "13", "14", "16", "17"}) BOOST_TEST_CONTEXT(name) {
+      const TaskstatsText text = taskstats_text(name);
+      const auto who = who_of(parse(text.message).stats);
+      BOOST_REQUIRE(who);
+      BOOST_TEST(who->lived_us == text.fields.at("ac_etime"));
+      BOOST_TEST(!who->comm.empty());
+      const auto tgid = text.fields.find("ac_tgid");
+      BOOST_TEST(who->tgid == (tgid == text.fields.end() ? 0u : tgid->second));
+    }
+  for (const char* name : {"15-constructed", "16-constructed"}) BOOST_TEST_CONTEXT(name) {
+      const TaskstatsText text = taskstats_text(name);
+      const auto who = who_of(parse(text.message).stats);
+      BOOST_REQUIRE(who);
+      BOOST_TEST(who->lived_us == text.fields.at("ac_etime"));
+      BOOST_TEST(who->tgid == text.fields.at("ac_tgid"));
+    }
+  BOOST_TEST(!who_of(parse(taskstats_text("10").message).stats.first(151)));
+}
+
+BOOST_AUTO_TEST_CASE(an_acknowledgement_is_of_one_request) {
+  std::vector<std::byte> message(36);
+  overwrite<std::uint32_t>(message, 0, 36);
+  overwrite<std::uint16_t>(message, 4, 2);  // NLMSG_ERROR
+  overwrite<std::uint32_t>(message, 8, 7);
+  BOOST_TEST(acknowledgement(message, 7).value() == 0);
+  overwrite<int>(message, 16, -EINVAL);
+  BOOST_TEST(acknowledgement(message, 7).value() == EINVAL);
+  BOOST_TEST(!acknowledgement(message, 8));
+  BOOST_TEST(!acknowledgement(Bytes(message).first(19), 7));
+  overwrite<std::uint16_t>(message, 4, 31);
+  BOOST_TEST(!acknowledgement(message, 7));
 }
 
 BOOST_AUTO_TEST_CASE(a_version_of_the_future_is_read_as_far_as_17) {

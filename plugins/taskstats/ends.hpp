@@ -1,0 +1,63 @@
+// The source that tells of threads that end while a window is open, where BPF is not to be had.
+//
+// Source: the message that the kernel sends over generic netlink, family TASKSTATS, when a thread
+// ends (TASKSTATS_CMD_ATTR_REGISTER_CPUMASK). It is sent before the thread has ended: what it does
+// from then on, to its last switch, is in none of the figures. It has no start time: that is made
+// of when the message came and how long the thread had lived. It has no cgroup. README.md tells
+// the rest.
+//
+// What is here:   the rows.
+// What is not:    the socket (socket.hpp), the struct (decode.hpp), what the host lacks
+//                 (probe.hpp).
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/taskstats/columns.hpp"
+#include "plugins/taskstats/decode.hpp"
+#include "plugins/taskstats/probe.hpp"
+#include "plugins/taskstats/socket.hpp"
+
+namespace ctprof::taskstats {
+
+class Ends : public sdk::ExitedSource {
+ public:
+  static constexpr const char* kName = "ends";
+  static constexpr std::int32_t kRank = 10;  // after BPF
+  static constexpr auto kOffers = sdk::joined(
+      OfferedOfEnded::kOffers, sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kPcomm,
+                                           sdk::kStartTime, sdk::kStartWithin, sdk::kEndedAt));
+
+  explicit Ends(const sdk::Host& host) : host_(host) {}
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) {
+    probe_listening(host, probe, kFields);
+  }
+
+  void start(const sdk::Window& window);
+  void drain(const sdk::Listing& listing);
+  void stop() { socket_.stop_listening(); }
+
+ private:
+  struct Room;
+  // Between these two moments, on CLOCK_BOOTTIME, everything that is taken came.
+  struct Between {
+    std::uint64_t first_ns, last_ns;
+  };
+
+  bool take(const sdk::Listing& listing, std::optional<Room>& room, const Exit& exit,
+            const Between& came);
+  void put(Room& room, const Exit& exit, const Who& who, const Between& came);
+
+  sdk::Host host_;
+  std::vector<std::uint64_t> pids_;  // sorted; none: all
+  Socket socket_;
+  Layout layout_{0, 0};
+  std::uint64_t drained_ns_ = 0;
+  std::uint64_t lost_told_ = 0;
+};
+
+}  // namespace ctprof::taskstats
