@@ -1,0 +1,11 @@
+"""What tests/record/ends.c writes."""
+
+
+class Ended:
+    """What a helper's line says of one of its threads."""
+
+    def __init__(self, line):
+        fields = [int(field) for field in line.split()]
+        self.tid, self.cpu_ns, self.minflt, self.majflt, self.voluntary, self.nonvoluntary = fields[:6]
+        self.io = fields[6:12]
+        self.waited_us, self.waited_minflt, self.waited_majflt, self.waited_voluntary, self.waited_nonvoluntary = fields[12:]

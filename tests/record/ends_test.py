@@ -1,0 +1,241 @@
+"""Threads that end in a window: how many, whose, and with which figures."""
+
+import glob
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import unittest
+
+from ended import Ended
+from window_file import Window
+
+CTPROF = os.environ.get("CTPROF", "ctprof")
+ENDS, STORM, TAKEOVER = (os.environ.get(name, name.lower()) for name in ("ENDS", "STORM", "TAKEOVER"))
+FILES = "--plugins=procfs-sched,taskstats,cgroup,host"
+COUNT = 500
+BATCH = 300
+IO = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
+US, MS = 1_000, 1_000_000
+TICK_NS = 10 * MS  # of the slowest kernel
+ROUNDED = 1024  # what taskstats rounds bytes down to
+STORM_THREADS, STORM_RATE = 200_000, 40_000
+
+
+def has_capability(number):
+    with open("/proc/self/status", encoding="ascii") as file:
+        return int(re.search(r"^CapEff:\s*(\w+)", file.read(), re.MULTILINE)[1], 16) >> number & 1
+
+
+def sees_by_bpf():
+    said = subprocess.run([CTPROF, "plugins"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"^task-iter.*\n.*\n +fills [1-9]", said, re.MULTILINE) is not None
+
+
+def needs(condition, what):
+    return unittest.skipUnless(condition, f"needs {what}")
+
+
+by_bpf = needs(sees_by_bpf(), "BPF programs")
+by_netlink = needs(has_capability(12) and glob.glob(os.path.join(os.path.dirname(CTPROF), "../../plugins/taskstats.so")),
+                   "CAP_NET_ADMIN and the plugin taskstats")
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="ctprof-ends-")
+        self.addCleanup(directory.cleanup)
+        self.room = directory.name
+
+    def record(self, *command, options=()):
+        """The window in which the command ran, and what that printed."""
+        path = os.path.join(self.room, "window")
+        done = subprocess.run([CTPROF, *options, "record", "-q", "-o", path, "--", *command], capture_output=True, text=True,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return Window(path), done.stdout
+
+    def ends(self, kind, options=(), count=COUNT):
+        """Pairs of what each thread read of itself and its row."""
+        lines = os.path.join(self.room, "lines")
+        window, _ = self.record(ENDS, kind, str(count), lines, options=options)
+        self.assertEqual(window.head["ended_lost"], 0)
+        with open(lines, encoding="ascii") as file:
+            return self.pairs(window, [Ended(line) for line in file])
+
+    def pairs(self, window, ended):
+        rows, found = window.ended_by("tid"), []
+        for one in ended:
+            mine = [row for row in rows.get(one.tid, []) if row.value("comm") == os.path.basename(ENDS)[:15]]
+            self.assertEqual(len(mine), 1, one.tid)
+            found.append((one, mine[0]))
+        return found
+
+    def check_switches(self, differences):
+        """Equal for 99 of 100, else one off."""
+        self.assertLessEqual(max(map(abs, differences)), 1)
+        self.assertGreaterEqual(differences.count(0), 0.99 * len(differences))
+
+    def check_faults(self, pairs):
+        for one, row in pairs:
+            self.assertEqual((row.value("minflt"), row.value("majflt")), (one.minflt, one.majflt))
+
+
+@by_bpf
+class ByBpf(Recorded):
+    def check(self, pairs):
+        self.check_faults(pairs)
+        for one, row in pairs:
+            self.assertTrue(row.born)
+            self.assertEqual([row.value(metric) for metric in IO], one.io)
+        # The switch that ends a thread is one that it cannot have read.
+        self.check_switches([row.value("voluntary_csw") - one.voluntary - 1 for one, row in pairs])
+        self.check_switches([row.value("nonvoluntary_csw") - one.nonvoluntary for one, row in pairs])
+
+    def test_processes(self):
+        pairs = self.ends("processes")
+        self.check(pairs)
+        for one, row in pairs:
+            self.assertLessEqual(abs(row.value("run_time_ns") - one.waited_us * US), 10 * US)
+            self.assertEqual((row.value("minflt"), row.value("majflt")), (one.waited_minflt, one.waited_majflt))
+        self.check_switches([row.value("voluntary_csw") - one.waited_voluntary for one, row in pairs])
+        self.check_switches([row.value("nonvoluntary_csw") - one.waited_nonvoluntary for one, row in pairs])
+
+    def test_threads(self):
+        """After its last look a thread still has to end, which is some ten microseconds of work."""
+        pairs = self.ends("threads")
+        self.check(pairs)
+        since = [row.value("run_time_ns") - one.cpu_ns for one, row in pairs]
+        self.assertGreaterEqual(min(since), 0)
+        self.assertLess(max(since), MS)
+        self.assertLess(statistics.median(since), 100 * US)
+
+    def test_an_exec_by_a_thread_that_is_no_leader_is_one_thread(self):
+        window, pid = self.record("sh", "-c", f"{TAKEOVER}; true")
+        rows = [row for row in window.ended if row.value("tgid") == int(pid)]
+        spent = sorted(row.value("run_time_ns") for row in rows)
+        self.assertEqual([row.value("tid") for row in rows], [int(pid)] * 2)  # and the old leader
+        self.assertLess(spent[0], 20 * MS)
+        self.assertGreater(spent[1], 50 * MS)
+        self.assertLess(spent[1], 100 * MS)
+
+    @needs(os.geteuid() == 0, "root")
+    def test_a_cgroup_that_is_gone_is_named(self):
+        with open("/proc/self/mounts", encoding="utf-8") as file:
+            mount = next((line.split()[1] for line in file if line.split()[2] == "cgroup2"), None)
+        if not mount:
+            self.skipTest("no cgroup v2 hierarchy")
+        cgroup = os.path.join(mount, f"ctprof-ends-{os.getpid()}")
+        script = f"mkdir {cgroup}; sh -c 'echo $$ > {cgroup}/cgroup.procs; exec true'; rmdir {cgroup}"
+        window, _ = self.record("sh", "-c", script)
+        self.assertFalse(os.path.exists(cgroup))
+        paths = [row.value("cgroup") for row in window.ended if row.value("comm") == "true"]
+        self.assertTrue(any(path and path.endswith("/" + os.path.basename(cgroup)) for path in paths), paths)
+
+    def test_a_storm_loses_nothing(self):
+        """The pace is that of a quiet machine; a busy one makes fewer a second, and loses none either."""
+        window, said = self.record(STORM, str(STORM_THREADS), str(STORM_RATE))
+        made, took_ms = map(int, said.split())
+        print(f"{made} threads, {made / took_ms * 1000:.0f} a second")
+        self.assertEqual(window.head["ended_lost"], 0)
+        self.assertGreaterEqual(len(window.ended) + window.head["ended_merged"], made)
+        self.assertLess(len(window.ended), STORM_THREADS)
+        self.assertGreater(window.head["ended_merged"], 0)
+        self.assertTrue(any("share rows" in note for note in window.notes), window.notes)
+        # What was merged is not gone: the threads' time is there.
+        spent = sum(row.value("run_time_ns") for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15])
+        self.assertGreater(spent, made * US)
+
+
+@by_netlink
+class ByNetlink(Recorded):
+    """The kernel tells of a thread before it is over: the last switch is missing, and what it did since."""
+
+    def check(self, pairs):
+        self.check_faults(pairs)
+        for one, row in pairs:
+            self.assertTrue(row.born)
+            for metric, read in zip(IO, one.io):
+                value = row.value(metric)
+                self.assertTrue(value is None if metric.startswith("sysc") else read - ROUNDED < value <= read, metric)
+        self.check_switches([row.value("voluntary_csw") - one.voluntary for one, row in pairs])
+        self.check_switches([row.value("nonvoluntary_csw") - one.nonvoluntary for one, row in pairs])
+        for one, row in pairs:
+            self.assertGreaterEqual(row.value("run_time_ns"), one.cpu_ns)
+
+    def test_processes(self):
+        pairs = self.ends("processes", options=[FILES])
+        self.check(pairs)
+        short = [one.waited_us * US - row.value("run_time_ns") for one, row in pairs]
+        self.assertGreaterEqual(min(short), -10 * US)
+        self.assertLess(max(short), 5 * MS)
+
+    def test_threads(self):
+        self.check(self.ends("threads", options=[FILES]))
+
+
+class AllOfIt(Recorded):
+    """300 short children: the time that wait4 gives for them stands in rows."""
+
+    SCRIPT = ("import os, resource\n"
+              f"for _ in range({BATCH}):\n"
+              "    child = os.posix_spawn('/bin/true', ['ends-child'], {})\n"
+              "    os.waitpid(child, 0)\n"
+              "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+              "print(used.ru_utime + used.ru_stime)\n")
+
+    def used(self, options=()):
+        """What the rows say, and wait4, in ns."""
+        window, used = self.record("python3", "-c", self.SCRIPT, options=options)
+        rows = [row for row in window.ended if row.value("comm") == "true"]
+        self.assertGreaterEqual(len(rows), BATCH)
+        return sum(row.value("run_time_ns") for row in rows), float(used) * 1e9
+
+    @by_bpf
+    def test_by_bpf(self):
+        told, used = self.used()
+        self.assertGreater(told, 0.95 * used)
+
+    @by_netlink
+    def test_by_netlink(self):
+        """The kernel tells what it had added up at its last tick or switch: of a thread that ends sooner, next to nothing."""
+        told, used = self.used(options=[FILES])
+        self.assertGreater(told, used - BATCH * TICK_NS)
+        self.assertLess(told, 1.05 * used)
+
+
+class BornBefore(Recorded):
+    """Threads that were there when the window opened have bases, whoever tells of their end."""
+
+    SCRIPT = "echo > {0}; while [ ! -e {1} ]; do sleep 0.05; done"
+
+    def check(self, *options):
+        fifo, lines = os.path.join(self.room, "fifo"), os.path.join(self.room, "lines")
+        os.mkfifo(fifo)
+        with subprocess.Popen([ENDS, "threads", "50", lines, fifo]) as ends:
+            window, _ = self.record("sh", "-c", self.SCRIPT.format(fifo, lines), options=options)
+        self.assertEqual(ends.returncode, 0)
+        with open(lines, encoding="ascii") as file:
+            pairs = self.pairs(window, [Ended(line) for line in file])
+        self.check_faults(pairs)
+        for _, row in pairs:
+            self.assertFalse(row.born)
+            self.assertEqual(row.value("tgid"), ends.pid)
+            self.assertEqual(row.value("pcomm"), os.path.basename(ENDS)[:15])
+            self.assertIsNotNone(row.value("cgroup"))
+            for metric in ("run_time_ns", "minflt", "voluntary_csw"):
+                self.assertIsNotNone(row.base(metric), metric)
+                self.assertLessEqual(row.base(metric), row.value(metric), metric)
+
+    @by_bpf
+    def test_by_bpf(self):
+        self.check()
+
+    @by_netlink
+    def test_by_netlink(self):
+        self.check(FILES)
+
+
+if __name__ == "__main__":
+    unittest.main()

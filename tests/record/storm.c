@@ -1,0 +1,66 @@
+// Threads that end at once, as many as were asked for, at a steady pace.
+//
+//   storm THREADS PER_SECOND
+//
+// Two threads make them and wait for each. At the end one line: how many there were, and in how
+// many milliseconds. Exits with 1 where the machine makes no more threads.
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { kMakers = 2 };
+static const long long kNsPerSecond = 1000000000;
+
+struct maker {
+  pthread_t thread;
+  long long threads;
+  long long ns_each;
+  int failed;
+};
+
+static long long now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * kNsPerSecond + now.tv_nsec;
+}
+
+static void wait_until(long long ns) {
+  const struct timespec until = {ns / kNsPerSecond, ns % kNsPerSecond};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static void* nothing(void* unused) { return unused; }
+
+// Sleeps only where a millisecond or more is left, so that the pace is kept on the average.
+static void* make(void* what) {
+  struct maker* maker = what;
+  const long long start = now_ns();
+  for (long long made = 0; made < maker->threads && !maker->failed; ++made) {
+    pthread_t thread;
+    const long long due = start + made * maker->ns_each;
+    if (due - now_ns() > kNsPerSecond / 1000) wait_until(due);
+    maker->failed = pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL);
+  }
+  return NULL;
+}
+
+int main(int count, char** words) {
+  struct maker makers[kMakers] = {0};
+  const long long start = now_ns();
+  int failed = count != 3;
+  if (failed) return 2;
+  for (int i = 0; i < kMakers; ++i) {
+    makers[i].threads = atoll(words[1]) / kMakers;
+    makers[i].ns_each = kNsPerSecond * kMakers / atoll(words[2]);
+    failed |= pthread_create(&makers[i].thread, NULL, make, &makers[i]);
+  }
+  for (int i = 0; i < kMakers && !failed; ++i) {
+    pthread_join(makers[i].thread, NULL);
+    failed |= makers[i].failed;
+  }
+  printf("%lld %lld\n", makers[0].threads * kMakers + kMakers, (now_ns() - start) / 1000000);
+  return failed;
+}

@@ -1,0 +1,47 @@
+"""A window file, read without ctprof: lines of JSON under zstd."""
+
+import json
+import subprocess
+
+
+class Window:
+    """`head` is the file's window line; `living` and `ended` are rows: metric -> Cell."""
+
+    def __init__(self, path):
+        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        self.head = next(line for line in lines if line["kind"] == "window")
+        self.notes = next(line for line in lines if line["kind"] == "summary")["ctprof"]["notes"]
+        self.sources = next(line for line in lines if line["kind"] == "summary")["ctprof"]["sources"]
+        self.living = _rows(line for line in lines if line["kind"] == "table" and line["entity"] == "thread")
+        self.ended = _rows(line for line in lines if line["kind"] == "exited")
+
+    def ended_by(self, key):
+        """Key's value -> rows."""
+        found = {}
+        for row in self.ended:
+            found.setdefault(row.value(key), []).append(row)
+        return found
+
+
+class Row:
+    """One thread: its values when it ended, and when the window opened; None where there is none."""
+
+    def __init__(self, values, bases, born):
+        self.values, self.bases, self.born = values, bases, born
+
+    def value(self, metric):
+        return self.values.get(metric)
+
+    def base(self, metric):
+        return 0 if self.born else self.bases.get(metric)
+
+
+def _rows(blocks):
+    rows = []
+    for block in blocks:
+        columns, bases, born = block["columns"], block.get("bases", {}), set(block.get("born", ()))
+        for at in range(len(columns["tid"])):
+            rows.append(Row({name: cells[at] for name, cells in columns.items()},
+                            {name: cells[at] for name, cells in bases.items()}, block["first_row"] + at in born))
+    return rows
