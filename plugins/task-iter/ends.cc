@@ -86,7 +86,9 @@ void Ends::start(const sdk::Window& window) {
     fail("attaching to the scheduler's tracepoints", errno);
 }
 
-void Ends::stop() { task_ends_skeleton_detach(programs_.get()); }
+void Ends::stop() {
+  if (programs_) task_ends_skeleton_detach(programs_.get());
+}
 
 void Ends::drain(const sdk::Listing& listing) {
   std::optional<Room> room;
