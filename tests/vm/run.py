@@ -27,6 +27,7 @@ import checks_scx
 import checks_switches
 import checks_units
 import checks_values
+import checks_windows
 import foreign
 import guest
 import schedulers
@@ -86,7 +87,8 @@ def checks_of(boot, left):
         return BARE
     if left.layout != "rows":
         return WHOLE | (checks_scx.CHECKS if checks_scx.was_made(left) else {})
-    return WHOLE | (checks_scx.CHECKS if checks_scx.was_made(left) else {}) | (checks_units.CHECKS if checks_units.was_made(left) else {})
+    units = checks_units.CHECKS if checks_units.was_made(left) else {}
+    return WHOLE | checks_windows.CHECKS | (checks_scx.CHECKS if checks_scx.was_made(left) else {}) | units
 
 
 def tell_of(results, boot, left):
