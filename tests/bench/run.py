@@ -12,6 +12,7 @@ import tempfile
 
 import captures
 import detect
+import ends
 import files
 import jemalloc
 import peers
@@ -35,6 +36,7 @@ class Tools:
         self.plugins = pathlib.Path(build) / "plugins"
         self.idle, self.floor = programs / "idle", programs / "floor"
         self.taskstats_floor = programs / "taskstats_floor"
+        self.storm = pathlib.Path(build) / "tests" / "record" / "storm"
         self.task_iter_floor = programs / "task_iter_floor"
         self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
         self.ptrace_floor = programs / "ptrace_floor"
@@ -50,8 +52,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,task_iter,peers,jemalloc,detect,files,micro",
-                        help="which of captures, taskstats, task_iter, peers, jemalloc, detect, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,peers,jemalloc,detect,files,micro",
+                        help="which of captures, taskstats, task_iter, ends, peers, jemalloc, detect, files, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -86,6 +88,8 @@ def main():
             taskstats.bench(tools, given.repeat, count, room)
         for count in (given.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
             task_iter.bench(tools, given.repeat, count, room)
+        if "ends" in parts and tools.storm.is_file() and shutil.which("bpftool"):
+            ends.bench(tools, room)
         for count in (given.counts or COUNTS) if "peers" in parts else []:
             for kind in peers.KINDS if count < MANY_PROCESSES else FEW_PROCESSES:
                 peers.bench(tools, given.repeat, kind, count, room)
