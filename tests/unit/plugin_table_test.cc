@@ -3,10 +3,12 @@
 #define BOOST_TEST_MODULE plugin_table
 #include <boost/test/unit_test.hpp>
 
+#include <stdexcept>
 #include <string>
 
 #include "core/registry/plugin.hpp"
 #include "ctprof/newtypes.hpp"
+#include "ctprof/source.hpp"
 
 using namespace ctprof;
 
@@ -136,6 +138,38 @@ BOOST_AUTO_TEST_CASE(who_tells_of_ends_must_start_and_stop) {
   plugin.source.drain_exited = [](void*, ctprof_listing*) -> std::int32_t { return 0; };
   plugin.source.stop = [](void*, char*, std::size_t) -> std::int32_t { return 0; };
   BOOST_TEST(has(plugin.refusal(), "does not offer 'tgid'"));
+}
+
+// Starts once, or not at all; counts how often it was stopped.
+struct Stubborn : sdk::ExitedSource {
+  static constexpr auto kOffers = sdk::offers(sdk::kTid);
+  static inline bool may_start;
+  static inline int stops;
+  explicit Stubborn(const sdk::Host&) {}
+  void start(const sdk::Window&) {
+    if (!may_start) throw std::runtime_error("no");
+  }
+  void drain(const sdk::Listing&) {}
+  void stop() { ++stops; }
+};
+
+int stops_of_stubborn(bool may_start) {
+  constexpr ctprof_source kSource = sdk::SourceTable<Stubborn>::make("p");
+  char message[64];
+  void* worker = nullptr;
+  const ctprof_host host{};
+  const ctprof_window window{};
+  Stubborn::may_start = may_start;
+  Stubborn::stops = 0;
+  BOOST_TEST(kSource.open_worker(&host, &worker, message, sizeof message) == 0);
+  BOOST_TEST((kSource.start(worker, &window, message, sizeof message) == 0) == may_start);
+  kSource.close_worker(worker);
+  return Stubborn::stops;
+}
+
+BOOST_AUTO_TEST_CASE(closing_stops_what_was_started) {
+  BOOST_TEST(stops_of_stubborn(true) == 1);
+  BOOST_TEST(stops_of_stubborn(false) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {

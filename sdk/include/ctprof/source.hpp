@@ -325,7 +325,9 @@ class SourceTable {
                             std::size_t size) noexcept {
     auto& started = *static_cast<Started*>(worker);
     if (std::exchange(started.was_started, true)) return CTPROF_ALREADY;
-    return contained(message, size, [&] { started.source.start(Window(*window)); });
+    const auto status = contained(message, size, [&] { started.source.start(Window(*window)); });
+    started.was_stopped = status != 0;  // what did not start is not stopped
+    return status;
   }
 
   static std::int32_t drain_exited(void* worker, ctprof_listing* listing) noexcept {
