@@ -169,7 +169,7 @@ struct thread_struct {
 struct sched_class;
 struct task_struct {
   struct thread_info thread_info;
-  int on_cpu;
+  unsigned int on_cpu; /* one byte from Linux 7.3 on: what is unsigned may change its size */
   struct task_struct* group_leader;
   unsigned int __state;
   unsigned int flags;
