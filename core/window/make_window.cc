@@ -138,6 +138,19 @@ void name_processes(const Snapshot& from, Ended& ended) {
       complete(ended, row, from, it->second, {kPcomm});
 }
 
+// A thread of which nobody knows the process stands as one of its own, by its name.
+void stand_alone(Ended& ended) {
+  Table& threads = ended.rows.threads();
+  Column *tgids = threads.find(kTgid), *pcomms = threads.find(kPcomm);
+  const Column *tids = threads.find(kTid), *comms = threads.find(kComm);
+  if (!tgids || !pcomms || !tids || !comms) return;
+  for (std::uint32_t row = 0; row < threads.rows; ++row) {
+    if (tgids->has_value(row)) continue;
+    tgids->take(row, *tids, row);
+    pcomms->take(row, *comms, row);
+  }
+}
+
 // Until when a snapshot may have met threads, on CLOCK_BOOTTIME.
 std::uint64_t listed_until(const Snapshot& snapshot) {
   if (snapshot.read_at.empty())
@@ -283,6 +296,7 @@ Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended
   for (const Snapshot* listed : {&std::as_const(after), &before}) settle_starts(*listed, ended);
   for (const Snapshot* from : {&before, &std::as_const(after), &std::as_const(ended.rows)})
     name_processes(*from, ended);
+  stand_alone(ended);
   rename_old_leaders(before, ended);
   Window window;
   window.opened = before.meta.start;

@@ -218,6 +218,7 @@ BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
   Column& pcomms = *ended.rows.threads().find(kPcomm);
   tgids.gaps()[0] = CTPROF_UNSUPPORTED;
   tgids.u64()[0] = 0;
+  tgids.gaps()[3] = CTPROF_UNSUPPORTED;
   for (ctprof_gap& gap : pcomms.gaps()) gap = CTPROF_THREAD_GONE;
   const Snapshot told = window(before, std::move(after), std::move(ended));
   BOOST_TEST(told.threads().rows == 6u);  // two live, four ended
@@ -227,9 +228,11 @@ BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
   BOOST_TEST(value(told, kFaults, 2) == 50u);
   BOOST_TEST(told.pools->texts[column(told, identity_metric(kCgroup)).ids()[2]] == "/b");
   BOOST_TEST(gap(told, kFaults, 3) == "NoBase");
-  BOOST_TEST(value(told, kFaults, 4) == 8u);
-  BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[4]] == "p");
-  BOOST_TEST(gap(told, kFaults, 5) == "NoBase");
+  BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[3]] == "p");
+  BOOST_TEST(gap(told, kFaults, 4) == "NoBase");
+  BOOST_TEST(value(told, kFaults, 5) == 8u);  // of a process that nobody knows
+  BOOST_TEST(value(told, identity_metric(kTgid), 5) == 5u);
+  BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[5]] == "t");
 }
 
 // So many threads of two processes, with two names each; from thread 100 on they are new.
