@@ -5,6 +5,7 @@ What is not:    how exact they are (tests/record/ends_test.py): an emulated mach
 """
 
 import os
+import subprocess
 import sys
 
 from image import HERE
@@ -17,11 +18,14 @@ COUNT = 100
 US, MS = 1_000, 1_000_000
 LATE_NS = 20 * MS  # what a thread does after it looked at itself; two ticks and more
 FIRST_WITH_BPF = (5, 17)
-FIRST_WITH_PROCESSES = (5, 19)  # netlink tells of a thread's process
+
+
+def path_of(left, name):
+    return os.path.join(left.out, "windows", f"{name}.ctprof.zst")
 
 
 def window_of(left, name):
-    return Window(os.path.join(left.out, "windows", f"{name}.ctprof.zst"))
+    return Window(path_of(left, name))
 
 
 def pairs(left, name):
@@ -55,9 +59,10 @@ def check(left, name, by_bpf):
         wrong += wrong_figures(one, rows[0], by_bpf) if len(rows) == 1 else [f"{name}: {one.tid} stands in {len(rows)} rows"]
         if rows and by_bpf != (rows[0].value("cgroup") is not None):
             wrong.append(f"{name}: {one.tid} is in cgroup {rows[0].value('cgroup')}")
-        if rows and left.kernel.number >= FIRST_WITH_PROCESSES and rows[0].value("pcomm") != "ends":
+        if rows and rows[0].value("pcomm") != "ends":
             wrong.append(f"{name}: {one.tid} is of process {rows[0].value('pcomm')}")
-    return wrong
+    shown = subprocess.run([left.ctprof, "show", path_of(left, name)], capture_output=True, text=True, check=False)
+    return wrong if shown.returncode == 0 else [*wrong, f"{name} cannot be shown: {shown.stderr}"]
 
 
 def best(left):
