@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <exception>
+#include <future>
 #include <mutex>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 
@@ -63,6 +66,59 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
   if (failure) std::rethrow_exception(failure);
   tids.resize(workers);
   return tids;
+}
+
+namespace {
+
+// A thread that does something every so often until the object is gone.
+class Repeated {
+ public:
+  Repeated(std::chrono::milliseconds every, const std::function<void()>& again) {
+    try {
+      thread_ = std::jthread([=, this](const std::stop_token& stop) { run(stop, every, again); });
+      begun_.get_future().wait();
+    } catch (const std::system_error&) {
+      // RLIMIT_NPROC has no more to give.
+    }
+  }
+  std::uint64_t tid() const { return tid_; }
+  // Waits for the last time, and throws what one of them threw.
+  void end() {
+    if (thread_.joinable()) thread_.request_stop(), thread_.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void run(const std::stop_token& stop, std::chrono::milliseconds every,
+           const std::function<void()>& again) {
+    const CLocale locale;
+    tid_ = static_cast<std::uint64_t>(::gettid());
+    begun_.set_value();
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    try {
+      do again();
+      while (!never.wait_for(lock, stop, every, [&] { return stop.stop_requested(); }));
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  std::promise<void> begun_;
+  std::uint64_t tid_ = 0;
+  std::exception_ptr failure_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace
+
+std::uint64_t work_beside(std::chrono::milliseconds every, const std::function<void()>& again,
+                          const std::function<void()>& work) {
+  Repeated repeated(every, again);
+  work();
+  repeated.end();
+  return repeated.tid();
 }
 
 namespace {

@@ -8,6 +8,7 @@
 
 #include <locale.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,12 @@ unsigned spare_workers(unsigned processors, std::string_view loadavg);
 // caller's first.
 std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
                                  const std::function<void(unsigned, std::size_t)>& work);
+
+// Does `work` in the calling thread, and meanwhile `again` every so often in another one, once at
+// least. Throws what either throws. Returns the other thread's id; 0 where the system refuses one:
+// then `again` is not done at all.
+std::uint64_t work_beside(std::chrono::milliseconds every, const std::function<void()>& again,
+                          const std::function<void()>& work);
 
 // Sets the C locale for the calling thread as long as it lives, whatever the locale of the process,
 // so that figures are read and written the same way everywhere. Each worker has one.

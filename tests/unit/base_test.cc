@@ -4,12 +4,15 @@
 #include <boost/test/unit_test.hpp>
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/clock.hpp"
@@ -133,6 +136,32 @@ BOOST_AUTO_TEST_CASE(an_exception_of_a_worker_arrives) {
   };
   BOOST_CHECK_EXCEPTION(share(3, 100, work), std::runtime_error,
                         [](const auto& error) { return std::string(error.what()) == "seven"; });
+}
+
+BOOST_AUTO_TEST_CASE(something_is_done_beside_the_work) {
+  std::atomic<int> times{0};
+  const auto until_three = [&] {
+    while (times < 3) std::this_thread::yield();
+  };
+  const std::uint64_t tid = work_beside(
+      std::chrono::milliseconds(1), [&] { ++times; }, until_three);
+  BOOST_TEST(tid != static_cast<std::uint64_t>(::gettid()));
+  const int then = times;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  BOOST_TEST(times == then);
+
+  times = 0;
+  work_beside(
+      std::chrono::hours(1), [&] { ++times; }, [] {});  // does not wait for the next time
+  BOOST_TEST(times == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_fails_beside_the_work_arrives) {
+  const auto fails = [] { throw std::runtime_error("beside"); };
+  BOOST_CHECK_THROW(work_beside(std::chrono::hours(1), fails, [] {}), std::runtime_error);
+  BOOST_CHECK_THROW(work_beside(
+                        std::chrono::hours(1), [] {}, fails),
+                    std::runtime_error);
 }
 
 BOOST_AUTO_TEST_CASE(workers_are_what_is_idle_now) {
