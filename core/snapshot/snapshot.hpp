@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct Table {
   const Column* find(std::string_view metric) const;
   // Adds a column whose cells are all `initial`.
   Column& add(SharedMetric def, Gap initial);
+  // Drops all other rows. Columns stay where they are. REQUIRES: ascending.
+  void keep(std::span<const std::uint32_t> kept);
 };
 
 // What one source did during a capture.

@@ -158,23 +158,31 @@ std::uint64_t listed_until(const Snapshot& snapshot) {
   return snapshot.meta.start.boottime_ns + *std::ranges::max_element(snapshot.read_at);
 }
 
-// Those that count: whom the first snapshot met and the second did not, and who was born and ended
-// between the two. In (tgid, tid, start) order.
-std::vector<std::uint32_t> ended_rows(const Snapshot& before, const Snapshot& after,
-                                      const Ended& ended) {
+// Rows of `Ended` by the window that they belong to; the others ended before this one.
+struct Sorted {
+  std::vector<std::uint32_t> inside;  // in (tgid, tid, start) order
+  std::vector<std::uint32_t> later;
+};
+
+// Those inside are whom the first snapshot met and the second did not, and who was born and ended
+// between the two.
+Sorted sort_out(const Snapshot& before, const Snapshot& after, const Ended& ended) {
   const std::vector<ThreadName> names = names_of(ended.rows.threads());
   const auto earlier = same_rows(before, ended.rows, Entity::Thread, ended.took_over, ended.at_ns);
   const std::uint64_t first = listed_until(before), last = listed_until(after);
   std::vector<ThreadName> alive = names_of(after.threads());
   std::ranges::sort(alive);
-  std::vector<std::uint32_t> rows;
+  Sorted rows;
   for (std::uint32_t row = 0; row < names.size(); ++row) {
     const bool inside = ended.at_ns[row] > first && ended.at_ns[row] <= last;
     const bool lives = std::ranges::binary_search(alive, names[row]) &&
                        !was_replaced(names[row], ended.at_ns[row], ended.took_over);
-    if (!lives && (earlier[row].row != kNoRow || inside)) rows.push_back(row);
+    if (!lives && (earlier[row].row != kNoRow || inside))
+      rows.inside.push_back(row);
+    else if (lives || ended.at_ns[row] > last)
+      rows.later.push_back(row);
   }
-  std::ranges::sort(rows, [&](std::uint32_t a, std::uint32_t b) {
+  std::ranges::sort(rows.inside, [&](std::uint32_t a, std::uint32_t b) {
     return std::tie(names[a], ended.at_ns[a]) < std::tie(names[b], ended.at_ns[b]);
   });
   return rows;
@@ -208,6 +216,14 @@ std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
   std::vector<std::uint64_t> at_ns(rows.size());
   std::ranges::transform(rows, at_ns.begin(), [&](std::uint32_t row) { return ended.at_ns[row]; });
   return at_ns;
+}
+
+void leave(Ended& ended, std::span<const std::uint32_t> rows, std::uint64_t until) {
+  ended.rows.threads().keep(rows);
+  std::vector<std::uint64_t> at_ns;
+  for (const std::uint32_t row : rows) at_ns.push_back(ended.at_ns[row]);
+  ended.at_ns = std::move(at_ns);
+  std::erase_if(ended.took_over, [&](const TookOver& exec) { return exec.at_ns <= until; });
 }
 
 // --- what rows were
@@ -290,6 +306,11 @@ std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
 
 Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended,
                              const std::string& before_name, const std::string& after_name) {
+  return make_lap(before, std::move(after), ended, before_name, after_name);
+}
+
+Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
+                          const std::string& before_name, const std::string& after_name) {
   if (auto fit = check_ends(before.meta, after.meta, before_name, after_name); !fit)
     return fit.error();
   ended.rows.meta.user_hz = after.meta.user_hz;
@@ -305,16 +326,33 @@ Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended
   window.ended_unseen = ended.unseen;
   window.ended_merged = ended.merged;
   window.sees_ends = ended.told;
-  const auto ended_at = append_ended(after, ended, ended_rows(before, after, ended));
+  const Sorted rows = sort_out(before, after, ended);
+  const std::uint64_t until = listed_until(after);
+  const auto ended_at = append_ended(after, ended, rows.inside);
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     const auto which = static_cast<Entity>(entity);
     const auto earlier = same_rows(before, after, which, ended.took_over, ended_at);
     if (which == Entity::Thread) window.seen = seen_of(before, after, earlier, ended_at);
     window.openings[entity] = opening_of(before, after, which, earlier);
   }
+  leave(ended, rows.later, until);
   after.read_at.clear();  // the window says it, of both ends
   after.window = std::move(window);
   return after;
+}
+
+Snapshot end_of(Snapshot window) {
+  if (!window.window) return window;
+  const Window& what = *window.window;
+  Table& threads = window.threads();
+  threads.rows = what.living;
+  for (Column& column : threads.columns) column.resize(threads.rows, Gap::Untouched);
+  if (!window.born_at.empty()) window.born_at.resize(threads.rows);
+  const std::uint64_t opened = what.opened.boottime_ns, start = window.meta.start.boottime_ns;
+  for (std::size_t row = 0; row < std::min(what.seen.size(), what.living); ++row)
+    window.read_at.push_back(opened + what.seen[row].last - start);
+  window.window.reset();
+  return window;
 }
 
 }  // namespace ctprof

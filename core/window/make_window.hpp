@@ -2,6 +2,8 @@
 //
 //   Result<Snapshot> window = make_window(before, std::move(after), ended);
 //
+// Of windows back to back, make_lap() makes one, and end_of() is what the next one begins with.
+//
 // The window is the snapshot `after`, with what each of its rows was in `before` beside it
 // (Window::openings), and with the threads that ended inside behind those that live. No figure is
 // subtracted yet: that is happened.hpp's work, so that a file keeps both ends.
@@ -47,5 +49,14 @@ struct Ended {
 Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended,
                              const std::string& before_name = "the first snapshot",
                              const std::string& after_name = "the second");
+// The same, for a window that another one follows: takes out of `ended` what stands in this one or
+// in none. What is left belongs to the next: who ended later than this one's end, or is a zombie.
+Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
+                          const std::string& before_name = "the first snapshot",
+                          const std::string& after_name = "the second");
+
+// The snapshot at the end of a window: without the threads that ended inside, and without what was
+// before. A snapshot that is no window comes back as it is.
+Snapshot end_of(Snapshot window);
 
 }  // namespace ctprof

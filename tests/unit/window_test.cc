@@ -357,6 +357,55 @@ BOOST_AUTO_TEST_CASE(a_cgroup_that_was_made_again_is_another_one) {
   BOOST_TEST(value(told, cpu, 2) == 6u);
 }
 
+// Thread 1 lives on; 2 ended before the boundary, 3 after it was read, 4 is a zombie until later, 5
+// was born after the boundary, and 6 ended before all of this.
+BOOST_AUTO_TEST_CASE(of_windows_back_to_back_each_has_its_own_ends) {
+  Snapshot first = taken(10, {{1, 5}, {2, 5}, {3, 5}, {4, 5}});
+  add_u64(first, kFaults, {1, 2, 3, 4});
+  Snapshot boundary = taken(20, {{1, 5}, {3, 5}, {4, 5}});
+  add_u64(boundary, kFaults, {10, 30, 40});
+  Ended ended;
+  ended.rows = taken(20, {{2, 5}, {3, 5}, {4, 5}, {5, 2050}, {6, 5}});
+  add_u64(ended.rows, kFaults, {20, 33, 40, 7, 1});
+  ended.at_ns = {15 * kSecond, 20 * kSecond + 100, 12 * kSecond, 21 * kSecond, 9 * kSecond};
+  ended.took_over = {{1, 8, 0, 19 * kSecond}, {1, 9, 0, 21 * kSecond}};
+
+  auto lap = make_lap(first, std::move(boundary), ended);
+  BOOST_REQUIRE(lap);
+  BOOST_TEST(ended.rows.threads().rows == 3u);
+  BOOST_TEST(
+      (ended.at_ns == std::vector<std::uint64_t>{20 * kSecond + 100, 12 * kSecond, 21 * kSecond}));
+  BOOST_REQUIRE_EQUAL(ended.took_over.size(), 1u);
+  BOOST_TEST(ended.took_over[0].tid == 9u);
+
+  const Snapshot middle = end_of(std::move(*lap));
+  BOOST_TEST(!middle.window);
+  BOOST_TEST(middle.threads().rows == 3u);
+  BOOST_TEST((middle.read_at == std::vector<std::uint64_t>{7, 7, 7}));
+  ended.took_over.clear();
+  Snapshot last = taken(30, {{1, 5}});
+  add_u64(last, kFaults, {11});
+  const Snapshot told = window(middle, std::move(last), std::move(ended));
+  BOOST_REQUIRE_EQUAL(told.threads().rows, 4u);
+  BOOST_TEST(value(told, kFaults, 0) == 1u);
+  BOOST_TEST(value(told, kFaults, 1) == 3u);
+  BOOST_TEST(value(told, kFaults, 2) == 0u);
+  BOOST_TEST(value(told, kFaults, 3) == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_window_has_no_ended_threads) {
+  const Snapshot before = taken(10, {{1, 5}, {2, 5}});
+  Snapshot after = taken(20, {{1, 5}});
+  after.born_at = {6};
+  auto made = make_window(before, std::move(after), ended_at(15, {{2, 5}}));
+  BOOST_REQUIRE(made);
+  BOOST_TEST(made->threads().rows == 2u);
+  const Snapshot end = end_of(std::move(*made));
+  BOOST_TEST(end.threads().rows == 1u);
+  BOOST_TEST(end.threads().find(kTid)->rows() == 1u);
+  BOOST_TEST(end.born_at.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(ends_that_make_no_window) {
   Snapshot before = taken(10, {{1, 5}}), other = taken(20, {{1, 5}});
   other.meta.boot_id = "c";
