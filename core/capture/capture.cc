@@ -1,14 +1,25 @@
 #include "core/capture/capture.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <optional>
 #include <utility>
 #include <variant>
 
+#include "core/base/workers.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/capture/host_pass.hpp"
+#include "core/capture/identity_reader.hpp"
 #include "core/registry/process_state.hpp"
 
 namespace ctprof {
 namespace {
+
+// The kernel's buffer of ends holds a third of a second of the worst storm.
+constexpr std::chrono::milliseconds kDrainEvery{20};
 
 // Whether each process is there, and is a process and not one thread of another.
 Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pids) {
@@ -22,6 +33,17 @@ Result<void> check_pids(const Roots& roots, const std::vector<std::uint64_t>& pi
       return error("looking for process", number,
                    "it is a thread of process " + std::string(tgid.value));
   }
+  return {};
+}
+
+// Whether the cgroup is there, where its path is one of the whole hierarchy.
+Result<void> check_cgroup(const Roots& roots, const std::string& cgroup) {
+  if (cgroup.empty()) return {};
+  if (!roots.cgroup_fd)
+    return error("looking for cgroup", cgroup, "no cgroup v2 hierarchy is mounted");
+  const std::string path = "." + cgroup;
+  if (roots.cgroup_root == "/" && ::faccessat(roots.cgroup_fd.get(), path.c_str(), F_OK, 0) != 0)
+    return errno_error("looking for cgroup", cgroup, errno);
   return {};
 }
 
@@ -71,6 +93,7 @@ Result<Session> Session::open(const Registry& registry, CaptureOptions options) 
   auto roots = open_roots(options.rootfs);
   if (!roots) return roots.error();
   if (auto there = check_pids(*roots, options.pids); !there) return there.error();
+  if (auto there = check_cgroup(*roots, options.cgroup); !there) return there.error();
   Session session(registry, std::move(options), std::move(*roots));
   if (auto enough = check_descriptors(kDescriptorsAfterProbing); !enough) return enough.error();
   return session;
@@ -81,9 +104,13 @@ Session::Session(const Registry& registry, CaptureOptions options, Roots roots)
       roots_(std::make_unique<Roots>(std::move(roots))),
       probed_(registry, roots_->host(), options_.window) {}
 
+Session::Metrics Session::metrics_at_opening() const {
+  return options_.window && !options_.metrics ? cheap_metrics(probed_) : options_.metrics;
+}
+
 Result<void> Session::begin() {
-  const auto cheap = options_.window && !options_.metrics ? cheap_metrics(probed_) : std::nullopt;
-  auto snapshot = read(cheap ? cheap : options_.metrics, options_.window);
+  if (options_.window) state_ = host_state(*roots_);
+  auto snapshot = read(metrics_at_opening(), options_.window);
   if (!snapshot) return snapshot.error();
   read_ = std::move(*snapshot);
   if (ends_) ends_->opened();
@@ -91,7 +118,7 @@ Result<void> Session::begin() {
 }
 
 // Reads the host; before that, if it opens a window, begins to watch for threads that end.
-Result<Snapshot> Session::read(const std::optional<std::vector<std::string>>& metrics, bool opens) {
+Result<Snapshot> Session::read(const Metrics& metrics, bool opens) {
   const KeptProcessState kept;
   Lost lost;
   std::vector<SourceCost> costs;
@@ -101,16 +128,19 @@ Result<Snapshot> Session::read(const std::optional<std::vector<std::string>>& me
     refused_ = probed_.thrown();
     refused_.insert(refused_.end(), plan->refused.begin(), plan->refused.end());
     if (opens && !ends_) {
-      ends_ = std::make_unique<Ends>(*plan, probed_, options_.pids);
+      ends_ = std::make_unique<Ends>(*plan, probed_, options_.pids, options_.cgroup);
       ends_->start();
     }
-    auto outcome = HostPass(probed_, *roots_, *plan, options_).run();
-    if (!outcome) return outcome.error();
-    if (auto* snapshot = std::get_if<Snapshot>(&*outcome)) {
+    std::optional<Result<std::variant<Snapshot, FailedLister>>> outcome;
+    const std::uint64_t drainer =
+        drain_during([&] { outcome = HostPass(probed_, *roots_, *plan, options_).run(); });
+    if (!*outcome) return outcome->error();
+    if (auto* snapshot = std::get_if<Snapshot>(&**outcome)) {
       snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
+      if (drainer != 0 && roots_->own_tids) snapshot->meta.own_threads.push_back(drainer);
       return std::move(*snapshot);
     }
-    const auto& [source, cost] = std::get<FailedLister>(*outcome);
+    const auto& [source, cost] = std::get<FailedLister>(**outcome);
     lost[source] = cost.failed;
     costs.push_back(cost);
   }
@@ -123,23 +153,53 @@ void Session::drain() {
   ends_->bound();
 }
 
-Result<Snapshot> Session::end() {
-  if (!options_.window) return *std::exchange(read_, std::nullopt);
+std::uint64_t Session::drain_during(const std::function<void()>& work) {
+  if (!ends_) return work(), 0;
+  const KeptProcessState kept;
+  return work_beside(
+      kDrainEvery, [this] { ends_->drain(); }, work);
+}
+
+Result<Snapshot> Session::window_until_now(bool is_last) {
   drain();  // what ended until now is told apart from what ends while the host is read
-  const Snapshot before = *std::exchange(read_, std::nullopt);
-  auto after = read(options_.metrics, false);
+  const Snapshot before = end_of(*std::exchange(read_, std::nullopt));
+  auto after = read(is_last && !has_laps_ ? options_.metrics : metrics_at_opening(), false);
   if (!after) return after.error();
   const KeptProcessState kept;
-  Ended ended = ends_->take(after->meta.sources);
-  auto window =
-      make_window(before, std::move(*after), std::move(ended), "the window's begin", "its end");
-  if (window && window->window->ended_merged > 0)
+  is_last ? ends_->stop() : ends_->drain();
+  Ended& ended = ends_->told(before, after->meta.sources);
+  auto window = make_lap(before, std::move(*after), ended, "the window's begin", "its end");
+  if (!window) return window;
+  if (window->window->ended_merged > 0)
     window->meta.notes.push_back(std::to_string(window->window->ended_merged) +
                                  " of the threads that ended share rows with others of the same "
                                  "process, name and cgroup: they were too many");
-  if (window && !ends_->why_not().empty())
+  if (!ends_->why_not().empty())
     window->meta.notes.push_back("threads that ended in the window are not told: " +
                                  ends_->why_not());
+  const HostState state = host_state(*roots_);
+  window->window->notes = what_happened(std::exchange(state_, state), state);
+  return window;
+}
+
+std::size_t Session::threads() const {
+  if (!read_) return 0;
+  return read_->window ? read_->window->living : read_->threads().rows;
+}
+
+Result<const Snapshot*> Session::lap() {
+  has_laps_ = true;
+  auto window = window_until_now(false);
+  if (!window) return window.error();
+  read_ = std::move(*window);
+  ends_->opened();
+  return &*read_;
+}
+
+Result<Snapshot> Session::end() {
+  if (!options_.window) return *std::exchange(read_, std::nullopt);
+  auto window = window_until_now(true);
+  ends_.reset();
   return window;
 }
 

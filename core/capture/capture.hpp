@@ -17,7 +17,8 @@
 //
 // With CaptureOptions::window, begin() reads the host when the window opens, drain() takes in the
 // threads that ended since the last time, and end() reads the host again; what it returns is a
-// window (core/window). Without, end() returns what begin() read, and drain() does nothing.
+// window (core/window). Without, end() returns what begin() read, and drain() does nothing. lap()
+// returns a window and goes on with the next one, which begins with what this one read at its end.
 //
 // Threads: one thread uses a session. Any number of sessions may share a registry, in turn or at
 // the same time; each of them probes the host anew.
@@ -26,6 +27,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +35,7 @@
 
 #include "core/base/result.hpp"
 #include "core/capture/ends.hpp"
+#include "core/capture/meta.hpp"
 #include "core/capture/roots.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/plan.hpp"
@@ -49,12 +52,13 @@ struct CaptureOptions {
   unsigned jobs = 0;                                // worker threads; 0: one per idle processor
   bool hostname = true;                             // whether to record the host's name
   bool window = false;                              // what happens between begin() and end()
+  std::string cgroup = {};                          // only processes in or below it; empty: all
 };
 
 class Session {
  public:
-  // Opens /proc and its neighbours, checks that the requested processes exist, opens every plugin
-  // and probes every source. Fails if there is no /proc or no such process.
+  // Opens /proc and its neighbours, checks that the requested processes and cgroup exist, opens
+  // every plugin and probes every source. Fails if there is no /proc, or none of these.
   // REQUIRES: the registry outlives the session.
   static Result<Session> open(const Registry& registry, CaptureOptions options);
 
@@ -63,9 +67,20 @@ class Session {
   // again without it.
   Result<void> begin();
   void drain();
+  // Does the work while another thread drains: for what takes longer than the kernel's buffer of
+  // ends lasts, such as writing a file. The work does not use the session. Returns the id of that
+  // thread, 0 if there is none.
+  std::uint64_t drain_during(const std::function<void()>& work);
+  // The window until now; the next one is open when it returns. The snapshot stays the session's,
+  // until the next call of lap() or end(). Metrics that cost much to read are read only if they
+  // were named, also by the end() of a session that made laps. REQUIRES: as end(), and
+  // CaptureOptions::window.
+  Result<const Snapshot*> lap();
   // Hands over the snapshot, or the window. REQUIRES: begin() succeeded, and end() has not been
   // called.
   Result<Snapshot> end();
+  // Threads when the window opened.
+  std::size_t threads() const;
   // Threads that ended in the window until the last drain().
   std::size_t ends_seen() const { return ends_ ? ends_->seen() : 0; }
   std::uint64_t ends_lost() const { return ends_ ? ends_->lost() : 0; }
@@ -76,13 +91,18 @@ class Session {
  private:
   Session(const Registry& registry, CaptureOptions options, Roots roots);
 
-  CaptureOptions options_;
-  Result<Snapshot> read(const std::optional<std::vector<std::string>>& metrics, bool opens);
+  using Metrics = std::optional<std::vector<std::string>>;
+  Metrics metrics_at_opening() const;
+  Result<Snapshot> read(const Metrics& metrics, bool opens);
+  Result<Snapshot> window_until_now(bool is_last);
 
+  CaptureOptions options_;
   std::unique_ptr<const Roots> roots_;  // on the heap: ctprof_host keeps pointers into it
   Probed probed_;
   std::unique_ptr<Ends> ends_;    // of a window
-  std::optional<Snapshot> read_;  // at the beginning
+  std::optional<Snapshot> read_;  // at the beginning, or the window that ended there
+  HostState state_;               // of the host then
+  bool has_laps_ = false;
   std::vector<Refusal> refused_;
 };
 

@@ -57,8 +57,14 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
   snapshot_.meta = begin_meta(roots_, options_.hostname);
   open_sources();
-  ThreadPass threads{roots_,   snapshot_, options_.pids, workers_, snapshot_.meta.start.boottime_ns,
-                     sources_, held_};
+  // Looked for after the pass has begun: who is born meanwhile is born after its beginning.
+  auto pids = options_.cgroup.empty()
+                  ? Result<std::vector<std::uint64_t>>(options_.pids)
+                  : processes_below(roots_.proc_fd.get(), options_.cgroup, options_.pids);
+  if (!pids) return pids.error();
+  ThreadPass threads{
+      roots_,   snapshot_, std::move(*pids), workers_, snapshot_.meta.start.boottime_ns,
+      sources_, held_};
   const auto failed_lister = threads.run();
   if (!failed_lister) return failed_lister.error();
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};

@@ -73,6 +73,26 @@ std::optional<std::string_view> parse_cgroup_path(std::string_view text) {
   return std::nullopt;
 }
 
+bool is_below(std::string_view cgroup, std::string_view ancestor) {
+  if (ancestor == "/") return true;
+  return cgroup.starts_with(ancestor) &&
+         (cgroup.size() == ancestor.size() || cgroup[ancestor.size()] == '/');
+}
+
+Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cgroup,
+                                                   const std::vector<std::uint64_t>& pids) {
+  auto found = pids.empty() ? Walker().processes(proc) : Result<std::vector<std::uint64_t>>(pids);
+  if (!found) return found;
+  sdk::TextFile file;
+  std::erase_if(*found, [&](std::uint64_t pid) {
+    const auto text = file.read(proc, (std::to_string(pid) + "/cgroup").c_str());
+    const auto path = text ? parse_cgroup_path(text.value) : std::nullopt;
+    return !path || !is_below(*path, cgroup);
+  });
+  if (found->empty()) found->push_back(kNobody);
+  return found;
+}
+
 bool ThreadedCgroups::threads_can_differ(std::string_view path) {
   {
     const std::lock_guard lock(mutex_);

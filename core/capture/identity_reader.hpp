@@ -114,6 +114,14 @@ std::optional<StatIdentity> parse_stat_identity(std::string_view text);
 
 // The path in the unified hierarchy: the line of a cgroup file that begins with "0::", or nullopt.
 std::optional<std::string_view> parse_cgroup_path(std::string_view text);
+// Whether a cgroup is `ancestor`, or one below it; both by their paths, without a slash at the end.
+bool is_below(std::string_view cgroup, std::string_view ancestor);
+
+// Those of `pids`, or of all processes if it is empty, that are in the cgroup or below it. Where
+// there is none, the list is kNobody alone: an empty one would mean all.
+inline constexpr std::uint64_t kNobody = 0;
+Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cgroup,
+                                                   const std::vector<std::uint64_t>& pids);
 
 // REQUIRES: the thread table has its rows and their identity. Other columns of processes become
 // Untouched.

@@ -1,7 +1,14 @@
 #include "core/capture/meta.hpp"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -59,6 +66,101 @@ std::vector<std::string> taken_by(const PlannedSource& planned, const Probed& pr
 }  // namespace
 
 Moment now() { return {realtime_ns(), boottime_ns()}; }
+
+namespace {
+
+// Clocks are slewed alike, so what they differ by changes by steps alone; but they are read one
+// after the other.
+constexpr std::int64_t kReadApart = 1'000'000;
+
+// Reads the clocks a few times and keeps the closest: who is interrupted between two of them reads
+// them apart.
+void read_clocks(HostState& state) {
+  constexpr int kAttempts = 5;
+  std::uint64_t least = UINT64_MAX;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::uint64_t before = monotonic_ns();
+    const Moment at = now();
+    const std::uint64_t after = monotonic_ns();
+    if (after - before >= least) continue;
+    least = after - before;
+    state.now = at;
+    state.monotonic_ns = before;
+  }
+}
+
+void read_cpus(int sys, HostState& state) {
+  const int cpus = ::openat(sys, "devices/system/cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(cpus < 0 ? nullptr : ::fdopendir(cpus),
+                                                      &::closedir);
+  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    const auto number = sdk::number<unsigned>(name.substr(std::min<std::size_t>(name.size(), 3)));
+    struct stat status {};
+    if (name.starts_with("cpu") && number &&
+        ::fstatat(cpus, (std::string(name) + "/topology").c_str(), &status, 0) == 0)
+      state.cpus[number.value] = status.st_ino;
+  }
+}
+
+std::string seconds(std::int64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(std::abs(ns)) / 1e9);
+  return text;
+}
+
+// "CPU 3", "CPUs 1, 2 and 3"
+std::string named(const std::vector<unsigned>& cpus) {
+  constexpr std::size_t kMost = 16;
+  std::string text = cpus.size() == 1 ? "CPU " : "CPUs ";
+  const std::size_t shown = std::min(cpus.size(), kMost);
+  for (std::size_t at = 0; at < shown; ++at)
+    text += (at == 0 ? "" : at + 1 == cpus.size() ? " and " : ", ") + std::to_string(cpus[at]);
+  return shown == cpus.size() ? text
+                              : text + " and " + std::to_string(cpus.size() - shown) + " others";
+}
+
+void tell_cpus(const HostState& before, const HostState& after, std::vector<std::string>& told) {
+  std::vector<unsigned> went, came, came_back;
+  for (const auto& [cpu, inode] : before.cpus) {
+    const auto now = after.cpus.find(cpu);
+    if (now == after.cpus.end())
+      went.push_back(cpu);
+    else if (now->second != inode)
+      came_back.push_back(cpu);
+  }
+  for (const auto& [cpu, inode] : after.cpus)
+    if (!before.cpus.contains(cpu)) came.push_back(cpu);
+  if (!went.empty()) told.push_back(named(went) + " went offline");
+  if (!came.empty()) told.push_back(named(came) + " came online");
+  if (!came_back.empty()) told.push_back(named(came_back) + " went offline and came back");
+}
+
+std::int64_t difference(std::uint64_t after, std::uint64_t before) {
+  return static_cast<std::int64_t>(after - before);
+}
+
+}  // namespace
+
+HostState host_state(const Roots& roots) {
+  HostState state;
+  read_clocks(state);
+  if (roots.sys_fd) read_cpus(roots.sys_fd.get(), state);
+  return state;
+}
+
+std::vector<std::string> what_happened(const HostState& before, const HostState& after) {
+  std::vector<std::string> told;
+  const std::int64_t boot = difference(after.now.boottime_ns, before.now.boottime_ns);
+  const std::int64_t step = difference(after.now.wall_unix_ns, before.now.wall_unix_ns) - boot;
+  const std::int64_t slept = boot - difference(after.monotonic_ns, before.monotonic_ns);
+  if (std::abs(step) > kReadApart)
+    told.push_back("the clock was set " + std::string(step > 0 ? "forward" : "back") + " by " +
+                   seconds(step));
+  if (slept > kReadApart) told.push_back("the host was suspended for " + seconds(slept));
+  tell_cpus(before, after, told);
+  return told;
+}
 
 Meta begin_meta(const Roots& roots, bool with_hostname) {
   Meta meta;

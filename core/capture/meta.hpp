@@ -4,7 +4,10 @@
 
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/capture/roots.hpp"
@@ -16,6 +19,19 @@ namespace ctprof {
 
 // The time now, on both clocks.
 Moment now();
+
+// What of the host a window is to tell if it changes meanwhile.
+struct HostState {
+  Moment now;
+  std::uint64_t monotonic_ns = 0;
+  // CPUs that are online, each with the inode of a directory that the kernel makes anew whenever it
+  // brings that CPU up.
+  std::map<unsigned, std::uint64_t> cpus;
+};
+HostState host_state(const Roots& roots);
+// For the user, a sentence each: the clock was set, the host slept, CPUs came or went.
+std::vector<std::string> what_happened(const HostState& before, const HostState& after);
+
 // Everything that is known before the capture begins: all but its end, its cost and its sources.
 Meta begin_meta(const Roots& roots, bool with_hostname);
 

@@ -374,7 +374,7 @@ void SourceRun::count_gaps(SourceCost& cost) const {
     if (counts[gap] > 0) cost.gaps[std::string(kGapNames[gap])] = counts[gap];
 }
 
-SourceCost SourceRun::finish() {
+SourceCost SourceRun::cost() const {
   SourceCost cost{.plugin = planned_.plugin->name,
                   .source = planned_.source->name,
                   .stage = std::string(kStageNames[stage()]),
@@ -386,21 +386,27 @@ SourceCost SourceRun::finish() {
                   .failed = {},
                   .unseen_rows = {}};
   std::uint64_t first = UINT64_MAX, last = 0;
-  tallies_.assign(planned_.source->table.tallies_count, 0);
   for (const auto& each : workers_) {
-    Worker& worker = *each;
-    close(worker);
+    const Worker& worker = *each;
     if (worker.first_ns != 0)
       first = std::min(first, worker.first_ns), last = std::max(last, worker.last_ns);
     cost.busy_ns += worker.busy_ns;
     cost.longest_stop_ns = std::max(cost.longest_stop_ns, worker.longest_stop_ns);
     if (cost.failed.empty()) cost.failed = worker.failed;
-    if (!worker.remark.empty()) remarks_.insert(worker.remark);
-    for (std::size_t i = 0; i < tallies_.size(); ++i) tallies_[i] += worker.sink.tallies()[i];
   }
   if (last != 0) cost.start_ns = first - clock_start_, cost.wall_ns = last - first;
   count_gaps(cost);
   return cost;
+}
+
+SourceCost SourceRun::finish() {
+  tallies_.assign(planned_.source->table.tallies_count, 0);
+  for (const auto& each : workers_) {
+    close(*each);
+    if (!each->remark.empty()) remarks_.insert(each->remark);
+    for (std::size_t i = 0; i < tallies_.size(); ++i) tallies_[i] += each->sink.tallies()[i];
+  }
+  return cost();
 }
 
 void collect_unless_held(SourceRun& source, const HeldProcesses& held, unsigned worker,

@@ -80,8 +80,9 @@ class SourceRun {
   bool drain(std::vector<std::uint64_t>& read_at, Missed& missed);
   bool stop();
 
-  // Closes the workers and returns what the source did, with the gaps in its columns counted.
-  // REQUIRES: called once, after the last batch.
+  // What the source did until now, with the gaps in its columns counted.
+  SourceCost cost() const;
+  // The same, when the workers are closed. REQUIRES: called once, after the last batch.
   SourceCost finish();
   // The source's remarks for the user, each once. Valid after finish().
   const std::set<std::string>& remarks() const { return remarks_; }

@@ -324,7 +324,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   window.living = after.threads().rows;
   window.ended_lost = ended.lost;
   window.ended_unseen = ended.unseen;
-  window.ended_merged = ended.merged;
+  window.ended_merged = std::exchange(ended.merged, 0);
   window.sees_ends = ended.told;
   const Sorted rows = sort_out(before, after, ended);
   const std::uint64_t until = listed_until(after);

@@ -4,11 +4,14 @@
 #define BOOST_TEST_MODULE capture_pieces
 #include <boost/test/unit_test.hpp>
 
+#include <unistd.h>
+
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "core/capture/identity_reader.hpp"
+#include "core/capture/meta.hpp"
 #include "core/registry/identity.hpp"
 
 using namespace ctprof;
@@ -50,6 +53,64 @@ BOOST_AUTO_TEST_CASE(cgroup_of_a_hybrid_host) {
   BOOST_TEST(*parse_cgroup_path("9:name=systemd:/\n2:cpu:/x\n0::/a b/c\n") == "/a b/c");
   BOOST_TEST(*parse_cgroup_path("0::/../..\n") == "/../..");
   BOOST_TEST(!parse_cgroup_path("2:cpu:/x\n"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_below_a_cgroup) {
+  BOOST_TEST(is_below("/a", "/a"));
+  BOOST_TEST(is_below("/a/b", "/a"));
+  BOOST_TEST(is_below("/", "/"));
+  BOOST_TEST(is_below("/a", "/"));
+  BOOST_TEST(!is_below("/ab", "/a"));
+  BOOST_TEST(!is_below("/", "/a"));
+}
+
+HostState host_at(std::uint64_t wall, std::uint64_t boot, std::uint64_t monotonic) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  return {{wall * kSecond, boot * kSecond}, monotonic * kSecond, {{0, 5}, {1, 6}}};
+}
+
+BOOST_AUTO_TEST_CASE(nothing_happened_to_the_host) {
+  HostState after = host_at(110, 20, 20);
+  after.now.wall_unix_ns += 900'000;  // a clock was read a bit later than another
+  BOOST_TEST(what_happened(host_at(100, 10, 10), after).empty());
+}
+
+BOOST_AUTO_TEST_CASE(clocks_that_were_set_and_suspend) {
+  using Told = std::vector<std::string>;
+  BOOST_TEST(what_happened(host_at(100, 10, 10), host_at(113, 20, 20)) ==
+                 Told{"the clock was set forward by 3.000 s"},
+             boost::test_tools::per_element());
+  BOOST_TEST(what_happened(host_at(100, 10, 10), host_at(10, 20, 20)) ==
+                 Told{"the clock was set back by 100.000 s"},
+             boost::test_tools::per_element());
+  BOOST_TEST(what_happened(host_at(100, 10, 10), host_at(110, 20, 13)) ==
+                 Told{"the host was suspended for 7.000 s"},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(cpus_that_came_and_went) {
+  using Told = std::vector<std::string>;
+  HostState before = host_at(100, 10, 10), after = host_at(110, 20, 20);
+  before.cpus = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}};
+  after.cpus = {{0, 1}, {1, 9}, {4, 5}, {7, 8}};
+  BOOST_TEST(what_happened(before, after) == (Told{"CPUs 2 and 3 went offline", "CPU 7 came online",
+                                                   "CPU 1 went offline and came back"}),
+             boost::test_tools::per_element());
+  before.cpus.clear();
+  for (unsigned cpu = 0; cpu < 200; ++cpu) before.cpus[cpu] = cpu;
+  after.cpus = {};
+  BOOST_TEST(what_happened(before, after) ==
+                 Told{"CPUs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 184 others "
+                      "went offline"},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(this_host_has_cpus_and_clocks) {
+  const auto roots = open_roots("");
+  BOOST_REQUIRE(roots);
+  const HostState state = host_state(*roots);
+  BOOST_TEST(state.cpus.size() == static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  BOOST_TEST(what_happened(state, host_state(*roots)).empty());
 }
 
 BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
