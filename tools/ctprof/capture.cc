@@ -236,9 +236,10 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options,
                                  std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
   if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow(options, slow); });
-  auto snapshot = capture(
-      registry, {options.rootfs, options.pids, options.metrics, options.jobs, options.hostname},
-      &refused);
+  auto snapshot = capture(registry,
+                          {options.rootfs, options.pids, options.metrics, options.jobs,
+                           options.hostname, false, options.cgroup},
+                          &refused);
   if (watch) watch->end();
   return snapshot;
 }

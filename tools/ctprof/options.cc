@@ -18,6 +18,9 @@ namespace {
 
 namespace po = boost::program_options;
 
+// Of --repeat: files in one directory.
+constexpr std::uint64_t kMostWindows = 99'999;
+
 constexpr std::string_view kEvery =
     "capture,record,show,compare,export,metric-list,plugins,doctor,version,help";
 
@@ -34,12 +37,17 @@ constexpr std::array kOptions{
         "where to write the snapshot; only you can read a new file (0600); - is standard output"},
     OptionInfo{"duration,d", "TIME", "record",
                "record for so long: 10s, 500ms, 2m; default: until Ctrl-C, or until COMMAND ends"},
+    OptionInfo{"repeat", "N", "record",
+               "record N times, back to back, each into a file of its own in the new or empty "
+               "directory that -o names; costly metrics only if they are named"},
     OptionInfo{"layout", "rows|columns", "capture",
                "rows (default), which the reference's tools read too, or columns: smaller, faster"},
     OptionInfo{
         "to", "FORM", "export",
         "ktstr: rows, as the reference's tools read them; columns: as ctprof reads them best"},
     OptionInfo{"pid,p", "PID,...", "capture,record", "only these processes"},
+    OptionInfo{"cgroup", "PATH", "capture,record",
+               "only processes in this cgroup or below it, as /a.slice/b.service"},
     OptionInfo{"jobs,j", "N", "capture,record,export", "workers; default: what the host can spare"},
     OptionInfo{"no-sync", nullptr, "capture,record,export",
                "do not wait until the file is on the disk"},
@@ -230,6 +238,7 @@ class Reader {
   }
 
   void read_lists() {
+    read_cgroup();
     read_list("plugins", options_.plugins);
     read_list("metrics", options_.metrics);
     std::optional<std::vector<std::string>> pids;
@@ -240,10 +249,33 @@ class Reader {
     }
   }
 
+  // Windows of no given length would not be over.
+  void read_repeat(std::uint64_t repeat) {
+    options_.repeat = repeat;
+    if (repeat < 1 || repeat > kMostWindows)
+      fail({"--repeat: " + std::to_string(repeat) + " is not between 1 and " +
+            std::to_string(kMostWindows)});
+    else if (!has("duration"))
+      fail({"--repeat needs the length of each window, as in --repeat 8 -d 5s"});
+  }
+
+  // "/a.slice/" is "/a.slice".
+  void read_cgroup() {
+    if (!has("cgroup")) return;
+    std::string& path = options_.cgroup = last("cgroup");
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    if (!path.starts_with('/'))
+      fail({"--cgroup: '" + path + "' is no path of a cgroup, such as /a.slice/b.service"});
+  }
+
   void read_numbers() {
     if (has("duration")) {
       const auto duration = duration_of("duration", last("duration"));
       duration ? void(options_.duration_ns = *duration) : fail(duration.error());
+    }
+    if (has("repeat")) {
+      const auto repeat = number_of("repeat", last("repeat"));
+      repeat ? read_repeat(*repeat) : fail(repeat.error());
     }
     if (has("limit")) {
       const auto limit = number_of("limit", last("limit"));

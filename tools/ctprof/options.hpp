@@ -40,7 +40,9 @@ struct Options {
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
   unsigned jobs = 0;                 // 0: what the host can spare
+  std::string cgroup;                // only processes in it or below it; empty: all
   std::uint64_t duration_ns = 0;     // of record; 0: until something else ends it
+  std::uint64_t repeat = 0;          // windows back to back, into a directory; 0: one, into a file
   std::vector<std::string> command;  // behind --
   bool sync = true;
   bool hostname = true;

@@ -1,69 +1,54 @@
 // ctprof record: what happens on this host between two moments, in a file.
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/capture/capture.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"
-#include "core/registry/call_watch.hpp"
+#include "core/render/terminal_text.hpp"
 #include "tools/ctprof/command.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
 namespace {
 
+constexpr const char* kSuffix = ".ctprof.zst";
 // The kernel's buffer of ended threads holds a third of a second of the worst storm.
 constexpr int kDrainEveryMs = 20;
 constexpr std::uint64_t kProgressEveryNs = 500'000'000;
 // A command that was interrupted together with us gets so long to end, for its status.
-constexpr std::uint64_t kCommandEndsNs = 300'000'000;
+constexpr int kCommandEndsMs = 300;
 
-// SIGINT and SIGTERM as something that can be waited for. Released, they do what they did before.
-class Interrupts {
- public:
-  Interrupts() {
-    ::sigemptyset(&set_);
-    ::sigaddset(&set_, SIGINT);
-    ::sigaddset(&set_, SIGTERM);
-    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-    fd_ = sdk::Fd(::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~Interrupts() { release(); }
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-
-  int fd() const { return fd_.get(); }
-  // Takes the first one, and lets a second one end the program.
-  void take() {
-    signalfd_siginfo taken;
-    [[maybe_unused]] const ssize_t size = ::read(fd_.get(), &taken, sizeof taken);
-    release();
-  }
-
- private:
-  void release() { ::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
-
-  sigset_t set_;
-  sdk::Fd fd_;
-};
+// "2.0 s"
+std::string in_seconds(std::uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
+  return text;
+}
 
 // Shows on a terminal how far the recording is.
 class Progress {
  public:
-  explicit Progress(bool quiet) : shows_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+  // `what` it is, as "recording".
+  Progress(bool quiet, std::string what)
+      : shows_(!quiet && ::isatty(STDERR_FILENO) == 1), what_(std::move(what)) {}
   ~Progress() {
     if (shown_) say("\r\33[K");
   }
@@ -74,63 +59,19 @@ class Progress {
     if (!shows_ || elapsed_ns < next_ns_) return;
     next_ns_ = elapsed_ns + kProgressEveryNs;
     shown_ = true;
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.1f s", static_cast<double>(elapsed_ns) / 1e9);
-    say("\r\33[Krecording " + std::string(seconds) + ", " +
-        count(session.ends_seen(), "thread has ended", "threads have ended") +
-        (session.ends_lost() > 0 ? ", " + count(session.ends_lost(), "lost", "lost") : ""));
+    say("\r\33[K" + what_ + " " + in_seconds(elapsed_ns) + ", " +
+        count(session.threads(), "thread") + ", " + count(session.ends_seen(), "ended", "ended") +
+        ", " + count(session.ends_lost(), "lost", "lost"));
   }
 
  private:
   bool shows_;
   bool shown_ = false;
+  std::string what_;
   std::uint64_t next_ns_ = 0;
 };
 
-// An open window, until it is time to close it.
-class Recording {
- public:
-  Recording(Session& session, const Options& options, Interrupts& interrupts,
-            std::optional<Command>& command)
-      : session_(session), options_(options), interrupts_(interrupts), command_(command) {}
-
-  // Returns when the time is over, the command has ended, or somebody interrupts.
-  void wait() {
-    Progress progress(options_.quiet);
-    const std::uint64_t start = monotonic_ns();
-    for (;;) {
-      const std::uint64_t elapsed = monotonic_ns() - start;
-      progress.show(elapsed, session_);
-      if (options_.duration_ns > 0 && elapsed >= options_.duration_ns) return;
-      if (waited_for_end(next_ms(elapsed))) return;
-      session_.drain();
-    }
-  }
-
- private:
-  int next_ms(std::uint64_t elapsed) const {
-    if (options_.duration_ns == 0) return kDrainEveryMs;
-    const std::uint64_t left_ms = (options_.duration_ns - elapsed) / 1'000'000 + 1;
-    return static_cast<int>(std::min<std::uint64_t>(kDrainEveryMs, left_ms));
-  }
-
-  bool waited_for_end(int timeout_ms) {
-    pollfd ends[2]{{interrupts_.fd(), POLLIN, 0}, {-1, POLLIN, 0}};
-    if (command_) ends[1].fd = command_->ended_fd();
-    if (::poll(ends, 2, timeout_ms) <= 0) return false;
-    if (ends[0].revents == 0) return true;
-    interrupts_.take();
-    if (command_) ::poll(&ends[1], 1, static_cast<int>(kCommandEndsNs / 1'000'000));
-    return true;
-  }
-
-  Session& session_;
-  const Options& options_;
-  Interrupts& interrupts_;
-  std::optional<Command>& command_;
-};
-
-// "web1-20261122-101500.ctprof.zst", in the working directory.
+// "web1-20261122-101500"
 std::string own_name() {
   char host[256] = "host", time[32];
   ::gethostname(host, sizeof host - 1);
@@ -140,60 +81,174 @@ std::string own_name() {
   std::tm local{};
   ::localtime_r(&now, &local);
   std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &local);
-  return std::string(host) + "-" + time + ".ctprof.zst";
+  return std::string(host) + "-" + time;
 }
 
 std::string line(const Snapshot& window, const std::string& file, const Written& written) {
   const Window& what = *window.window;
   const std::size_t ended = window.threads().rows - what.living + what.ended_merged;
-  const double seconds =
-      static_cast<double>(window.meta.end.boottime_ns - what.opened.boottime_ns) / 1e9;
-  char length[32];
-  std::snprintf(length, sizeof length, "%.1f s", seconds);
-  return std::string(length) + ", " + count(what.living, "thread") + " at the end, " +
+  return in_seconds(window.meta.end.boottime_ns - what.opened.boottime_ns) + ", " +
+         count(what.living, "thread") + " at the end, " +
          (what.sees_ends ? count(ended, "ended", "ended") : "ended ones not seen") +
          (what.ended_merged > 0 ? " (" + count(what.ended_merged, "merged", "merged") + ")" : "") +
-         (what.ended_lost > 0 ? ", " + count(what.ended_lost, "lost", "lost") : "") + "; " + file +
-         ", " + size_in_words(written.file_bytes) + "\n";
+         (what.ended_lost > 0 ? ", " + count(what.ended_lost, "lost", "lost") : "") + "; " +
+         printable(file) + ", " + size_in_words(written.file_bytes) + "\n";
 }
 
-Result<Snapshot> recorded(Session& session, const Options& options,
-                          std::optional<Command>& command) {
-  Interrupts interrupts;
-  if (auto begun = session.begin(); !begun) return begun.error();
+// Makes the directory of --repeat, unless it is there and empty, with the user's own rights.
+Result<void> make_directory(const std::string& path) {
+  if (names_output(path)) return Error{"--repeat writes files into a directory: say -o DIR"};
+  return without_privileges([&]() -> Result<void> {
+    if (::mkdir(path.c_str(), 0777) == 0) return {};
+    if (errno != EEXIST) return errno_error("making the directory", path, errno);
+    std::error_code failed;
+    const std::filesystem::directory_iterator first(path, failed);
+    if (failed) return errno_error("looking into the directory", path, failed.value());
+    if (first != std::filesystem::directory_iterator())
+      return error("recording into the directory", path, "it is not empty; name a new one");
+    return {};
+  });
+}
+
+// Where the window of that number goes: of 8 windows, the first is DIR/01.ctprof.zst.
+Result<Target> target_of_window(const Options& options, std::uint64_t number) {
+  if (options.repeat == 0) return target_of(options);
+  const std::size_t width = std::max<std::size_t>(2, std::to_string(options.repeat).size());
+  const std::string digits = std::to_string(number);
+  Options one = options;
+  while (one.output.ends_with('/')) one.output.pop_back();
+  one.output += "/" + std::string(width - digits.size(), '0') + digits + kSuffix;
+  return target_of(one);
+}
+
+// Windows one after the other, each into a file of its own.
+class Recording {
+ public:
+  Recording(const Options& options, const Registry& registry, Session& session,
+            std::optional<Command>& command)
+      : options_(options), registry_(registry), session_(session), command_(command) {}
+
+  // Returns when all files are written: those of all windows, or of those until the command ended
+  // or somebody interrupted. REQUIRES: the session has begun.
+  Result<void> run(Target target) {
+    opened_ = monotonic_ns();
+    for (std::uint64_t number = 1;; ++number) {
+      const bool goes_on = lasts_its_time(number) && number < options_.repeat;
+      if (!goes_on) return end(target);
+      if (auto written = lap(target); !written) return written;
+      auto next = target_of_window(options_, number + 1);
+      if (!next) return next.error();
+      target = std::move(*next);
+    }
+  }
+
+ private:
+  // Waits until the window's time is over; false if something else ends it before.
+  bool lasts_its_time(std::uint64_t number) {
+    Progress progress(options_.quiet, what(number));
+    const std::uint64_t opened = opened_;
+    for (;;) {
+      opened_ = monotonic_ns();  // the next one, if this one is over
+      const std::uint64_t elapsed = opened_ - opened;
+      const bool is_over = options_.duration_ns > 0 && elapsed >= options_.duration_ns;
+      progress.show(elapsed, session_);
+      if (is_ended_within(is_over ? 0 : next_ms(elapsed))) return false;
+      if (is_over) return true;
+      session_.drain();
+    }
+  }
+
+  std::string what(std::uint64_t number) const {
+    if (options_.repeat == 0) return "recording";
+    return "recording " + std::to_string(number) + " of " + std::to_string(options_.repeat) + ":";
+  }
+
+  int next_ms(std::uint64_t elapsed) const {
+    if (options_.duration_ns == 0) return kDrainEveryMs;
+    const std::uint64_t left_ms = (options_.duration_ns - elapsed) / 1'000'000 + 1;
+    return static_cast<int>(std::min<std::uint64_t>(kDrainEveryMs, left_ms));
+  }
+
+  bool is_ended_within(int timeout_ms) {
+    pollfd ends[2]{{interrupted_fd(), POLLIN, 0}, {-1, POLLIN, 0}};
+    if (command_) ends[1].fd = command_->ended_fd();
+    if (::poll(ends, 2, timeout_ms) <= 0) return false;
+    if (ends[0].revents != 0 && command_) ::poll(&ends[1], 1, kCommandEndsMs);
+    return true;
+  }
+
+  Result<void> lap(const Target& target) {
+    const auto window = session_.lap();
+    if (!window) return window.error();
+    Result<void> written;
+    session_.drain_during(
+        [&] { written = without_privileges([&] { return write(**window, target); }); });
+    return written;
+  }
+
+  Result<void> end(const Target& target) {
+    const auto window = session_.end();
+    if (!window) return window.error();
+    if (auto dropped = drop_privileges(); !dropped) return dropped;
+    return write(*window, target);
+  }
+
+  Result<void> write(const Snapshot& window, const Target& target) {
+    tell(window);
+    const auto written = write_file(window, registry_.vocabulary(), target.destination,
+                                    {.layout = FileLayout::Columns,
+                                     .workers = options_.jobs,
+                                     .sync = options_.sync,
+                                     .standard_output = output_fd()});
+    if (!written) return written.error();
+    if (!options_.quiet) say(line(window, target.name, *written));
+    return {};
+  }
+
+  // What sources have to say, each sentence once; and what happened to the host.
+  void tell(const Snapshot& window) {
+    for (const std::string& sentence : window.meta.notes)
+      if (told_.insert(sentence).second) note(options_, sentence);
+    for (const std::string& sentence : window.window->notes) note(options_, sentence);
+  }
+
+  const Options& options_;
+  const Registry& registry_;
+  Session& session_;
+  std::optional<Command>& command_;
+  std::uint64_t opened_ = 0;  // the present window, on the monotonic clock
+  std::set<std::string> told_;
+};
+
+Result<void> record(const Options& options, const Registry& registry, Target target,
+                    std::optional<Command>& command) {
+  CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
+                         options.hostname, true,         options.cgroup};
+  auto session = Session::open(registry, std::move(capture));
+  if (!session) return session.error();
+  if (auto begun = session->begin(); !begun) return begun;
+  note_unused(options, session->refused());
   if (!options.command.empty()) {
+    if (is_interrupted()) return Error{"interrupted before the command was started"};
     auto started = Command::start(options.command);
     if (!started) return started.error();
     command.emplace(std::move(*started));
   }
-  Recording(session, options, interrupts, command).wait();
-  return session.end();
+  return Recording(options, registry, *session, command).run(std::move(target));
 }
 
 int run(const Options& options) {
-  const auto target = target_of(options);
+  if (options.repeat > 0)
+    if (auto made = make_directory(options.output); !made) return fail(made.error());
+  auto target = target_of_window(options, 1);
   if (!target) return fail(target.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
   auto registry = load_metrics(options, Load::Capture);
   if (!registry) return fail(registry.error());
-  CaptureOptions capture{options.rootfs, options.pids, options.metrics, options.jobs,
-                         options.hostname};
-  capture.window = true;
-  auto session = Session::open(*registry, std::move(capture));
-  if (!session) return fail(session.error());
+  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
   std::optional<Command> command;
-  const auto window = recorded(*session, options, command);
-  if (!window) return fail(window.error());
-  note_unused(options, session->refused());
-  for (const std::string& sentence : window->meta.notes) note(options, sentence);
-  if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
-  const auto written = write_file(*window, registry->vocabulary(), target->destination,
-                                  {.layout = FileLayout::Columns,
-                                   .workers = options.jobs,
-                                   .sync = options.sync,
-                                   .standard_output = output_fd()});
-  if (!written) return fail(written.error());
-  if (!options.quiet) say(line(*window, target->name, *written));
+  if (auto done = record(options, *registry, std::move(*target), command); !done)
+    return fail(done.error());
   if (!command) return kFine;
   if (const auto status = command->status()) return *status;
   note(options, "the command goes on as process " + std::to_string(command->pid()));
@@ -204,7 +259,7 @@ int run(const Options& options) {
 
 int run_record(const Options& given) {
   Options options = given;
-  if (options.output.empty()) options.output = own_name();
+  if (options.output.empty()) options.output = own_name() + (options.repeat > 0 ? "" : kSuffix);
   return run(options);
 }
 

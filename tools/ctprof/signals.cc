@@ -1,11 +1,17 @@
 #include "tools/ctprof/signals.hpp"
 
+#include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstdint>
+
+#include "core/file/write/out_file.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -52,7 +58,36 @@ const CallOwner* owner_on_stack(std::uintptr_t stack) {
   return nullptr;
 }
 
+int g_interrupted = -1;
+std::atomic<bool> g_is_interrupted{false};
+
+void on_interrupt(int signal) {
+  const int number = errno;
+  if (!g_is_interrupted.exchange(true)) {
+    ::eventfd_write(g_interrupted, 1);
+  } else {
+    remove_doomed_files();
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);  // it is blocked until this returns
+  }
+  errno = number;
+}
+
 }  // namespace
+
+Result<void> take_interrupts() {
+  g_interrupted = ::eventfd(0, EFD_CLOEXEC);
+  if (g_interrupted < 0) return errno_error("making", "an event descriptor", errno);
+  struct sigaction action {};
+  action.sa_handler = &on_interrupt;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  return {};
+}
+
+int interrupted_fd() { return g_interrupted; }
+bool is_interrupted() { return g_is_interrupted; }
 
 void remember_own_process(const void* stack_begin) {
   g_process = ::getpid();

@@ -1,9 +1,9 @@
 // What the signal handlers share: which process and thread they run in, whose code was interrupted,
-// and how to print a line.
+// and how to print a line; and Ctrl-C, for who wants to be told of it.
 //
-// Everything here but remember_own_process() is safe in a signal handler. A child that a plugin
-// forks inherits our handlers and must not print anything in our name, so a handler asks
-// is_own_process() first.
+// Everything here but take_interrupts() and remember_own_process() is safe in a signal handler. A
+// child that a plugin forks inherits our handlers and must not print anything in our name, so a
+// handler asks is_own_process() first.
 
 #pragma once
 
@@ -14,9 +14,18 @@
 #include <cstddef>
 #include <string_view>
 
+#include "core/base/result.hpp"
 #include "core/registry/plugin_call.hpp"
 
 namespace ctprof::cli {
+
+// From now on the first SIGINT or SIGTERM only makes interrupted_fd() readable. A second one, of
+// either, removes files under construction and ends the program as if nobody had handled it. Fails
+// where no more files can be opened. REQUIRES: called once.
+Result<void> take_interrupts();
+// For poll(2); nothing is to be read.
+int interrupted_fd();
+bool is_interrupted();
 
 // Remembers this process and where the main thread's stack begins. REQUIRES: called from main().
 void remember_own_process(const void* stack_begin);
