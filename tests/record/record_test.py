@@ -1,0 +1,249 @@
+#!/usr/bin/python3
+"""What ends a recording, and what is left of it: statuses, signals, places that cannot be written, what is shown meanwhile."""
+
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import Recorder, Window, harness, run, soon  # noqa: E402
+
+KINDS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.here = pathlib.Path(scratch.name)
+        self.file = self.here / ("it" + recording.SUFFIX)
+
+    def length(self, path=None):
+        """Of the window, in seconds."""
+        window = Window(path or self.file)
+        return (window.end["end"]["monotonic_ns"] - window.head["opened"]["monotonic_ns"]) / 1e9
+
+
+class Ends(Case):
+    def test_the_status_of_the_command_is_ours(self):
+        for script, status in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)):
+            with self.subTest(script):
+                done = run("-o", self.file, "--", "sh", "-c", script)
+                self.assertEqual(done.returncode, status, done.stderr)
+                Window(self.file)
+
+    def test_a_command_that_is_none(self):
+        done = run("-o", self.file, "--", "/no/such/command")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("running '/no/such/command'", done.stderr)
+        self.assertEqual(recording.files_in(self.here), [])
+
+    def test_the_command_ends_before_its_time(self):
+        done = run("-d", "50s", "-o", self.file, "--", "sh", "-c", "sleep 0.3; exit 3")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertLess(self.length(), 30)
+
+    def test_the_time_ends_before_the_command_and_leaves_it_alone(self):
+        done = run("-d", "300ms", "-o", self.file, "--", "sh", "-c", "exec sleep 30 >/dev/null 2>&1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        pid = int(re.search(r"the command goes on as process (\d+)", done.stderr)[1])
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            self.assertIn(b"sleep", file.read())
+        os.kill(pid, signal.SIGKILL)
+        Window(self.file)
+
+    def test_one_signal_ends_the_window(self):
+        for kind in KINDS:
+            with self.subTest(kind), Recorder("-o", self.file) as recorder:
+                time.sleep(0.5)
+                recorder.signal(kind)
+                status, said = recorder.finish()
+                self.assertEqual(status, 0, said)
+                self.assertLess(self.length(), 30)
+
+    def test_also_before_it_has_opened(self):
+        with Recorder("-o", self.file) as recorder:
+            recorder.signal(signal.SIGINT)
+            status, said = recorder.finish()
+            self.assertEqual(status, 0, said)
+            Window(self.file)
+
+    def test_two_signals_give_up(self):
+        for first in KINDS:
+            for second in KINDS:
+                with self.subTest(f"{first}, {second}"), Recorder("-o", self.file) as recorder:
+                    recorder.signal(first)
+                    while recording.is_pending(recorder.process.pid, first):  # of two that are pending, one arrives
+                        pass
+                    recorder.signal(second)
+                    status, said = recorder.finish()
+                    self.assertEqual(status, -second, said)
+                    self.assertEqual(recording.files_in(self.here), [])
+
+    def test_what_the_terminal_signals_the_command_has_already(self):
+        """Ctrl-C is for all of the process group: the command ends by it, and its status is ours."""
+        with Recorder("-o", self.file, "--", "sh", "-c", "trap 'exit 9' INT; while :; do sleep 0.05; done",
+                      start_new_session=True) as recorder:
+            self.assertTrue(soon(lambda: subprocess.run(["pgrep", "-P", str(recorder.process.pid)], check=False,
+                                                        capture_output=True).returncode == 0))
+            time.sleep(0.3)
+            os.killpg(recorder.process.pid, signal.SIGINT)
+            status, said = recorder.finish()
+            self.assertEqual(status, 9, said)
+            Window(self.file)
+
+
+class Cgroups(Case):
+    """Only what is in one cgroup or below it: those that live, and those that end."""
+
+    def setUp(self):
+        super().setUp()
+        mounts = pathlib.Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+        root = next((line.split()[1] for line in mounts if line.split()[2] == "cgroup2"), None)
+        self.cgroup = pathlib.Path(root or "/nowhere") / f"ctprof-record-{os.getpid()}"
+        try:
+            (self.cgroup / "below").mkdir(parents=True)
+        except OSError as error:
+            self.skipTest(f"needs leave to make cgroups: {error}")
+        self.addCleanup(self.remove)
+
+    def remove(self):
+        for path in (self.cgroup / "below", self.cgroup):
+            self.assertTrue(soon(lambda path=path: not (path / "cgroup.procs").read_text(encoding="ascii")))
+            path.rmdir()
+
+    def sleeper(self, *below):
+        process = subprocess.Popen(["sh", "-c", "read it; while read it; do true & wait; done"], stdin=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        (self.cgroup.joinpath(*below) / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
+        return process
+
+    def start_children(self, process):
+        process.stdin.write("\n" * 5)
+        process.stdin.flush()
+
+    def assert_only(self, window, processes, ends):
+        living = {row.values["cgroup"] for row in window.living.values()}
+        self.assertEqual({name[0] for name in window.living}, {process.pid for process in processes})
+        self.assertTrue(all(path.startswith(f"/{self.cgroup.name}") for path in living), living)
+        self.assertEqual(len(window.ended), ends)
+
+    def test_only_they_are_recorded(self):
+        both = self.sleeper(), self.sleeper("below")
+        begun = self.here / "begun"
+        script = f"touch {begun}; while test -e {begun}; do sleep 0.1; done"  # it runs in another cgroup, and so do its children
+        with Recorder("--cgroup", f"/{self.cgroup.name}/", "-o", self.file, "--", "sh", "-c", script) as recorder:
+            self.assertTrue(soon(begun.exists))
+            for process in both:
+                self.start_children(process)
+            time.sleep(0.5)
+            begun.unlink()
+            status, said = recorder.finish()
+        self.assertEqual(status, 0, said)
+        self.assert_only(Window(self.file), both, 2 * 4)
+
+    def test_without_bpf_those_who_live(self):
+        both = self.sleeper(), self.sleeper("below")
+        done = run("--cgroup", f"/{self.cgroup.name}", "--plugins", "procfs-sched", "-d", "300ms", "-o", self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_only(Window(self.file), both, 0)
+
+    def test_captures_too(self):
+        both = self.sleeper(), self.sleeper("below")
+        done = harness.run("capture", "--layout", "columns", "--cgroup", f"/{self.cgroup.name}/below", "-o", str(self.file))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^1 thread of 1 process,")
+        self.assertEqual(both[1].poll(), None)
+
+    def test_an_empty_one_has_nobody(self):
+        done = run("--cgroup", f"/{self.cgroup.name}", "-d", "100ms", "-o", self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_only(Window(self.file), (), 0)
+
+    def test_one_that_is_not_there(self):
+        done = run("--cgroup", "/no/such", "-d", "100ms", "-o", self.file)
+        self.assertEqual((done.returncode, done.stderr), (2, "ctprof: looking for cgroup '/no/such': No such file or directory\n"))
+
+
+class Places(Case):
+    def test_a_directory_that_is_none(self):
+        done = run("-d", "1s", "-o", self.here / "none" / "it.zst")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_a_full_disk(self):
+        place = self.here / "full"
+        place.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", str(place)], check=False, capture_output=True).returncode != 0:
+            self.skipTest("needs leave to mount")
+        self.addCleanup(subprocess.run, ["umount", str(place)], check=True)
+        done = run("-d", "200ms", "-o", place / "it.zst")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("No space left on device", done.stderr)
+        self.assertEqual(recording.files_in(place), [])
+        done = run("-d", "200ms", "--repeat", "3", "-o", place)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(recording.files_in(place), [])
+
+    def test_without_a_name_it_makes_one_and_says_it(self):
+        done = run("-d", "100ms", cwd=self.here)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        name, = recording.files_in(self.here)
+        self.assertRegex(name, re.escape(os.uname().nodename) + r"-\d{8}-\d{6}\.ctprof\.zst$")
+        self.assertIn(name, done.stderr)
+
+
+class Progress(Case):
+    def shown_on(self, terminal, *words):
+        """What a recording of 1.2 s writes to a terminal that is its standard error."""
+        ours, its = pty.openpty()
+        try:
+            process = subprocess.Popen(recording.command("-d", "1200ms", "-o", self.file, *words), stderr=its if terminal else subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL)
+            os.close(its)
+            text = b""
+            while True:
+                try:
+                    more = os.read(ours, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not more:
+                    break
+                text += more
+            self.assertEqual(process.wait(recording.TIMEOUT), 0)
+            return text.decode()
+        finally:
+            os.close(ours)
+
+    def test_on_a_terminal_one_line_says_how_far_it_is(self):
+        text = self.shown_on(True)
+        shown = re.findall(r"\r\x1b\[Krecording (\d+\.\d) s, (\d+) threads?, (\d+) ended, (\d+) lost", text)
+        self.assertGreaterEqual(len(shown), 2, text)
+        self.assertGreater(int(shown[0][1]), 1)
+        last = text.rindex("recording ")
+        self.assertIn("\r\x1b[K", text[last:], "the line stays")
+
+    def test_windows_have_numbers(self):
+        self.file = self.here / "many"
+        text = self.shown_on(True, "--repeat", "2")
+        self.assertIn("recording 1 of 2: 0.0 s", text)
+        self.assertIn("recording 2 of 2: ", text)
+
+    def test_quiet_is_quiet(self):
+        self.assertEqual(self.shown_on(True, "--quiet"), "")
+
+    def test_elsewhere_there_is_none(self):
+        done = run("-d", "700ms", "-o", self.file)
+        self.assertNotIn("recording", done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

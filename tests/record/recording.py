@@ -1,0 +1,115 @@
+"""What the tests of `record` share: starting it, waiting until it has begun, and reading its files without it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+TIMEOUT = 60
+SUFFIX = ".ctprof.zst"
+
+
+def command(*words):
+    return [harness.CTPROF, "record", "--no-sync", *map(str, words)]
+
+
+def run(*words, **more):
+    return subprocess.run(command(*words), capture_output=True, text=True, timeout=TIMEOUT, check=False, **more)
+
+
+def soon(is_so, seconds=20):
+    """Whether it becomes so."""
+    end = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.005)
+    return is_so()
+
+
+def catches_interrupts(pid):
+    """Whether the process has a handler for SIGINT: from then on Ctrl-C ends the window."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        caught = next(line for line in file if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) & 2 != 0
+
+
+def is_pending(pid, number):
+    """Whether a signal was sent to the process, and has not arrived."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        pending = next(line for line in file if line.startswith("ShdPnd:"))
+    return int(pending.split()[1], 16) >> (number - 1) & 1 == 1
+
+
+class Recorder:
+    """A `record` in the background, which has begun to take interrupts."""
+
+    def __init__(self, *words, **more):
+        self.process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+        assert soon(lambda: self.process.poll() is not None or catches_interrupts(self.process.pid))
+
+    def __enter__(self):
+        return self
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def finish(self):
+        """Waits; returns its status and what it said."""
+        said = self.process.communicate(timeout=TIMEOUT)[1]
+        return self.process.returncode, said
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+class Row:
+    """A thread, by what it was at the end and, of what counts up, at the beginning."""
+
+    def __init__(self, values, bases, born):
+        self.values, self.bases, self.born = values, bases, born
+        self.name = values["tgid"], values["tid"], values["start_time_clock_ticks"]
+
+    def difference(self, metric):
+        base = 0 if self.born else self.bases[metric]
+        return None if base is None or self.values[metric] is None else self.values[metric] - base
+
+
+class Window:
+    """A window file: `head` is its window line; `living` and `ended` are threads by (tgid, tid, start); `processes` are columns."""
+
+    def __init__(self, path):
+        text = subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        assert lines[-1]["kind"] == "end", "half a file"
+        self.head = next(line for line in lines if line["kind"] == "window")
+        self.start = lines[0]["ctprof"]["start"]
+        self.end = next(line for line in lines if line["kind"] == "summary")["ctprof"]
+        self.living = rows(line for line in lines if line["kind"] == "table" and line["entity"] == "thread")
+        self.ended = rows(line for line in lines if line["kind"] == "exited")
+        self.processes = next((line["columns"] for line in lines if line["kind"] == "table" and line["entity"] == "process"), {})
+
+    def of(self, pid):
+        """The living threads of a process."""
+        return [row for row in self.living.values() if row.name[0] == pid]
+
+
+def rows(blocks):
+    found = {}
+    for block in blocks:
+        columns, bases = block["columns"], block.get("bases", {})
+        born = set(block.get("born", ()))
+        for at in range(len(columns["tid"])):
+            row = Row({name: cells[at] for name, cells in columns.items()}, {name: cells[at] for name, cells in bases.items()},
+                      block["first_row"] + at in born)
+            found[row.name] = row
+    return found
+
+
+def files_in(directory):
+    return sorted(os.listdir(directory))

@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+"""Windows back to back: what is read between two of them is one's end and the other's begin, and who ends is in one of them.
+
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import Recorder, Window, harness, run, soon  # noqa: E402
+
+
+class Repeat(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.here = pathlib.Path(scratch.name) / "runs"
+
+    def windows(self):
+        return [Window(self.here / name) for name in recording.files_in(self.here)]
+
+    def test_names(self):
+        done = run("--repeat", "2", "-d", "100ms", "-o", f"{self.here}/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(recording.files_in(self.here), ["01.ctprof.zst", "02.ctprof.zst"])
+        done = run("--repeat", "100", "-d", "1ms", "-o", self.here / "more")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(recording.files_in(self.here / "more")[::99], ["001.ctprof.zst", "100.ctprof.zst"])
+
+    def test_a_directory_that_is_not_empty(self):
+        self.here.mkdir()
+        (self.here / "mine").touch()
+        done = run("--repeat", "2", "-d", "100ms", "-o", self.here)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"ctprof: recording into the directory '{self.here}': it is not empty; name a new one\n")
+        self.assertEqual(recording.files_in(self.here), ["mine"])
+
+    def test_what_one_ends_with_the_next_begins_with(self):
+        done = run("--repeat", "3", "-d", "400ms", "-o", self.here)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        windows = self.windows()
+        self.assertEqual(len(windows), 3)
+        for earlier, later in zip(windows, windows[1:]):
+            self.assertEqual(later.head["opened"], earlier.start)
+            self.assertEqual(earlier.end["sources"][0]["source"], later.end["sources"][0]["source"])
+            both = 0
+            for name, row in later.living.items():
+                if name in earlier.living:
+                    before = earlier.living[name].values
+                    both += 1
+                    self.assertFalse(row.born, name)
+                    self.assertEqual(row.bases, {metric: before.get(metric) for metric in row.bases}, name)
+            self.assertGreater(both, 10)
+
+    def test_windows_last_their_time(self):
+        """From one boundary to the next, whatever it takes to write a file. Another process may keep us from the CPU meanwhile."""
+        run("--repeat", "4", "-d", "300ms", "-o", self.here)
+        opened = [window.head["opened"]["monotonic_ns"] for window in self.windows()]
+        lengths = [(b - a) / 1e6 for a, b in zip(opened[1:], opened[2:])]
+        for length in lengths:
+            self.assertGreaterEqual(length, 295)
+        self.assertLess(min(lengths), 400)
+
+    def test_costly_metrics_are_for_who_names_them(self):
+        costly = "process.smaps_rollup"
+        alone = self.here.with_suffix(".zst")
+        run("-d", "50ms", "-o", alone)
+        run("--repeat", "2", "-d", "50ms", "-o", self.here)
+        named = self.here.with_name("named")
+        run("--repeat", "2", "-d", "50ms", "--metrics", costly, "-o", named)
+        self.assertTrue(any(Window(alone).processes[costly]), "a window of its own reads it at its end")
+        for window in self.windows():
+            self.assertFalse(any(window.processes.get(costly, ())))
+        for name in recording.files_in(named):
+            self.assertTrue(any(Window(named / name).processes[costly]), name)
+
+    def test_ctrl_c_ends_the_present_window(self):
+        with Recorder("--repeat", "50", "-d", "1s", "-o", self.here) as recorder:
+            self.assertTrue(soon(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
+            recorder.signal(signal.SIGINT)
+            status, said = recorder.finish()
+        self.assertEqual(status, 0, said)
+        first, second = self.windows()
+        self.assertEqual(second.head["opened"], first.start)
+
+    def test_who_ends_is_in_one_window(self):
+        """Children that are there for an instant, while boundaries are read: each in one window, and none twice."""
+        started = []
+
+        def start_children(stop):
+            while not stop.is_set():
+                child = subprocess.Popen(["true"])
+                started.append(child.pid)
+                child.wait()
+
+        stop = threading.Event()
+        storm = threading.Thread(target=start_children, args=(stop,))
+        with Recorder("--repeat", "8", "-d", "150ms", "--metrics", "run_time_ns", "-o", self.here) as recorder:
+            self.assertTrue(soon(lambda: self.here.is_dir() and os.listdir(self.here)))
+            storm.start()
+            self.assertTrue(soon(lambda: len(os.listdir(self.here)) == 7))
+            stop.set()
+            storm.join()
+            status, said = recorder.finish()
+        self.assertEqual(status, 0, said)
+        windows = self.windows()
+        self.assertTrue(all(window.head["sees_ends"] for window in windows))
+        names = [name for window in windows for name in window.ended]
+        self.assertEqual(len(names), len(set(names)), "one is in two windows")
+        missing = set(started) - {tgid for tgid, _, _ in names}
+        self.assertEqual(missing, set())
+        self.assertGreater(len(started), 50)
+
+    def test_a_zombie_ends_when_it_is_gone(self):
+        """Its figures are final before, and it stands in the table as long as its parent leaves it there."""
+        with Recorder("--repeat", "4", "-d", "700ms", "-o", self.here) as recorder:
+            self.assertTrue(soon(lambda: self.here.is_dir() and len(os.listdir(self.here)) == 1))
+            child = subprocess.Popen(["true"])  # nobody waits
+            self.assertTrue(soon(lambda: len(os.listdir(self.here)) == 2))
+            child.wait()
+            recorder.finish()
+        windows = self.windows()
+        self.assertEqual([len([name for name in window.living if name[0] == child.pid]) for window in windows], [0, 1, 0, 0])
+        self.assertEqual([len([name for name in window.ended if name[0] == child.pid]) for window in windows], [0, 0, 1, 0])
+        name, = (name for name in windows[2].ended if name[0] == child.pid)
+        self.assertEqual(windows[2].ended[name].difference("run_time_ns"), 0)
+
+
+class Two(unittest.TestCase):
+    def test_two_recorders_see_the_same(self):
+        """A thread that runs in pieces while both are open, and neither before nor after."""
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        worker = subprocess.Popen([sys.executable, "-c", "import sys\nsys.stdin.readline()\nfor _ in range(10**7): pass\nprint('done', flush=True)\n"
+                                   "sys.stdin.readline()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(worker.communicate)
+        files = [pathlib.Path(scratch.name) / f"{number}.zst" for number in range(2)]
+        time.sleep(0.3)
+        with Recorder("-o", files[0]) as one, Recorder("-o", files[1]) as other:
+            time.sleep(1)
+            worker.stdin.write("go\n")
+            worker.stdin.flush()
+            worker.stdout.readline()
+            time.sleep(0.3)
+            for recorder in (one, other):
+                recorder.signal(signal.SIGINT)
+            for recorder in (one, other):
+                status, said = recorder.finish()
+                self.assertEqual(status, 0, said)
+        (a,), (b,) = (Window(file).of(worker.pid) for file in files)
+        for metric in ("run_time_ns", "voluntary_csw", "minflt"):
+            self.assertEqual(a.difference(metric), b.difference(metric), metric)
+        self.assertGreater(a.difference("run_time_ns"), 50_000_000)
+
+
+if __name__ == "__main__":
+    harness.main()
