@@ -53,6 +53,7 @@ struct CaptureOptions {
   bool hostname = true;                             // whether to record the host's name
   bool window = false;                              // what happens between begin() and end()
   std::string cgroup = {};                          // only processes in or below it; empty: all
+  bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
 };
 
 class Session {

@@ -70,7 +70,7 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   if (*failed_lister) return FailedLister{&(*failed_lister)->source(), (*failed_lister)->finish()};
   std::vector<SourceCost> reserve =
       fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
-  add_cgroup_rows(snapshot_);
+  add_cgroup_rows(snapshot_, all_cgroups());
   add_host_row(snapshot_);
   for (const ctprof_stage stage : {CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST}) run_stage(stage);
   finish(cpu_before, std::move(reserve));
@@ -84,6 +84,20 @@ void HostPass::open_sources() {
     sources_.emplace_back(planned, snapshot_.table(kEntityOfStage[planned.source->table.stage]),
                           *snapshot_.pools, probed_.host_for(*planned.plugin), workers_,
                           snapshot_.meta.start.boottime_ns);
+}
+
+// Nothing where nobody reads them.
+CgroupList HostPass::all_cgroups() {
+  const bool are_read = std::ranges::any_of(
+      sources_, [](const SourceRun& source) { return source.stage() == CTPROF_STAGE_CGROUP; });
+  if (!are_read || !options_.all_cgroups || !options_.pids.empty()) return {};
+  CgroupList list = list_cgroups(roots_);
+  if (!list.complete && !list.entries.empty())
+    snapshot_.meta.notes.push_back(
+        "there are more cgroups than are looked at: of those without threads, only some of the "
+        "first " +
+        std::to_string(list.entries.size()) + " are here");
+  return list;
 }
 
 void HostPass::run_stage(ctprof_stage stage) {

@@ -37,6 +37,7 @@ class HostPass {
  private:
   void open_sources();
   void run_stage(ctprof_stage stage);
+  CgroupList all_cgroups();
   void finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve);
 
   const Probed& probed_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -265,24 +266,36 @@ void add_process_rows(Snapshot& snapshot) {
     if (column.rows() != processes.rows) column.resize(processes.rows, Gap::Untouched);
 }
 
-void add_cgroup_rows(Snapshot& snapshot) {
+namespace {
+
+std::set<std::string_view> cgroups_of_threads(const Snapshot& snapshot) {
   const Column& cgroup = *snapshot.threads().find(kCgroup);
-  TextPool& texts = snapshot.pools->texts;
   std::set<Id> seen;
   std::set<std::string_view> paths;
   for (std::size_t row = 0; row < cgroup.rows(); ++row) {
     if (!cgroup.has_value(row) || !seen.insert(cgroup.ids()[row]).second) continue;
-    for (std::string_view path = texts[cgroup.ids()[row]];
+    for (std::string_view path = snapshot.pools->texts[cgroup.ids()[row]];
          paths.insert(path).second && path.size() > 1;)
       path = parent_of(path);
   }
+  return paths;
+}
+
+}  // namespace
+
+void add_cgroup_rows(Snapshot& snapshot, const CgroupList& all) {
+  std::map<std::string_view, std::uint64_t> ids;
+  for (const std::string_view path : cgroups_of_threads(snapshot)) ids[path] = 0;
+  for (const CgroupList::Entry& entry : all.entries) ids[entry.path] = entry.id;
   Table& table = snapshot.table(Entity::Cgroup);
-  table.rows = paths.size();
-  Column& column = add_key(table, kCgroupPath);
+  table.rows = ids.size();
+  Column& paths = add_key(table, kCgroupPath);
+  Column* numbers = all.complete ? &add_key(table, kCgroupId) : nullptr;
   std::size_t row = 0;
-  for (const std::string_view path : paths) {
-    column.ids()[row] = texts.intern(path);
-    column.gaps()[row++] = CTPROF_VALUE;
+  for (const auto& [path, id] : ids) {
+    put_id(paths, row, snapshot.pools->texts.intern(path));
+    if (numbers) id != 0 ? put(*numbers, row, id) : put_gap(*numbers, row, Gap::ThreadGone);
+    ++row;
   }
 }
 

@@ -6,7 +6,8 @@
 // stat texts in memory until release(), so that sources need not open and read them again.
 //
 // From the threads follow one process per distinct tgid; one cgroup per distinct path, and one per
-// ancestor; one host. Here they get their identity columns.
+// ancestor, beside the cgroups that have no threads; one host. Here they get their identity
+// columns.
 
 #pragma once
 
@@ -126,7 +127,9 @@ Result<std::vector<std::uint64_t>> processes_below(int proc, std::string_view cg
 // REQUIRES: the thread table has its rows and their identity. Other columns of processes become
 // Untouched.
 void add_process_rows(Snapshot& snapshot);
-void add_cgroup_rows(Snapshot& snapshot);
+// The cgroups of threads and their ancestors, and those of `all`. They get their ids if these are
+// all, for only then an id that was not there before is that of a new one.
+void add_cgroup_rows(Snapshot& snapshot, const CgroupList& all = {});
 void add_host_row(Snapshot& snapshot);
 
 }  // namespace ctprof

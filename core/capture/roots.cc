@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/base/clock.hpp"
 #include "core/registry/loader.hpp"
 
 namespace ctprof {
@@ -150,6 +152,67 @@ Result<Roots> open_roots(const std::string& rootfs) {
   prefix.empty() ? find_cgroup2(roots.proc_fd.get(), roots) : look_for_cgroup2(prefix, roots);
   roots.cgroup_fd = open_directory(roots.cgroup);
   return roots;
+}
+
+namespace {
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+Directory open_below(int root, const std::string& path) {
+  const int fd = ::openat(root, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  Directory directory(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
+  if (!directory && fd >= 0) ::close(fd);
+  return directory;
+}
+
+// Walks the hierarchy, level by level.
+class CgroupWalk {
+ public:
+  CgroupWalk(const Roots& roots, std::size_t most)
+      : root_(roots.cgroup_fd.get()),
+        top_(roots.cgroup_root == "/" ? "" : roots.cgroup_root),
+        most_(most) {}
+
+  CgroupList run(std::uint64_t until) {
+    struct stat status {};
+    if (::fstat(root_, &status) != 0) return {};
+    device_ = status.st_dev;
+    list_.complete = true;
+    list_.entries.push_back({top_.empty() ? "/" : top_, status.st_ino});
+    for (std::size_t at = 0; at < list_.entries.size() && list_.complete; ++at) {
+      list_.complete = monotonic_ns() < until;
+      add_children(list_.entries[at].path.substr(top_.size()));
+    }
+    return std::move(list_);
+  }
+
+ private:
+  void add_children(const std::string& path) {
+    const Directory directory = open_below(root_, "./" + path);
+    // One that is gone has no children any more.
+    if (!directory) return void(list_.complete &= errno == ENOENT);
+    struct stat status {};
+    if (::fstat(::dirfd(directory.get()), &status) != 0 || status.st_dev != device_) return;
+    const std::string prefix = top_ + (path == "/" ? path : path + "/");
+    while (const dirent* entry = ::readdir(directory.get())) {
+      if (entry->d_type != DT_DIR || entry->d_name[0] == '.') continue;
+      if (list_.entries.size() == most_) return void(list_.complete = false);
+      list_.entries.push_back({prefix + entry->d_name, entry->d_ino});
+    }
+  }
+
+  int root_;
+  std::string top_;
+  std::size_t most_;
+  dev_t device_ = 0;
+  CgroupList list_;
+};
+
+}  // namespace
+
+CgroupList list_cgroups(const Roots& roots, std::size_t most, std::uint64_t most_ns) {
+  if (!roots.live || !roots.cgroup_fd || roots.cgroup_root.starts_with("/..")) return {};
+  return CgroupWalk(roots, most).run(monotonic_ns() + most_ns);
 }
 
 ctprof_host Roots::host() const {

@@ -1,5 +1,5 @@
 // The roots of a capture: where /proc, /sys and the cgroup hierarchy are, what may be done there,
-// and which processes and threads /proc lists.
+// which processes and threads /proc lists, and which cgroups there are.
 //
 // With --rootfs they are looked for under a directory: in a container that has the host's tree
 // mounted, or in a recorded tree. Whether the tree is that of the running kernel, and whether its
@@ -63,6 +63,27 @@ struct Roots {
   // sample thread is our own if its id is valid there, else the first one found.
   ctprof_host host() const;
 };
+
+// The cgroups of a hierarchy, with or without threads.
+struct CgroupList {
+  struct Entry {
+    std::string path;  // as /proc/PID/cgroup has it
+    std::uint64_t id = 0;
+  };
+  std::vector<Entry> entries;
+  bool complete = false;  // these are all
+};
+
+// The most cgroups that are listed, and the time that listing them takes at most: whoever may make
+// cgroups may make very many, and nest them deeply.
+inline constexpr std::size_t kMostCgroups = 10'000;
+inline constexpr std::uint64_t kCgroupListNs = 500'000'000;
+
+// Lists what the mount shows, parents before children and shallow ones before deep ones, so that a
+// user's many hide none of the system's few. Empty where the names in the mount are not those in
+// /proc/PID/cgroup: in a recorded tree, and where the mount begins above our namespace.
+CgroupList list_cgroups(const Roots& roots, std::size_t most = kMostCgroups,
+                        std::uint64_t most_ns = kCgroupListNs);
 
 // Fails if there is no readable proc directory under `rootfs`; and for any `rootfs` if the
 // executable gave us privileges: links in a tree that the user made could lead to what only the

@@ -16,7 +16,7 @@ MetricDef key(std::string_view name, Entity entity, std::string_view newtype,
   def.storage = newtype == "IdText" ? Storage::String : Storage::U64;
   def.newtype = newtype;
   def.rule = "Key";
-  def.unit = newtype == "IdText" ? "text" : newtype == "IdU64" ? "ticks" : "none";
+  def.unit = newtype == "IdText" ? "text" : name == kStartTime ? "ticks" : "none";
   def.family = "identity";
   def.section = entity == Entity::Process  ? "smaps-rollup"
                 : entity == Entity::Cgroup ? "cgroup-stats"
@@ -91,6 +91,10 @@ std::vector<MetricDef> keys_of_others() {
           "distinct values of cgroup over all threads, and their ancestors",
           "cgroup_stats[] (object key)", "\"\"", "Path of the cgroup, key of the cgroup table.",
           "Relative to the capturing process's cgroup namespace."),
+      key(kCgroupId, E::Cgroup, "IdU64", "inode of the cgroup's directory", "none", "omit",
+          "Number that the kernel gave the cgroup when it was made: one that was removed and made "
+          "again is another.",
+          "Only where all cgroups are listed, those without threads too."),
   };
 }
 

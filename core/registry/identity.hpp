@@ -20,7 +20,7 @@ inline constexpr std::string_view kThreadCount = "thread_count";  // 1 a row, ne
 inline constexpr std::string_view kProcessTgid = "process.tgid";
 inline constexpr std::string_view kProcessPcomm = "process.pcomm";
 inline constexpr std::string_view kCgroupPath = "cgroup.path";
-inline constexpr std::string_view kCgroupId = "cgroup.id";
+inline constexpr std::string_view kCgroupId = "cgroup.id";  // in columns alone
 
 // Hidden columns of the core's own lister, valid for one batch: the descriptor of the thread's
 // directory, and the text of its stat file.

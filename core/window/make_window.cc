@@ -302,6 +302,24 @@ std::vector<Seen> seen_of(const Snapshot& before, const Snapshot& after,
   return seen;
 }
 
+// How many cgroups of `before` are no more, where both snapshots know all there were.
+std::size_t cgroups_gone(const Snapshot& before, const Snapshot& after,
+                         std::span<const Earlier> earlier) {
+  for (const Snapshot* end : {&before, &after})
+    if (!knows_all_cgroups(*end)) return 0;
+  const auto same =
+      std::ranges::count_if(earlier, [](const Earlier& cgroup) { return cgroup.row != kNoRow; });
+  return before.table(Entity::Cgroup).rows - static_cast<std::size_t>(same);
+}
+
+std::string gone_in_words(std::size_t cgroups) {
+  return cgroups == 1 ? "1 cgroup was removed while the window was open; its last figures are not "
+                        "known"
+                      : std::to_string(cgroups) +
+                            " cgroups were removed while the window was open; their last figures "
+                            "are not known";
+}
+
 }  // namespace
 
 Result<Snapshot> make_window(const Snapshot& before, Snapshot after, Ended ended,
@@ -334,6 +352,8 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
     const auto earlier = same_rows(before, after, which, ended.took_over, ended_at);
     if (which == Entity::Thread) window.seen = seen_of(before, after, earlier, ended_at);
     window.openings[entity] = opening_of(before, after, which, earlier);
+    const std::size_t gone = which == Entity::Cgroup ? cgroups_gone(before, after, earlier) : 0;
+    if (gone > 0) window.notes.push_back(gone_in_words(gone));
   }
   leave(ended, rows.later, until);
   after.read_at.clear();  // the window says it, of both ends

@@ -113,13 +113,20 @@ std::vector<Earlier> same_processes(const Snapshot& before, const Snapshot& afte
   return earlier;
 }
 
-// A snapshot with ids of cgroups has all cgroups there were.
+// The ids of the cgroups, or null where the snapshot has none. With ids it has all cgroups there
+// were.
+const Column* cgroup_ids(const Table& cgroups) {
+  const Column* ids = numbers(cgroups, kCgroupId);
+  const bool any = ids && std::ranges::count(ids->gaps(), ctprof_gap{CTPROF_VALUE}) > 0;
+  return any ? ids : nullptr;
+}
+
 std::vector<Earlier> same_cgroups(const Snapshot& before, const Snapshot& after) {
   const Table &then = before.table(Entity::Cgroup), &now = after.table(Entity::Cgroup);
   std::vector<Earlier> earlier(now.rows);
   const Column *paths = now.find(kCgroupPath), *paths_then = then.find(kCgroupPath);
   if (!paths || !paths_then) return earlier;
-  const Column *ids = numbers(now, kCgroupId), *ids_then = numbers(then, kCgroupId);
+  const Column *ids = cgroup_ids(now), *ids_then = cgroup_ids(then);
   std::unordered_map<std::string_view, std::uint32_t> row_of;
   for (std::uint32_t row = 0; row < then.rows; ++row)
     row_of.emplace(before.pools->texts[paths_then->ids()[row]], row);
@@ -136,6 +143,10 @@ std::vector<Earlier> same_cgroups(const Snapshot& before, const Snapshot& after)
 }
 
 }  // namespace
+
+bool knows_all_cgroups(const Snapshot& snapshot) {
+  return cgroup_ids(snapshot.table(Entity::Cgroup)) != nullptr;
+}
 
 std::vector<Earlier> same_rows(const Snapshot& before, const Snapshot& after, Entity entity,
                                std::span<const TookOver> took_over,

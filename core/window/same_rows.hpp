@@ -31,4 +31,7 @@ std::vector<Earlier> same_rows(const Snapshot& before, const Snapshot& after, En
                                std::span<const TookOver> took_over,
                                std::span<const std::uint64_t> ended_at);
 
+// Whether the snapshot has the ids of cgroups, and with them all cgroups that there were.
+bool knows_all_cgroups(const Snapshot& snapshot);
+
 }  // namespace ctprof

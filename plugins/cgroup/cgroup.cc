@@ -1,5 +1,4 @@
-// cgroup: CPU time, limits, memory, processes and I/O of every cgroup in which a thread lives, and
-// of its ancestors.
+// cgroup: CPU time, limits, memory, processes and I/O of every cgroup.
 //
 // Source: the cgroup v2 hierarchy, wherever it is mounted: <cgroup>/{cpu,memory,pids,io,cgroup}.*;
 // what a hybrid host keeps in v1 hierarchies is not read. A cgroup's directory is opened once, a

@@ -4,8 +4,13 @@
 #define BOOST_TEST_MODULE capture_pieces
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -126,4 +131,83 @@ BOOST_AUTO_TEST_CASE(cgroups_and_their_ancestors) {
   for (const Id id : paths.ids()) found.emplace_back(snapshot.pools->texts[id]);
   BOOST_TEST(found == (std::vector<std::string>{"/", "/a", "/a/b", "/a/b/c"}),
              boost::test_tools::per_element());
+}
+
+// A tree of directories that is taken for a hierarchy of cgroups.
+struct Hierarchy {
+  Hierarchy() {
+    std::filesystem::create_directories(top);
+    roots.live = true;
+    roots.cgroup_root = "/";
+    roots.cgroup_fd = sdk::Fd(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  ~Hierarchy() { std::filesystem::remove_all(top); }
+
+  std::string top = "cgroups." + std::to_string(::getpid());
+  Roots roots;
+};
+
+BOOST_FIXTURE_TEST_CASE(cgroups_without_threads, Hierarchy) {
+  std::filesystem::create_directories(top + "/a/b");
+  std::filesystem::create_directories(top + "/c");
+  std::ofstream(top + "/a/cpu.stat") << "usage_usec 1\n";
+  const CgroupList list = list_cgroups(roots);
+  BOOST_TEST(list.complete);
+  Snapshot snapshot;
+  snapshot.threads().rows = 2;
+  Column& cgroup = snapshot.threads().add(identity_metric(kCgroup), Gap::None);
+  cgroup.ids()[0] = snapshot.pools->texts.intern("/a");
+  cgroup.ids()[1] = snapshot.pools->texts.intern("/gone (deleted)");
+  add_cgroup_rows(snapshot, list);
+  const Table& table = snapshot.table(Entity::Cgroup);
+  struct stat status {};
+  BOOST_REQUIRE(::stat((top + "/a/b").c_str(), &status) == 0);
+  std::vector<std::string> found;
+  for (const Id id : table.find(kCgroupPath)->ids()) found.emplace_back(snapshot.pools->texts[id]);
+  BOOST_TEST(found == (std::vector<std::string>{"/", "/a", "/a/b", "/c", "/gone (deleted)"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(table.find(kCgroupId)->u64()[2] == status.st_ino);
+  BOOST_TEST(name(table.find(kCgroupId)->gap(4)) == "ThreadGone");
+}
+
+BOOST_FIXTURE_TEST_CASE(cgroups_below_the_root_of_a_namespace, Hierarchy) {
+  std::filesystem::create_directories(top + "/b");
+  roots.cgroup_root = "/a";
+  const CgroupList list = list_cgroups(roots);
+  BOOST_REQUIRE(list.entries.size() == 2u);
+  BOOST_TEST(list.entries[0].path == "/a");
+  BOOST_TEST(list.entries[1].path == "/a/b");
+  roots.cgroup_root = "/..";
+  BOOST_TEST(list_cgroups(roots).entries.empty());
+}
+
+// Whoever may make cgroups hides no others by it: shallow ones come first.
+BOOST_FIXTURE_TEST_CASE(more_cgroups_than_are_listed, Hierarchy) {
+  for (int number = 0; number < 300; ++number)
+    std::filesystem::create_directories(top + "/a/user/" + std::to_string(number));
+  std::filesystem::create_directories(top + "/z");
+  std::string deep = top + "/z/y";
+  for (int level = 0; level < 900; ++level) deep += "/d";
+  std::filesystem::create_directories(deep);
+  const CgroupList list = list_cgroups(roots, 100);
+  BOOST_TEST(!list.complete);
+  BOOST_TEST(list.entries.size() == 100u);
+  const auto has = [&](std::string_view path) {
+    return std::ranges::count(list.entries, path, &CgroupList::Entry::path) == 1;
+  };
+  BOOST_TEST(has("/z"));
+  BOOST_TEST(has("/z/y"));
+  BOOST_TEST(!list_cgroups(roots, 100'000, 0).complete);
+  const CgroupList all = list_cgroups(roots, 100'000, UINT32_MAX);
+  BOOST_TEST(all.complete);
+  BOOST_TEST(all.entries.size() == 1205u);
+}
+
+// Without their ids nothing is said of what was there before.
+BOOST_AUTO_TEST_CASE(cgroups_that_are_not_all) {
+  Snapshot snapshot;
+  snapshot.threads().add(identity_metric(kCgroup), Gap::None);
+  add_cgroup_rows(snapshot, {{{"/", 1}, {"/a", 2}}, false});
+  BOOST_TEST(snapshot.table(Entity::Cgroup).rows == 2u);
+  BOOST_TEST(!snapshot.table(Entity::Cgroup).find(kCgroupId));
 }

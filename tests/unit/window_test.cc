@@ -355,6 +355,28 @@ BOOST_AUTO_TEST_CASE(a_cgroup_that_was_made_again_is_another_one) {
   BOOST_TEST(value(told, cpu, 0) == 1u);
   BOOST_TEST(value(told, cpu, 1) == 5u);
   BOOST_TEST(value(told, cpu, 2) == 6u);
+  BOOST_TEST(told.window->notes == std::vector<std::string>{"1 cgroup was removed while the window "
+                                                            "was open; its last figures are not "
+                                                            "known"},
+             boost::test_tools::per_element());
+}
+
+// One that has no ids may have had more cgroups than it lists.
+BOOST_AUTO_TEST_CASE(a_cgroup_that_was_not_listed_may_have_been_there) {
+  const MetricDef cpu = metric("cpu", "MonotonicUs", "SumUs", Entity::Cgroup);
+  const auto host = [&](std::uint64_t second, const Cells<std::string>& paths,
+                        const Cells<std::uint64_t>& ids) {
+    Snapshot snapshot = taken(second, {{1, 5}});
+    snapshot.table(Entity::Cgroup).rows = paths.size();
+    add_text(snapshot, identity_metric(kCgroupPath), paths);
+    add_u64(snapshot, identity_metric(kCgroupId), ids);
+    add_u64(snapshot, cpu, Cells<std::uint64_t>(paths.size(), 7));
+    return snapshot;
+  };
+  const Snapshot told = window(host(10, {"/", "/gone"}, {{}, {}}), host(20, {"/", "/a"}, {1, 2}));
+  BOOST_TEST(value(told, cpu, 0) == 0u);
+  BOOST_TEST(gap(told, cpu, 1) == "NoBase");
+  BOOST_TEST(told.window->notes.empty());
 }
 
 // Thread 1 lives on; 2 ended before the boundary, 3 after it was read, 4 is a zombie until later, 5

@@ -236,10 +236,11 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options,
                                  std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
   if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow(options, slow); });
-  auto snapshot = capture(registry,
-                          {options.rootfs, options.pids, options.metrics, options.jobs,
-                           options.hostname, false, options.cgroup},
-                          &refused);
+  CaptureOptions wanted{options.rootfs, options.pids, options.metrics, options.jobs,
+                        options.hostname};
+  wanted.cgroup = options.cgroup;
+  wanted.all_cgroups = options.layout == FileLayout::Columns;  // the reference's layout has fewer
+  auto snapshot = capture(registry, wanted, &refused);
   if (watch) watch->end();
   return snapshot;
 }

@@ -184,8 +184,8 @@ struct ProcessSource : AnySource {
 };
 
 // One row a cgroup; `batch.input(kCgroupPath)` is its path.
-// Every cgroup that a thread lives in, and every ancestor of one. Paths are relative to
-// Host::cgroup(), and begin with "/".
+// Every cgroup, or, where only these are wanted, every one that a thread lives in with its
+// ancestors. Paths are relative to Host::cgroup(), and begin with "/".
 struct CgroupSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_CGROUP;
   static constexpr auto kStageReads = reads(kCgroupPath);

@@ -21,8 +21,8 @@ extern "C" {
 #endif
 
 /* When a source is asked, and for rows of what. A process row is a distinct tgid, a cgroup row a
- * distinct path or an ancestor of one. A newer stage than a ctprof knows costs that source, not the
- * plugin. */
+ * path that a thread is in, an ancestor of one, or any other cgroup. A newer stage than a ctprof
+ * knows costs that source, not the plugin. */
 typedef uint32_t ctprof_stage;
 enum {
   /* lists the threads, and may fill columns of its own on the way */
