@@ -209,33 +209,38 @@ class Threads : public sdk::ThreadSource {
 class Processes : public sdk::ProcessSource {
  public:
   static constexpr const char* kName = "processes";
-  static constexpr auto kOffers = SmapsRollupField::kOffers;
+  static constexpr auto kOffers = sdk::joined(ResidentField::kOffers, SmapsRollupField::kOffers);
   static constexpr std::uint32_t kTallies = procfs::kTallies;
   static constexpr const char* kSummaryKey = kParseSummary;
 
-  explicit Processes(const sdk::Host& host) : rollup_(host) {}
+  explicit Processes(const sdk::Host& host) : resident_(host), rollup_(host) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
     probe_processes(host, probe);
   }
   static void summarise(const sdk::Summary& summary) { put_parse_summary(summary); }
 
   void collect(const sdk::Batch& batch) {
-    SmapsRollupField field(batch);
+    ResidentField resident(batch);
+    SmapsRollupField rollup(batch);
     const auto tgids = batch.input(sdk::kProcessTgid);
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-      const auto tgid = tgids.at(row);
-      const auto entries =
-          tgid ? rollup_.of_process(tgid.value) : sdk::Reading<sdk::Entries>(tgid.gap);
-      field.put(row, entries);
-      if (!entries && is_failure(entries.gap))
-        count_failure(batch, Tally::SmapsRollup, entries.gap);
+      const std::uint64_t tgid = tgids.at(row).value;  // every row has one
+      if (resident) resident.put(row, resident_.of_process(tgid));
+      if (rollup) put_rollup(batch, rollup, row, tgid);
     }
   }
 
  private:
+  void put_rollup(const sdk::Batch& batch, SmapsRollupField& field, std::uint32_t row,
+                  std::uint64_t tgid) {
+    const auto entries = rollup_.of_process(tgid);
+    field.put(row, entries);
+    if (!entries && is_failure(entries.gap)) count_failure(batch, Tally::SmapsRollup, entries.gap);
+  }
   // A process without memory has no file to read, and malformed text was read.
   static bool is_failure(Gap gap) { return gap != Gap::NotApplicable && gap != Gap::Malformed; }
 
+  Resident resident_;
   SmapsRollup rollup_;
 };
 

@@ -1,5 +1,7 @@
 #include "plugins/procfs-sched/smaps_rollup.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "plugins/procfs-sched/stat.hpp"
@@ -47,6 +49,25 @@ Gap SmapsRollup::why_missing(std::uint64_t tgid, Gap gap) {
   const auto stat = read(tgid, "stat");
   if (!stat) return stat.gap;
   return has_no_memory(parse_stat(stat.value)) ? Gap::NotApplicable : gap_of_missing(host_, gap);
+}
+
+sdk::ReadingOf<sdk::GaugeBytes> parse_statm(std::string_view text, std::uint64_t page) {
+  const auto size = sdk::number<std::uint64_t>(sdk::take(text, ' '));
+  const auto resident = sdk::number<std::uint64_t>(sdk::take(text, ' '));
+  if (!size || !resident || resident.value > UINT64_MAX / page) return Gap::Malformed;
+  if (size.value == 0) return Gap::NotApplicable;
+  return resident.value * page;
+}
+
+Resident::Resident(const sdk::Host& host)
+    : host_(host), page_(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))) {}
+
+sdk::ReadingOf<sdk::GaugeBytes> Resident::of_process(std::uint64_t tgid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "%llu/statm", static_cast<unsigned long long>(tgid));
+  const auto text = file_.read(host_.proc(), path);
+  if (text) return parse_statm(text.value, page_);
+  return gap_of_missing(host_, text.gap);
 }
 
 }  // namespace ctprof::procfs

@@ -1,8 +1,11 @@
-// /proc/<tgid>/smaps_rollup: the memory of a process by kind, lines `Key:   number kB` under a line
-// with the address range.
+// The memory of a process, from two files:
 //
+// /proc/<tgid>/smaps_rollup: by kind, lines `Key:   number kB` under a line with the address range.
 // Costly to read: the kernel walks all page tables. It needs CONFIG_PROC_PAGE_MONITOR and the right
 // to ptrace the target. A process without memory (a kernel thread, a zombie) fails to open it.
+//
+// /proc/<tgid>/statm: its size and what of it is resident, "size resident ...", in pages. Cheap,
+// and open to everybody. All are zero where there is no memory.
 
 #pragma once
 
@@ -36,6 +39,23 @@ class SmapsRollup {
   sdk::Host host_;
   sdk::TextFile file_;
   std::vector<ctprof_entry> entries_;
+};
+
+using ResidentField = sdk::Fields<vocabulary::rss_bytes>;
+
+// What is resident, in bytes of pages of that size; NotApplicable where there is no memory.
+sdk::ReadingOf<sdk::GaugeBytes> parse_statm(std::string_view text, std::uint64_t page);
+
+// The same of a process. One per worker.
+class Resident {
+ public:
+  explicit Resident(const sdk::Host& host);
+  sdk::ReadingOf<sdk::GaugeBytes> of_process(std::uint64_t tgid);
+
+ private:
+  sdk::Host host_;
+  std::uint64_t page_;
+  sdk::TextFile file_;
 };
 
 }  // namespace ctprof::procfs

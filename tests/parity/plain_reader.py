@@ -271,6 +271,14 @@ def has_no_memory(tree, tgid):
     return int(fields[9]) & PF_KTHREAD != 0 or fields[3] in (b"Z", b"X")
 
 
+def resident_bytes(tree, tgid):
+    """VmRSS of status, in bytes."""
+    for line in tree.read(f"{tgid}/status").splitlines():
+        if line.startswith(b"VmRSS:"):
+            return int(line.split()[1]) * 1024
+    return missing("NotApplicable")
+
+
 def read_smaps_rollup(tree, tgid):
     """Key -> KiB, or a Missing."""
     text = tree.read(f"{tgid}/smaps_rollup")

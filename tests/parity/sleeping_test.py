@@ -58,6 +58,17 @@ class Sleeping(unittest.TestCase):
             slack = SHARED_SLACK_KIB if SHARED in key else 0
             self.assertLessEqual(abs(found[key] - kib), slack, f"smaps_rollup {key}: {found[key]}, not {kib}")
 
+    def test_resident_memory(self):
+        """What the kernel says in another file."""
+        with harness.Helper("SLEEPERS", cwd=self.scratch.name) as sleepers:
+            harness.settled(lambda: self.read(sleepers.pid) or object(), pid=sleepers.pid)
+            harness.capture(self.file)
+            expected = plain_reader.resident_bytes(self.tree, sleepers.pid)
+            captured = file_json.load(self.file)
+            self.assertEqual(captured.processes[sleepers.pid]["rss_bytes"], expected)
+            self.assertEqual(captured.processes[2]["rss_bytes"], file_json.Gap("NotApplicable"), "a kernel thread")
+            self.assertGreater(expected, 0)
+
     def test_the_whole_host(self):
         self.compare_rollup(*self.compare([]))
 

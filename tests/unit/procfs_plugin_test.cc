@@ -115,6 +115,7 @@ BOOST_AUTO_TEST_CASE(recorded_processes) {
   BOOST_TEST(processes.cell("process.smaps_rollup", 1) == "NotApplicable");  // a kernel thread
   BOOST_TEST(processes.cell("process.smaps_rollup", 2) == "NotApplicable");  // a zombie
   BOOST_TEST(processes.cell("process.smaps_rollup", 3) == "Unsupported");    // not recorded
+  BOOST_TEST(processes.cell("rss_bytes", 0) == "Unsupported");
 }
 
 BOOST_AUTO_TEST_CASE(every_cell_of_every_recorded_kernel_is_settled) {

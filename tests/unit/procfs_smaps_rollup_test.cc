@@ -10,7 +10,9 @@
 #include "plugins/procfs-sched/smaps_rollup.hpp"
 #include "tests/unit/kernel_text.hpp"
 
+using ctprof::Gap;
 using ctprof::procfs::parse_smaps_rollup;
+using ctprof::procfs::parse_statm;
 
 namespace {
 
@@ -49,4 +51,12 @@ BOOST_AUTO_TEST_CASE(a_text_that_cannot_be_understood) {
                           "Rss: 1 kB\nPss: 18446744073709551616 kB\n", ": 1 kB\n", "\n"})
     BOOST_TEST(!parses(bad, sizes), bad);
   BOOST_TEST(!parses(kHeader, sizes));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_resident) {
+  const auto bytes = parse_statm("2113 811 702 176 0 122 0\n", 4096);
+  BOOST_TEST((bytes && bytes.value == 811u * 4096));
+  BOOST_TEST((parse_statm("0 0 0 0 0 0 0\n", 4096).gap == Gap::NotApplicable));
+  for (const char* bad : {"", "\n", "12", "12 x 3\n", "-1 2 3\n", "12 9007199254740992 0\n"})
+    BOOST_TEST((parse_statm(bad, 4096).gap == Gap::Malformed), bad);
 }
