@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -162,11 +163,29 @@ class Facts {
   sdk::TextFile file_;
 };
 
-// The plugin's context: the host, which the summary is read from.
+sdk::ReadingOf<sdk::Flag> is_kept_apart(const sdk::Host& host, const char* option) {
+  const auto built = is_built_with(host, option);
+  if (!built) return Gap::Unsupported;
+  return *built;
+}
+
+// The plugin's context: the host, which the summary is read from, and what its kernel was built
+// for.
 struct Context {
-  explicit Context(const sdk::Host& host) : host(host) {}
+  explicit Context(const sdk::Host& host)
+      : host(host),
+        irq_apart(is_kept_apart(host, "CONFIG_IRQ_TIME_ACCOUNTING")),
+        steal_apart(is_kept_apart(host, "CONFIG_PARAVIRT_TIME_ACCOUNTING")) {}
   sdk::Host host;
+  sdk::ReadingOf<sdk::Flag> irq_apart, steal_apart;
 };
+
+sdk::ReadingOf<sdk::MonotonicNs> uptime(const sdk::Host& host) {
+  timespec now{};
+  if (!host.live() || ::clock_gettime(CLOCK_MONOTONIC, &now) != 0) return Gap::Unsupported;
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
 
 class OfHost : public sdk::HostSource {
  public:
@@ -186,8 +205,12 @@ class OfHost : public sdk::HostSource {
   void collect(const sdk::Batch& batch) {
     StatColumns columns(batch);
     const auto text = file_.read_records(host_.proc(), "stat");
+    Stat stat = parse_stat(text ? text.value : std::string_view{});
+    stat.uptime = uptime(host_);
+    stat.irq_apart = host_.context<Context>().irq_apart;
+    stat.steal_apart = host_.context<Context>().steal_apart;
     for (std::uint32_t row = 0; row < batch.rows(); ++row)
-      text ? columns.put(row, parse_stat(text.value), host_.user_hz())
+      text ? columns.put(row, stat, host_.user_hz())
            : columns.fail(row, text.gap == Gap::ThreadGone ? Gap::Unsupported : text.gap);
   }
 

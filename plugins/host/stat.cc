@@ -31,7 +31,10 @@ Stat parse_stat(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = sdk::take(text, '\n');
     const std::string_view key = word(line);
-    if (key == "cpu") parse_cpu(line, stat);
+    if (key == "cpu")
+      parse_cpu(line, stat);
+    else if (key.starts_with("cpu"))
+      stat.cpus = (stat.cpus ? std::uint64_t{stat.cpus.value} : 0) + 1;
     if (key == "intr") stat.interrupts = number(word(line));
     if (key == "softirq") stat.softirqs = number(word(line));
     if (key == "ctxt") stat.context_switches = number(word(line));

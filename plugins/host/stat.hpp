@@ -1,6 +1,7 @@
 // /proc/stat: what the host's CPUs did since it booted, all of them together.
 //
 //   cpu  10132153 290696 3084719 46828483 16683 0 25195 0 175628 0
+//   cpu0 5066076 145348 1542359 23414241 8341 0 12597 0 87814 0
 //   intr 1462898 ...
 //   ctxt 115315
 //   processes 26442
@@ -40,6 +41,11 @@ enum CpuState {
 struct Stat {
   std::array<sdk::ReadingOf<sdk::ClockTicks>, kCpuStates>
       ticks;  // Unsupported where the kernel is older than the state
+  sdk::ReadingOf<sdk::GaugeCount> cpus = Gap::Unsupported;  // lines of single CPUs
+  // Not of this file: when it was read, and what the kernel was built for.
+  sdk::ReadingOf<sdk::MonotonicNs> uptime = Gap::Unsupported;
+  sdk::ReadingOf<sdk::Flag> irq_apart = Gap::Unsupported;
+  sdk::ReadingOf<sdk::Flag> steal_apart = Gap::Unsupported;
   sdk::ReadingOf<sdk::MonotonicCount> interrupts = Gap::Unsupported;
   sdk::ReadingOf<sdk::MonotonicCount> softirqs = Gap::Unsupported;
   sdk::ReadingOf<sdk::MonotonicCount> context_switches = Gap::Unsupported;
@@ -75,12 +81,16 @@ using CpuTimes = sdk::Table<sdk::Fill<vocabulary::host_cpu_user_ns, ns<kUser>>,
                             sdk::Fill<vocabulary::host_cpu_steal_ns, ns<kSteal>>,
                             sdk::Fill<vocabulary::host_cpu_guest_ns, ns<kGuest>>,
                             sdk::Fill<vocabulary::host_cpu_guest_nice_ns, ns<kGuestNice>>>;
+using Accounted = sdk::Table<sdk::Fill<vocabulary::host_uptime_ns, &Stat::uptime>,
+                             sdk::Fill<vocabulary::host_cpu_online, &Stat::cpus>,
+                             sdk::Fill<vocabulary::host_cpu_irq_apart, &Stat::irq_apart>,
+                             sdk::Fill<vocabulary::host_cpu_steal_apart, &Stat::steal_apart>>;
 using Events = sdk::Table<sdk::Fill<vocabulary::host_interrupts, &Stat::interrupts>,
                           sdk::Fill<vocabulary::host_softirqs, &Stat::softirqs>,
                           sdk::Fill<vocabulary::host_context_switches, &Stat::context_switches>,
                           sdk::Fill<vocabulary::host_forks, &Stat::forks>,
                           sdk::Fill<vocabulary::host_procs_running, &Stat::running>,
                           sdk::Fill<vocabulary::host_procs_blocked, &Stat::blocked>>;
-using StatColumns = sdk::Groups<CpuTimes, Events>;
+using StatColumns = sdk::Groups<CpuTimes, Accounted, Events>;
 
 }  // namespace ctprof::host

@@ -119,9 +119,13 @@ BOOST_AUTO_TEST_CASE(proc_sched) {
 }
 
 BOOST_AUTO_TEST_CASE(host_stat) {
-  const auto stat = host::parse_stat(
-      "cpu  1 2 3 4 5 6 7 8 9 10\nintr 11 0\nctxt 12\nprocesses 13\nprocs_running 14\n"
+  auto stat = host::parse_stat(
+      "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1\ncpu3 1\nintr 11 0\nctxt 12\nprocesses 13\nprocs_running "
+      "14\n"
       "procs_blocked 15\nsoftirq 16 0\n");
+  stat.uptime = 17u;
+  stat.irq_apart = false;
+  stat.steal_apart = true;
   is(by_name<host::StatColumns>([&](auto& columns) { columns.put(0, stat, 100u); }),
      {{"host.cpu.user_ns", "10000000"},
       {"host.cpu.nice_ns", "20000000"},
@@ -133,6 +137,10 @@ BOOST_AUTO_TEST_CASE(host_stat) {
       {"host.cpu.steal_ns", "80000000"},
       {"host.cpu.guest_ns", "90000000"},
       {"host.cpu.guest_nice_ns", "100000000"},
+      {"host.uptime_ns", "17"},
+      {"host.cpu.online", "2"},
+      {"host.cpu.irq_apart", "false"},
+      {"host.cpu.steal_apart", "true"},
       {"host.interrupts", "11"},
       {"host.context_switches", "12"},
       {"host.forks", "13"},

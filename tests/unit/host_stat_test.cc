@@ -3,6 +3,7 @@
 #define BOOST_TEST_MODULE host_stat
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <string>
 
 #include "ctprof/files.hpp"
@@ -14,6 +15,11 @@ using namespace ctprof;
 using namespace ctprof::host;
 
 namespace {
+
+std::uint64_t monotonic_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                    std::chrono::nanoseconds(1));
+}
 
 // Linux 6.18, with every figure another.
 constexpr const char* kText =
@@ -35,6 +41,7 @@ BOOST_AUTO_TEST_CASE(every_figure_in_its_place) {
                                                     17,       25195,  18,      175628,   19};
   for (std::size_t state = 0; state < kCpuStates; ++state)
     BOOST_TEST(stat.ticks[state].value == ticks[state]);
+  BOOST_TEST(stat.cpus.value == 1u);
   BOOST_TEST(stat.interrupts.value == 8885917u);
   BOOST_TEST(stat.softirqs.value == 5057579u);
   BOOST_TEST(stat.context_switches.value == 22848221u);
@@ -59,10 +66,13 @@ BOOST_AUTO_TEST_CASE(columns_of_this_host) {
   sdk::TextFile file;
   const auto now = [&] { return parse_stat(file.read_records(AT_FDCWD, "/proc/stat").value); };
   const Stat before = now();
+  const std::uint64_t up_before = monotonic_ns();
   SourceDriver driver(*plugin, 0, host);
   BOOST_TEST(driver.probe().empty());
   driver.collect_host();
   const Stat after = now();
+  BOOST_TEST(std::stoull(driver.cell("host.uptime_ns", 0)) >= up_before);
+  BOOST_TEST(std::stoull(driver.cell("host.uptime_ns", 0)) <= monotonic_ns());
   const auto is_between = [&](const char* metric, const auto& figure, std::uint64_t factor) {
     const std::uint64_t value = std::stoull(driver.cell(metric, 0));
     BOOST_TEST(value >= figure(before) * factor, metric);
@@ -77,6 +87,8 @@ BOOST_AUTO_TEST_CASE(columns_of_this_host) {
       "host.cpu.softirq_ns", [](const Stat& s) { return s.ticks[kSoftirq].value; }, kTick);
   is_between(
       "host.context_switches", [](const Stat& s) { return s.context_switches.value; }, 1);
+  is_between(
+      "host.cpu.online", [](const Stat& s) { return s.cpus.value; }, 1);
   is_between(
       "host.forks", [](const Stat& s) { return s.forks.value; }, 1);
 }

@@ -21,7 +21,8 @@ SCX_GATE = "CONFIG_SCHED_CLASS_EXT"
 # And what such a guest has none of: it is no host of guests itself, nobody steals from it in a way that it is told of, its kernel does not
 # account for interrupts by time, and that a thread waits for a disk at the very instant of a capture is luck.
 ALWAYS_ZERO = tuple(f"host.psi.cpu.full.{part}" for part in ("avg10", "avg60", "avg300", "total_usec")) + (
-    "host.cpu.irq_ns", "host.cpu.steal_ns", "host.cpu.guest_ns", "host.cpu.guest_nice_ns", "host.procs_blocked")
+    "host.cpu.irq_ns", "host.cpu.steal_ns", "host.cpu.guest_ns", "host.cpu.guest_nice_ns", "host.cpu.irq_apart",
+    "host.cpu.steal_apart", "host.procs_blocked")
 
 # Tried, and not provoked, with what was tried.
 NOT_PROVOKED = {}

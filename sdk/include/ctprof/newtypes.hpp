@@ -302,10 +302,10 @@ inline constexpr SectionInfo kSections[] = {
 // which the metric must have. Where no metric claims a role, what depends on it is not reported,
 // and nothing is guessed.
 //
-//   busy time of the host = user + system + irq + softirq + steal, as far as its kernel counts them
+//   busy time of the host = CPUs * wall time - idle - iowait, less what its kernel keeps apart
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 16> kRoles{
+inline constexpr std::array<std::string_view, 20> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
     "run-time-in-progress",   // what of a thread's present turn is not in its run-time yet, ns
@@ -322,6 +322,10 @@ inline constexpr std::array<std::string_view, 16> kRoles{
     "host-irq",               // ... in interrupts,
     "host-softirq",           // ... in softirqs,
     "host-steal",             // ... taken by the hypervisor
+    "host-wall",              // the time by the clock when the host's CPU times were read, ns
+    "host-cpus",              // how many CPUs the host has online
+    "host-irq-apart",         // whether interrupts are no part of threads' run-time
+    "host-steal-apart",       // whether what the hypervisor took is no part of it
 };
 
 // Whether `word` is one of them.
