@@ -90,7 +90,8 @@ void HostPass::open_sources() {
 CgroupList HostPass::all_cgroups() {
   const bool are_read = std::ranges::any_of(
       sources_, [](const SourceRun& source) { return source.stage() == CTPROF_STAGE_CGROUP; });
-  if (!are_read || !options_.all_cgroups || !options_.pids.empty()) return {};
+  if (!are_read || !options_.all_cgroups || !options_.pids.empty() || !options_.cgroup.empty())
+    return {};
   CgroupList list = list_cgroups(roots_);
   if (!list.complete && !list.entries.empty())
     snapshot_.meta.notes.push_back(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -78,12 +79,8 @@ void subtract(Column& column, const Column* then, Pools& pools) {
 // --- metrics with a role
 // ----------------------------------------------------------------------------------
 
-// A file may give a role to any metric; one that is stored in another way cannot play it.
 Column* with_role(std::deque<Column>& columns, std::string_view role, Storage storage) {
-  const auto it = std::ranges::find_if(columns, [&](const Column& column) {
-    return column.def().role == role && column.def().storage == storage;
-  });
-  return it == columns.end() ? nullptr : &*it;
+  return const_cast<Column*>(find_role(columns, role, storage));
 }
 
 // Both ends of a metric of threads; null where an end lacks it.
@@ -148,7 +145,93 @@ void settle_modes(Snapshot& snapshot) {
   }
 }
 
+// --- what threads did neither
+// ------------------------------------------------------------------------
+
+MetricDef blocked_time() {
+  MetricDef def;
+  def.name = "blocked_time_ns";
+  def.newtype = "MonotonicNs";
+  def.rule = "SumNs";
+  def.reduction = "sum";
+  def.unit = "ns";
+  def.family = "cumulative";
+  def.section = "primary";
+  def.applies_to = "all";
+  def.source = "computed for each thread of a window";
+  def.file_path = "none";
+  def.file_absent = "omit";
+  def.description =
+      "Time in which the thread neither ran nor waited for a CPU: it slept, or waited for a lock, "
+      "a disk, a message.";
+  def.caveat =
+      "Wall time between the two readings of the thread, less the time that it ran and waited. Of "
+      "a thread born in the window it can be off by a clock tick where no BPF program told when.";
+  def.plugin = "core";
+  def.role = "blocked-time";
+  return def;
+}
+
+DerivedDef blocked_share(const std::string& run, const std::string& wait,
+                         const std::string& blocked) {
+  DerivedDef def;
+  def.name = "blocked_share";
+  def.expression = blocked + " / (" + run + " + " + wait + " + " + blocked + ")";
+  def.unit = "ratio";
+  def.family = "gauge";
+  def.section = "derived";
+  def.applies_to = "all";
+  def.description =
+      "Of the time that the threads were there, the share in which they were blocked.";
+  def.plugin = "core";
+  return def;
+}
+
+// What is left of a thread's wall time. REQUIRES: the columns are differences already.
+Column blocked_times(const Column& run, const Column& wait, std::span<const Seen> seen) {
+  Column blocked(blocked_time(), run.rows(), Gap::NoBase);
+  blocked.provenance = wait.provenance;
+  for (std::size_t row = 0; row < run.rows(); ++row) {
+    if (!run.has_value(row) || !wait.has_value(row)) {
+      fail(blocked, row, run.has_value(row) ? wait.gap(row) : run.gap(row));
+      continue;
+    }
+    std::uint64_t left = seen[row].last - seen[row].first;
+    left -= std::min(left, run.u64()[row]);
+    left -= std::min(left, wait.u64()[row]);
+    blocked.u64()[row] = left;
+    blocked.gaps()[row] = CTPROF_VALUE;
+  }
+  return blocked;
+}
+
+// Puts them beside the times that they follow from, unless the file has such a column already, or
+// does not say when threads were seen.
+void add_blocked(Snapshot& snapshot) {
+  std::deque<Column>& columns = snapshot.threads().columns;
+  const Column *run = with_role(columns, "run-time"), *wait = with_role(columns, "wait-time");
+  const auto is_time = [](const Column* column) {
+    return column && column->def().storage == Storage::U64;
+  };
+  const MetricDef def = blocked_time();
+  if (!is_time(run) || !is_time(wait) || snapshot.window->seen.empty() ||
+      with_role(columns, def.role) || snapshot.threads().find(def.name))
+    return;
+  snapshot.derived.push_back(blocked_share(run->def().name, wait->def().name, def.name));
+  const auto behind = std::ranges::find(columns, wait->def().name,
+                                        [](const Column& column) { return column.def().name; });
+  columns.insert(behind + 1, blocked_times(*run, *wait, snapshot.window->seen));
+}
+
 }  // namespace
+
+const Column* find_role(const std::deque<Column>& columns, std::string_view role,
+                        Storage storage) {
+  const auto it = std::ranges::find_if(columns, [&](const Column& column) {
+    return column.def().role == role && column.def().storage == storage;
+  });
+  return it == columns.end() ? nullptr : &*it;
+}
 
 bool counts_up(const MetricDef& def) {
   return def.family == "cumulative" || (def.storage == Storage::Map && !def.map_keys.empty());
@@ -165,23 +248,10 @@ void to_differences(Snapshot& snapshot) {
         subtract(column, opening.find(column.def().name), *snapshot.pools);
     std::erase_if(opening.columns, [](const Column& column) { return counts_up(column.def()); });
   }
-}
-
-void to_end(Snapshot& snapshot) {
-  const std::size_t living = snapshot.window->living;
-  const std::uint64_t start = snapshot.meta.start.boottime_ns - snapshot.window->opened.boottime_ns;
-  for (const Seen& seen : snapshot.window->seen)
-    snapshot.read_at.push_back(seen.last - std::min(seen.last, start));
-  snapshot.window.reset();
-  Table& threads = snapshot.threads();
-  threads.rows = living;
-  for (Column& column : threads.columns) column.resize(living, Gap::Untouched);
-  for (std::vector<std::uint64_t>* times : {&snapshot.read_at, &snapshot.born_at})
-    times->resize(std::min(times->size(), living));
-  KeptKeys& kept = snapshot.unknown_keys[static_cast<std::size_t>(Entity::Thread)];
-  for (auto& [path, cells] : kept)
-    std::erase_if(cells, [&](const auto& cell) { return cell.first >= living; });
-  std::erase_if(kept, [](const auto& of_path) { return of_path.second.empty(); });
+  add_blocked(snapshot);
+  // What was in progress is part of the times now.
+  std::erase_if(snapshot.threads().columns,
+                [](const Column& column) { return column.def().role.ends_with("-in-progress"); });
 }
 
 }  // namespace ctprof

@@ -8,11 +8,15 @@
 //
 // The time that a thread was just running or waiting at either end, which the kernel has not added
 // to its counters yet, is added here, by the roles of metrics (ctprof/roles.hpp). Where nobody
-// could tell, a thread that was running or waiting has NoBase in these.
+// could tell, a thread that was running or waiting has NoBase in these. What both leave of the time
+// between the thread's two readings is a column of its own, the time that it was blocked.
 //
 // Threads: one. The snapshot is changed in place; it keeps its pools.
 
 #pragma once
+
+#include <deque>
+#include <string_view>
 
 #include "core/snapshot/snapshot.hpp"
 
@@ -21,11 +25,12 @@ namespace ctprof {
 // Whether a difference of two readings of the metric says what happened between them.
 bool counts_up(const MetricDef& def);
 
+// The first column of that role, or null. A file may give a role to any metric; one that is stored
+// in another way cannot play it.
+const Column* find_role(const std::deque<Column>& columns, std::string_view role,
+                        Storage storage = Storage::U64);
+
 // REQUIRES: snapshot.window. Afterwards a second call would subtract again.
 void to_differences(Snapshot& snapshot);
-
-// Leaves the snapshot that was taken when the window closed: what it was at the opening goes, and
-// so do the threads that had ended by then. REQUIRES: snapshot.window.
-void to_end(Snapshot& snapshot);
 
 }  // namespace ctprof

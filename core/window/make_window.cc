@@ -363,15 +363,19 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
 
 Snapshot end_of(Snapshot window) {
   if (!window.window) return window;
-  const Window& what = *window.window;
+  const Window what = *std::exchange(window.window, std::nullopt);
   Table& threads = window.threads();
   threads.rows = what.living;
-  for (Column& column : threads.columns) column.resize(threads.rows, Gap::Untouched);
-  if (!window.born_at.empty()) window.born_at.resize(threads.rows);
-  const std::uint64_t opened = what.opened.boottime_ns, start = window.meta.start.boottime_ns;
-  for (std::size_t row = 0; row < std::min(what.seen.size(), what.living); ++row)
-    window.read_at.push_back(opened + what.seen[row].last - start);
-  window.window.reset();
+  for (Column& column : threads.columns) column.resize(what.living, Gap::Untouched);
+  KeptKeys& kept = window.unknown_keys[static_cast<std::size_t>(Entity::Thread)];
+  for (auto& [path, cells] : kept)
+    std::erase_if(cells, [&](const auto& cell) { return cell.first >= what.living; });
+  std::erase_if(kept, [](const auto& of_path) { return of_path.second.empty(); });
+  if (!window.born_at.empty()) window.born_at.resize(what.living);
+  if (what.seen.size() < what.living) return window;
+  const std::uint64_t later = window.meta.start.boottime_ns - what.opened.boottime_ns;
+  for (std::size_t row = 0; row < what.living; ++row)
+    window.read_at.push_back(what.seen[row].last - std::min(what.seen[row].last, later));
   return window;
 }
 

@@ -24,6 +24,7 @@
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
 #include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
 #include "ctprof/files.hpp"
 #include "tests/unit/file_world.hpp"
 
@@ -105,7 +106,7 @@ void check_again(const Snapshot& snapshot) {
 }
 
 void check_rows(Snapshot& snapshot) {
-  if (snapshot.window) to_end(snapshot);
+  snapshot = end_of(std::move(snapshot));
   StringSink rows;
   if (!Document(snapshot, tests::whole_vocabulary()).write(rows)) std::abort();
   const auto from_rows = load_text(rows.text(), "rows", tests::whole_vocabulary());

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_is_no_window) {
 BOOST_AUTO_TEST_CASE(its_end_is_a_snapshot) {
   for (std::uint64_t seed = 0; seed < kWindows; ++seed) {
     Snapshot window = odd_window(seed);
-    to_end(window);
+    window = end_of(std::move(window));
     BOOST_TEST_CONTEXT("seed " << seed)
     BOOST_TEST(difference(window, odd_at(seed + seed % 2, 20)) == "");
   }

@@ -5,7 +5,7 @@
 
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
-#include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -43,7 +43,7 @@ void leave_end(Snapshot& window, const Options& options) {
        "rows hold no window: only what was there when it closed is written" +
            (ended > 0 ? ", without the " + count(ended, "thread", "threads") + " that had ended"
                       : std::string()));
-  to_end(window);
+  window = end_of(std::move(window));
 }
 
 Result<Written> convert(const std::string& file, const Form& form, const Target& target,

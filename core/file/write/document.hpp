@@ -33,7 +33,7 @@ namespace ctprof {
 
 class Document {
  public:
-  // REQUIRES: both outlive it, and the snapshot is no window (to_end() in window/happened.hpp).
+  // REQUIRES: both outlive it, and the snapshot is no window (end_of() in window/make_window.hpp).
   Document(const Snapshot& snapshot, const Vocabulary& vocabulary);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
