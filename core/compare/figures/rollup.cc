@@ -56,6 +56,16 @@ const Busiest* Rollup::busiest(CellAt at) const {
   return group == kNoGroup ? nullptr : sides_[at.side].busiest(group, at.metric);
 }
 
+Difference Rollup::change(CellAt at) const {
+  const std::uint32_t group = own(at);
+  return group == kNoGroup ? Difference{} : sides_[at.side].change(group, at.metric);
+}
+
+Beginning Rollup::beginning(CellAt at) const {
+  const std::uint32_t group = own(at);
+  return group == kNoGroup ? Beginning::None : sides_[at.side].beginning(group, at.metric);
+}
+
 const GroupTimes* Rollup::times(std::size_t side, std::uint32_t group) const {
   const std::uint32_t own = grouping_->sides[side].own[group];
   return own == kNoGroup ? nullptr : &sides_[side].times(own);

@@ -55,6 +55,9 @@ class Rollup {
   MadeOf made_of(CellAt at) const;
   // Null if there is none.
   const Busiest* busiest(CellAt at) const;
+  // Of a gauge in a window: how much more it is than when that opened, and from what.
+  Difference change(CellAt at) const;
+  Beginning beginning(CellAt at) const;
   // Of a group's threads; null if the side lacks the group.
   const GroupTimes* times(std::size_t side, std::uint32_t group) const;
   const RunFigures& run(std::size_t side) const { return sides_[side]; }

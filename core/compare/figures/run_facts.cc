@@ -1,15 +1,128 @@
 #include "core/compare/figures/run_facts.hpp"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <limits>
 #include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/base/cpu_ranges.hpp"
+#include "core/compare/grouping/key_families.hpp"
+#include "core/registry/identity.hpp"
 
 namespace ctprof {
 namespace {
 
 // The file's key of the host's context.
 constexpr const char* kHostKey = "host";
+
+// Changes that differ in something, beyond which a file is not believed to mean well.
+constexpr std::size_t kMostChanges = 1000;
+
+SettingValue number_value(const ctprof_number& number, const MetricDef& def) {
+  return {number, scaled(number, def.unit)};
+}
+
+SettingValue value_at(const Column& column, std::size_t row, const Pools& pools) {
+  const MetricDef& def = column.def();
+  switch (def.storage) {
+    case Storage::U64:
+      if (def.family == "limit" && column.u64()[row] == std::numeric_limits<std::uint64_t>::max())
+        return {{}, "max"};
+      return number_value(number_of(column.u64()[row]), def);
+    case Storage::I64: return number_value(number_of(column.i64()[row]), def);
+    case Storage::F64: return number_value(number_of(column.f64()[row]), def);
+    case Storage::Bool: return {{}, column.bools()[row] ? "true" : "false"};
+    case Storage::String: return {{}, std::string(pools.texts[column.ids()[row]])};
+    case Storage::Bitset: return {{}, cpu_ranges(pools.words[column.ids()[row]])};
+    default: return {};
+  }
+}
+
+// The settings of a window's rows that differ between its ends.
+class Settings {
+ public:
+  explicit Settings(const Snapshot& window) : window_(&window) {}
+
+  void find(WindowFacts& facts) {
+    for (std::size_t entity = 0; entity < kEntities; ++entity)
+      for (const Column& now : window_->tables[entity].columns)
+        if (const Column* then = window_->window->openings[entity].find(now.def().name);
+            now.def().setting && then && then->def().storage == now.def().storage)
+          compare(now, *then);
+    hand_over(facts);
+  }
+
+ private:
+  // What rows have in common that are told in one line: metric, family, before, after.
+  using Same = std::tuple<std::string, std::uint32_t, std::string, std::string>;
+
+  void compare(const Column& now, const Column& then) {
+    const Column* names = names_of(now.def().entity);
+    for (std::size_t row = 0; row < now.rows(); ++row) {
+      if (!now.has_value(row) || !then.has_value(row) || now.same_cell(row, then)) continue;
+      SettingChange change{now.def().name,
+                           now.def().entity,
+                           {},
+                           value_at(then, row, *window_->pools),
+                           value_at(now, row, *window_->pools)};
+      std::string name(names && names->has_value(row) ? window_->pools->texts[names->ids()[row]]
+                                                      : std::string_view{});
+      add(std::move(change), name);
+    }
+  }
+
+  void add(SettingChange change, const std::string& name) {
+    const bool is_path = change.entity == Entity::Cgroup;
+    const std::uint32_t family = is_path ? paths_.add(name) : families_.add(name);
+    const Same same{change.metric, family, change.before.text, change.after.text};
+    if (found_.size() >= kMostChanges && !found_.contains(same)) return void(++cut_);
+    ++found_.try_emplace(same, std::move(change)).first->second.rows;
+  }
+
+  const Column* names_of(Entity entity) const {
+    const std::string_view name = entity == Entity::Thread    ? kComm
+                                  : entity == Entity::Process ? kProcessPcomm
+                                                              : kCgroupPath;
+    const Column* column = window_->table(entity).find(name);
+    return column && column->def().storage == Storage::String ? column : nullptr;
+  }
+
+  void hand_over(WindowFacts& facts) {
+    const auto names = families_.keys(), paths = paths_.keys();
+    for (auto& [same, change] : found_) {
+      change.name = (change.entity == Entity::Cgroup ? paths : names)[std::get<1>(same)];
+      facts.settings.push_back(std::move(change));
+    }
+    std::ranges::stable_sort(facts.settings, std::ranges::greater{}, &SettingChange::rows);
+    facts.settings_cut = cut_;
+  }
+
+  const Snapshot* window_;
+  NameFamilies families_;
+  LiteralNames paths_;
+  std::map<Same, SettingChange> found_;
+  std::size_t cut_ = 0;
+};
+
+WindowFacts facts_of_window(const Snapshot& snapshot) {
+  const Window& window = *snapshot.window;
+  WindowFacts facts;
+  facts.length_ns = snapshot.meta.start.boottime_ns -
+                    std::min(snapshot.meta.start.boottime_ns, window.opened.boottime_ns);
+  facts.rows = count_rows(snapshot);
+  facts.lost = window.ended_lost;
+  facts.unseen = window.ended_unseen;
+  facts.merged = window.ended_merged;
+  facts.sees_ends = window.sees_ends;
+  facts.accounting = account(snapshot);
+  Settings(snapshot).find(facts);
+  facts.notes = window.notes;
+  return facts;
+}
 
 }  // namespace
 
@@ -21,6 +134,7 @@ RunFacts facts_of(const Snapshot& snapshot) {
     facts.host = host->second;
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     facts.rows[entity] = snapshot.tables[entity].rows;
+  if (snapshot.window) facts.window = facts_of_window(snapshot);
   return facts;
 }
 

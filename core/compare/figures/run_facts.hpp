@@ -1,5 +1,5 @@
-// What is known of a run beside its figures: who captured it, when and where; and how the hosts of
-// two runs differ.
+// What is known of a run beside its figures: who captured it, when and where; of a window, who came
+// and went, who used the CPUs, and which settings changed; and how the hosts of two runs differ.
 
 #pragma once
 
@@ -9,9 +9,40 @@
 #include <string>
 #include <vector>
 
+#include "core/base/number.hpp"
 #include "core/snapshot/snapshot.hpp"
+#include "core/window/accounting.hpp"
 
 namespace ctprof {
+
+// What a setting is: a number, or a text where it is none. The text is for people in any case.
+struct SettingValue {
+  ctprof_number number{};
+  std::string text;
+};
+
+// A setting that somebody changed while a window was open, of all rows of one name for which it
+// changed in the same way.
+struct SettingChange {
+  std::string metric;
+  Entity entity = Entity::Thread;
+  std::string
+      name;  // a pattern of the threads' names, a process's, a cgroup's path; of the host ""
+  SettingValue before, after;
+  std::uint64_t rows = 0;
+};
+
+// A window as a whole.
+struct WindowFacts {
+  std::uint64_t length_ns = 0;
+  WindowRows rows;
+  std::uint64_t lost = 0, unseen = 0, merged = 0;  // as in Window
+  bool sees_ends = false;
+  std::optional<Accounting> accounting;
+  std::vector<SettingChange> settings;  // those of most rows first
+  std::size_t settings_cut = 0;         // rows whose changes are not among them
+  std::vector<std::string> notes;
+};
 
 // A copy, which outlives the snapshot.
 struct RunFacts {
@@ -19,11 +50,13 @@ struct RunFacts {
   std::optional<RawJson> host;  // the host's context, if the file has one
   std::size_t text_bytes = 0;   // of the file that it was read from; 0 if from none
   std::array<std::size_t, kEntities> rows{};
+  std::optional<WindowFacts> window;
 
   std::size_t threads() const { return rows[static_cast<std::size_t>(Entity::Thread)]; }
   std::size_t processes() const { return rows[static_cast<std::size_t>(Entity::Process)]; }
 };
 
+// REQUIRES: a window is made of differences already (core/window/happened.hpp).
 RunFacts facts_of(const Snapshot& snapshot);
 
 // A member of the hosts' contexts (kernel, command line, tunables, CPU, memory) by its dotted name.

@@ -142,6 +142,7 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
   if (!any_there) return cells;
   cells.states = States(*metric.rule, count, metric.rule_owner);
   cells.states.add(readings_of(*column, groups, metric, all_there));
+  cells.opened = opened(snapshot, *column, groups, metric);
   if (plan_->tells_busiest) find_busiest(cells, metric, snapshot, *column, groups);
   return cells;
 }
@@ -154,6 +155,30 @@ ctprof_rows RunFigures::readings_of(const Column& column, std::span<const std::u
   const std::string keys = column.def().map_keys + '\0';
   if (keys.size() > 1) rows.map_keys = content_->copy(keys).data();
   return rows;
+}
+
+// Reduces what the rows of a gauge that have a value now were when the window opened.
+RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& column,
+                                      std::span<const std::uint32_t> groups,
+                                      const PlannedMetric& metric) {
+  if (!snapshot.window || column.def().family != "gauge" || !metric.rule->number) return {};
+  const Opening& opening = snapshot.window->openings[static_cast<std::size_t>(metric.entity)];
+  const Column* then = opening.find(metric.name);
+  if (!then || then->def().storage != column.def().storage) return {};
+  std::vector<std::uint32_t> there(groups.begin(), groups.end());
+  Opened found;
+  found.beginnings.resize(groups_.count(metric.entity));
+  for (std::size_t row = 0; row < there.size(); ++row) {
+    if (!column.has_value(row)) there[row] = kNoGroup;
+    if (there[row] == kNoGroup) continue;
+    Beginning& beginning = found.beginnings[there[row]];
+    beginning = std::max(beginning, then->has_value(row) ? Beginning::There
+                                    : opening.born[row]  ? Beginning::Born
+                                                         : Beginning::Unknown);
+  }
+  found.states = States(*metric.rule, found.beginnings.size(), metric.rule_owner);
+  found.states.add(readings_of(*then, there, metric, false));
+  return found;
 }
 
 void RunFigures::find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
@@ -239,7 +264,8 @@ InputState RunFigures::input_state(const std::optional<std::size_t>& input,
 
 void RunFigures::finish() {
   for (Cells& cells : metrics_)
-    if (!cells.states.empty()) cells.states.finish();
+    for (States* states : {&cells.states, &cells.opened.states})
+      if (!states->empty()) states->finish();
   for (std::size_t i = 0; i < metrics_.size(); ++i)
     if (plan_->metrics[i].expression) metrics_[i] = derive(plan_->metrics[i]);
 }
@@ -298,6 +324,22 @@ MadeOf RunFigures::made_of(std::uint32_t group, std::size_t metric) const {
   if (inputs.empty()) return {};
   const std::size_t of_each = plan_->metrics[metric].inputs.size();
   return {std::span(inputs).subspan(group * of_each, of_each)};
+}
+
+Beginning RunFigures::beginning(std::uint32_t group, std::size_t metric) const {
+  const auto& beginnings = metrics_[metric].opened.beginnings;
+  return beginnings.empty() ? Beginning::None : beginnings[group];
+}
+
+Difference RunFigures::change(std::uint32_t group, std::size_t metric) const {
+  const Beginning began = beginning(group, metric);
+  if (began == Beginning::None || began == Beginning::Unknown) return {};
+  const PlannedMetric& planned = plan_->metrics[metric];
+  ctprof_number then = number_of(std::uint64_t{0});
+  if (began == Beginning::There)
+    then = call_rule(planned.rule_owner, "number",
+                     [&] { return planned.rule->number(metrics_[metric].opened.states[group]); });
+  return difference(then, read(group, metric).number);
 }
 
 const Busiest* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {

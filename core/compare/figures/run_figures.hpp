@@ -94,6 +94,14 @@ struct GroupTimes {
   double read_at = 0;  // sum, in ns after the capture's start
 };
 
+// What is known of a group's gauge when the window opened. Of two, the later one is that of both.
+enum class Beginning : std::uint8_t {
+  None,     // no window, or no row
+  Born,     // all that is there began inside
+  There,    // it was read then; what began inside counts from zero
+  Unknown,  // something was there, and was not read
+};
+
 // Why a run has no value of a metric at all.
 struct Absence {
   bool in_file = false;
@@ -124,6 +132,10 @@ class RunFigures {
   MadeOf made_of(std::uint32_t group, std::size_t metric) const;
   // Null if there is none.
   const Busiest* busiest(std::uint32_t group, std::size_t metric) const;
+  // Of a gauge, how much more it is than when the window opened: of what is there at its end. None
+  // outside of windows, and where it is not known.
+  Difference change(std::uint32_t group, std::size_t metric) const;
+  Beginning beginning(std::uint32_t group, std::size_t metric) const;
   const GroupTimes& times(std::uint32_t group) const { return times_[group]; }
   // Whether the file says when each thread was read, and when it started.
   bool knows_read_at() const { return knows_read_at_; }
@@ -134,6 +146,11 @@ class RunFigures {
   struct Count {
     std::uint32_t values = 0, rows = 0;
   };
+  // A gauge when the window opened, by group.
+  struct Opened {
+    States states;
+    std::vector<Beginning> beginnings;
+  };
   // One metric, by group.
   struct Cells {
     States states;                   // of a metric with a rule, if there is a value
@@ -142,6 +159,7 @@ class RunFigures {
     std::vector<Count> counts;       // empty if every row has a value, or none has
     bool has_none = false;           // no row has a value
     std::vector<Busiest> busiest;    // if wanted, and there is any
+    Opened opened;                   // of a gauge in a window
     Absence absence;
   };
 
@@ -154,12 +172,16 @@ class RunFigures {
   Cells derive(const PlannedMetric& metric) const;
   ctprof_number number_of_key(std::uint32_t group, const PlannedMetric& metric) const;
   InputState input_state(const std::optional<std::size_t>& input, const CellValue& reading) const;
+  Opened opened(const Snapshot& snapshot, const Column& column,
+                std::span<const std::uint32_t> groups, const PlannedMetric& metric);
   void find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
                     const Column& column, std::span<const std::uint32_t> groups);
   void take_times(const Snapshot& snapshot, std::span<const std::uint32_t> groups);
   std::vector<std::uint32_t> take_groups(const RunFigures& other);
   void widen(std::size_t metric);
   void count_out(std::size_t metric);
+  void merge_opened(std::size_t metric, std::uint32_t into, const Opened& other,
+                    std::uint32_t from);
   void merge_cells(std::size_t metric, std::uint32_t into, const RunFigures& other,
                    std::uint32_t from);
 

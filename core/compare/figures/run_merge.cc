@@ -22,6 +22,14 @@ void add_rows(RunGroups& into, std::uint32_t into_group, const RunGroups& other,
   into.threads[into_group] += other.threads[group];
 }
 
+// The states, with room for more groups.
+States wider(States& states, std::size_t groups, const PlannedMetric& metric) {
+  if (states.empty() || states.count() == groups) return std::move(states);
+  States wider(*metric.rule, groups, metric.rule_owner);
+  for (std::size_t group = 0; group < states.count(); ++group) wider.merge(group, states, group);
+  return wider;
+}
+
 }  // namespace
 
 void RunFigures::merge(const RunFigures& other) {
@@ -76,11 +84,9 @@ void RunFigures::widen(std::size_t metric) {
   count_out(metric);
   cells.counts.resize(groups);
   if (!cells.busiest.empty()) cells.busiest.resize(groups);
-  if (cells.states.empty() || cells.states.count() == groups) return;
-  States wider(*planned.rule, groups, planned.rule_owner);
-  for (std::size_t group = 0; group < cells.states.count(); ++group)
-    wider.merge(group, cells.states, group);
-  cells.states = std::move(wider);
+  cells.states = wider(cells.states, groups, planned);
+  cells.opened.states = wider(cells.opened.states, groups, planned);
+  if (!cells.opened.beginnings.empty()) cells.opened.beginnings.resize(groups);
 }
 
 void RunFigures::count_out(std::size_t metric) {
@@ -96,6 +102,20 @@ void RunFigures::count_out(std::size_t metric) {
   cells.has_none = false;
 }
 
+// REQUIRES: as merge_cells.
+void RunFigures::merge_opened(std::size_t metric, std::uint32_t into, const Opened& other,
+                              std::uint32_t from) {
+  if (other.beginnings.empty()) return;
+  const PlannedMetric& planned = plan_->metrics[metric];
+  Opened& own = metrics_[metric].opened;
+  if (own.beginnings.empty()) {
+    own.beginnings.resize(metrics_[metric].counts.size());
+    own.states = States(*planned.rule, own.beginnings.size(), planned.rule_owner);
+  }
+  own.states.merge(into, other.states, from);
+  own.beginnings[into] = std::max(own.beginnings[into], other.beginnings[from]);
+}
+
 // REQUIRES: the metric has its own counts, and room for the group.
 void RunFigures::merge_cells(std::size_t metric, std::uint32_t into, const RunFigures& other,
                              std::uint32_t from) {
@@ -109,6 +129,7 @@ void RunFigures::merge_cells(std::size_t metric, std::uint32_t into, const RunFi
   if (cells.states.empty())
     cells.states = States(*planned.rule, cells.counts.size(), planned.rule_owner);
   cells.states.merge(into, its.states, from);
+  merge_opened(metric, into, its.opened, from);
   if (its.busiest.empty()) return;
   cells.busiest.resize(cells.counts.size());
   if (its.busiest[from].reading > cells.busiest[into].reading)

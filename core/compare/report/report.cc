@@ -13,14 +13,22 @@
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/window/happened.hpp"
 
 namespace ctprof {
 namespace {
 
 using Sides = std::span<const Snapshot* const>;
 
-std::vector<SortKey> keys_or_default(const Spec& spec, bool compares) {
+// The groups of a window that ran most come first; those of a snapshot go by their names.
+std::vector<SortKey> keys_or_default(const Spec& spec, Sides sides, const MetricPlan& plan) {
   if (!spec.sort.empty()) return spec.sort;
+  const bool compares = sides.size() > 1;
+  const Column* run =
+      sides.front()->window ? find_role(sides.front()->threads().columns, "run-time") : nullptr;
+  const PlannedMetric* metric = run ? plan.find(run->def().name) : nullptr;
+  if (!compares && metric && metric->has_number())
+    return {SortKey{SortKey::By::Metric, metric->name, false}};
   return {compares ? SortKey{SortKey::By::Movers, {}, false}
                    : SortKey{SortKey::By::Name, {}, true}};
 }
@@ -75,7 +83,7 @@ void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
                            std::span<const Condition> of_groups) {
   if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
   const bool compares = sides.size() > 1;
-  order.emplace(rollup, grouping, plan, keys_or_default(spec, compares));
+  order.emplace(rollup, grouping, plan, keys_or_default(spec, given, plan));
   if (!compares) return;
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup);
   for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))

@@ -194,6 +194,8 @@ class Teller {
     figure.coverage = report_->rollup().coverage(at);
     figure.made_of = report_->rollup().made_of(at);
     figure.busiest = report_->rollup().busiest(at);
+    figure.change = report_->rollup().change(at);
+    figure.beginning = report_->rollup().beginning(at);
   }
 
   void add_change(std::size_t side) {

@@ -43,6 +43,8 @@ struct SideFigure {
   Coverage coverage;
   MadeOf made_of;  // of a derived metric with optional inputs
   const Busiest* busiest = nullptr;
+  Difference change;  // of a gauge, since the window opened
+  Beginning beginning = Beginning::None;
 };
 
 // The change from the first side to another.
