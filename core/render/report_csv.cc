@@ -72,6 +72,10 @@ class Writer {
 
  private:
   bool has_three_keys() const { return report_->spec().group_by == GroupBy::All; }
+  // Whether it shows what happened in a window.
+  bool is_window() const {
+    return !report_->compares() && report_->sides().front().window.has_value();
+  }
   bool tells_failed() const { return !report_->spec().fail_on.empty(); }
 
   // Calls each(name) for what is told of each candidate: delta, delta_2 and so on.
@@ -91,9 +95,14 @@ class Writer {
     if (report_->compares())
       write_header_of_sides();
     else
-      for (const char* name : {"value", "text", "threads", "values", "rows", "parts", "parts_of"})
-        field(name);
+      write_header_of_one();
     end_line();
+  }
+
+  void write_header_of_one() {
+    field("value");
+    if (is_window()) field("change");
+    for (const char* name : {"text", "threads", "values", "rows", "parts", "parts_of"}) field(name);
   }
 
   void write_header_of_sides() {
@@ -192,6 +201,7 @@ class Writer {
     field(printable(figures.key));
     field(printable(figures.unit));
     for (const Field& value : figures.of) field(value.number);
+    if (is_window()) field(figures.key.empty() ? digits(row.sides.front().change) : "");
     for (const Between& one : figures.between) field(one.delta.number), field(one.pct);
     for (const Field& value : figures.of) field(value.text);
     for (const Between& one : figures.between) field(one.delta.text);

@@ -3,6 +3,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/row_json.hpp"
+#include "core/render/window_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -70,6 +71,7 @@ class Writer {
     json_.number_member("threads", run.threads());
     json_.number_member("processes", run.processes());
     write_takeovers(run.meta.takeovers);
+    if (run.window) write_window(json_, run);
     json_.close('}');
   }
 

@@ -14,6 +14,14 @@
 // group_by, rows [{section, group, metric, unit, value, threads, coverage, parts, busiest,
 // extras}], cut, cut_keys, notes.
 //
+// What is shown of a window are differences; its `snapshot` has a member more, window {length_ns,
+// threads_before, threads_after, born, ended, lost, unseen, merged, sees_ends, no_base {unmet,
+// in_progress, metrics}, accounting (window/accounting.hpp; null where a figure is missing) {cpus,
+// wall_ns, busy_ns, living_ns, ended_ns, unexplained_ns, error_ns, steal_ns, interrupts_ns,
+// steal_apart, interrupts_apart}, settings [{metric, entity, name, before, after, rows}],
+// settings_cut, notes}, and its rows have `change`: of a gauge, how much more it is than when the
+// window opened; null elsewhere.
+//
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
 // modes, maps and affinities are small objects, and a map's `delta` is one by key, as is its `rate`
 // where a key counts up. The limit counts a line for each key of a map. Of sums over threads of one

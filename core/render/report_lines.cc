@@ -71,6 +71,13 @@ bool tells_parts(const ReportRow& row) {
   });
 }
 
+// Of a gauge in a window: " (+4.000KiB)", and " (new)" of what was not there when it opened.
+std::string since(const SideFigure& figure, std::string_view unit) {
+  if (!figure.change.known()) return "";
+  if (figure.beginning == Beginning::Born) return " (new)";
+  return figure.change.zero() ? "" : " (" + scaled(figure.change, unit) + ")";
+}
+
 // Empty if the values cover the whole group.
 std::string readings(const ReportRow& row) {
   std::vector<std::string> texts;
@@ -231,7 +238,7 @@ std::string ReportLines::text(CellAt at) const {
 
 ReportLine ReportLines::value_line(const ReportRow& row) const {
   ReportLine line = started(row);
-  line.candidate = text(row.sides.front().at);
+  line.candidate = text(row.sides.front().at) + since(row.sides.front(), row.metric->unit);
   return line;
 }
 

@@ -17,6 +17,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/render/window_text.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
@@ -82,6 +83,7 @@ std::string takeover_in_words(const Takeover& takeover) {
 std::string heading(const Report& report, std::span<const std::string> files,
                     const TextLayout& layout) {
   const auto sides = report.sides();
+  if (sides.size() == 1 && sides[0].window) return window_heading(sides[0], files[0], layout);
   TextTable table({{"", Align::Left, 0, false},
                    {"file", Align::Left, 12, false},
                    {"host", Align::Left, 8, true},

@@ -216,6 +216,9 @@ std::string report_text(const Report& report, std::span<const std::string> files
   out += renames_text(report, layout);
   const std::string left = leftovers(report, layout.width);
   if (!left.empty()) out += "\n" + left;
+  for (const RunFacts& side : report.sides())
+    for (const std::string& note : side.window ? side.meta.notes : std::vector<std::string>{})
+      out += wrapped(told_name(note, kMostNote), layout.width);
   append_tables(out, report, RowKind::Failed, columns, layout, allowance);
   if (has_long_names(report)) out += kLongNames;
   return out;

@@ -144,6 +144,10 @@ void write_turnover(JsonPieces& json, const std::optional<Turnover>& turnover, s
 void write_only_value(JsonPieces& json, const Report& report, const ReportRow& row) {
   const SideFigure& figure = row.sides.front();
   write_value(json, report, "value", row, 0);
+  if (report.sides().front().window) {
+    json.key("change");
+    json.number(figure.change);
+  }
   json.number_member("threads", figure.threads);
   write_coverage(json, "coverage", figure.coverage);
   write_made_of(json, "parts", row, figure.made_of);

@@ -199,6 +199,17 @@ int print_report(const Report& report, std::span<const std::string> files,
   return sink.status;
 }
 
+// Windows are shown, and not compared.
+Result<void> check_comparable(const ReportFiles& loaded, std::span<const std::string> files) {
+  const auto& snapshots = loaded.snapshots();
+  for (std::size_t side = 0; side < snapshots.size(); ++side)
+    if (snapshots[side].window)
+      return error("comparing", files[side],
+                   "it is a window, which `ctprof show` tells by itself; compare takes two "
+                   "snapshots, as `ctprof capture` makes them");
+  return {};
+}
+
 // Reads the files, one OS thread each, and prints the report; returns the exit status.
 int report_on(std::span<const std::string> files, ReportKind kind, const Options& options) {
   const auto spec = spec_of(options, kind);
@@ -211,6 +222,8 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
   every_plugin.plugins.reset();
   auto loaded = ReportFiles::load(files, every_plugin);
   if (!loaded) return fail(loaded.error());
+  if (kind == ReportKind::Compare)
+    if (auto sound = check_comparable(*loaded, files); !sound) return fail(sound.error());
   std::vector<const Snapshot*> sides;
   for (const Snapshot& snapshot : loaded->snapshots()) sides.push_back(&snapshot);
   return naming(files, kind == ReportKind::Show ? "showing" : "comparing", [&] {

@@ -1,0 +1,232 @@
+#include "core/render/window_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "core/render/report_sentences.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kMostSettings = 8;
+constexpr std::size_t kFewNames = 3;
+
+// A line as it is where it fits, else broken between words.
+std::string line(const std::string& text, std::size_t width) {
+  return width == 0 || display_width(text) <= width ? text + "\n" : wrapped(text, width);
+}
+
+std::string seconds(std::uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
+  return text;
+}
+
+std::string threads(const WindowFacts& window) {
+  const WindowRows& rows = window.rows;
+  const std::uint64_t gone = window.sees_ends ? 0 : window.unseen;  // they stand in no row
+  std::string text = "threads " + std::to_string(rows.before + gone) + " → " +
+                     std::to_string(rows.after) + ", " + std::to_string(rows.born) + " born, ";
+  text += window.sees_ends ? std::to_string(rows.ended) + " ended" : "ended ones not seen";
+  if (window.lost) text += ", " + std::to_string(window.lost) + " lost";
+  if (window.unseen) text += ", " + std::to_string(window.unseen) + " unseen";
+  if (window.merged) text += ", " + std::to_string(window.merged) + " merged";
+  return text;
+}
+
+std::string first_line(const RunFacts& run, std::string_view file) {
+  const WindowFacts& window = *run.window;
+  std::string text = printable(file) + "   " + seconds(window.length_ns);
+  if (window.accounting) text += "   " + counted(window.accounting->cpus, "CPU");
+  return text + "   " + threads(window);
+}
+
+// In percent of one CPU.
+std::string share(double ns, const Accounting& of) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * ns / of.wall + 0.0);
+  return text;
+}
+
+// What interrupts or the hypervisor took, where it is worth a word.
+std::string taken(double ns, bool apart, const char* by, const Accounting& of) {
+  if (100 * ns / of.wall < 0.5) return "";
+  return (apart ? "; besides, " : "; in it ") + share(ns, of) + " " + by;
+}
+
+std::string cpu_line(const WindowFacts& window) {
+  const Accounting& cpu = *window.accounting;
+  std::string text = "CPU " + share(cpu.busy, cpu) + " of " +
+                     share(static_cast<double>(cpu.cpus) * cpu.wall, cpu) + ": " +
+                     share(cpu.living, cpu) + " by living threads, ";
+  if (window.sees_ends) text += share(cpu.ended, cpu) + " by threads that ended, ";
+  text += share(cpu.unexplained, cpu) + " not explained (±" + share(cpu.error, cpu) + ")";
+  return text + taken(cpu.steal, cpu.steal_apart, "taken by the hypervisor", cpu) +
+         taken(cpu.interrupts, cpu.interrupts_apart, "in interrupts", cpu);
+}
+
+std::string few(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kFewNames); ++i)
+    text += (i > 0 ? ", " : "") + told_name(names[i]);
+  if (names.size() > kFewNames) text += " and " + counted(names.size() - kFewNames, "other");
+  return text;
+}
+
+// Rows and metrics without differences, and why.
+std::vector<std::string> no_base(const WindowRows& rows) {
+  std::vector<std::string> lines;
+  if (rows.unmet)
+    lines.push_back("no differences of " + counted(rows.unmet, "thread") +
+                    " not met when the window opened");
+  if (rows.in_progress)
+    lines.push_back("no run, wait and blocked time of " + counted(rows.in_progress, "thread") +
+                    " that ran or waited for a CPU at an end; a BPF program would know for how "
+                    "long");
+  if (!rows.unread.empty())
+    lines.push_back("no differences of " + few(rows.unread) + ": not read when the window opened");
+  return lines;
+}
+
+std::string name_of(const SettingChange& change) {
+  return change.entity == Entity::Host ? "the host" : told_name(change.name);
+}
+
+std::string settings_text(const WindowFacts& window, const TextLayout& layout) {
+  if (window.settings.empty()) return {};
+  TextTable table({{"setting", Align::Left, 0, false},
+                   {"changed", Align::Left, 16, false},
+                   {"of", Align::Left, 12, false},
+                   {"rows", Align::Right, 0, true}});
+  const std::size_t told = std::min(window.settings.size(), kMostSettings);
+  for (std::size_t i = 0; i < told; ++i) {
+    const SettingChange& change = window.settings[i];
+    table.add({{told_name(change.metric)},
+               {told_name(change.before.text) + " → " + told_name(change.after.text)},
+               {name_of(change)},
+               {std::to_string(change.rows)}});
+  }
+  std::string out = "\n" + tinted("## settings that changed", Tint::Heading, layout.color) + "\n";
+  table.append_to(out, layout);
+  std::uint64_t more = window.settings_cut;
+  for (std::size_t i = told; i < window.settings.size(); ++i) more += window.settings[i].rows;
+  if (more) out += counted(more, "more row") + " with changed settings; see --format json\n";
+  return out;
+}
+
+}  // namespace
+
+std::string window_heading(const RunFacts& run, std::string_view file, const TextLayout& layout) {
+  const WindowFacts& window = *run.window;
+  std::string out = line(first_line(run, file), layout.width);
+  if (window.accounting) out += line(cpu_line(window), layout.width);
+  out += line("recorded on " + (run.meta.hostname ? told_name(*run.meta.hostname) : "a host") +
+                  " until " + utc(run.meta.start.wall_unix_ns),
+              layout.width);
+  for (const std::string& text : no_base(window.rows)) out += line(text, layout.width);
+  for (const std::string& note : window.notes)
+    out += line(told_name(note, kMostNote), layout.width);
+  return out + settings_text(window, layout);
+}
+
+// --- JSON
+// -----------------------------------------------------------------------------------------------
+
+namespace {
+
+void write_flag(JsonPieces& json, std::string_view name, bool flag) {
+  json.key(name);
+  json.raw(flag ? "true" : "false");
+}
+
+void write_texts(JsonPieces& json, std::string_view name, const std::vector<std::string>& texts) {
+  json.key(name);
+  json.open('[');
+  for (const std::string& text : texts) {
+    json.comma();
+    json.text(text);
+  }
+  json.close(']');
+}
+
+void write_accounting(JsonPieces& json, const std::optional<Accounting>& accounting) {
+  json.key("accounting");
+  if (!accounting) return json.raw("null");
+  json.open('{');
+  json.number_member("cpus", accounting->cpus);
+  const auto time = [&](std::string_view name, double ns) {
+    json.key(name);
+    json.number(std::round(ns));
+  };
+  time("wall_ns", accounting->wall);
+  time("busy_ns", accounting->busy);
+  time("living_ns", accounting->living);
+  time("ended_ns", accounting->ended);
+  time("unexplained_ns", accounting->unexplained);
+  time("error_ns", accounting->error);
+  time("steal_ns", accounting->steal);
+  time("interrupts_ns", accounting->interrupts);
+  write_flag(json, "steal_apart", accounting->steal_apart);
+  write_flag(json, "interrupts_apart", accounting->interrupts_apart);
+  json.close('}');
+}
+
+void write_setting_value(JsonPieces& json, std::string_view name, const SettingValue& value) {
+  json.key(name);
+  has_value(value.number) ? json.number(value.number) : json.text(value.text);
+}
+
+void write_settings(JsonPieces& json, const WindowFacts& window) {
+  json.key("settings");
+  json.open('[');
+  for (const SettingChange& change : window.settings) {
+    json.open_item();
+    json.text_member("metric", change.metric);
+    json.text_member("entity", name(change.entity));
+    json.text_member("name", change.name);
+    write_setting_value(json, "before", change.before);
+    write_setting_value(json, "after", change.after);
+    json.number_member("rows", change.rows);
+    json.close('}');
+  }
+  json.close(']');
+  json.number_member("settings_cut", window.settings_cut);
+}
+
+void write_rows(JsonPieces& json, const WindowFacts& window) {
+  const WindowRows& rows = window.rows;
+  json.number_member("threads_before", rows.before);
+  json.number_member("threads_after", rows.after);
+  json.number_member("born", rows.born);
+  json.number_member("ended", rows.ended);
+  json.number_member("lost", window.lost);
+  json.number_member("unseen", window.unseen);
+  json.number_member("merged", window.merged);
+  write_flag(json, "sees_ends", window.sees_ends);
+  json.key("no_base");
+  json.open('{');
+  json.number_member("unmet", rows.unmet);
+  json.number_member("in_progress", rows.in_progress);
+  write_texts(json, "metrics", rows.unread);
+  json.close('}');
+}
+
+}  // namespace
+
+void write_window(JsonPieces& json, const RunFacts& run) {
+  const WindowFacts& window = *run.window;
+  json.key("window");
+  json.open('{');
+  json.number_member("length_ns", window.length_ns);
+  write_rows(json, window);
+  write_accounting(json, window.accounting);
+  write_settings(json, window);
+  std::vector<std::string> notes = window.notes;
+  notes.insert(notes.end(), run.meta.notes.begin(), run.meta.notes.end());
+  write_texts(json, "notes", notes);
+  json.close('}');
+}
+
+}  // namespace ctprof

@@ -1,0 +1,22 @@
+// What a report of a window begins with: how long it was, who came and went, who used the CPUs, and
+// which settings changed. For people and for programs.
+//
+// Not here: the rows (report_lines, row_json).
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/compare/figures/run_facts.hpp"
+#include "core/render/row_json.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+
+// Both REQUIRE run.window. `file` is what the user called it.
+std::string window_heading(const RunFacts& run, std::string_view file, const TextLayout& layout);
+// Writes the member `window`; its members are those of report_json.hpp.
+void write_window(JsonPieces& json, const RunFacts& run);
+
+}  // namespace ctprof
