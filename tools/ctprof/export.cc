@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
@@ -36,14 +37,12 @@ Error unknown_form(const std::string& given) {
   return {"invalid --to '" + given + "' (choose " + names + ")"};
 }
 
-// The reference's layout has no place for a window.
-void leave_end(Snapshot& window, const Options& options) {
+// Rows have no place for a window.
+Snapshot end_alone(Snapshot window, const Options& options) {
   const std::size_t ended = window.threads().rows - window.window->living;
-  note(options,
-       "rows hold no window: only what was there when it closed is written" +
-           (ended > 0 ? ", without the " + count(ended, "thread", "threads") + " that had ended"
-                      : std::string()));
-  window = end_of(std::move(window));
+  note(options, "the file is a window: written is the host as it was at its end, without " +
+                    count(ended, "thread that had ended", "threads that had ended"));
+  return end_of(std::move(window));
 }
 
 Result<Written> convert(const std::string& file, const Form& form, const Target& target,
@@ -53,7 +52,8 @@ Result<Written> convert(const std::string& file, const Form& form, const Target&
   auto snapshot = load_file(file, layouts->vocabulary());
   if (!snapshot) return snapshot.error();
   for (const std::string& sentence : snapshot->told) note(options, sentence);
-  if (snapshot->window && form.layout == FileLayout::Rows) leave_end(*snapshot, options);
+  if (snapshot->window && form.layout == FileLayout::Rows)
+    *snapshot = end_alone(std::move(*snapshot), options);
   return write_file(*snapshot, layouts->vocabulary(), target.destination,
                     {.layout = form.layout,
                      .workers = options.jobs,
