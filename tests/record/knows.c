@@ -1,0 +1,182 @@
+/* knows: threads that know how long they ran and waited, and threads whose lot is known.
+ *
+ *   knows threads   until standard input ends; prints "ready" once all are under way. At the end, a
+ *                   line for each moment at which `busy` or `rhythm` looked at its own clocks:
+ *
+ *                     NAME TID BOOTTIME_NS RUN_NS WAIT_NS
+ *
+ *                   busy     runs whenever it may
+ *                   rhythm   runs for 3 ms and sleeps for 7
+ *                   starver  would run, under SCHED_IDLE, on the CPU of a thread with all the
+ * weight blocked  sleeps throughout knows storm     forks children that end at once, one after the
+ * other, until standard input ends
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kMoments = 1 << 16, kMostWeight = -20 };
+static const uint64_t kMs = 1000 * 1000;
+
+struct moment {
+  uint64_t at, run, wait;
+};
+
+/* What a thread has written down. */
+struct diary {
+  const char* name;
+  int tid, schedstat;
+  int count;
+  struct moment moments[kMoments];
+};
+
+static volatile int done;
+
+static uint64_t now(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (uint64_t)time.tv_sec * 1000 * kMs + (uint64_t)time.tv_nsec;
+}
+
+static void begin(struct diary* diary) {
+  pthread_setname_np(pthread_self(), diary->name);
+  char path[64];
+  diary->tid = (int)syscall(SYS_gettid);
+  snprintf(path, sizeof path, "/proc/thread-self/schedstat");
+  diary->schedstat = open(path, O_RDONLY);
+}
+
+static void look(struct diary* diary) {
+  char text[128] = "";
+  unsigned long long run = 0, wait = 0;
+  if (diary->count == kMoments) return;
+  if (pread(diary->schedstat, text, sizeof text - 1, 0) <= 0) return;
+  sscanf(text, "%llu %llu", &run, &wait);
+  diary->moments[diary->count++] =
+      (struct moment){now(CLOCK_BOOTTIME), now(CLOCK_THREAD_CPUTIME_ID), wait};
+}
+
+static void run_for(uint64_t ns) {
+  const uint64_t until = now(CLOCK_THREAD_CPUTIME_ID) + ns;
+  while (now(CLOCK_THREAD_CPUTIME_ID) < until && !done) {
+  }
+}
+
+static void* busy(void* diary) {
+  begin(diary);
+  while (!done) {
+    look(diary);
+    run_for(3 * kMs);
+  }
+  return NULL;
+}
+
+static void* rhythm(void* diary) {
+  const struct timespec pause = {.tv_nsec = 7 * 1000 * 1000};
+  begin(diary);
+  while (!done) {
+    look(diary);
+    run_for(3 * kMs);
+    look(diary);
+    nanosleep(&pause, NULL);
+  }
+  return NULL;
+}
+
+static void* blocked(void* name) {
+  pthread_setname_np(pthread_self(), name);
+  while (!done) pause();
+  return NULL;
+}
+
+static void* burner(void* name) {
+  pthread_setname_np(pthread_self(), name);
+  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), kMostWeight);
+  while (!done) {
+  }
+  return NULL;
+}
+
+/* One that is set up while it still has a CPU, and then is left with what the burner leaves. */
+static void* starver(void* name) {
+  const struct sched_param none = {.sched_priority = 0};
+  pthread_setname_np(pthread_self(), name);
+  sched_setscheduler(0, SCHED_IDLE, &none);
+  while (!done) {
+  }
+  return NULL;
+}
+
+static void start(void* (*life)(void*), void* argument, int cpu) {
+  pthread_t thread;
+  pthread_attr_t attributes;
+  cpu_set_t cpus;
+  pthread_attr_init(&attributes);
+  CPU_ZERO(&cpus);
+  CPU_SET(cpu, &cpus);
+  if (cpu >= 0) pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
+  if (pthread_create(&thread, &attributes, life, argument) != 0) _exit(1);
+}
+
+static int input_has_ended(int wait_ms) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  char byte;
+  return poll(&input, 1, wait_ms) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+static void tell(const struct diary* diary) {
+  for (int i = 0; i < diary->count; ++i)
+    printf("%s %d %llu %llu %llu\n", diary->name, diary->tid,
+           (unsigned long long)diary->moments[i].at, (unsigned long long)diary->moments[i].run,
+           (unsigned long long)diary->moments[i].wait);
+}
+
+static int live(void) {
+  static struct diary diaries[2] = {{.name = "k-busy"}, {.name = "k-rhythm"}};
+  const int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+  start(busy, &diaries[0], -1);
+  start(rhythm, &diaries[1], -1);
+  start(blocked, "k-blocked", -1);
+  start(starver, "k-starver", last);
+  usleep(100 * 1000);
+  start(burner, "k-burner", last);
+  usleep(500 * 1000);
+  puts("ready");
+  fflush(stdout);
+  while (!input_has_ended(-1)) {
+  }
+  done = 1;
+  usleep(20 * 1000);
+  for (int i = 0; i < 2; ++i) tell(&diaries[i]);
+  fflush(stdout);
+  _exit(0);
+}
+
+static int storm(void) {
+  puts("ready");
+  fflush(stdout);
+  while (!input_has_ended(0)) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, NULL, 0);
+  }
+  return 0;
+}
+
+int main(int count, char** words) {
+  if (count == 2 && strcmp(words[1], "threads") == 0) return live();
+  if (count == 2 && strcmp(words[1], "storm") == 0) return storm();
+  fputs("knows: say threads or storm\n", stderr);
+  return 2;
+}
