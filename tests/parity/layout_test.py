@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The layout checker accepts every kind of file that we write, and every cell without value holds what its metric says."""
 
+import json
 import os
 import unittest
 
@@ -55,6 +56,18 @@ class Layout(unittest.TestCase):
             with self.subTest(kernel=kernel):
                 self.as_rows(before=("--rootfs", harness.fixture(kernel)))
                 self.assert_fine(self.path)
+
+    def test_rows_made_of_a_window(self):
+        """The host as it was at its end, without the threads that had ended."""
+        window = self.path.replace("layout", "window")
+        done = harness.run("record", "-o", window, "--", "sh", "-c", "sleep 0.3 & sleep 0.1; wait")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(harness.run("show", window, "--format", "json", "--limit", "1").stdout)["snapshot"]["window"]
+        done = harness.run("export", window, "--to", "ktstr", "-o", self.path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"written is the host as it was at its end, without {told['ended']} thread", done.stderr)
+        self.assert_fine(self.path)
+        self.assertEqual(len(file_json.load(self.path).threads), told["threads_after"])
 
     def test_one_metric(self):
         harness.capture(self.path, "--metrics", "run_time_ns")

@@ -106,7 +106,8 @@ def coverage_fields(row, suffix=""):
 
 def expected_of_show(report):
     for row in report["rows"]:
-        yield row, {"unit": row["unit"], "value": row["value"], "threads": row["threads"]} | coverage_fields(row)
+        change = {"change": row["change"]} if "change" in row else {}  # of a window
+        yield row, {"unit": row["unit"], "value": row["value"], "threads": row["threads"]} | change | coverage_fields(row)
 
 
 def place(row):
@@ -150,6 +151,9 @@ class Told(unittest.TestCase):
         with harness.Helper("SLEEPERS", cwd=cls.directory):
             harness.capture(cls.path("live"))
             harness.capture(cls.path("later"))
+            done = harness.run("record", "-d", "1s", "-o", cls.path("window"), "--", "sh", "-c", "for i in 1 2 3; do sleep 0.1; done; sleep 1")
+            if done.returncode != 0:
+                raise AssertionError(done.stderr)
 
     @classmethod
     def path(cls, name):
@@ -181,7 +185,7 @@ class Told(unittest.TestCase):
     def test_show_and_compare(self):
         show, compare = schema_of("show"), schema_of("compare")
         for axis in AXES:
-            for name in ("a", "live"):
+            for name in ("a", "live", "window"):
                 self.assert_none(show.problems(as_json("show", self.path(name), "--group-by", axis)))
             for other in ("b", "live"):
                 pair = (self.path("a"), self.path(other), "--group-by", axis)
@@ -216,10 +220,33 @@ class Told(unittest.TestCase):
             yield from (f"{name} holds {line[name]!r}, which is no number" for line in lines if not re.fullmatch(NUMBER, line[name]))
 
     def test_csv_of_show(self):
-        for name in ("a", "live"):
+        for name in ("a", "live", "window"):
             for axis in AXES:
                 with self.subTest(file=name, axis=axis):
                     self.assert_none(list(self.wrong_in_csv(axis, expected_of_show, "show", self.path(name))))
+
+    def test_a_window_is_shown_and_not_compared(self):
+        self.assertIn("window", as_json("show", self.path("window"))["snapshot"])
+        self.assertNotIn("window", as_json("show", self.path("live"))["snapshot"])
+        for pair in (("live", "window"), ("window", "live")):
+            done = harness.run("compare", *map(self.path, pair))
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr, f"ctprof: comparing '{self.path('window')}': it is a window, which `ctprof show` tells by itself; "
+                             "compare takes two snapshots, as `ctprof capture` makes them\n")
+
+    def test_a_window_is_asked_for_differences(self):
+        """What conditions, the order and --metrics see are differences, as rows are."""
+        words = ("show", self.path("window"), "--metrics", "run_time_ns", "--group-by", "comm-exact")
+        rows = as_json(*words, "--sort-by", "run_time_ns")["rows"]
+        values = [row["value"] for row in rows if row["value"] is not None]
+        self.assertEqual(values, sorted(values, reverse=True))
+        self.assertGreater(len(values), 0)
+        lifetimes = {row["group"]: row["value"] for row in as_json("show", self.path("live"), *words[2:])["rows"]}
+        self.assertTrue(any(row["value"] < lifetimes.get(row["group"], 0) for row in rows if row["value"] is not None))
+        ran = as_json(*words, "--where", "run_time_ns > 0")["rows"]
+        self.assertTrue(ran)
+        self.assertTrue(all(row["value"] > 0 for row in ran))
+        self.assertGreater(len(rows), len(ran))
 
     def test_csv_of_compare(self):
         for other in ("b", "live"):

@@ -46,7 +46,7 @@ def seen(path):
     for line in lines:
         if line["kind"] == "table" and line["entity"] == "thread":
             for row, tid in enumerate(line["columns"]["tid"]):
-                found[tid] = opened + line["seen"][2 * row], opened + line["seen"][2 * row + 1]
+                found[tid] = tuple(opened + at for at in line["seen"][row])
     return found
 
 
