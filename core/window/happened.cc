@@ -79,7 +79,8 @@ void subtract(Column& column, const Column* then, Pools& pools) {
 // --- metrics with a role
 // ----------------------------------------------------------------------------------
 
-Column* with_role(std::deque<Column>& columns, std::string_view role, Storage storage) {
+Column* with_role(std::deque<Column>& columns, std::string_view role,
+                  Storage storage = Storage::U64) {
   return const_cast<Column*>(find_role(columns, role, storage));
 }
 
