@@ -347,13 +347,18 @@ bool SourceRun::start(const ctprof_window& window) {
 bool SourceRun::drain(std::vector<std::uint64_t>& read_at, Missed& missed) {
   Worker& worker = *workers_.front();
   worker.read_at = &read_at;
+  const std::size_t first = table_.rows;
   ctprof_listing listed = listing(worker, {});
-  const bool told = ask(worker, "drain_exited", [&] {
-    return planned_.source->table.drain_exited(worker.context, &listed);
-  });
+  bool told = ask(worker, "drain_exited",
+                  [&] { return planned_.source->table.drain_exited(worker.context, &listed); });
   drop_room();
   missed.lost += listed.lost;
   missed.unseen += listed.unseen;
+  const auto tids = std::as_const(*table_.find(kTid)).gaps().subspan(first);
+  if (told && std::ranges::count(tids, CTPROF_VALUE) != std::ssize(tids)) {
+    worker.failed = "it told of a thread without a tid";
+    told = false;
+  }
   return told;
 }
 

@@ -174,6 +174,7 @@ Sorted sort_out(const Snapshot& before, const Snapshot& after, const Ended& ende
   std::ranges::sort(alive);
   Sorted rows;
   for (std::uint32_t row = 0; row < names.size(); ++row) {
+    if (!ended.rows.threads().find(kTid)->has_value(row)) continue;  // its source has failed
     const bool inside = ended.at_ns[row] > first && ended.at_ns[row] <= last;
     const bool lives = std::ranges::binary_search(alive, names[row]) &&
                        !was_replaced(names[row], ended.at_ns[row], ended.took_over);

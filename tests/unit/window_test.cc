@@ -235,6 +235,15 @@ BOOST_AUTO_TEST_CASE(a_rough_start_is_that_of_the_thread_that_was_listed) {
   BOOST_TEST(told.pools->texts[column(told, identity_metric(kPcomm)).ids()[5]] == "t");
 }
 
+BOOST_AUTO_TEST_CASE(who_ended_without_an_id_is_no_row) {
+  Snapshot before = taken(10, {{1, 5}}), after = taken(20, {{1, 5}});
+  add_u64(before, kFaults, {1});
+  add_u64(after, kFaults, {1});
+  Ended ended = ended_at(15, {{7, 1200}, {8, 1200}});
+  ended.rows.threads().find(kTid)->gaps()[0] = CTPROF_UNSUPPORTED;
+  BOOST_TEST(window(before, std::move(after), std::move(ended)).threads().rows == 2u);
+}
+
 // So many threads of two processes, with two names each; from thread 100 on they are new.
 Ended many(std::uint64_t count) {
   std::vector<Thread> named;
