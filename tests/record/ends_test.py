@@ -21,6 +21,7 @@ US, MS = 1_000, 1_000_000
 TICK_NS = 10 * MS  # of the slowest kernel
 ROUNDED = 1024  # what taskstats rounds bytes down to
 STORM_THREADS, STORM_RATE = 200_000, 40_000
+MORE_THAN_FIT = 60_000
 
 
 def has_capability(number):
@@ -203,6 +204,45 @@ class AllOfIt(Recorded):
         told, used = self.used(options=[FILES])
         self.assertGreater(told, used - BATCH * TICK_NS)
         self.assertLess(told, 1.05 * used)
+
+
+class Lost(Recorded):
+    """A recorder that cannot read for a while says how many threads ended that it knows nothing of."""
+
+    SCRIPT = "kill -STOP $PPID; {} {} {}; kill -CONT $PPID"
+
+    def check(self, *options):
+        window, said = self.record("sh", "-c", self.SCRIPT.format(STORM, MORE_THAN_FIT, STORM_RATE), options=options)
+        made, lost = int(said.split()[0]), window.head["ended_lost"]
+        told = len([row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]])
+        self.assertGreater(lost, 0)
+        self.assertLess(told, made)
+        self.assertGreaterEqual(told + lost, made)
+
+    @by_bpf
+    def test_by_bpf(self):
+        self.check()
+
+    @by_netlink
+    def test_by_netlink(self):
+        self.check(FILES)
+
+
+@by_netlink
+class TwoAtOnce(Recorded):
+    """One that ends does not take the other's messages away."""
+
+    def test_by_netlink(self):
+        inner = os.path.join(self.room, "inner")
+        script = f"{CTPROF} {FILES} record -q -o {inner} -- {STORM} 1000 4000; {STORM} 1000 4000"
+        outer, said = self.record("sh", "-c", script, options=[FILES])
+        made = [int(line.split()[0]) for line in said.splitlines()]
+        self.assertEqual(len(made), 2)
+        for window, least in ((Window(inner), made[0]), (outer, sum(made))):
+            told = [row for row in window.ended if row.value("comm") == os.path.basename(STORM)[:15]]
+            # The commands' own leaders may be there still, waited for by nobody yet.
+            self.assertGreaterEqual(len(told), least - len(made))
+            self.assertEqual(window.head["ended_lost"], 0)
 
 
 class BornBefore(Recorded):
