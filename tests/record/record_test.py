@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""What ends a recording, and what is left of it: statuses, signals, places that cannot be written, what is shown meanwhile."""
+"""What ends a recording, and what is left of it: statuses, signals, places that cannot be written, what is shown meanwhile, and what it
+tells of the host.
+
+Environment: CTPROF, CLOCKS (clocks.c, a library)."""
 
 import os
 import pathlib
@@ -170,6 +173,31 @@ class Cgroups(Case):
     def test_one_that_is_not_there(self):
         done = run("--cgroup", "/no/such", "-d", "100ms", "-o", self.file)
         self.assertEqual((done.returncode, done.stderr), (2, "ctprof: looking for cgroup '/no/such': No such file or directory\n"))
+
+
+class Host(Case):
+    def setUp(self):
+        super().setUp()
+        if harness.is_sanitized():
+            self.skipTest("a sanitizer wants to be loaded first")
+
+    def notes(self, sets_clocks):
+        """Of a window, and what was said, of a recording whose command sets the clocks."""
+        mark = self.here / "set"
+        done = run("-o", self.file, "--", *(["touch", mark] if sets_clocks else ["true"]),
+                   env=os.environ | {"LD_PRELOAD": os.environ["CLOCKS"], "CLOCKS_SET": str(mark)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return Window(self.file).head["notes"], done.stderr
+
+    def test_clocks_that_were_set_are_told(self):
+        notes, said = self.notes(True)
+        self.assertEqual([re.sub(r"\.\d+ s", " s", note) for note in notes],
+                         ["the clock was set forward by 3600 s", "the host was suspended for 60 s"])
+        for note in notes:
+            self.assertIn(f"ctprof: {note}\n", said)
+
+    def test_nothing_happened(self):
+        self.assertEqual(self.notes(False)[0], [])
 
 
 class Places(Case):

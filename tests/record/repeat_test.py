@@ -1,7 +1,5 @@
 #!/usr/bin/python3
-"""Windows back to back: what is read between two of them is one's end and the other's begin, and who ends is in one of them.
-
-"""
+"""Windows back to back: what is read between two of them is one's end and the other's begin, and who ends is in one of them."""
 
 import os
 import pathlib

@@ -7,7 +7,8 @@
 // keeps them only while it reads. A process that got nothing from its file (AT_SECURE is 0) keeps
 // what its user has.
 //
-// setuid executables are not supported. REQUIRES: the calling thread is the only one.
+// setuid executables are not supported. REQUIRES: the calling thread is the only one; other threads
+// keep what they have.
 
 #pragma once
 
