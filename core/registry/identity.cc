@@ -91,7 +91,8 @@ std::vector<MetricDef> keys_of_others() {
           "distinct values of cgroup over all threads, and their ancestors",
           "cgroup_stats[] (object key)", "\"\"", "Path of the cgroup, key of the cgroup table.",
           "Relative to the capturing process's cgroup namespace."),
-      key(kCgroupId, E::Cgroup, "IdU64", "inode of the cgroup's directory", "none", "omit",
+      key(kCgroupId, E::Cgroup, "IdU64", "inode of the cgroup's directory", "cgroup_stats[].id",
+          "omit",
           "Number that the kernel gave the cgroup when it was made: one that was removed and made "
           "again is another.",
           "Only where all cgroups are listed, those without threads too."),
