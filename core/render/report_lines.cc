@@ -71,11 +71,13 @@ bool tells_parts(const ReportRow& row) {
   });
 }
 
-// Of a gauge in a window: " (+4.000KiB)", and " (new)" of what was not there when it opened.
-std::string since(const SideFigure& figure, std::string_view unit) {
+// What a window adds to a value that is no difference: of a gauge " (+4.000KiB)", and " (new)" of
+// what was not there when it opened; a peak is not the window's own.
+std::string since(const SideFigure& figure, const PlannedMetric& metric) {
+  if (metric.family == "peak") return " (ever)";
   if (!figure.change.known()) return "";
   if (figure.beginning == Beginning::Born) return " (new)";
-  return figure.change.zero() ? "" : " (" + scaled(figure.change, unit) + ")";
+  return figure.change.zero() ? "" : " (" + scaled(figure.change, metric.unit) + ")";
 }
 
 // Empty if the values cover the whole group.
@@ -238,7 +240,8 @@ std::string ReportLines::text(CellAt at) const {
 
 ReportLine ReportLines::value_line(const ReportRow& row) const {
   ReportLine line = started(row);
-  line.candidate = text(row.sides.front().at) + since(row.sides.front(), row.metric->unit);
+  line.candidate = text(row.sides.front().at);
+  if (report_->sides().front().window) line.candidate += since(row.sides.front(), *row.metric);
   return line;
 }
 

@@ -28,9 +28,10 @@ std::string closing(const Report& report, const Section& section) {
   if (!beyond.empty())
     said.push_back(beyond + " beyond --limit " + std::to_string(report.spec().limit) +
                    " (--limit 0 shows all)");
-  const char* still = report.compares()    ? " did not change"
-                      : section.still == 1 ? " is zero"
-                                           : " are zero";
+  const char* still = report.compares()               ? " did not change"
+                      : report.sides().front().window ? " zero or unchanged"
+                      : section.still == 1            ? " is zero"
+                                                      : " are zero";
   if (section.still) said.push_back(std::to_string(section.still) + still);
   if (section.missing) said.push_back(std::to_string(section.missing) + " without a value");
   std::string line;

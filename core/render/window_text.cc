@@ -46,7 +46,7 @@ std::string first_line(const RunFacts& run, std::string_view file) {
 // In percent of one CPU.
 std::string share(double ns, const Accounting& of) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * ns / of.wall + 0.0);
+  std::snprintf(text, sizeof text, "%.0f %%", std::round(100 * ns / of.wall) + 0.0);
   return text;
 }
 

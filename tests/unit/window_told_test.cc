@@ -280,6 +280,20 @@ BOOST_AUTO_TEST_CASE(settings_that_changed_are_told_by_name_and_value) {
   BOOST_TEST(told.at("after").as_int64() == -5);
 }
 
+BOOST_AUTO_TEST_CASE(states_that_a_window_found_and_left_are_told_on_request) {
+  const MetricDef peak = metric("longest", "PeakNs", "MaxPeak");
+  Ends ends;
+  add_u64(ends.before, peak, {7, 7});
+  add_u64(ends.after, peak, {7, 7, 7});
+  const Snapshot told = ends.window();
+  const std::string all = text_of(told, {.moved_only = true});
+  BOOST_TEST(all.find("state") == all.npos);
+  BOOST_TEST(all.find("zero or unchanged") != all.npos);
+  BOOST_TEST(all.find("7ns (ever)") != all.npos);
+  BOOST_TEST(text_of(told, {.metrics = {"state"}, .moved_only = true}).find("state") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_end_of_a_window_is_a_snapshot) {
   Ends ends;
   auto made = make_window(ends.before, std::move(ends.after), std::move(ends.ended));

@@ -157,6 +157,7 @@ class Planner {
     metric.unit = def.unit;
     metric.section = def.section;
     metric.tags = tags_of(def);
+    metric.family = def.family;
     metric.adds_up = def.family == kCumulative;
     metric.map_keys = def.map_keys;
     return metric;
@@ -196,6 +197,7 @@ class Planner {
     metric.unit = found.def->unit;
     metric.section = found.def->section;
     metric.tags = tags_of(*found.def);
+    metric.family = found.def->family;
     metric.adds_up = found.def->family == kCumulative;
     metric.expression = std::move(*expression);
     PlanOrder order = found.order;

@@ -26,6 +26,7 @@ struct PlannedMetric {
   std::string name;
   Entity entity = Entity::Thread;
   std::string unit;
+  std::string family;  // of its definition
   std::string section;
   std::vector<std::string> tags;          // tags_of()
   bool adds_up = false;                   // cumulative, so a group has a share of the whole

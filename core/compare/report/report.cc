@@ -277,13 +277,21 @@ void Report::take_change(Section& section, RowAt row, std::vector<RankedRow>& ta
   taken.push_back(whole_->order->ranked(row, changes));
 }
 
+// Whether the row tells of a state that a window found and left, unless the user asked for it.
+bool Report::stood_still(RowAt row) const {
+  if (!sides().front().window || !spec().metrics.empty()) return false;
+  const std::string& family = metrics()[row.metric].family;
+  const Difference change = rollup().change({0, row.group, row.metric});
+  return family == "categorical" || family == "limit" || (change.known() && change.zero());
+}
+
 void Report::take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const {
   const CellValue reading = rollup().read({0, row.group, row.metric});
   if (reading.coverage.rows == 0) return;
   if (spec().moved_only) {
     if (is_absent_[row.metric]) return;
     if (!reading.has_value()) return void(++section.missing);
-    if (is_zero(reading.number)) return void(++section.still);
+    if (is_zero(reading.number) || stood_still(row)) return void(++section.still);
   }
   taken.push_back(whole_->order->ranked(row));
 }

@@ -34,7 +34,8 @@ struct Section {
   std::vector<RowAt> rows;
   std::size_t cut = 0;       // rows beyond the limit
   std::size_t cut_keys = 0;  // and keys beyond it, if the last row is a map
-  std::size_t still = 0;  // rows left out because nothing changed, or under show the value is zero
+  std::size_t still = 0;  // rows left out because nothing changed, or under show the value is zero,
+                          // or is no difference and is what it was when the window opened
   std::size_t missing = 0;  // rows left out because no side has a value
 };
 
@@ -107,6 +108,7 @@ class Report {
   void find_failed();
   void cut_lines(Section& section) const;
   void fill_section(Section& section, std::span<const std::uint32_t> those) const;
+  bool stood_still(RowAt row) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_change(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
