@@ -294,17 +294,5 @@ BOOST_AUTO_TEST_CASE(states_that_a_window_found_and_left_are_told_on_request) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_end_of_a_window_is_a_snapshot) {
-  Ends ends;
-  auto made = make_window(ends.before, std::move(ends.after), std::move(ends.ended));
-  BOOST_REQUIRE(made);
-  const Snapshot end = end_of(std::move(*made));
-  BOOST_TEST(!end.window);
-  BOOST_TEST(end.threads().rows == 3u);
-  BOOST_TEST(end.threads().find("run")->rows() == 3u);
-  BOOST_TEST(end.threads().find("run")->u64()[0] == 2100 * kMs);
-  BOOST_TEST(end.read_at == std::vector<std::uint64_t>(3, 1), boost::test_tools::per_element());
-}
-
 }  // namespace
 }  // namespace ctprof
