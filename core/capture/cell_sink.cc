@@ -1,14 +1,45 @@
 #include "core/capture/cell_sink.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace ctprof {
 namespace {
 
+// Stands in a pooled cell until a value is put.
+constexpr Id kNothingPut = UINT32_MAX;
+
+void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] != kNothingPut) continue;
+    ids[i] = 0;
+    if (gaps[i] == CTPROF_VALUE) gaps[i] = CTPROF_UNTOUCHED;
+  }
+}
+
+void reject_unending(std::span<const double> values, std::span<ctprof_gap> gaps) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (gaps[i] == CTPROF_VALUE && !std::isfinite(values[i])) gaps[i] = CTPROF_MALFORMED;
+}
+
 CellSink& self(void* core) { return *static_cast<CellSink*>(core); }
 
 }  // namespace
+
+void prepare_cells(Column& column, std::size_t first_row, std::size_t rows) {
+  if (is_pooled(column.def().storage))
+    std::ranges::fill(column.ids().subspan(first_row, rows), kNothingPut);
+}
+
+void settle_cells(Column& column, std::size_t first_row, std::size_t rows) {
+  const auto gaps = column.gaps().subspan(first_row, rows);
+  const Storage storage = column.def().storage;
+  if (is_pooled(storage)) disown_unput(column.ids().subspan(first_row, rows), gaps);
+  if (storage == Storage::F64) reject_unending(column.f64().subspan(first_row, rows), gaps);
+  if (storage == Storage::Bool)
+    for (std::uint8_t& value : column.bools().subspan(first_row, rows)) value = value ? 1 : 0;
+}
 
 CellSink::CellSink(const std::vector<Column*>& columns, Pools& pools, std::uint32_t tallies)
     : columns_(columns),

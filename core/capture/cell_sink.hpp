@@ -21,6 +21,12 @@
 
 namespace ctprof {
 
+// Before a source fills these rows of a column.
+void prepare_cells(Column& column, std::size_t first_row, std::size_t rows);
+// Afterwards: a cell is Untouched that is marked as a value although nothing was put there, and
+// Malformed where it is no number or has no end, for which neither a rule nor the file has room.
+void settle_cells(Column& column, std::size_t first_row, std::size_t rows);
+
 class CellSink {
  public:
   // `columns`: by offer, null if the offer was not chosen. REQUIRES: the columns and the pools

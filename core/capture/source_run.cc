@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -19,26 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kStageNames{"list",   "thread", "process",
                                                       "cgroup", "host",   "exited"};
 constexpr std::array<ctprof_gap, CTPROF_MAX_ROWS> kNoGaps{};
-// Stands in a pooled cell until a value is put: a source that marks the cell as a value, and never
-// puts one, is found out.
-constexpr Id kNothingPut = UINT32_MAX;
-
-// Marks as Untouched each pooled cell that is flagged as a value although nothing was put there.
-void disown_unput(std::span<Id> ids, std::span<ctprof_gap> gaps) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] != kNothingPut) continue;
-    ids[i] = 0;
-    if (gaps[i] == CTPROF_VALUE) gaps[i] = CTPROF_UNTOUCHED;
-  }
-}
-
-// Neither a rule nor the file has room for what is no number, or has no end.
-void reject_unending(Column& column, std::size_t first_row, std::size_t rows) {
-  const auto values = column.f64().subspan(first_row, rows);
-  const auto gaps = column.gaps().subspan(first_row, rows);
-  for (std::size_t row = 0; row < rows; ++row)
-    if (gaps[row] == CTPROF_VALUE && !std::isfinite(values[row])) gaps[row] = CTPROF_MALFORMED;
-}
 
 }  // namespace
 
@@ -166,14 +145,11 @@ void SourceRun::fill_inputs(Worker& worker, std::size_t first_row, std::uint32_t
 void SourceRun::fill_cells(Worker& worker, std::size_t first_row, std::uint32_t rows) {
   worker.cells.clear();
   for (Column* column : columns_) {
-    if (!column) {
-      worker.cells.push_back({nullptr, nullptr});
-      continue;
-    }
-    const bool pooled = is_pooled(column->def().storage);
-    if (pooled) std::ranges::fill(column->ids().subspan(first_row, rows), kNothingPut);
-    worker.cells.push_back(
-        {pooled ? nullptr : column->values_at(first_row), column->gaps().data() + first_row});
+    ctprof_cells& cells = worker.cells.emplace_back();
+    if (!column) continue;
+    prepare_cells(*column, first_row, rows);
+    if (!is_pooled(column->def().storage)) cells.values = column->values_at(first_row);
+    cells.gaps = column->gaps().data() + first_row;
   }
 }
 
@@ -236,8 +212,7 @@ void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows
   for (Column* column : columns_) {
     if (!column) continue;
     const auto gaps = column->gaps().subspan(first_row, rows);
-    if (is_pooled(column->def().storage))
-      disown_unput(column->ids().subspan(first_row, rows), gaps);
+    settle_cells(*column, first_row, rows);
     // Most batches have no wrong cell, and one pass without a branch shows it.
     unsigned wrong = 0;
     for (const ctprof_gap gap : gaps) wrong += is_wrong(gap);
@@ -248,9 +223,6 @@ void SourceRun::settle(Worker& worker, std::size_t first_row, std::uint32_t rows
       std::replace_if(gaps.begin(), gaps.end(), is_wrong,
                       static_cast<ctprof_gap>(CTPROF_SOURCE_FAILED));
     }
-    if (column->def().storage == Storage::F64) reject_unending(*column, first_row, rows);
-    if (column->def().storage == Storage::Bool)
-      for (std::uint8_t& value : column->bools().subspan(first_row, rows)) value = value ? 1 : 0;
   }
 }
 

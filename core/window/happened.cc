@@ -226,8 +226,7 @@ void add_blocked(Snapshot& snapshot) {
 
 }  // namespace
 
-const Column* find_role(const std::deque<Column>& columns, std::string_view role,
-                        Storage storage) {
+const Column* find_role(const std::deque<Column>& columns, std::string_view role, Storage storage) {
   const auto it = std::ranges::find_if(columns, [&](const Column& column) {
     return column.def().role == role && column.def().storage == storage;
   });

@@ -1,5 +1,6 @@
-// Clocks that can be set, to be loaded before the C library: as soon as there is a file of the name $CLOCKS_SET, an hour more on
-// CLOCK_REALTIME, and a minute more on CLOCK_BOOTTIME, as after a suspend, which the wall clock counts too.
+// Clocks that can be set, to be loaded before the C library: as soon as there is a file of the name
+// $CLOCKS_SET, an hour more on CLOCK_REALTIME, and a minute more on CLOCK_BOOTTIME, as after a
+// suspend, which the wall clock counts too.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <utility>
 
 #include "core/base/text.hpp"
@@ -21,29 +22,26 @@ std::size_t allowed(std::size_t text_bytes) {
   return std::min(limits::kMemory, limits::kFreeMemory + limits::kMemoryPerByte * text_bytes);
 }
 
-std::size_t bytes_of(const Snapshot& snapshot, const TableReader::RowsByEntity& rows) {
+std::size_t bytes_of(const std::deque<Column>& columns) {
   std::size_t bytes = 0;
-  for (std::size_t entity = 0; entity < kEntities; ++entity)
-    for (const Column& column : snapshot.tables[entity].columns)
-      bytes += rows[entity] * bytes_per_row(column.def().storage);
-  if (!snapshot.window) return bytes;
-  for (std::size_t entity = 0; entity < kEntities; ++entity)
-    for (const Column& column : snapshot.window->openings[entity].columns)
-      bytes += rows[entity] * bytes_per_row(column.def().storage);
-  return bytes + rows[0] * sizeof(Seen);
+  for (const Column& column : columns) bytes += bytes_per_row(column.def().storage);
+  return bytes;
 }
 
-TableReader::RowsByEntity rows_of(const Snapshot& snapshot) {
-  TableReader::RowsByEntity rows{};
-  for (std::size_t entity = 0; entity < kEntities; ++entity)
-    rows[entity] = snapshot.tables[entity].rows;
-  return rows;
+std::size_t bytes_of(const Snapshot& snapshot) {
+  std::size_t bytes = snapshot.window ? snapshot.threads().rows * sizeof(Seen) : 0;
+  for (std::size_t i = 0; i < kEntities; ++i) {
+    const Table& table = snapshot.tables[i];
+    bytes += table.rows * bytes_of(table.columns);
+    if (snapshot.window) bytes += table.rows * bytes_of(snapshot.window->openings[i].columns);
+  }
+  return bytes;
 }
 
 // What is left for pools beside the cells.
 std::size_t most_pooled(const Snapshot& snapshot, std::size_t text_bytes) {
   const std::size_t most = allowed(text_bytes);
-  return most - std::min(most, bytes_of(snapshot, rows_of(snapshot)));
+  return most - std::min(most, bytes_of(snapshot));
 }
 
 Error not_announced(const Piece& piece) {
@@ -68,12 +66,11 @@ struct TableReader::Line {
 
 Result<void> TableReader::prepare(Snapshot& snapshot, const RowsByEntity& rows,
                                   std::size_t text_bytes) {
-  if (bytes_of(snapshot, rows) > allowed(text_bytes)) return Error{std::string(kTooMuch)};
-  for (std::size_t entity = 0; entity < kEntities; ++entity) {
-    Table& table = snapshot.tables[entity];
-    table.rows = rows[entity];
+  for (std::size_t entity = 0; entity < kEntities; ++entity)
+    snapshot.tables[entity].rows = rows[entity];
+  if (bytes_of(snapshot) > allowed(text_bytes)) return Error{std::string(kTooMuch)};
+  for (Table& table : snapshot.tables)
     for (Column& column : table.columns) column.resize(table.rows, default_gap(column));
-  }
   snapshot.read_at.assign(snapshot.threads().rows, 0);
   if (!snapshot.window) return {};
   if (snapshot.window->living > snapshot.threads().rows)
@@ -371,8 +368,7 @@ void TableReader::explain(Line& line, const std::string& name, std::span<const s
     --left;
     const std::uint64_t code = runs[at - 2];
     const bool is_known = code != CTPROF_VALUE && code < kGapNames.size();
-    column.gaps()[row] =
-        is_known ? static_cast<ctprof_gap>(code) : static_cast<ctprof_gap>(CTPROF_MALFORMED);
+    column.gaps()[row] = static_cast<ctprof_gap>(is_known ? code : std::uint64_t{CTPROF_MALFORMED});
   }
   if (left != 0 || at != runs.size())
     line.in.fail("gaps of " + quoted(name) + " are more than its nulls");
