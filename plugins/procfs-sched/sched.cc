@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ctprof/files.hpp"
-#include "plugins/shared/policy.hpp"
+#include "plugins/shared/text_formats.hpp"
 
 namespace ctprof::procfs {
 namespace {

@@ -1,7 +1,7 @@
 #include "plugins/procfs-sched/stat.hpp"
 
 #include "ctprof/files.hpp"
-#include "plugins/shared/policy.hpp"
+#include "plugins/shared/text_formats.hpp"
 
 namespace ctprof::procfs {
 namespace {

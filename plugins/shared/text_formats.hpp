@@ -1,14 +1,18 @@
-// Formats in which the kernel prints many files: lists of CPUs, and flat keyed text.
+// Formats in which the kernel prints many files: lists of CPUs, flat keyed text, and scheduling
+// policies.
 //
 //   0-3,8             a list of CPUs: Cpus_allowed_list, /sys/devices/system/cpu/online
 //   usage_usec 4031   flat keyed: a line for each key, as in cpu.stat, memory.stat and
 //                     memory.events of a cgroup, or root/events of sched_ext
+//   policy : 3        a scheduling policy, by the numbers of sched_setscheduler(2)
 //
 // Newer kernels add keys, so whoever wants all of them takes what is there.
 
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <string_view>
 #include <vector>
 
@@ -28,5 +32,25 @@ bool parse_flat_keyed(std::string_view text, std::vector<ctprof_entry>& entries)
 
 // The value of one key: Unsupported when no line has it, Malformed when it is not a number.
 sdk::Reading<std::uint64_t> flat_value(std::string_view text, std::string_view key);
+
+using PolicyRoom = std::array<char, 40>;
+
+// The name of a policy; it lives as long as `room`, which an unknown number is written into.
+inline std::string_view policy_name(std::uint64_t policy, PolicyRoom& room) {
+  // 4 was never given.
+  constexpr std::array<std::string_view, 8> kNames{"SCHED_OTHER",    "SCHED_FIFO", "SCHED_RR",
+                                                   "SCHED_BATCH",    "",           "SCHED_IDLE",
+                                                   "SCHED_DEADLINE", "SCHED_EXT"};
+  if (policy < kNames.size() && !kNames[policy].empty()) return kNames[policy];
+  const int size = std::snprintf(room.data(), room.size(), "SCHED_UNKNOWN(%llu)",
+                                 static_cast<unsigned long long>(policy));
+  return {room.data(), static_cast<std::size_t>(size)};
+}
+
+// Whether the fair scheduler, or a BPF scheduler in its place, grants slices under this policy:
+// OTHER, BATCH and EXT.
+constexpr bool has_fair_slice(std::uint64_t policy) {
+  return policy == 0 || policy == 3 || policy == 7;
+}
 
 }  // namespace ctprof

@@ -15,7 +15,7 @@
 #include "ctprof/listing.hpp"
 #include "ctprof/reads.hpp"
 #include "ctprof/table.hpp"
-#include "plugins/shared/policy.hpp"
+#include "plugins/shared/text_formats.hpp"
 #include "plugins/task-iter/decode.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 

@@ -1,12 +1,21 @@
 #include "plugins/task-iter/context.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 
-#include "plugins/task-iter/background.hpp"
+#include "ctprof/files.hpp"
 #include "plugins/task-iter/ext_class.h"
 #include "plugins/task-iter/probe.hpp"
+#include "plugins/task-iter/read_ahead.hpp"
 
 namespace ctprof::task_iter {
+namespace {
+
+constexpr const char* kSchedExtState = "kernel/sched_ext/state";
+
+}  // namespace
 
 Context::Context(const sdk::Host& host) : host_(host) {
   if (!may_have_pass(host)) return;
@@ -32,6 +41,18 @@ sdk::Reading<std::uint64_t> Context::address_of_extensible_class() {
   const int error = extensible_class_ != 0 ? 0 : task_iter_find_ext_class(&extensible_class_);
   if (error == 0) return std::uint64_t{extensible_class_};
   return error == EPERM ? Gap::Denied : Gap::Unsupported;
+}
+
+bool has_extensible_class(const sdk::Host& host) {
+  return ::faccessat(host.sys(), kSchedExtState, F_OK, 0) == 0;
+}
+
+sdk::Reading<std::uint64_t> extensible_class(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto state = file.read(host.sys(), kSchedExtState);
+  if (!state) return state.gap;
+  if (sdk::trimmed(state.value) == "disabled") return std::uint64_t{0};
+  return host.context<Context>().address_of_extensible_class();
 }
 
 }  // namespace ctprof::task_iter

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "plugins/shared/policy.hpp"
+#include "plugins/shared/text_formats.hpp"
 
 namespace ctprof::task_iter {
 namespace {

@@ -12,7 +12,6 @@
 #include "plugins/shared/kernel.hpp"
 #include "plugins/shared/text_formats.hpp"
 #include "plugins/task-iter/context.hpp"
-#include "plugins/task-iter/extensible.hpp"
 #include "plugins/task-iter/pass.hpp"
 
 namespace ctprof::task_iter {

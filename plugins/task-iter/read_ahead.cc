@@ -1,7 +1,5 @@
 #include "plugins/task-iter/read_ahead.hpp"
 
-#include "plugins/task-iter/background.hpp"
-
 namespace ctprof::task_iter {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <signal.h>
+
 #include <array>
 #include <condition_variable>
 #include <cstddef>
@@ -10,11 +12,30 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "plugins/task-iter/pass.hpp"
 
 namespace ctprof::task_iter {
+
+// A thread for what can go on beside the rest, without signals: those are for the threads that
+// work. None (not joinable) where the system has no more threads to give: the caller does the work
+// then.
+template <class Work>
+std::thread in_background(Work work) {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread;
+  try {
+    thread = std::thread(std::move(work));
+  } catch (const std::system_error&) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
 
 class ReadAhead {
  public:

@@ -13,7 +13,7 @@
 
 #include "ctprof/plugin.hpp"
 #include "plugins/task-iter/columns.hpp"
-#include "plugins/task-iter/extensible.hpp"
+#include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/names.hpp"
 #include "plugins/task-iter/pass.hpp"
 #include "plugins/task-iter/probe.hpp"
