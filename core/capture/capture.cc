@@ -178,6 +178,7 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
     window->meta.notes.push_back("threads that ended in the window are not told: " +
                                  ends_->why_not());
   const HostState state = host_state(*roots_);
+  window->window->partial = !options_.pids.empty() || !options_.cgroup.empty();
   window->window->notes = what_happened(std::exchange(state_, state), state);
   return window;
 }

@@ -15,12 +15,12 @@
 // extras}], cut, cut_keys, notes.
 //
 // What is shown of a window are differences; its `snapshot` has a member more, window {length_ns,
-// threads_before, threads_after, born, ended, lost, unseen, merged, sees_ends, no_base {unmet,
-// in_progress, metrics}, accounting (window/accounting.hpp; null where a figure is missing) {cpus,
-// wall_ns, busy_ns, living_ns, ended_ns, unexplained_ns, error_ns, steal_ns, interrupts_ns,
-// steal_apart, interrupts_apart}, settings [{metric, entity, name, before, after, rows}],
-// settings_cut, notes}, and its rows have `change`: of a gauge, how much more it is than when the
-// window opened; null elsewhere.
+// threads_before, threads_after, born, ended, lost, unseen, merged, sees_ends, partial (only some
+// processes were wanted), no_base {unmet, in_progress, metrics}, accounting (window/accounting.hpp;
+// null where a figure is missing) {cpus, wall_ns, busy_ns, living_ns, ended_ns, unexplained_ns,
+// error_ns, steal_ns, interrupts_ns, steal_apart, interrupts_apart}, settings [{metric, entity,
+// name, before, after, rows}], settings_cut, notes}, and its rows have `change`: of a gauge, how
+// much more it is than when the window opened; null elsewhere.
 //
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
 // modes, maps and affinities are small objects, and a map's `delta` is one by key, as is its `rate`

@@ -62,7 +62,9 @@ std::string cpu_line(const WindowFacts& window) {
                      share(static_cast<double>(cpu.cpus) * cpu.wall, cpu) + ": " +
                      share(cpu.living, cpu) + " by living threads, ";
   if (window.sees_ends) text += share(cpu.ended, cpu) + " by threads that ended, ";
-  text += share(cpu.unexplained, cpu) + " not explained (±" + share(cpu.error, cpu) + ")";
+  text += share(cpu.unexplained, cpu) +
+          (window.partial ? " by others or not explained (±" : " not explained (±") +
+          share(cpu.error, cpu) + ")";
   return text + taken(cpu.steal, cpu.steal_apart, "taken by the hypervisor", cpu) +
          taken(cpu.interrupts, cpu.interrupts_apart, "in interrupts", cpu);
 }
@@ -205,6 +207,7 @@ void write_rows(JsonPieces& json, const WindowFacts& window) {
   json.number_member("unseen", window.unseen);
   json.number_member("merged", window.merged);
   write_flag(json, "sees_ends", window.sees_ends);
+  write_flag(json, "partial", window.partial);
   json.key("no_base");
   json.open('{');
   json.number_member("unmet", rows.unmet);

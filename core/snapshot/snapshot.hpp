@@ -133,6 +133,7 @@ struct Snapshot {
   std::vector<RawJson> unknown_lines;  // of a file in columns, of kinds that this version does not
                                        // know
   std::optional<Window> window;        // none: lifetimes, as they were at one moment
+  KeptMembers unknown_window;          // of the line that describes the window
   bool foreign = false;                // a file without our own keys
   std::vector<std::string> told;       // sentences about the file it was read from; not written
   std::size_t text_bytes =

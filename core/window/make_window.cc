@@ -365,6 +365,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
 Snapshot end_of(Snapshot window) {
   if (!window.window) return window;
   const Window what = *std::exchange(window.window, std::nullopt);
+  window.unknown_window.clear();
   Table& threads = window.threads();
   threads.rows = what.living;
   for (Column& column : threads.columns) column.resize(what.living, Gap::Untouched);

@@ -86,6 +86,14 @@ Lines small_window() {
 
 constexpr std::size_t kHeader = 0, kWindow = 1, kThreads = 2;
 
+// What a later version says of a window is kept.
+BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
+  const Lines lines =
+      with(small_window(), kWindow, "\"notes\":[", "\"newer\":{\"a\":1},\"notes\":[");
+  const Lines again = lines_of(written(loaded(folded(lines))));
+  BOOST_TEST(again[kWindow].find("\"newer\":{\"a\":1}") != std::string::npos);
+}
+
 // What is said of the window with something else in one of its lines.
 std::string refusal_with(std::size_t line, std::string_view what, std::string_view instead) {
   return refusal(folded(with(small_window(), line, what, instead)));

@@ -118,6 +118,7 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
   facts.unseen = window.ended_unseen;
   facts.merged = window.ended_merged;
   facts.sees_ends = window.sees_ends;
+  facts.partial = window.partial;
   facts.accounting = account(snapshot);
   Settings(snapshot).find(facts);
   facts.notes = window.notes;

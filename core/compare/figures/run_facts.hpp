@@ -37,7 +37,7 @@ struct WindowFacts {
   std::uint64_t length_ns = 0;
   WindowRows rows;
   std::uint64_t lost = 0, unseen = 0, merged = 0;  // as in Window
-  bool sees_ends = false;
+  bool sees_ends = false, partial = false;
   std::optional<Accounting> accounting;
   std::vector<SettingChange> settings;  // those of most rows first
   std::size_t settings_cut = 0;         // rows whose changes are not among them

@@ -24,7 +24,7 @@ struct BasesOf {
 struct WindowLine {
   Moment opened;
   std::uint64_t living = 0, ended_lost = 0, ended_unseen = 0, ended_merged = 0;
-  bool sees_ends = false;
+  bool sees_ends = false, partial = false;
   std::vector<std::string> notes;
   std::vector<BasesOf> bases;
 };
@@ -43,6 +43,7 @@ void each_field(T& line, Visitor&& visit) {
   visit("ended_unseen", line.ended_unseen);
   visit("ended_merged", line.ended_merged);
   visit("sees_ends", line.sees_ends);
+  visit("partial", line.partial);
   visit("notes", line.notes);
   visit("bases", line.bases);
 }
@@ -173,13 +174,15 @@ void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonW
   out.put('\n');
 }
 
-void write_window(const Window& window, JsonWriter& out) {
+void write_window(const Snapshot& snapshot, JsonWriter& out) {
+  const Window& window = *snapshot.window;
   WindowLine line{.opened = window.opened,
                   .living = window.living,
                   .ended_lost = window.ended_lost,
                   .ended_unseen = window.ended_unseen,
                   .ended_merged = window.ended_merged,
                   .sees_ends = window.sees_ends,
+                  .partial = window.partial,
                   .notes = window.notes,
                   .bases = {}};
   for (const Entity entity : kAllEntities) {
@@ -190,6 +193,7 @@ void write_window(const Window& window, JsonWriter& out) {
   out.put('{');
   out.member("kind", "window");
   FieldWriter(out).members(line, [](std::string_view) { return true; });
+  write_members(snapshot.unknown_window, out);
   out.close('}');
   out.put('\n');
 }
@@ -283,6 +287,8 @@ Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
   FieldReader reader("window");
   reader.object(boost::json::parse(object_of(members), failed), line);
   if (failed || !reader.complaint().empty()) return Error{"is wrong: " + reader.complaint()};
+  snapshot.unknown_window = unknown_to<WindowLine>(members);
+  snapshot.unknown_window.erase("kind");
   Window& window = snapshot.window.emplace();
   window.opened = line.opened;
   window.living = line.living;
@@ -290,6 +296,7 @@ Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
   window.ended_unseen = line.ended_unseen;
   window.ended_merged = line.ended_merged;
   window.sees_ends = line.sees_ends;
+  window.partial = line.partial;
   window.notes = std::move(line.notes);
   for (const BasesOf& bases : line.bases)
     for (const std::string& name : bases.columns) {

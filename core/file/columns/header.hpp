@@ -34,7 +34,7 @@ inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity
                                          Entity::Host};
 
 void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonWriter& out);
-void write_window(const Window& window, JsonWriter& out);
+void write_window(const Snapshot& snapshot, JsonWriter& out);
 void write_summary(const Snapshot& snapshot, JsonWriter& out);
 void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out);
 

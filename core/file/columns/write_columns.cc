@@ -112,7 +112,7 @@ Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made
   if (auto done = lines.write(out.view()); !done) return done;
   if (snapshot.window) {
     out.clear();
-    write_window(*snapshot.window, out);
+    write_window(snapshot, out);
     if (auto done = lines.write(out.view()); !done) return done;
   }
   for (const Made& table : made)
