@@ -40,8 +40,10 @@ Error unknown_form(const std::string& given) {
 // Rows have no place for a window.
 Snapshot end_alone(Snapshot window, const Options& options) {
   const std::size_t ended = window.threads().rows - window.window->living;
-  note(options, "the file is a window: written is the host as it was at its end, without " +
-                    count(ended, "thread that had ended", "threads that had ended"));
+  std::string sentence = "rows hold no window: writing the host as it was at the window's end";
+  if (ended > 0)
+    sentence += ", without the " + count(ended, "thread", "threads") + " that had ended";
+  note(options, sentence);
   return end_of(std::move(window));
 }
 
