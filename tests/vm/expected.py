@@ -19,10 +19,11 @@ SCX_GATE = "CONFIG_SCHED_CLASS_EXT"
 
 # Zero by the kernel's own definition: of the whole system it does not say that all tasks wait for a CPU.
 # And what such a guest has none of: it is no host of guests itself, nobody steals from it in a way that it is told of, its kernel does not
-# account for interrupts by time, and that a thread waits for a disk at the very instant of a capture is luck.
+# account for interrupts by time, and that a thread waits for a disk or a CPU at the very instant of a capture is luck; of one that runs, the
+# time since the run queue's clock was last set is none.
 ALWAYS_ZERO = tuple(f"host.psi.cpu.full.{part}" for part in ("avg10", "avg60", "avg300", "total_usec")) + (
     "host.cpu.irq_ns", "host.cpu.steal_ns", "host.cpu.guest_ns", "host.cpu.guest_nice_ns", "host.cpu.irq_apart",
-    "host.cpu.steal_apart", "host.procs_blocked")
+    "host.cpu.steal_apart", "host.procs_blocked", "run_in_progress_ns", "wait_in_progress_ns")
 
 # Tried, and not provoked, with what was tried.
 NOT_PROVOKED = {}
@@ -37,7 +38,11 @@ def vocabulary():
 
 def gates_of(metric):
     gates = [gate for gate in metric["config_gates"].split(",") if gate]
-    return gates + ["CONFIG_IRQ_TIME_ACCOUNTING"] if metric["name"].startswith("irq_delay") else gates
+    if metric["name"].startswith("irq_delay"):
+        gates.append("CONFIG_IRQ_TIME_ACCOUNTING")
+    if metric["name"].endswith("_apart"):  # a guest has no /boot to read the configuration from
+        gates.append("CONFIG_IKCONFIG_PROC")
+    return gates
 
 
 def is_constructed(metric):
