@@ -1,6 +1,7 @@
 #include "core/capture/capture.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include "core/capture/host_pass.hpp"
 #include "core/capture/identity_reader.hpp"
 #include "core/registry/process_state.hpp"
+#include "core/window/descendants.hpp"
 
 namespace ctprof {
 namespace {
@@ -53,6 +55,13 @@ std::optional<std::vector<std::string>> cheap_metrics(const Probed& probed) {
   for (const ProbedField& field : probed.fields())
     if (!field.def->costly && !field.def->hidden) names.push_back(field.def->name);
   return names;
+}
+
+// To whom orphans of our children fall.
+std::uint64_t adopter() {
+  int adopts = 0;
+  const bool known = ::prctl(PR_GET_CHILD_SUBREAPER, &adopts, 0, 0, 0) == 0;
+  return known && adopts != 0 ? static_cast<std::uint64_t>(::getpid()) : 0;
 }
 
 }  // namespace
@@ -128,7 +137,8 @@ Result<Snapshot> Session::read(const Metrics& metrics, bool opens) {
     refused_ = probed_.thrown();
     refused_.insert(refused_.end(), plan->refused.begin(), plan->refused.end());
     if (opens && !ends_) {
-      ends_ = std::make_unique<Ends>(*plan, probed_, options_.pids, options_.cgroup);
+      ends_ =
+          std::make_unique<Ends>(*plan, probed_, options_.pids, options_.cgroup, options_.command);
       ends_->start();
     }
     std::optional<Result<std::variant<Snapshot, FailedLister>>> outcome;
@@ -168,6 +178,7 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   const KeptProcessState kept;
   is_last ? ends_->stop() : ends_->drain();
   Ended& ended = ends_->told(before, after->meta.sources);
+  if (options_.command != 0) mark_descendants(before, *after, ended);
   auto window = make_lap(before, std::move(*after), ended, "the window's begin", "its end");
   if (!window) return window;
   if (window->window->ended_merged > 0)
@@ -181,6 +192,15 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   window->window->partial = !options_.pids.empty() || !options_.cgroup.empty();
   window->window->notes = what_happened(std::exchange(state_, state), state);
   return window;
+}
+
+void Session::mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const {
+  const bool saw_births = ends_->sees_births();
+  ctprof::mark_descendants(before, after, ended, {options_.command, saw_births ? 0 : adopter()});
+  if (!saw_births)
+    after.meta.notes.push_back(
+        "who descends from the command is told by parents at the window's end, for nothing here "
+        "sees forks: threads that ended before are not marked");
 }
 
 std::size_t Session::threads() const {

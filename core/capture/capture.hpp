@@ -53,6 +53,8 @@ struct CaptureOptions {
   bool hostname = true;                             // whether to record the host's name
   bool window = false;                              // what happens between begin() and end()
   std::string cgroup = {};                          // only processes in or below it; empty: all
+  // Of a window: a process that does not run yet, and whose descendants are marked; 0: none.
+  std::uint64_t command = 0;
   bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
 };
 
@@ -84,6 +86,9 @@ class Session {
   std::size_t threads() const;
   // Threads that ended in the window until the last drain().
   std::size_t ends_seen() const { return ends_ ? ends_->seen() : 0; }
+  // Whether a source sees what the command's processes bear. Without, their parents tell at the end
+  // whose they are, and orphans can be told only if they fall to us (PR_SET_CHILD_SUBREAPER).
+  bool sees_births() const { return ends_ && ends_->sees_births(); }
   std::uint64_t ends_lost() const { return ends_ ? ends_->lost() : 0; }
 
   // Sources that were loaded but took no part, and why. Complete once begin() has returned.
@@ -96,6 +101,7 @@ class Session {
   Metrics metrics_at_opening() const;
   Result<Snapshot> read(const Metrics& metrics, bool opens);
   Result<Snapshot> window_until_now(bool is_last);
+  void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const;
 
   CaptureOptions options_;
   std::unique_ptr<const Roots> roots_;  // on the heap: ctprof_host keeps pointers into it

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -27,17 +28,51 @@ void keep_if(Table& threads, IsKept is_kept) {
   threads.keep(kept);
 }
 
-// Moves the rows that are an exec, and no end, out of the table.
-void take_execs(Ended& ended) {
-  Table& threads = ended.rows.threads();
-  const Column* took_over = threads.find(kTookOver);
-  keep_if(threads, [&](std::uint32_t row) {
-    if (!took_over || !took_over->has_value(row) || !took_over->bools()[row]) return true;
-    ended.took_over.push_back({threads.find(kTgid)->u64()[row], threads.find(kTid)->u64()[row],
-                               threads.find(kStartTime)->u64()[row], ended.at_ns[row]});
-    return false;
+// Which rows are no ends.
+struct Others {
+  explicit Others(const Table& threads)
+      : took_over(threads.find(kTookOver)), was_born(threads.find(kWasBorn)) {}
+
+  static bool is_set(const Column* flag, std::uint32_t row) {
+    return flag && flag->has_value(row) && flag->bools()[row] != 0;
+  }
+  bool is_exec(std::uint32_t row) const { return is_set(took_over, row); }
+  bool is_birth(std::uint32_t row) const { return is_set(was_born, row); }
+  bool is_end(std::uint32_t row) const { return !is_exec(row) && !is_birth(row); }
+
+  const Column* took_over;
+  const Column* was_born;
+};
+
+// The row of a process's leader says all that its birth did.
+void forget_ended(const Table& threads, std::vector<Birth>& births) {
+  if (births.empty()) return;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> leaders;
+  const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64(),
+             start = threads.find(kStartTime)->u64();
+  for (std::uint32_t row = 0; row < threads.rows; ++row)
+    if (tgid[row] == tid[row]) leaders.insert({tgid[row], start[row]});
+  std::erase_if(births, [&](const Birth& birth) {
+    return leaders.contains({birth.tgid, birth.start_clock_ticks});
   });
+}
+
+// Moves the rows that are no end, but an exec or a birth, out of the table.
+void take_others(Ended& ended) {
+  Table& threads = ended.rows.threads();
+  if (threads.rows == 0) return;
+  const auto tgid = threads.find(kTgid)->u64(), tid = threads.find(kTid)->u64(),
+             start = threads.find(kStartTime)->u64();
+  const Others others(threads);
+  for (std::uint32_t row = 0; row < threads.rows; ++row) {
+    if (others.is_exec(row))
+      ended.took_over.push_back({tgid[row], tid[row], start[row], ended.at_ns[row]});
+    else if (others.is_birth(row))
+      ended.births.push_back({tgid[row], start[row], ended.at_ns[row]});
+  }
+  keep_if(threads, [&](std::uint32_t row) { return others.is_end(row); });
   std::ranges::sort(ended.took_over, {}, &TookOver::at_ns);
+  forget_ended(threads, ended.births);
 }
 
 // The cgroup that the thread in this row was in; nothing where that is not known.
@@ -50,8 +85,8 @@ std::optional<std::string_view> cgroup_of(const Snapshot& ended, std::uint32_t r
 }  // namespace
 
 Ends::Ends(const Plan& plan, const Probed& probed, const std::vector<std::uint64_t>& pids,
-           const std::string& cgroup)
-    : pids_(pids), cgroup_(cgroup), why_not_(plan.no_ends) {
+           const std::string& cgroup, std::uint64_t command)
+    : pids_(pids), cgroup_(cgroup), command_(command), why_not_(plan.no_ends) {
   if (!plan.ends) return;
   add_identity_columns(ended_.rows.threads());
   source_ = std::make_unique<SourceRun>(*plan.ends, ended_.rows.threads(), *ended_.rows.pools,
@@ -65,6 +100,7 @@ void Ends::start() {
   window.pids = pids_.data();
   window.pids_count = static_cast<std::uint32_t>(pids_.size());
   window.opened_ns = boottime_ns();
+  window.command = command_;
   started_ = source_->start(window);
   failed_ = !started_;
 }
@@ -81,7 +117,24 @@ void Ends::opened() {
   opened_clock_ticks_ = boottime_ns() / (kNsPerSecond / hz) + 1;
 }
 
-void Ends::bound() { merge_ended(ended_, opened_clock_ticks_, kMostRows); }
+void Ends::bound() {
+  if (ended_.rows.threads().rows <= kMostRows) return;
+  take_moments();
+  take_others(ended_);
+  merge_ended(ended_, opened_clock_ticks_, kMostRows);
+}
+
+std::size_t Ends::seen() const {
+  const Table& threads = ended_.rows.threads();
+  const Others others(threads);
+  std::size_t ends = ended_.merged;
+  for (std::uint32_t row = 0; row < threads.rows; ++row) ends += others.is_end(row) ? 1 : 0;
+  return ends;
+}
+
+bool Ends::sees_births() const {
+  return started_ && !failed_ && ended_.rows.threads().find(kWasBorn);
+}
 
 void Ends::leave_out_others() {
   keep_if(ended_.rows.threads(), [&](std::uint32_t row) {
@@ -118,7 +171,7 @@ Ended& Ends::told(const Snapshot& before, std::vector<SourceCost>& costs) {
     why_not_ = costs.back().failed;
   }
   take_moments();
-  take_execs(ended_);
+  take_others(ended_);
   if (source_ && !cgroup_.empty()) leave_out_unplaced(before);
   take_moments();
   ended_.lost = std::exchange(missed_.lost, 0);

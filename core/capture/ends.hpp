@@ -22,9 +22,9 @@ namespace ctprof {
 class Ends {
  public:
   // `pids`, `cgroup`: only threads of these processes, or of this cgroup and those below it; empty:
-  // all.
+  // all. `command`: the process whose descendants are to be marked; 0: none.
   Ends(const Plan& plan, const Probed& probed, const std::vector<std::uint64_t>& pids,
-       const std::string& cgroup);
+       const std::string& cgroup, std::uint64_t command);
 
   void start();
   void drain();
@@ -36,8 +36,10 @@ class Ends {
   // Drains once more; nothing is told afterwards.
   void stop();
   // How many were told of since the window opened.
-  std::size_t seen() const { return ended_.rows.threads().rows + ended_.merged; }
+  std::size_t seen() const;
   std::uint64_t lost() const { return missed_.lost; }
+  // Whether the source tells of births, too, of all that descend from the command.
+  bool sees_births() const;
   // What was told since the window opened, which began with `before`. What the window leaves in
   // there is the next one's. `costs` gets what the source did until now, if there is one.
   Ended& told(const Snapshot& before, std::vector<SourceCost>& costs);
@@ -52,6 +54,7 @@ class Ends {
   Ended ended_;
   std::vector<std::uint64_t> pids_;
   std::string cgroup_;
+  std::uint64_t command_;
   std::uint64_t opened_clock_ticks_ = UINT64_MAX;
   std::vector<std::uint64_t> read_at_;  // not used: an end has a time of its own
   SourceRun::Missed missed_;

@@ -16,10 +16,12 @@
 namespace ctprof {
 namespace {
 
-// Fields of stat after the closing parenthesis: a blank, the state (field 3), ... flags (field 9),
-// ... start time (field 22).
-constexpr int kFieldsBeforeFlags = 7;
+// Fields of stat after the closing parenthesis: a blank, the state (field 3), the parent (field 4),
+// ... flags (field 9), ... start time (field 22).
+constexpr int kFieldsBeforeParent = 2;
+constexpr int kFieldsBetweenParentAndFlags = 4;
 constexpr int kFieldsBetweenFlagsAndStart = 12;
+constexpr std::uint64_t kKernelsOwn = 0x200000;   // PF_KTHREAD of include/linux/sched.h
 constexpr std::uint64_t kWorkqueueWorker = 0x20;  // PF_WQ_WORKER of include/linux/sched.h
 
 void skip_fields(std::string_view& text, int fields) {
@@ -43,28 +45,33 @@ void put_id(Column& column, std::size_t row, Id id) {
 }  // namespace
 
 void add_identity_columns(Table& threads) {
-  for (const std::string_view name : {kTid, kTgid, kPcomm, kComm, kCgroup, kStartTime})
+  for (const std::string_view name :
+       {kTid, kTgid, kPcomm, kComm, kCgroup, kStartTime, kParent, kKernelThread})
     threads.add(identity_metric(name), Gap::Untouched).provenance = {
         identity_metric(name).plugin, "lister", Gap::None, {}};
 }
 
 IdentityColumns identity_columns(Table& threads) {
-  return {*threads.find(kTid),  *threads.find(kTgid),   *threads.find(kPcomm),
-          *threads.find(kComm), *threads.find(kCgroup), *threads.find(kStartTime)};
+  return {*threads.find(kTid),    *threads.find(kTgid),        *threads.find(kPcomm),
+          *threads.find(kComm),   *threads.find(kCgroup),      *threads.find(kStartTime),
+          *threads.find(kParent), *threads.find(kKernelThread)};
 }
 
 std::optional<StatIdentity> parse_stat_identity(std::string_view text) {
   const auto open = text.find('('), close = text.rfind(')');
   if (open == text.npos || close == text.npos || close < open) return std::nullopt;
   std::string_view rest = text.substr(close + 1);
-  skip_fields(rest, kFieldsBeforeFlags);
+  skip_fields(rest, kFieldsBeforeParent);
+  const auto parent = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
+  skip_fields(rest, kFieldsBetweenParentAndFlags);
   const auto flags = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
   skip_fields(rest, kFieldsBetweenFlagsAndStart);
   const auto start = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
-  if (!start) return std::nullopt;
+  if (!parent || !flags || !start) return std::nullopt;
   const std::string_view name = text.substr(open + 1, close - open - 1);
-  const bool is_worker = flags && (flags.value & kWorkqueueWorker) != 0;
-  return StatIdentity{is_worker ? sdk::worker_name(name) : name, start.value};
+  const bool is_worker = (flags.value & kWorkqueueWorker) != 0;
+  return StatIdentity{is_worker ? sdk::worker_name(name) : name, start.value, parent.value,
+                      (flags.value & kKernelsOwn) != 0};
 }
 
 std::optional<std::string_view> parse_cgroup_path(std::string_view text) {
@@ -172,8 +179,7 @@ bool IdentityReader::read_one(const ThreadId& thread, std::size_t row) {
   read_at_[row] = boottime_ns() - clock_start_;
   put(columns_.tid, row, thread.tid);
   put(columns_.tgid, row, thread.tgid);
-  put_gap(columns_.comm, row, stat.gap);
-  put_gap(columns_.start_time, row, stat.gap);
+  for (Column* column : of_stat()) put_gap(*column, row, stat.gap);
   std::string& kept = stat_texts_[stats_.size()];
   kept.assign(stat ? stat.value : std::string_view{});
   stats_.push_back({kept.data(), kept.size()});
@@ -204,10 +210,17 @@ void IdentityReader::read_stat(std::string_view text, std::size_t row) {
   if (const auto identity = parse_stat_identity(text)) {
     put_id(columns_.comm, row, texts_.intern(identity->comm));
     put(columns_.start_time, row, identity->start_time);
+    put(columns_.parent, row, identity->parent);
+    columns_.kernel_thread.bools()[row] = identity->kernel_thread;
+    put_gap(columns_.kernel_thread, row, Gap::None);
     return;
   }
-  put_gap(columns_.comm, row, Gap::Malformed);
-  put_gap(columns_.start_time, row, Gap::Malformed);
+  for (Column* column : of_stat()) put_gap(*column, row, Gap::Malformed);
+}
+
+// The columns that come out of a stat file.
+std::array<Column*, 4> IdentityReader::of_stat() {
+  return {&columns_.comm, &columns_.start_time, &columns_.parent, &columns_.kernel_thread};
 }
 
 void IdentityReader::read_cgroup(const ThreadId& thread, int directory, std::size_t row) {

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -37,6 +38,8 @@ struct IdentityColumns {
   Column& comm;
   Column& cgroup;
   Column& start_time;
+  Column& parent;
+  Column& kernel_thread;
 };
 void add_identity_columns(Table& threads);
 IdentityColumns identity_columns(Table& threads);  // REQUIRES: added
@@ -85,6 +88,7 @@ class IdentityReader {
   sdk::Reading<std::string_view> read_file(const ThreadId& thread, int directory, int error);
   void read_name(int directory, std::size_t row);
   void read_stat(std::string_view text, std::size_t row);
+  std::array<Column*, 4> of_stat();
   void read_cgroup(const ThreadId& thread, int directory, std::size_t row);
 
   const Roots& roots_;
@@ -106,10 +110,12 @@ class IdentityReader {
   Id shared_cgroup_ = 0;
 };
 
-// The name and the start time in a stat file; nullopt if `text` is not one.
+// Who a stat file is of; nullopt if `text` is not one.
 struct StatIdentity {
   std::string_view comm;
   std::uint64_t start_time;
+  std::uint64_t parent;
+  bool kernel_thread;
 };
 std::optional<StatIdentity> parse_stat_identity(std::string_view text);
 

@@ -196,6 +196,10 @@ bool ThreadPass::list_by(SourceRun& lister) {
   for (Column& column : table.columns) column.reserve(expected + CTPROF_MAX_ROWS);
   if (!lister.list(pids, snapshot.read_at)) return false;
   snapshot.meta.rows_listed = table.rows;
+  // A lister need not say these.
+  for (const std::string_view name : {kParent, kKernelThread})
+    std::ranges::replace(table.find(name)->gaps(), ctprof_gap{CTPROF_UNTOUCHED},
+                         ctprof_gap{CTPROF_UNSUPPORTED});
   take_moments();
   if (table.rows > 0) read = {start, *std::ranges::max_element(snapshot.read_at)};
   std::vector<std::uint32_t> order(table.rows);

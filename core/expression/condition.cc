@@ -13,9 +13,9 @@ namespace {
 using ValueType = Condition::ValueType;
 using Value = Condition::Value;
 
-// An Unknown input may be a number or a text, but never a condition.
 bool may_be(ValueType type, ValueType wanted) {
-  return type == wanted || (type == ValueType::Unknown && wanted != ValueType::Truth);
+  return type == wanted || type == ValueType::Unknown ||
+         (type == ValueType::Flag && wanted != ValueType::Text);
 }
 
 const Operator& operator_of(Op op) {
@@ -64,7 +64,9 @@ class Checker {
                                                         : "'-' needs a number after it";
       case Op::Not:
         return may_be(stack_.back(), ValueType::Truth)
-                   ? push(ValueType::Truth, 1)
+                   ? push(stack_.back() == ValueType::Unknown ? ValueType::Unknown
+                                                              : ValueType::Truth,
+                          1)
                    : "'!' needs a condition after it, in parentheses";
       case Op::Max: return numbers() ? push(ValueType::Number, 2) : "'max' needs numbers";
       default: return two_sided(operator_of(instruction.op));
@@ -197,7 +199,7 @@ bool Condition::holds(std::span<const Value> inputs) const {
       advance(stack, program_, instruction);
     }
   }
-  return stack.back().number != 0;
+  return !is_missing(stack.back()) && stack.back().number != 0;
 }
 
 }  // namespace ctprof

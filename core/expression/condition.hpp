@@ -9,6 +9,8 @@
 // Texts are written in double quotes, where \" is a quote and \\ a backslash (in patterns \\ stays
 // as it is).
 //
+// What is true or false by itself needs no comparison: `descendant`, or `descendant == 0`.
+//
 // A comparison with a missing value is false; name? counts as zero if it is missing.
 //
 // What the names mean is up to the caller (compare/asked/expressions.hpp).
@@ -28,7 +30,8 @@ namespace ctprof {
 
 class Condition {
  public:
-  enum class ValueType : std::uint8_t { Unknown, Number, Text, Truth };
+  // A Flag is the number 0 or 1, and a condition.
+  enum class ValueType : std::uint8_t { Unknown, Number, Text, Flag, Truth };
   // The value of an input. A number is missing if it is NaN.
   struct Value {
     ValueType type = ValueType::Number;

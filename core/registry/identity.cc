@@ -13,9 +13,12 @@ MetricDef key(std::string_view name, Entity entity, std::string_view newtype,
   MetricDef def;
   def.name = name;
   def.entity = entity;
-  def.storage = newtype == "IdText" ? Storage::String : Storage::U64;
+  def.storage = newtype == "IdText" ? Storage::String
+                : newtype == "Flag" ? Storage::Bool
+                                    : Storage::U64;
   def.newtype = newtype;
-  def.rule = "Key";
+  def.rule = newtype == "Flag" ? "AnyFlag" : "Key";
+  if (newtype == "Flag") def.reduction = "mode";
   def.unit = newtype == "IdText" ? "text" : name == kStartTime ? "ticks" : "none";
   def.family = "identity";
   def.section = entity == Entity::Process  ? "smaps-rollup"
@@ -75,6 +78,17 @@ std::vector<MetricDef> keys_of_threads() {
           "thread for good within one boot.",
           "Counts from boot, so not comparable across reboots; shifted inside a time namespace; "
           "resolution 10 ms."),
+      key(kParent, E::Thread, "IdU32", "/proc/<tgid>/task/<tid>/stat:field 4", "threads[].parent",
+          "omit", "Id of the process that the thread's process is a child of.",
+          "Another one takes its place when it ends; 0 for what the kernel made."),
+      key(kKernelThread, E::Thread, "Flag", "/proc/<tgid>/task/<tid>/stat:field 9",
+          "threads[].kernel_thread", "omit", "Whether the thread is the kernel's own.",
+          "Kernel threads have no memory."),
+      key(kDescendant, E::Thread, "Flag", "forks since the command of the window began",
+          "threads[].descendant", "omit",
+          "Whether the thread is of the command that was recorded, or descends from it.",
+          "Only in windows with a command; where the kernel does not tell of forks, by parents at "
+          "the window's end."),
   };
 }
 

@@ -16,11 +16,14 @@ inline constexpr std::string_view kPcomm = "pcomm";
 inline constexpr std::string_view kComm = "comm";
 inline constexpr std::string_view kCgroup = "cgroup";
 inline constexpr std::string_view kStartTime = "start_time_clock_ticks";
+inline constexpr std::string_view kParent = "parent";
+inline constexpr std::string_view kKernelThread = "kernel_thread";
+inline constexpr std::string_view kDescendant = "descendant";     // of a window with a command
 inline constexpr std::string_view kThreadCount = "thread_count";  // 1 a row, never a column
 inline constexpr std::string_view kProcessTgid = "process.tgid";
 inline constexpr std::string_view kProcessPcomm = "process.pcomm";
 inline constexpr std::string_view kCgroupPath = "cgroup.path";
-inline constexpr std::string_view kCgroupId = "cgroup.id";  // in columns alone
+inline constexpr std::string_view kCgroupId = "cgroup.id";
 
 // Hidden columns of the core's own lister, valid for one batch: the descriptor of the thread's
 // directory, and the text of its stat file.
@@ -34,6 +37,8 @@ inline constexpr std::string_view kBornAt = "born_at_ns";
 inline constexpr std::string_view kEndedAt = "ended_at_ns";
 inline constexpr std::string_view kStartWithin = "start_within_ticks";
 inline constexpr std::string_view kTookOver = "took_over";
+// Hidden: whether the row is no end, but a process that was born of the window's command.
+inline constexpr std::string_view kWasBorn = "was_born";
 
 // The definitions of all of these but the hidden ones, thread_count included.
 const std::vector<MetricDef>& identity_metrics();

@@ -219,12 +219,15 @@ std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
   return at_ns;
 }
 
-void leave(Ended& ended, std::span<const std::uint32_t> rows, std::uint64_t until) {
+// `read`: when the window's end began to be read, which met all that were born before and live.
+void leave(Ended& ended, std::span<const std::uint32_t> rows, std::uint64_t read,
+           std::uint64_t until) {
   ended.rows.threads().keep(rows);
   std::vector<std::uint64_t> at_ns;
   for (const std::uint32_t row : rows) at_ns.push_back(ended.at_ns[row]);
   ended.at_ns = std::move(at_ns);
   std::erase_if(ended.took_over, [&](const TookOver& exec) { return exec.at_ns <= until; });
+  std::erase_if(ended.births, [&](const Birth& birth) { return birth.at_ns <= read; });
 }
 
 // --- what rows were
@@ -356,7 +359,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
     const std::size_t gone = which == Entity::Cgroup ? cgroups_gone(before, after, earlier) : 0;
     if (gone > 0) window.notes.push_back(gone_in_words(gone));
   }
-  leave(ended, rows.later, until);
+  leave(ended, rows.later, after.meta.start.boottime_ns, until);
   after.read_at.clear();  // the window says it, of both ends
   after.window = std::move(window);
   return after;

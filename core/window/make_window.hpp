@@ -33,11 +33,19 @@ struct TookOver {
   std::uint64_t at_ns = 0;              // when, on CLOCK_BOOTTIME
 };
 
+// A process that descends from the window's command, and was born while the window was open.
+struct Birth {
+  std::uint64_t tgid = 0;
+  std::uint64_t start_clock_ticks = 0;
+  std::uint64_t at_ns = 0;  // when, on CLOCK_BOOTTIME
+};
+
 // What was seen to end while a window was open.
 struct Ended {
   Snapshot rows;                     // its thread table alone, in any order
   std::vector<std::uint64_t> at_ns;  // by row: when, on CLOCK_BOOTTIME
   std::vector<TookOver> took_over;
+  std::vector<Birth> births;  // without those whose leaders' ends are among the rows
   std::uint64_t lost = 0;
   std::uint64_t unseen = 0;
   std::uint64_t merged = 0;  // that have no row of their own: another one's stands for them

@@ -16,10 +16,10 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kKeys = 4;
-constexpr std::array<std::string_view, kKeys> kKeyNames{kTgid, kPcomm, kComm, kCgroup};
+constexpr std::size_t kKeys = 5;
+constexpr std::array<std::string_view, kKeys> kKeyNames{kTgid, kPcomm, kComm, kCgroup, kDescendant};
 // What has to be equal, from strict to lax, as bits of kKeyNames.
-constexpr std::array<unsigned, 4> kAlike{0b1111, 0b1110, 0b1000, 0};
+constexpr std::array<unsigned, 4> kAlike{0b11111, 0b11110, 0b11000, 0b10000};
 
 using Key = std::array<std::uint64_t, kKeys>;
 

@@ -3,7 +3,8 @@
 // Threads that are alike are made one row: its counters are their sum, its peaks the highest, and
 // what differs otherwise is NotApplicable. Its id, start and end are those of one of them, which
 // stands for all. Alike are first those of one process, name and cgroup; where that leaves too
-// many, those of processes of one name; then those of one cgroup; then all.
+// many, those of processes of one name; then those of one cgroup; then all. Who descends from the
+// window's command is never alike with who does not.
 
 #pragma once
 

@@ -6,6 +6,10 @@ sdk::Figure<sdk::IdU64> start_ticks(const record& task, const Facts& facts, Scra
   return task.start_boottime / facts.ns_per_tick;
 }
 
+sdk::Figure<sdk::Flag> is_kernel(const record& task, const Facts&, Scratch&) {
+  return is_kernel_thread(task);
+}
+
 sdk::Figure<sdk::CategoricalString> policy(const record& task, const Facts&, Scratch& scratch) {
   return policy_name(task.policy, scratch.policy);
 }
@@ -28,6 +32,7 @@ sdk::ReadingOf<sdk::PeakBytes> peak_vm(const record& task, const Facts& facts, S
 
 Columns::Columns(const sdk::Batch& batch)
     : identity_(batch),
+      parent_(batch),
       moments_(batch),
       always_(batch),
       times_(batch),
@@ -37,6 +42,7 @@ Columns::Columns(const sdk::Batch& batch)
 
 void Columns::put(std::uint32_t row, const record& task, const Facts& facts) {
   identity_.put(row, task, facts, scratch_);
+  parent_.put(row, task);
   moments_.put(row, task);
   always_.put(row, task, facts, scratch_);
   times_.put(row, cpu_times(task), facts);

@@ -37,6 +37,7 @@ struct Scratch {
 
 // What depends on more than the record.
 sdk::Figure<sdk::IdU64> start_ticks(const record& task, const Facts& facts, Scratch&);
+sdk::Figure<sdk::Flag> is_kernel(const record& task, const Facts&, Scratch&);
 sdk::Figure<sdk::CategoricalString> policy(const record& task, const Facts&, Scratch& scratch);
 sdk::ReadingOf<sdk::CpuSet> allowed_cpus(const record& task, const Facts& facts, Scratch& scratch);
 sdk::ReadingOf<sdk::Flag> is_extensible(const record& task, const Facts& facts, Scratch&);
@@ -72,8 +73,10 @@ using FillDelay = sdk::Fill<kMetric, delay<kKind, kMember>>;
 template <const auto& kMetric, auto kMember>
 using FillTime = sdk::Fill<kMetric, at_least_zero<kMember>>;
 
-using Identity = sdk::Table<Fill<sdk::kTgid, &record::tgid>, Fill<sdk::kTid, &record::tid>,
-                            Fill<sdk::kStartTime, start_ticks>>;
+using Identity =
+    sdk::Table<Fill<sdk::kTgid, &record::tgid>, Fill<sdk::kTid, &record::tid>,
+               Fill<sdk::kStartTime, start_ticks>, Fill<sdk::kKernelThread, is_kernel>>;
+using Parent = sdk::Table<Fill<sdk::kParent, &record::parent>>;
 using Moments = sdk::Table<Fill<sdk::kReadAt, &record::now_boottime>,
                            Fill<sdk::kBornAt, &record::start_boottime>>;
 using InProgress = sdk::Table<Fill<vocabulary::run_in_progress_ns, &record::run_in_progress>,
@@ -176,8 +179,8 @@ using AllStatistics = sdk::Groups<Wakeups, Statistics, Forceidle>;
 class Columns {
  public:
   static constexpr auto kOffers =
-      sdk::joined(Identity::kOffers, Moments::kOffers, Always::kOffers, Times::kOffers,
-                  Affinity::kOffers, AllDelays::kOffers, AllStatistics::kOffers);
+      sdk::joined(Identity::kOffers, Parent::kOffers, Moments::kOffers, Always::kOffers,
+                  Times::kOffers, Affinity::kOffers, AllDelays::kOffers, AllStatistics::kOffers);
 
   explicit Columns(const sdk::Batch& batch);
   void put(std::uint32_t row, const record& task, const Facts& facts);
@@ -186,6 +189,7 @@ class Columns {
 
  private:
   Identity identity_;
+  Parent parent_;
   Moments moments_;
   Always always_;
   Times times_;

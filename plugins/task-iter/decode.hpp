@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kWorker = 0x00000020;        // PF_WQ_WORKER
 inline constexpr std::uint32_t kKernelThread = 0x00200000;  // PF_KTHREAD
 
 constexpr bool has(const record& task, record_has what) { return (task.has & what) != 0; }
+constexpr bool is_kernel_thread(const record& task) { return (task.flags & kKernelThread) != 0; }
 constexpr bool is_leader(const record& task) { return task.tid == task.tgid; }
 
 // The name as task_struct has it: cut off after 15 bytes.

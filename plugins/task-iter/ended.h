@@ -8,6 +8,7 @@ enum ended_kind {
   ENDED_THREAD = 1, /* a thread's last record: struct ended_thread */
   ENDED_EXEC = 2,   /* a thread that was no leader took its leader's place: struct ended_exec */
   ENDED_CGROUP = 3, /* the name of a cgroup that a record names by its id: struct ended_cgroup */
+  ENDED_BIRTH = 4,  /* a process was born that descends from the command: struct ended_birth */
 };
 
 enum { ENDED_LEVELS = 16, ENDED_NAME = 128 };
@@ -18,6 +19,12 @@ struct ended_exec {
   unsigned int tid; /* until then */
   unsigned int unused;
   unsigned long long at_boottime;
+};
+
+struct ended_birth {
+  unsigned int kind;
+  unsigned int tgid;
+  unsigned long long start_boottime;
 };
 
 /* From the cgroup up; the root has no name. Of one whose names are longer, or whose tree is deeper,

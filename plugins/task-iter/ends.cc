@@ -40,12 +40,14 @@ struct Ends::Room {
         cgroup(of.column(sdk::kCgroup)),
         born_at(of.column(sdk::kBornAt)),
         ended_at(of.column(sdk::kEndedAt)),
-        took_over(of.column(sdk::kTookOver)) {}
+        took_over(of.column(sdk::kTookOver)),
+        descendant(of.column(sdk::kDescendant)),
+        was_born(of.column(sdk::kWasBorn)) {}
 
   EndedColumns columns;
   sdk::Column<CTPROF_STRING> comm, pcomm, cgroup;
   sdk::Column<CTPROF_U64> born_at, ended_at;
-  sdk::Column<CTPROF_BOOL> took_over;
+  sdk::Column<CTPROF_BOOL> took_over, descendant, was_born;
   std::uint32_t rows = 0;
 };
 
@@ -82,7 +84,7 @@ void Ends::start(const sdk::Window& window) {
   programs_.reset(task_ends_skeleton_load(kBuffer, &error));
   if (!programs_) fail("loading the BPF programs that see threads end", error);
   ring_ = std::make_unique<Ring>(task_ends_skeleton_buffer(programs_.get()), kBuffer);
-  if (task_ends_skeleton_attach(programs_.get()) < 0)
+  if (task_ends_skeleton_attach(programs_.get(), static_cast<std::uint32_t>(window.command())) < 0)
     fail("attaching to the scheduler's tracepoints", errno);
 }
 
@@ -114,7 +116,9 @@ bool Ends::take(const sdk::Listing& listing, std::optional<Room>& room,
   }
   const auto* exec = *kind == ENDED_EXEC ? as<ended_exec>(bytes) : nullptr;
   const auto* ended = *kind == ENDED_THREAD ? as<ended_thread>(bytes, ENDED_THREAD_SIZE) : nullptr;
-  if ((!exec && !ended) || !is_wanted(exec ? exec->tgid : ended->task.tgid)) return true;
+  const auto* birth = *kind == ENDED_BIRTH ? as<ended_birth>(bytes) : nullptr;
+  if (!exec && !ended && !birth) return true;
+  if (!is_wanted(exec ? exec->tgid : ended ? ended->task.tgid : birth->tgid)) return true;
   if (room && room->rows == CTPROF_MAX_ROWS) {
     listing.commit(room->rows);
     room.reset();
@@ -124,7 +128,7 @@ bool Ends::take(const sdk::Listing& listing, std::optional<Room>& room,
     if (!batch) return false;
     room.emplace(*batch);
   }
-  exec ? put(*room, *exec) : put(*room, *ended);
+  exec ? put(*room, *exec) : ended ? put(*room, *ended) : put(*room, *birth);
   return true;
 }
 
@@ -136,22 +140,40 @@ void Ends::put(Room& room, const ended_thread& ended) {
   room.born_at.put(row, ended.task.start_boottime);
   room.ended_at.put(row, ended.task.now_boottime);
   room.took_over.put(row, false);
+  room.was_born.put(row, false);
+  room.descendant.put(row, (ended.task.of & RECORD_OF_COMMAND) != 0);
   put_cgroup(room, row, ended.task.cgroup_id);
 }
 
 // Its start is its leader's already; what it was before, nobody knows any more.
 void Ends::put(Room& room, const ended_exec& exec) {
-  const std::uint32_t row = room.rows++;
   record task{};
   task.tgid = exec.tgid;
   task.tid = exec.tid;
-  room.columns.put_identity(row, task, facts_, Gap::ThreadGone);
-  room.comm.put(row, Gap::ThreadGone);
-  room.pcomm.put(row, Gap::ThreadGone);
-  room.cgroup.put(row, Gap::ThreadGone);
-  room.born_at.put(row, Gap::ThreadGone);
+  const std::uint32_t row = put_no_end(room, task);
   room.ended_at.put(row, exec.at_boottime);
   room.took_over.put(row, true);
+  room.was_born.put(row, false);
+}
+
+void Ends::put(Room& room, const ended_birth& birth) {
+  record task{};
+  task.tgid = task.tid = birth.tgid;
+  task.start_boottime = birth.start_boottime;
+  const std::uint32_t row = put_no_end(room, task);
+  room.ended_at.put(row, birth.start_boottime);
+  room.took_over.put(row, false);
+  room.was_born.put(row, true);
+}
+
+// A row about a thread, and not about its end.
+std::uint32_t Ends::put_no_end(Room& room, const record& task) {
+  const std::uint32_t row = room.rows++;
+  room.columns.put_identity(row, task, facts_, Gap::ThreadGone);
+  for (auto* text : {&room.comm, &room.pcomm, &room.cgroup}) text->put(row, Gap::ThreadGone);
+  room.born_at.put(row, Gap::ThreadGone);
+  room.descendant.put(row, Gap::ThreadGone);
+  return row;
 }
 
 void Ends::put_cgroup(Room& room, std::uint32_t row, std::uint64_t id) {

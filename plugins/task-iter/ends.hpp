@@ -61,8 +61,9 @@ class Ends : public sdk::ExitedSource {
   static constexpr const char* kName = "ends";
   static constexpr std::int32_t kRank = 20;  // before taskstats
   static constexpr auto kOffers =
-      sdk::joined(EndedColumns::kOffers, sdk::offers(sdk::kComm, sdk::kPcomm, sdk::kCgroup,
-                                                     sdk::kBornAt, sdk::kEndedAt, sdk::kTookOver));
+      sdk::joined(EndedColumns::kOffers,
+                  sdk::offers(sdk::kComm, sdk::kPcomm, sdk::kCgroup, sdk::kBornAt, sdk::kEndedAt,
+                              sdk::kTookOver, sdk::kDescendant, sdk::kWasBorn));
 
   explicit Ends(const sdk::Host& host) : host_(host), facts_(facts_of(host)) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
@@ -82,6 +83,8 @@ class Ends : public sdk::ExitedSource {
             std::span<const std::byte> bytes);
   void put(Room& room, const ended_thread& ended);
   void put(Room& room, const ended_exec& exec);
+  void put(Room& room, const ended_birth& birth);
+  std::uint32_t put_no_end(Room& room, const record& task);
   void learn(const ended_cgroup& cgroup);
   void put_cgroup(Room& room, std::uint32_t row, std::uint64_t id);
 

@@ -3,6 +3,7 @@
 /* The generated code wants these. */
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "task_ends.skel.h"
@@ -21,14 +22,32 @@ struct task_ends_skeleton* task_ends_skeleton_load(unsigned int buffer_size, int
   return NULL;
 }
 
-int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton) {
-  return task_ends__attach((struct task_ends*)skeleton);
+/* Marks the process as the one whose descendants are meant. */
+static int mark(struct task_ends* programs, unsigned int command) {
+  const unsigned char yes = 1;
+  const int process = (int)syscall(SYS_pidfd_open, command, 0);
+  if (process < 0) return -1;
+  const int status =
+      skel_map_update_elem(programs->maps.descendants.map_fd, &process, &yes, BPF_ANY);
+  const int error = errno;
+  close(process);
+  errno = error;
+  return status;
+}
+
+int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton, unsigned int command) {
+  struct task_ends* programs = (struct task_ends*)skeleton;
+  if (command != 0 && mark(programs, command) < 0) return -1;
+  if (command != 0 && task_ends__see_fork__attach(programs) < 0) return -1;
+  if (task_ends__see_exec__attach(programs) < 0) return -1;
+  return task_ends__see_last_switch__attach(programs);
 }
 
 void task_ends_skeleton_detach(struct task_ends_skeleton* skeleton) {
   struct task_ends* programs = (struct task_ends*)skeleton;
   task_ends__detach(programs);
   programs->links.see_last_switch_fd = programs->links.see_exec_fd = 0;
+  programs->links.see_fork_fd = 0;
 }
 
 void task_ends_skeleton_unload(struct task_ends_skeleton* skeleton) {

@@ -11,8 +11,9 @@ struct task_ends_skeleton;
 /* Loads the programs, and makes a buffer of that size, a power of two of pages; NULL, and the errno
  * in `error`, when that fails. */
 struct task_ends_skeleton* task_ends_skeleton_load(unsigned int buffer_size, int* error);
-/* Begins to see. Less than zero, and errno, when that fails. */
-int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton);
+/* Begins to see. `command`: a process that does not run yet, and whose descendants are told; 0:
+ * none. Less than zero, and errno, when that fails. */
+int task_ends_skeleton_attach(struct task_ends_skeleton* skeleton, unsigned int command);
 /* Sees no more; what is in the buffer stays there. */
 void task_ends_skeleton_detach(struct task_ends_skeleton* skeleton);
 void task_ends_skeleton_unload(struct task_ends_skeleton* skeleton);

@@ -21,8 +21,10 @@ enum {
   BPF_MAP_TYPE_ARRAY = 2,
   BPF_MAP_TYPE_PERCPU_ARRAY = 6,
   BPF_MAP_TYPE_LRU_HASH = 9,
-  BPF_MAP_TYPE_RINGBUF = 27
+  BPF_MAP_TYPE_RINGBUF = 27,
+  BPF_MAP_TYPE_TASK_STORAGE = 29
 };
+enum { BPF_F_NO_PREALLOC = 1, BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_NOEXIST = 1, BPF_RB_NO_WAKEUP = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -166,11 +168,14 @@ struct thread_struct {
   unsigned long fsbase; /* x86_64 */
 };
 
+struct pid;
 struct sched_class;
 struct task_struct {
   struct thread_info thread_info;
   unsigned int on_cpu; /* one byte from Linux 7.3 on: what is unsigned may change its size */
   struct task_struct* group_leader;
+  struct task_struct* real_parent;
+  struct pid* thread_pid; /* null once the thread is not in the table any more */
   unsigned int __state;
   unsigned int flags;
   int exit_state;

@@ -54,8 +54,9 @@ enum record_has {
 
 /* Bits of `of`: what this thread has. */
 enum record_of {
-  RECORD_OF_DELAYS = 1 << 0, /* its delays are accounted */
-  RECORD_OF_MEMORY = 1 << 1, /* it has an address space */
+  RECORD_OF_DELAYS = 1 << 0,  /* its delays are accounted */
+  RECORD_OF_MEMORY = 1 << 1,  /* it has an address space */
+  RECORD_OF_COMMAND = 1 << 2, /* it descends from the window's command */
 };
 
 struct record_delay {
@@ -84,6 +85,8 @@ struct record {
   unsigned int of;
   unsigned int tid;
   unsigned int tgid;
+  unsigned int parent; /* the process whose child its process is; 0 of one that ended */
+  unsigned int unused;
   char comm[RECORD_COMM];
   unsigned long long start_boottime;
   unsigned long long now_boottime; /* when the record was made */

@@ -3,8 +3,8 @@
  * final. At sched_process_exit, which one would think of first, a thread still has to run for most
  * of a millisecond.
  *
- * What is here:   the last record of a thread, execs by threads that are no leaders, and the names
- * of cgroups, which may be gone when the reader asks.
+ * What is here:   the last record of a thread, execs by threads that are no leaders, who descends
+ * from the window's command, and the names of cgroups, which may be gone when the reader asks.
  * What is not:    the copying (copy.bpf.h), the reading (ends.cc).
  */
 #include "copy.bpf.h"
@@ -28,6 +28,14 @@ struct {
   __type(key, __u64);
   __type(value, __u8);
 } named SEC(".maps");
+
+/* Threads that descend from the command: it is marked before it runs, and a mark is inherited. */
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, __u8);
+} descendants SEC(".maps");
 
 struct delays_room {
   char bytes[kDelaysRoom];
@@ -91,6 +99,7 @@ int see_last_switch(__u64* arguments) { /* whether preempted, previous, next */
   __builtin_memset(out, 0, ENDED_THREAD_SIZE);
   out->kind = ENDED_THREAD;
   copy_identity(&out->task, task);
+  if (bpf_task_storage_get(&descendants, task, 0, 0)) out->task.of |= RECORD_OF_COMMAND;
   copy_process(out, task);
   copy_scheduling(&out->task, task);
   copy_times(&out->task, task);
@@ -115,6 +124,22 @@ int see_exec(__u64* arguments) { /* the thread, its id until now, the program */
   out->tid = old_tid;
   out->unused = 0;
   out->at_boottime = bpf_ktime_get_boot_ns();
+  bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int see_fork(__u64* arguments) { /* the parent, the child */
+  struct task_struct* parent = (struct task_struct*)arguments[0];
+  struct task_struct* child = (struct task_struct*)arguments[1];
+  if (!bpf_task_storage_get(&descendants, parent, 0, 0)) return 0;
+  bpf_task_storage_get(&descendants, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (child->pid != child->tgid) return 0;
+  struct ended_birth* out = bpf_ringbuf_reserve(&ended, sizeof *out, 0);
+  if (!out) return 0; /* it is marked all the same, and its end will say so */
+  out->kind = ENDED_BIRTH;
+  out->tgid = child->tgid;
+  out->start_boottime = child->start_boottime;
   bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
   return 0;
 }

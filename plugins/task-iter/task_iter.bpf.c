@@ -86,6 +86,14 @@ static void copy_memory(struct task_struct* task) {
   last_memory = 0;
 }
 
+/* A thread that was taken out of the kernel's tables is not told when its parent goes, and must not
+ * be asked for it: getppid and /proc say 0. Of one that is in there, the parent's memory stays
+ * until this program is over, for it runs in an RCU section. */
+static void copy_parent(struct task_struct* task) {
+  record.parent = 0;
+  if (BPF_CORE_READ(task, thread_pid)) record.parent = BPF_CORE_READ(task, real_parent, tgid);
+}
+
 SEC("iter/task")
 int copy_task(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -94,6 +102,7 @@ int copy_task(struct bpf_iter__task* ctx) {
   record.has = 0;
   record.of = 0;
   copy_identity(&record, task);
+  copy_parent(task);
   copy_cgroup(task);
   copy_scheduling(&record, task);
   bpf_probe_read_kernel(record.cpus, cpu_bytes(),

@@ -18,7 +18,9 @@ bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
 
 using UnseenIdentity =
     sdk::Table<sdk::Fill<sdk::kTgid, &UnseenThread::tgid>, sdk::Fill<sdk::kTid, &UnseenThread::tid>,
-               sdk::Fill<sdk::kStartTime, &UnseenThread::start_ticks>>;
+               sdk::Fill<sdk::kStartTime, &UnseenThread::start_ticks>,
+               sdk::Fill<sdk::kParent, &UnseenThread::parent>,
+               sdk::Fill<sdk::kKernelThread, &UnseenThread::kernel_thread>>;
 
 }  // namespace
 

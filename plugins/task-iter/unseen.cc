@@ -7,11 +7,20 @@
 #include <algorithm>
 #include <memory>
 
+#include "plugins/task-iter/decode.hpp"
+
 namespace ctprof::task_iter {
 namespace {
 
-// Fields of stat between the name and the start time.
-constexpr int kFieldsBeforeStart = 20;
+// Fields of stat after the name: a blank and the state, the parent, ... the flags, ... the start.
+constexpr int kFieldsBeforeParent = 2;
+constexpr int kFieldsBetweenParentAndFlags = 4;
+constexpr int kFieldsBetweenFlagsAndStart = 12;
+
+std::uint64_t number_after(std::string_view& fields, int skipped) {
+  for (int field = 0; field < skipped; ++field) sdk::take(fields, ' ');
+  return sdk::number<std::uint64_t>(sdk::take(fields, ' ')).value;
+}
 
 std::uint64_t ns_since_boot() {
   timespec now{};
@@ -40,7 +49,9 @@ bool parse_unseen(std::string_view stat, UnseenThread& thread) {
   if (open == stat.npos || close == stat.npos || close < open) return false;
   thread.name = stat.substr(open + 1, close - open - 1);
   std::string_view rest = stat.substr(close + 1);
-  for (int field = 0; field < kFieldsBeforeStart; ++field) sdk::take(rest, ' ');
+  thread.parent = number_after(rest, kFieldsBeforeParent);
+  thread.kernel_thread = (number_after(rest, kFieldsBetweenParentAndFlags) & kKernelThread) != 0;
+  for (int field = 0; field < kFieldsBetweenFlagsAndStart; ++field) sdk::take(rest, ' ');
   const auto start = sdk::number<std::uint64_t>(sdk::take(rest, ' '));
   thread.start_ticks = start.value;
   return static_cast<bool>(start);
@@ -72,7 +83,7 @@ std::vector<UnseenThread> Unseen::find(std::span<const std::uint32_t> seen,
 void Unseen::add_threads(std::uint64_t tgid, std::vector<UnseenThread>& found) {
   for (const std::uint64_t tid :
        numbers_in(host_.proc(), (std::to_string(tgid) + "/task").c_str())) {
-    UnseenThread thread{tgid, tid, 0, {}};
+    UnseenThread thread{.tgid = tgid, .tid = tid};
     const auto stat = file_.read(host_, {0, tgid, tid, -1}, "stat");
     if (stat && parse_unseen(stat.value, thread) && thread.start_ticks < first_tick_)
       found.push_back(std::move(thread));

@@ -21,10 +21,12 @@
 namespace ctprof::task_iter {
 
 struct UnseenThread {
-  std::uint64_t tgid;
-  std::uint64_t tid;
-  std::uint64_t start_ticks;
-  std::string name;
+  std::uint64_t tgid = 0;
+  std::uint64_t tid = 0;
+  std::uint64_t start_ticks = 0;
+  std::uint64_t parent = 0;
+  bool kernel_thread = false;
+  std::string name{};
 };
 
 inline constexpr std::uint32_t kFirstProcess = 1;
@@ -50,7 +52,7 @@ class Unseen {
   sdk::TextFile file_;
 };
 
-// Name and start out of a stat file; false when it is none.
+// Name, start, parent and flags out of a stat file; false when it is none.
 bool parse_unseen(std::string_view stat, UnseenThread& thread);
 
 }  // namespace ctprof::task_iter

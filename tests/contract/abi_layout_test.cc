@@ -191,7 +191,7 @@ AT(ctprof_source, drain_exited, 120);
 AT(ctprof_source, drain_records, 128);
 AT(ctprof_source, stop, 136);
 
-SIZE(ctprof_window, 64);
+SIZE(ctprof_window, 72);
 AT(ctprof_window, size, 0);
 AT(ctprof_window, pids_count, 4);
 AT(ctprof_window, pids, 8);
@@ -203,6 +203,7 @@ AT(ctprof_window, opened_ns, 40);
 AT(ctprof_window, depth, 48);
 AT(ctprof_window, stack_bytes, 52);
 AT(ctprof_window, budget_ppm, 56);
+AT(ctprof_window, command, 64);
 
 SIZE(ctprof_record, 120);
 AT(ctprof_record, size, 0);

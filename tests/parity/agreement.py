@@ -20,7 +20,7 @@ MORE = {"fair_slice_ns"}
 IN_PROGRESS = {"run_in_progress_ns", "wait_in_progress_ns"}
 # Compared with what jemalloc says itself, in tests/jemalloc.
 HEAP = {"allocated_bytes", "deallocated_bytes"}
-IDENTITY = ("tgid", "tid", "comm", "pcomm", "cgroup", "start_time_clock_ticks")
+IDENTITY = ("tgid", "tid", "comm", "pcomm", "cgroup", "start_time_clock_ticks", "parent", "kernel_thread")
 
 
 def slept(before, after):

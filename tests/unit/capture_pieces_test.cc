@@ -23,11 +23,15 @@ using namespace ctprof;
 
 BOOST_AUTO_TEST_CASE(stat_with_a_hostile_name) {
   const auto identity = parse_stat_identity(
-      "184 (a b) S (c) S 1 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 252850176 221 "
+      "184 (a b) S (c) S 17 0 0 0 -1 4194368 0 0 0 0 0 0 0 0 20 0 23 0 352 252850176 221 "
       "18446744073709551615 0 0 0 0 0\n");
   BOOST_REQUIRE(identity);
   BOOST_TEST(identity->comm == "a b) S (c");
   BOOST_TEST(identity->start_time == 352u);
+  BOOST_TEST(identity->parent == 17u);
+  BOOST_TEST(!identity->kernel_thread);
+  BOOST_TEST(parse_stat_identity("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 3 0\n")
+                 ->kernel_thread);
 }
 
 BOOST_AUTO_TEST_CASE(names_keep_their_blanks) {

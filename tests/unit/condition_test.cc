@@ -19,6 +19,8 @@ const std::map<std::string, Value> kKnown{
     {"one", {ValueType::Number, 1}},
     {"two", {ValueType::Number, 2}},
     {"nice", {ValueType::Number, -5}},
+    {"yes", {ValueType::Flag, 1}},
+    {"no", {ValueType::Flag, 0}},
     {"comm", {ValueType::Text, 0, "nginx: worker"}},
     {"nothing", {ValueType::Text, 0, ""}},
     {"quoted", {ValueType::Text, 0, "a\"b\\c"}},
@@ -124,6 +126,16 @@ BOOST_AUTO_TEST_CASE(what_is_missing_makes_a_comparison_false) {
   for (const char* text :
        {"gone? == 0", "gone? + one == 1", "!(gone == 1)", "gone == 1 || one == 1"})
     BOOST_TEST(holds(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_true_or_false_by_itself) {
+  for (const char* text :
+       {"yes", "yes && nice < 0", "no || yes", "!(no)", "yes == 1", "no + 1 > no"})
+    BOOST_TEST(holds(text), text);
+  for (const char* text : {"no", "gone", "yes && gone", "!(yes)", "yes == 0"})
+    BOOST_TEST(!holds(text), text);
+  BOOST_TEST(refusal("yes && no == 0") == "");
+  BOOST_TEST(refusal("yes =~ \"1\"").ends_with("'=~' needs a text on its left"));
 }
 
 BOOST_AUTO_TEST_CASE(operands_that_do_not_go_together) {

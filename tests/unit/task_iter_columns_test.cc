@@ -22,6 +22,7 @@ struct Next {
 
 void fill_scheduling(record& task) {
   task.tgid = task.tid = 7;
+  task.parent = 6;
   task.start_boottime = 30'000'000;
   task.state = 2;
   task.policy = 0;
@@ -132,6 +133,8 @@ ByName expected_of_record() {
   expected.merge(ByName{{"tgid", "7"},
                         {"tid", "7"},
                         {"start_time_clock_ticks", "3"},
+                        {"parent", "6"},
+                        {"kernel_thread", "false"},
                         {"policy", "SCHED_OTHER"},
                         {"nice", "5"},
                         {"priority", "11"},
@@ -187,7 +190,8 @@ BOOST_AUTO_TEST_CASE(all_but_identity_fails_together) {
   const auto found =
       by_name<Columns>([](Columns& columns) { columns.fail(0, ctprof::Gap::Unseen); });
   for (const auto& [name, cell] : found) {
-    const bool identity = name == "tgid" || name == "tid" || name == "start_time_clock_ticks";
+    const bool identity = name == "tgid" || name == "tid" || name == "start_time_clock_ticks" ||
+                          name == "parent" || name == "kernel_thread";
     const bool moment = name == "read_at_ns" || name == "born_at_ns";  // of ctprof's own, then
     BOOST_TEST(cell == (identity ? "Untouched" : moment ? "Denied" : "Unseen"), name);
   }

@@ -153,6 +153,8 @@ BOOST_AUTO_TEST_CASE(who_an_unseen_thread_is) {
       "7 (a b) S (c) S 1 7 7 0 -1 4194560 120 0 1 0 3 4 0 0 20 0 1 0 4711 1 2\n", thread));
   BOOST_TEST(thread.name == "a b) S (c");
   BOOST_TEST(thread.start_ticks == 4711u);
+  BOOST_TEST(thread.parent == 1u);
+  BOOST_TEST(!thread.kernel_thread);
   BOOST_TEST(!parse_unseen("7 (cut) S 1 7", thread));
   BOOST_TEST(!parse_unseen("", thread));
 }

@@ -15,10 +15,13 @@ namespace ctprof::cli {
 
 class Command {
  public:
-  // Starts `words`, found by PATH, with our standard input, output and error, in our process group,
-  // so that what the terminal signals reaches it too. The signals that ctprof blocks are not
-  // blocked there. Fails where it cannot be run.
-  static Result<Command> start(const std::vector<std::string>& words);
+  // Makes the process of the command, which waits for run(). REQUIRES: we are one thread.
+  static Result<Command> hold(std::vector<std::string> words);
+  // Runs it, found by PATH, with our standard input, output and error, in our process group, so
+  // that what the terminal signals reaches it too. The signals that ctprof blocks or ignores are
+  // not blocked or ignored there. Fails where it cannot be run. Without this call the process ends
+  // when this object does.
+  Result<void> run();
 
   pid_t pid() const { return pid_; }
   // Becomes readable when it has ended, for poll(2); it stays the command's.
@@ -28,10 +31,12 @@ class Command {
   std::optional<int> status();
 
  private:
-  Command(pid_t pid, int ended) : pid_(pid), ended_(ended) {}
-
-  pid_t pid_;
+  std::string name_;
+  pid_t pid_ = 0;
   sdk::Fd ended_;
+  sdk::Fd go_;      // a byte lets it run; that this closes ends it
+  sdk::Fd waits_;   // the other end, so that we may write when nobody reads any more
+  sdk::Fd failed_;  // it says an errno here, where it cannot
   std::optional<int> status_;
 };
 

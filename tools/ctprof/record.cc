@@ -1,6 +1,7 @@
 // ctprof record: what happens on this host between two moments, in a file.
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -224,15 +225,15 @@ Result<void> record(const Options& options, const Registry& registry, Target tar
                     std::optional<Command>& command) {
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
+  if (command) capture.command = static_cast<std::uint64_t>(command->pid());
   auto session = Session::open(registry, std::move(capture));
   if (!session) return session.error();
   if (auto begun = session->begin(); !begun) return begun;
   note_unused(options, session->refused());
-  if (!options.command.empty()) {
+  if (command) {
     if (is_interrupted()) return Error{"interrupted before the command was started"};
-    auto started = Command::start(options.command);
-    if (!started) return started.error();
-    command.emplace(std::move(*started));
+    if (!session->sees_births()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (auto runs = command->run(); !runs) return runs;
   }
   return Recording(options, registry, *session, command).run(std::move(target));
 }
@@ -243,10 +244,15 @@ int run(const Options& options) {
   auto target = target_of_window(options, 1);
   if (!target) return fail(target.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
+  std::optional<Command> command;
+  if (!options.command.empty()) {
+    auto held = Command::hold(options.command);
+    if (!held) return fail(held.error());
+    command.emplace(std::move(*held));
+  }
   auto registry = load_metrics(options, Load::Capture);
   if (!registry) return fail(registry.error());
   if (auto taken = take_interrupts(); !taken) return fail(taken.error());
-  std::optional<Command> command;
   if (auto done = record(options, *registry, std::move(*target), command); !done)
     return fail(done.error());
   if (!command) return kFine;

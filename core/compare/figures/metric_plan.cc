@@ -111,8 +111,8 @@ class Planner {
     for (const Table& table : sides_[side]->tables)
       for (const Column& column : table.columns) {
         const MetricDef& def = column.def();
-        if (def.hidden || def.is_mark || !has_groups(def.entity) || def.name == kThreadCount)
-          continue;
+        const bool is_figure = !def.hidden && !def.is_mark && def.family != "identity";
+        if (!is_figure || !has_groups(def.entity) || def.name == kThreadCount) continue;
         Columns& found = columns_[def.name];
         found.order.entity = def.entity;
         found.order.meet(++index);

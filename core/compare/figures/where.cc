@@ -31,8 +31,8 @@ ValueType type_of(Storage storage) {
   switch (storage) {
     case Storage::U64:
     case Storage::I64:
-    case Storage::F64:
-    case Storage::Bool: return ValueType::Number;
+    case Storage::F64: return ValueType::Number;
+    case Storage::Bool: return ValueType::Flag;
     case Storage::String: return ValueType::Text;
     default: return ValueType::Unknown;
   }

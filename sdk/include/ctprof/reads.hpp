@@ -70,6 +70,15 @@ inline constexpr Metric<IdText, Key> kCgroup{{.name = "cgroup"}};
 // ctprof knows it.
 inline constexpr Metric<IdText, Key> kPcomm{{.name = "pcomm"}};
 
+// The process whose child the thread's process is, and whether the thread is the kernel's own. A
+// lister may offer them.
+inline constexpr Metric<IdU32, Key> kParent{{.name = "parent"}};
+inline constexpr Metric<Flag, AnyFlag> kKernelThread{
+    {.name = "kernel_thread", .family = "identity"}};
+// Whether the thread descends from Window::command(). Only a source of threads that ended offers
+// it.
+inline constexpr Metric<Flag, AnyFlag> kDescendant{{.name = "descendant", .family = "identity"}};
+
 // Of processes and of cgroups.
 inline constexpr Metric<IdU32, Key, Entity::Process> kProcessTgid{{.name = "process.tgid"}};
 inline constexpr Metric<IdText, Key, Entity::Cgroup> kCgroupPath{{.name = "cgroup.path"}};
@@ -103,6 +112,10 @@ inline constexpr Metric<IdU64, Key> kStartWithin{
 // because it ran another program (exec) and was no leader.
 inline constexpr Metric<Flag, AnyFlag> kTookOver{
     {.name = "took_over", .flags = CTPROF_METRIC_HIDDEN}};
+// The row is no end: a process that descends from Window::command() was born, with this tgid and
+// start time. A source that offers it tells of all such births.
+inline constexpr Metric<Flag, AnyFlag> kWasBorn{
+    {.name = "was_born", .flags = CTPROF_METRIC_HIDDEN}};
 
 // A column that the source can do without; see `optional`. Its name lives as long as the program.
 struct OptionalRead {

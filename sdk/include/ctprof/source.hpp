@@ -225,6 +225,9 @@ class Window {
   std::span<const std::uint64_t> pids() const { return {abi_->pids, abi_->pids_count}; }
   // When it was opened, on CLOCK_BOOTTIME.
   std::uint64_t opened_ns() const { return abi_->opened_ns; }
+  // A process, not running yet, whose descendants are to be marked (kDescendant, kWasBorn); 0:
+  // none.
+  std::uint64_t command() const { return abi_->command; }
 
  private:
   const ctprof_window* abi_;

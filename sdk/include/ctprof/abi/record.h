@@ -52,6 +52,8 @@ struct ctprof_window {
   /* Of all CPUs' time, in millionths: what the source may cost the host. Lower your rate before
    * you overrun it, and count what you left out as `unseen`. */
   uint64_t budget_ppm;
+  /* A process, not running yet, whose descendants somebody wants to know; 0: none. */
+  uint64_t command;
 };
 
 /* The user part of a record's stack. */

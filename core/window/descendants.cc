@@ -1,0 +1,96 @@
+#include "core/window/descendants.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+using Name = std::pair<std::uint64_t, std::uint64_t>;  // a process, and its leader's start in ticks
+
+struct Process {
+  Name name;
+  std::uint64_t parent = 0;
+  bool is_marked = false;
+};
+
+std::vector<Process> processes_of(const Table& threads) {
+  std::vector<Process> processes;
+  const Column *tids = threads.find(kTid), *tgids = threads.find(kTgid),
+               *starts = threads.find(kStartTime), *parents = threads.find(kParent),
+               *marks = threads.find(kDescendant);
+  if (!tids || !tgids || !starts) return processes;
+  for (std::size_t row = 0; row < threads.rows; ++row)
+    if (tids->u64()[row] == tgids->u64()[row])
+      processes.push_back({{tids->u64()[row], starts->u64()[row]},
+                           parents && parents->has_value(row) ? parents->u64()[row] : 0,
+                           marks && marks->has_value(row) && marks->bools()[row] != 0});
+  return processes;
+}
+
+// Who is known to be of the family, whoever its parents are.
+std::set<Name> known_members(const std::vector<Process>& before, const Ended& ended) {
+  std::set<Name> members;
+  for (const Process& process : before)
+    if (process.is_marked) members.insert(process.name);
+  for (const Process& process : processes_of(ended.rows.threads()))
+    if (process.is_marked) members.insert(process.name);
+  for (const Birth& birth : ended.births) members.insert({birth.tgid, birth.start_clock_ticks});
+  return members;
+}
+
+// Who is of the family without regard to others: children come later.
+std::vector<std::uint64_t> first_ones(const std::vector<Process>& before, const Ended& ended,
+                                      const std::vector<Process>& processes, const Family& family,
+                                      std::uint64_t last_tick) {
+  const std::set<Name> members = known_members(before, ended);
+  std::set<Name> old;
+  for (const Process& process : before) old.insert(process.name);
+  std::vector<std::uint64_t> found{family.command};
+  for (const auto& [name, parent, is_marked] : processes) {
+    const bool is_adopted = family.adopter != 0 && parent == family.adopter &&
+                            !old.contains(name) && name.second < last_tick;
+    if (is_adopted || members.contains(name)) found.push_back(name.first);
+  }
+  return found;
+}
+
+// Those, their children, and so on.
+std::set<std::uint64_t> with_children(std::vector<std::uint64_t> found,
+                                      const std::vector<Process>& processes) {
+  std::multimap<std::uint64_t, std::uint64_t> children;
+  for (const Process& process : processes) children.emplace(process.parent, process.name.first);
+  std::set<std::uint64_t> all;
+  while (!found.empty()) {
+    const std::uint64_t process = found.back();
+    found.pop_back();
+    if (!all.insert(process).second) continue;
+    const auto [first, last] = children.equal_range(process);
+    for (auto child = first; child != last; ++child) found.push_back(child->second);
+  }
+  return all;
+}
+
+}  // namespace
+
+void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended,
+                      const Family& family) {
+  Table& threads = after.threads();
+  const std::uint64_t tick = 1'000'000'000 / std::max<std::uint64_t>(after.meta.user_hz, 1);
+  const std::vector<Process> processes = processes_of(threads);
+  const auto all = with_children(first_ones(processes_of(before.threads()), ended, processes,
+                                            family, after.meta.start.boottime_ns / tick),
+                                 processes);
+  Column& marks = threads.add(identity_metric(kDescendant), Gap::None);
+  marks.provenance = {identity_metric(kDescendant).plugin, "window", Gap::None, {}};
+  const auto tgids = std::as_const(*threads.find(kTgid)).u64();
+  for (std::size_t row = 0; row < threads.rows; ++row)
+    marks.bools()[row] = all.contains(tgids[row]);
+}
+
+}  // namespace ctprof

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+"""Cgroups without threads, in captures and windows: what a finished unit used, and that one that was made again is another."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+USAGE = "cgroup.cpu.usage_usec"
+BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"  # some tenths of a second
+MANY = 12_000
+
+
+def hierarchy():
+    """Where cgroup v2 is mounted; None where it is not, or is not ours to change."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        places = [line.split()[4] for line in mounts if " - cgroup2 " in line]
+    return places[0] if places and os.access(places[0], os.W_OK) else None
+
+
+def cgroups_in(path):
+    """Of the only block in a file in columns: cgroups by path, each with its cells, bases and whether it was born."""
+    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
+    lines = [json.loads(line) for line in text.splitlines()]
+    found = {}
+    for block in lines:
+        if block["kind"] != "table" or block["entity"] != "cgroup":
+            continue
+        born = set(block.get("born", ()))
+        for at, name in enumerate(block["columns"]["cgroup.path"]):
+            cells = {metric: values[at] for metric, values in block["columns"].items()}
+            cells["base"] = block.get("bases", {}).get(USAGE, [None] * (at + 1))[at]
+            cells["born"] = block["first_row"] + at in born
+            found[name] = cells
+    notes = next((line["notes"] for line in lines if line["kind"] == "window"), [])
+    return found, notes
+
+
+class AllCgroups(unittest.TestCase):
+    def setUp(self):
+        if hierarchy() is None:
+            self.skipTest("needs a cgroup v2 hierarchy that may be changed")
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+        self.file = os.path.join(self.scratch.name, "x.ctprof.zst")
+        self.top = tempfile.mkdtemp(prefix="ctprof-test-", dir=hierarchy())
+        self.name = "/" + os.path.basename(self.top)
+        self.addCleanup(self.remove_all)
+
+    def remove_all(self):
+        for directory, _, _ in os.walk(self.top, topdown=False):
+            os.rmdir(directory)
+
+    def run_unit(self, *names):
+        """Makes a cgroup and runs a process in it to its end. Returns what the kernel says that it used, in us."""
+        place = os.path.join(self.top, *names)
+        os.makedirs(place, exist_ok=True)
+        subprocess.run(["sh", "-c", f'echo $$ >"$1/cgroup.procs"; {BURN}', "sh", place], check=True)
+        with open(os.path.join(place, "cpu.stat"), encoding="ascii") as stat:
+            return int(stat.readline().split()[1])
+
+    def record(self, script):
+        """The cgroups and notes of the window in which the shell ran the script, with the test's cgroup as $1."""
+        done = subprocess.run([harness.CTPROF, "record", "--no-sync", "-o", self.file, "--", "sh", "-c", script, "sh", self.top],
+                              capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return cgroups_in(self.file)
+
+    def test_a_finished_unit(self):
+        used = self.run_unit("slice", "done.service")
+        harness.capture(self.file, "--layout", "columns")
+        unit = cgroups_in(self.file)[0][f"{self.name}/slice/done.service"]
+        self.assertEqual(unit[USAGE], used)
+        self.assertEqual(unit["cgroup.id"], os.stat(os.path.join(self.top, "slice", "done.service")).st_ino)
+
+    def test_rows_have_those_of_threads_alone(self):
+        self.run_unit("done.service")
+        harness.capture(self.file)
+        text = subprocess.run(["zstd", "-dcq", self.file], check=True, capture_output=True).stdout
+        self.assertNotIn(self.name, "".join(json.loads(text)["cgroup_stats"]))
+
+    def test_one_that_was_made_again(self):
+        old = self.run_unit("again.service")
+        self.run_unit("same.service")
+        cgroups, notes = self.record(f'rmdir "$1/again.service"; mkdir "$1/again.service" "$1/new.service"; '
+                                     f'sh -c \'echo $$ >"$1/again.service/cgroup.procs"; {BURN}\' sh "$1"')
+        again, same, new = (cgroups[f"{self.name}/{unit}.service"] for unit in ("again", "same", "new"))
+        self.assertTrue(again["born"])
+        self.assertEqual(again["base"], 0)
+        self.assertGreater(again[USAGE], 0)
+        self.assertGreater(old, 0)
+        self.assertTrue(new["born"])
+        self.assertFalse(same["born"])
+        self.assertEqual(same["base"], same[USAGE])
+        self.assertTrue(any("removed while the window was open" in note for note in notes), notes)
+
+    def test_more_than_are_listed(self):
+        """Somebody's many neither take a capture's time nor hide others."""
+        os.mkdir(os.path.join(self.top, "user"))
+        for number in range(MANY):
+            os.mkdir(os.path.join(self.top, "user", str(number)))
+        os.mkdir(os.path.join(self.top, "z.service"))
+        done = harness.capture(self.file, "--layout", "columns")
+        cgroups, _ = cgroups_in(self.file)
+        self.assertLess(len(cgroups), MANY)
+        self.assertIn(f"{self.name}/z.service", cgroups)
+        self.assertNotIn("cgroup.id", cgroups["/"])
+        self.assertIn("more cgroups than are looked at", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+"""Who descends from the command of `record`: its children and theirs, daemons that forked twice, and threads that ended inside."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+# A daemon that the kernel gives to somebody else, a child that ends, and the command itself, each with its pid in a file.
+SCRIPT = """
+echo $$ >command
+sh -c 'setsid sh -c "echo \\$\\$ >daemon; exec sleep 1000" >/dev/null 2>&1 &'
+sh -c 'echo $$ >child'
+while [ ! -s daemon ]; do sleep 0.01; done
+exec sleep 0.2
+"""
+# The same, of the first window and of a later one.
+LONG_SCRIPT = """
+echo $$ >command
+sh -c 'setsid sh -c "echo \\$\\$ >daemon; exec sleep 1000" >/dev/null 2>&1 &'
+sleep 0.8
+sh -c 'setsid sh -c "echo \\$\\$ >later; exec sleep 1000" >/dev/null 2>&1 &'
+exec sleep 1000
+"""
+WITHOUT_BPF = ["--plugins", "host,procfs-sched"]
+
+
+def threads_in(path):
+    """Rows of a window's living and of its ended threads."""
+    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
+    lines = [json.loads(line) for line in text.splitlines()]
+    found = {"table": [], "exited": []}
+    for block in lines:
+        if block["kind"] in found and block.get("entity", "thread") == "thread":
+            for at in range(len(block["columns"]["tid"])):
+                found[block["kind"]].append({name: cells[at] for name, cells in block["columns"].items()})
+    return found["table"], found["exited"]
+
+
+class Descendants(unittest.TestCase):
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+        self.file = os.path.join(self.scratch.name, "x.ctprof.zst")
+
+    def pid(self, name):
+        with open(os.path.join(self.scratch.name, name), encoding="ascii") as file:
+            return int(file.read())
+
+    def record(self, *words, options=(), script=SCRIPT):
+        other = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(other.communicate)
+        self.addCleanup(other.kill)
+        self.other = other.pid
+        done = subprocess.run([harness.CTPROF, *words, "record", "--no-sync", "-o", self.file, *options, "--", "sh", "-c", script],
+                              cwd=self.scratch.name, capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.addCleanup(os.kill, self.pid("daemon"), 9)
+        return done.stderr
+
+    def check_windows_back_to_back(self, *words):
+        said = self.record(*words, options=["--repeat", "4", "-d", "500ms"], script=LONG_SCRIPT)
+        self.addCleanup(os.kill, self.pid("command"), 9)
+        self.addCleanup(os.kill, self.pid("later"), 9)
+        first, *_, last = (self.marks(threads_in(os.path.join(self.file, name))[0]) for name in sorted(os.listdir(self.file)))
+        for who in ("command", "daemon", "later"):
+            self.assertTrue(last[self.pid(who)], who)
+        self.assertTrue(first[self.pid("daemon")])
+        for window in (first, last):
+            self.assertFalse(window[self.other])
+            self.assertFalse(window[os.getpid()])
+        return said
+
+    def marks(self, rows):
+        return {row["tid"]: row["descendant"] for row in rows}
+
+    def test_marked_at_forks(self):
+        said = self.record()
+        if "nothing here sees forks" in said:
+            self.skipTest("needs BPF")
+        living, ended = map(self.marks, threads_in(self.file))
+        self.assertTrue(living[self.pid("daemon")])
+        self.assertFalse(living[self.other])
+        self.assertFalse(living[os.getpid()])
+        self.assertTrue(ended[self.pid("child")])
+        self.assertTrue((ended | living)[self.pid("command")], "it is a zombie, or gone")
+        daemon = next(row for row in threads_in(self.file)[0] if row["tid"] == self.pid("daemon"))
+        self.assertNotIn(daemon["parent"], (self.pid("command"), os.getpid()), "it is nobody's here any more")
+        self.assertEqual({row["parent"] for row in threads_in(self.file)[1]}, {None}, "nobody tells the dead of their parents")
+
+    def test_without_bpf(self):
+        said = self.record(*WITHOUT_BPF)
+        self.assertIn("nothing here sees forks", said)
+        living = self.marks(threads_in(self.file)[0])
+        self.assertTrue(living[self.pid("daemon")])
+        self.assertFalse(living[self.other])
+        self.assertFalse(living[os.getpid()])
+
+    def test_in_windows_back_to_back(self):
+        self.check_windows_back_to_back()
+
+    def test_in_windows_back_to_back_without_bpf(self):
+        said = self.check_windows_back_to_back(*WITHOUT_BPF)
+        self.assertEqual(said.count("nothing here sees forks"), 1, said)
+
+    def test_shown(self):
+        self.record()
+        done = harness.run("show", self.file, "--where", "descendant", "--group-by", "comm-exact", "--metrics", "thread_count",
+                           "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        groups = {row["group"] for row in json.loads(done.stdout)["rows"]}
+        self.assertIn("sleep", groups)
+        self.assertLessEqual(groups, {"sleep", "sh", "setsid", "ctprof"})
+
+    def test_of_what_no_command_was_run(self):
+        harness.capture(self.file, "--layout", "columns")
+        done = harness.run("show", self.file, "--where", "descendant")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'descendant'", done.stderr)
+
+    def test_who_is_whose(self):
+        """Parents and kernel threads as /proc has them, by either lister."""
+        for words in ([], WITHOUT_BPF):
+            harness.capture(self.file, "--layout", "columns", before=words)
+            rows = {row["tid"]: row for row in threads_in(self.file)[0]}
+            self.assertEqual(rows[os.getpid()]["parent"], os.getppid())
+            self.assertFalse(rows[os.getpid()]["kernel_thread"])
+            self.assertEqual(rows[2]["parent"], 0)
+            self.assertTrue(rows[2]["kernel_thread"], "kthreadd")
+
+    def test_a_command_that_cannot_run(self):
+        done = harness.run("record", "-o", self.file, "--", "./no-such-command")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("no-such-command': No such file or directory", done.stderr)
+        self.assertFalse(os.path.exists(self.file))
+
+
+if __name__ == "__main__":
+    harness.main()
