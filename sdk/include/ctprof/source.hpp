@@ -226,8 +226,12 @@ class Window {
   // When it was opened, on CLOCK_BOOTTIME.
   std::uint64_t opened_ns() const { return abi_->opened_ns; }
   // A process, not running yet, whose descendants are to be marked (kDescendant, kWasBorn); 0:
-  // none.
-  std::uint64_t command() const { return abi_->command; }
+  // none, or a ctprof that does not know of them.
+  std::uint64_t command() const {
+    constexpr std::size_t kSizeWithCommand =
+        offsetof(ctprof_window, command) + sizeof(ctprof_window::command);
+    return abi_->size >= kSizeWithCommand ? abi_->command : 0;
+  }
 
  private:
   const ctprof_window* abi_;
