@@ -67,8 +67,4 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
 // before. A snapshot that is no window comes back as it is.
 Snapshot end_of(Snapshot window);
 
-// The snapshot that a window ends with: without what was before, and without threads that ended
-// inside. REQUIRES: window.window, and no differences yet.
-Snapshot end_of(Snapshot window);
-
 }  // namespace ctprof
