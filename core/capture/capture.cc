@@ -4,8 +4,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -190,7 +192,8 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
                                  ends_->why_not());
   const HostState state = host_state(*roots_);
   window->window->partial = !options_.pids.empty() || !options_.cgroup.empty();
-  window->window->notes = what_happened(std::exchange(state_, state), state);
+  std::ranges::move(what_happened(std::exchange(state_, state), state),
+                    std::back_inserter(window->window->notes));
   return window;
 }
 
