@@ -337,7 +337,8 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
     return fit.error();
   ended.rows.meta.user_hz = after.meta.user_hz;
   for (const Snapshot* listed : {&std::as_const(after), &before}) settle_starts(*listed, ended);
-  for (const Snapshot* from : {&before, &std::as_const(after), &std::as_const(ended.rows)})
+  // The latest name counts: a process may have run another program since the window opened.
+  for (const Snapshot* from : {&std::as_const(after), &std::as_const(ended.rows), &before})
     name_processes(*from, ended);
   stand_alone(ended);
   rename_old_leaders(before, ended);
@@ -369,6 +370,7 @@ Snapshot end_of(Snapshot window) {
   if (!window.window) return window;
   const Window what = *std::exchange(window.window, std::nullopt);
   window.unknown_window.clear();
+  std::erase_if(window.meta.sources, [](const auto& source) { return source.stage == "exited"; });
   Table& threads = window.threads();
   threads.rows = what.living;
   for (Column& column : threads.columns) column.resize(what.living, Gap::Untouched);
