@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -37,6 +38,8 @@ void reset_signals() {
 [[noreturn]] void wait_and_run(int go, int failed, int output, char* const* words) {
   char told = 0;
   if (::read(go, &told, 1) != 1) ::_exit(kNotRun);
+  // Even finding the command is the user's own business, not that of our capabilities.
+  if (!drop_privileges()) ::_exit(kNotRun);
   if (output >= 0) ::dup2(output, STDOUT_FILENO);
   reset_signals();
   ::execvp(words[0], words);
