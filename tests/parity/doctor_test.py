@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import file_json
@@ -194,6 +195,20 @@ class Done(unittest.TestCase):
             self.assertIn("Permission denied", done.stderr)
         for words in (["metric-list"], ["version"], ["help"], ["help", "nice"], ["show", "--help"], ["--version"]):
             self.assertEqual(self.by_user(*words).returncode, 0, words)
+
+    def test_with_capabilities_it_runs_what_its_user_may(self):
+        """Nor are they for finding the command of `record`."""
+        _, command = self.setcap_told()
+        closed, _ = self.closed_directory()
+        program = os.path.join(closed, "program")
+        shutil.copy("/bin/true", program)
+        os.chmod(program, 0o755)
+        as_root(command)
+        with tempfile.TemporaryDirectory() as own:
+            os.chmod(own, 0o777)
+            done = self.by_user("record", "-o", os.path.join(own, "x"), "--", program)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"running '{program}': Permission denied", done.stderr)
 
     def test_with_capabilities_it_writes_where_its_user_may(self):
         """cap_dac_override, which somebody gave it for no good, included."""
