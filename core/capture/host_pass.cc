@@ -57,6 +57,9 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   const std::uint64_t cpu_before = cpu_time_ns();
   snapshot_.meta = begin_meta(roots_, options_.hostname);
   open_sources();
+  // The host's CPU time is compared with that of its threads, so nothing slow may come between.
+  add_host_row(snapshot_);
+  run_stage(CTPROF_STAGE_HOST);
   // Looked for after the pass has begun: who is born meanwhile is born after its beginning.
   auto pids = options_.cgroup.empty()
                   ? Result<std::vector<std::uint64_t>>(options_.pids)
@@ -71,8 +74,7 @@ Result<std::variant<Snapshot, FailedLister>> HostPass::run() {
   std::vector<SourceCost> reserve =
       fill_unseen(plan_, probed_, snapshot_, snapshot_.meta.start.boottime_ns);
   add_cgroup_rows(snapshot_, all_cgroups());
-  add_host_row(snapshot_);
-  for (const ctprof_stage stage : {CTPROF_STAGE_CGROUP, CTPROF_STAGE_HOST}) run_stage(stage);
+  run_stage(CTPROF_STAGE_CGROUP);
   finish(cpu_before, std::move(reserve));
   tell_skew(threads.read, snapshot_.meta);
   return std::move(snapshot_);

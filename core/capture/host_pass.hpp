@@ -1,4 +1,4 @@
-// One pass over everything: threads, then processes, cgroups and the host, each filled by the
+// One pass over everything: the host, threads, then processes and cgroups, each filled by the
 // sources that the plan has for it.
 //
 // In: the probed host, its roots, the plan. Out: a snapshot without an Untouched cell. If the

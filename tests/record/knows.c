@@ -1,15 +1,17 @@
 /* knows: threads that know how long they ran and waited, and threads whose lot is known.
  *
- *   knows threads   until standard input ends; prints "ready" once all are under way. At the end, a
- *                   line for each moment at which `busy` or `rhythm` looked at its own clocks:
+ * `knows threads` lasts until standard input ends, and prints "ready" once all are under way. At
+ * the end it prints a line for each moment at which `busy` or `rhythm` looked at its own clocks:
+ * NAME TID BOOTTIME_NS RUN_NS WAIT_NS. The threads:
  *
- *                     NAME TID BOOTTIME_NS RUN_NS WAIT_NS
+ * - busy runs whenever it may;
+ * - rhythm runs for 3 ms and sleeps for 7;
+ * - starver would run, under SCHED_IDLE, on the CPU of a thread with all the weight;
+ * - blocked sleeps throughout.
  *
- *                   busy     runs whenever it may
- *                   rhythm   runs for 3 ms and sleeps for 7
- *                   starver  would run, under SCHED_IDLE, on the CPU of a thread with all the
- * weight blocked  sleeps throughout knows storm     forks children that end at once, one after the
- * other, until standard input ends
+ * `knows storm` forks children that end at once, one after the other, until standard input ends.
+ * Threads under SCHED_IDLE take what that leaves of the CPUs: the way that a halted CPU takes to
+ * its next thread is idle time to the host, and run time to that thread.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -163,7 +165,16 @@ static int live(void) {
   _exit(0);
 }
 
+static void* filler(void* none) {
+  const struct sched_param priority = {.sched_priority = 0};
+  sched_setscheduler(0, SCHED_IDLE, &priority);
+  while (!done) {
+  }
+  return none;
+}
+
 static int storm(void) {
+  for (int cpu = 0; cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); ++cpu) start(filler, NULL, cpu);
   puts("ready");
   fflush(stdout);
   while (!input_has_ended(0)) {
