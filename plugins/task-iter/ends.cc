@@ -32,9 +32,9 @@ const Record* as(std::span<const std::byte> bytes, std::size_t size = sizeof(Rec
 
 }  // namespace
 
-struct Ends::Room {
-  explicit Room(const sdk::Batch& of)
-      : columns(of),
+struct Ends::Columns {
+  explicit Columns(const sdk::Batch& of)
+      : task(of),
         comm(of.column(sdk::kComm)),
         pcomm(of.column(sdk::kPcomm)),
         cgroup(of.column(sdk::kCgroup)),
@@ -44,11 +44,10 @@ struct Ends::Room {
         descendant(of.column(sdk::kDescendant)),
         was_born(of.column(sdk::kWasBorn)) {}
 
-  EndedColumns columns;
+  EndedColumns task;
   sdk::Column<CTPROF_STRING> comm, pcomm, cgroup;
   sdk::Column<CTPROF_U64> born_at, ended_at;
   sdk::Column<CTPROF_BOOL> took_over, descendant, was_born;
-  std::uint32_t rows = 0;
 };
 
 EndedColumns::EndedColumns(const sdk::Batch& batch)
@@ -93,9 +92,9 @@ void Ends::stop() {
 }
 
 void Ends::drain(const sdk::Listing& listing) {
-  std::optional<Room> room;
-  ring_->read([&](std::span<const std::byte> bytes) { return take(listing, room, bytes); });
-  if (room) listing.commit(room->rows);
+  Rows rows(listing);
+  ring_->read([&](std::span<const std::byte> bytes) { return take(rows, bytes); });
+  rows.commit();
   const std::uint64_t lost = task_ends_skeleton_lost(programs_.get());
   listing.count_lost(lost - lost_told_);
   lost_told_ = lost;
@@ -106,8 +105,7 @@ bool Ends::is_wanted(std::uint64_t tgid) const {
 }
 
 // False when ctprof has no room; the record comes again.
-bool Ends::take(const sdk::Listing& listing, std::optional<Room>& room,
-                std::span<const std::byte> bytes) {
+bool Ends::take(Rows& rows, std::span<const std::byte> bytes) {
   const auto* kind = as<std::uint32_t>(bytes);
   if (!kind) return true;
   if (*kind == ENDED_CGROUP) {
@@ -119,67 +117,65 @@ bool Ends::take(const sdk::Listing& listing, std::optional<Room>& room,
   const auto* birth = *kind == ENDED_BIRTH ? as<ended_birth>(bytes) : nullptr;
   if (!exec && !ended && !birth) return true;
   if (!is_wanted(exec ? exec->tgid : ended ? ended->task.tgid : birth->tgid)) return true;
-  if (room && room->rows == CTPROF_MAX_ROWS) {
-    listing.commit(room->rows);
-    room.reset();
-  }
-  if (!room) {
-    const auto batch = listing.room();
-    if (!batch) return false;
-    room.emplace(*batch);
-  }
-  exec ? put(*room, *exec) : ended ? put(*room, *ended) : put(*room, *birth);
+  if (!rows.add()) return false;
+  exec ? put(rows, *exec) : ended ? put(rows, *ended) : put(rows, *birth);
   return true;
 }
 
-void Ends::put(Room& room, const ended_thread& ended) {
-  const std::uint32_t row = room.rows++;
-  room.columns.put(row, ended.task, facts_);
-  room.comm.put(row, short_name(ended.task));
-  room.pcomm.put(row, text_of(ended.pcomm, sizeof ended.pcomm));
-  room.born_at.put(row, ended.task.start_boottime);
-  room.ended_at.put(row, ended.task.now_boottime);
-  room.took_over.put(row, false);
-  room.was_born.put(row, false);
-  room.descendant.put(row, (ended.task.of & RECORD_OF_COMMAND) != 0);
-  put_cgroup(room, row, ended.task.cgroup_id);
+void Ends::put(Rows& rows, const ended_thread& ended) {
+  Columns& columns = rows.columns();
+  const std::uint32_t row = rows.row();
+  columns.task.put(row, ended.task, facts_);
+  columns.comm.put(row, short_name(ended.task));
+  columns.pcomm.put(row, text_of(ended.pcomm, sizeof ended.pcomm));
+  columns.born_at.put(row, ended.task.start_boottime);
+  columns.ended_at.put(row, ended.task.now_boottime);
+  columns.took_over.put(row, false);
+  columns.was_born.put(row, false);
+  columns.descendant.put(row, (ended.task.of & RECORD_OF_COMMAND) != 0);
+  put_cgroup(columns.cgroup, row, ended.task.cgroup_id);
 }
 
 // Its start is its leader's already; what it was before, nobody knows any more.
-void Ends::put(Room& room, const ended_exec& exec) {
+void Ends::put(Rows& rows, const ended_exec& exec) {
   record task{};
   task.tgid = exec.tgid;
   task.tid = exec.tid;
-  const std::uint32_t row = put_no_end(room, task);
-  room.ended_at.put(row, exec.at_boottime);
-  room.took_over.put(row, true);
-  room.was_born.put(row, false);
+  put_no_end(rows, task);
+  Columns& columns = rows.columns();
+  const std::uint32_t row = rows.row();
+  columns.ended_at.put(row, exec.at_boottime);
+  columns.took_over.put(row, true);
+  columns.was_born.put(row, false);
 }
 
-void Ends::put(Room& room, const ended_birth& birth) {
+void Ends::put(Rows& rows, const ended_birth& birth) {
   record task{};
   task.tgid = task.tid = birth.tgid;
   task.start_boottime = birth.start_boottime;
-  const std::uint32_t row = put_no_end(room, task);
-  room.ended_at.put(row, birth.start_boottime);
-  room.took_over.put(row, false);
-  room.was_born.put(row, true);
+  put_no_end(rows, task);
+  Columns& columns = rows.columns();
+  const std::uint32_t row = rows.row();
+  columns.ended_at.put(row, birth.start_boottime);
+  columns.took_over.put(row, false);
+  columns.was_born.put(row, true);
 }
 
 // A row about a thread, and not about its end.
-std::uint32_t Ends::put_no_end(Room& room, const record& task) {
-  const std::uint32_t row = room.rows++;
-  room.columns.put_identity(row, task, facts_, Gap::ThreadGone);
-  for (auto* text : {&room.comm, &room.pcomm, &room.cgroup}) text->put(row, Gap::ThreadGone);
-  room.born_at.put(row, Gap::ThreadGone);
-  room.descendant.put(row, Gap::ThreadGone);
-  return row;
+void Ends::put_no_end(Rows& rows, const record& task) {
+  Columns& columns = rows.columns();
+  const std::uint32_t row = rows.row();
+  columns.task.put_identity(row, task, facts_, Gap::ThreadGone);
+  for (auto* text : {&columns.comm, &columns.pcomm, &columns.cgroup})
+    text->put(row, Gap::ThreadGone);
+  columns.born_at.put(row, Gap::ThreadGone);
+  columns.descendant.put(row, Gap::ThreadGone);
 }
 
-void Ends::put_cgroup(Room& room, std::uint32_t row, std::uint64_t id) {
+void Ends::put_cgroup(sdk::Column<CTPROF_STRING>& cgroup, std::uint32_t row, std::uint64_t id) {
   const auto known = paths_.find(id);
-  known == paths_.end() ? room.cgroup.put(row, Gap::ThreadGone)
-                        : room.cgroup.put(row, std::string_view(known->second));
+  known == paths_.end() ? cgroup.put(row, Gap::ThreadGone)
+                        : cgroup.put(row, std::string_view(known->second));
 }
 
 void Ends::learn(const ended_cgroup& cgroup) {

@@ -76,17 +76,17 @@ class Ends : public sdk::ExitedSource {
   struct Unload {
     void operator()(task_ends_skeleton* skeleton) const;
   };
-  struct Room;
+  struct Columns;
+  using Rows = sdk::ListedRows<Columns>;
 
   bool is_wanted(std::uint64_t tgid) const;
-  bool take(const sdk::Listing& listing, std::optional<Room>& room,
-            std::span<const std::byte> bytes);
-  void put(Room& room, const ended_thread& ended);
-  void put(Room& room, const ended_exec& exec);
-  void put(Room& room, const ended_birth& birth);
-  std::uint32_t put_no_end(Room& room, const record& task);
+  bool take(Rows& rows, std::span<const std::byte> bytes);
+  void put(Rows& rows, const ended_thread& ended);
+  void put(Rows& rows, const ended_exec& exec);
+  void put(Rows& rows, const ended_birth& birth);
+  void put_no_end(Rows& rows, const record& task);
   void learn(const ended_cgroup& cgroup);
-  void put_cgroup(Room& room, std::uint32_t row, std::uint64_t id);
+  void put_cgroup(sdk::Column<CTPROF_STRING>& cgroup, std::uint32_t row, std::uint64_t id);
 
   sdk::Host host_;
   Facts facts_;

@@ -22,8 +22,8 @@ std::uint64_t boottime_ns() {
 
 }  // namespace
 
-struct Ends::Room {
-  explicit Room(const sdk::Batch& of)
+struct Ends::Columns {
+  explicit Columns(const sdk::Batch& of)
       : wanted(OfferedOfEnded::wanted(of)),
         tgid(of.column(sdk::kTgid)),
         tid(of.column(sdk::kTid)),
@@ -36,7 +36,6 @@ struct Ends::Room {
   std::vector<OfferedOfEnded::Cells> wanted;
   sdk::Column<CTPROF_U64> tgid, tid, start, within, ended_at;
   sdk::Column<CTPROF_STRING> comm, pcomm;
-  std::uint32_t rows = 0;
 };
 
 void Ends::start(const sdk::Window& window) {
@@ -52,63 +51,55 @@ void Ends::start(const sdk::Window& window) {
 }
 
 void Ends::drain(const sdk::Listing& listing) {
-  std::optional<Room> room;
+  Rows rows(listing);
   std::size_t taken = 0;
   while (taken < kMostAtDrain) {
     const auto exits = socket_.exits();
     const Between came{drained_ns_, boottime_ns()};
     for (const Exit& exit : exits)
-      if (!take(listing, room, exit, came)) listing.count_lost(1);
+      if (!take(rows, exit, came)) listing.count_lost(1);
     taken += exits.size();
     if (exits.empty()) {
       drained_ns_ = came.last_ns;
       break;
     }
   }
-  if (room) listing.commit(room->rows);
+  rows.commit();
   const std::uint64_t lost = socket_.lost();
   listing.count_lost(lost - lost_told_);
   lost_told_ = lost;
 }
 
 // False where it is lost: it cannot be understood, or ctprof has no room.
-bool Ends::take(const sdk::Listing& listing, std::optional<Room>& room, const Exit& exit,
-                const Between& came) {
+bool Ends::take(Rows& rows, const Exit& exit, const Between& came) {
   const auto who = exit.tid == 0 ? std::nullopt : who_of(exit.stats);
   if (!who) return false;
   const std::uint32_t tgid = exit.tgid != 0 ? exit.tgid : who->tgid;
   if (!pids_.empty() && !std::ranges::binary_search(pids_, tgid)) return true;
-  if (room && room->rows == CTPROF_MAX_ROWS) {
-    listing.commit(room->rows);
-    room.reset();
-  }
-  if (!room) {
-    const auto batch = listing.room();
-    if (!batch) return false;
-    room.emplace(*batch);
-  }
-  put(*room, exit, *who, came);
+  if (!rows.add()) return false;
+  put(rows, exit, *who, came);
   return true;
 }
 
 // The thread ended at any moment between the two; the middle is at most half of that off.
-void Ends::put(Room& room, const Exit& exit, const Who& who, const Between& came) {
-  const std::uint32_t row = room.rows++;
+void Ends::put(Rows& rows, const Exit& exit, const Who& who, const Between& came) {
+  Columns& columns = rows.columns();
+  const std::uint32_t row = rows.row();
   const std::uint16_t version = version_of(exit.stats);
   const std::uint32_t tgid = exit.tgid != 0 ? exit.tgid : who.tgid;
   const std::uint64_t ns_per_tick = kNsPerSecond / host_.user_hz();
   const std::uint64_t middle = came.first_ns + (came.last_ns - came.first_ns) / 2;
   const std::uint64_t born = middle - std::min(middle, who.lived_us * kNsPerUs);
   if (!layout_.is_of(version, exit.stats.size())) layout_ = Layout(version, exit.stats.size());
-  for (OfferedOfEnded::Cells cells : room.wanted)
+  for (OfferedOfEnded::Cells cells : columns.wanted)
     cells.column.put(row, read_figure(exit.stats, layout_, cells.field));
-  room.tid.put(row, std::uint64_t{exit.tid});
-  tgid == 0 ? room.tgid.put(row, Gap::Unsupported) : room.tgid.put(row, std::uint64_t{tgid});
-  room.comm.put(row, who.comm);
-  tgid == exit.tid ? room.pcomm.put(row, who.comm) : room.pcomm.put(row, Gap::ThreadGone);
-  room.start.put(row, born / ns_per_tick);
-  room.within.put(row, (came.last_ns - middle) / ns_per_tick + 1);
-  room.ended_at.put(row, middle);
+  columns.tid.put(row, std::uint64_t{exit.tid});
+  tgid == 0 ? columns.tgid.put(row, Gap::Unsupported) : columns.tgid.put(row, std::uint64_t{tgid});
+  columns.comm.put(row, who.comm);
+  tgid == exit.tid ? columns.pcomm.put(row, who.comm) : columns.pcomm.put(row, Gap::ThreadGone);
+  columns.start.put(row, born / ns_per_tick);
+  columns.within.put(row, (came.last_ns - middle) / ns_per_tick + 1);
+  columns.ended_at.put(row, middle);
 }
 
 }  // namespace ctprof::taskstats

@@ -42,15 +42,15 @@ class Ends : public sdk::ExitedSource {
   void stop() { socket_.stop_listening(); }
 
  private:
-  struct Room;
+  struct Columns;
+  using Rows = sdk::ListedRows<Columns>;
   // Between these two moments, on CLOCK_BOOTTIME, everything that is taken came.
   struct Between {
     std::uint64_t first_ns, last_ns;
   };
 
-  bool take(const sdk::Listing& listing, std::optional<Room>& room, const Exit& exit,
-            const Between& came);
-  void put(Room& room, const Exit& exit, const Who& who, const Between& came);
+  bool take(Rows& rows, const Exit& exit, const Between& came);
+  void put(Rows& rows, const Exit& exit, const Who& who, const Between& came);
 
   sdk::Host host_;
   std::vector<std::uint64_t> pids_;  // sorted; none: all

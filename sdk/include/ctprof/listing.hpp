@@ -22,10 +22,9 @@
 // ctprof asks the lister with the best rank. If `list` throws, its rows are discarded, and the
 // capture is made without its source: by another lister, or by walking /proc.
 //
-// What is here:   Listing, and names as the kernel gives them.
+// What is here:   Listing, ListedRows, and names as the kernel gives them.
 // What is not:    the base class of such sources, ListSource (source.hpp); the columns that say who
-// a
-//                 thread is (reads.hpp).
+//                 a thread is (reads.hpp).
 
 #pragma once
 
@@ -65,6 +64,50 @@ class Listing {
   ctprof_listing* abi_;
   const ctprof_array* offers_;
   const ctprof_array* reads_;
+};
+
+// Rows of a listing, one after the other, for a source that is handed its threads singly. `Columns`
+// is a class of yours that is made of a Batch:
+//
+//   sdk::ListedRows<MyColumns> rows(listing);
+//   for (const Thread& thread : threads()) {
+//     if (!rows.add()) break;
+//     rows.columns().put(rows.row(), thread);
+//   }
+//   rows.commit();
+template <class Columns>
+class ListedRows {
+ public:
+  // REQUIRES: the listing outlives this.
+  explicit ListedRows(const Listing& listing) : listing_(&listing) {}
+
+  // Goes on to another row, none of whose cells is filled; false if ctprof has no room for it.
+  bool add() {
+    if (columns_ && rows_ == CTPROF_MAX_ROWS) commit();
+    if (!columns_) {
+      const auto batch = listing_->room();
+      if (!batch) return false;
+      columns_.emplace(*batch);
+    }
+    ++rows_;
+    return true;
+  }
+
+  // The row that add() went on to, and its columns. REQUIRES: it returned true.
+  Columns& columns() { return *columns_; }
+  std::uint32_t row() const { return rows_ - 1; }
+
+  // Hands over what was added. Call it last; what is not handed over was never there.
+  void commit() {
+    if (columns_) listing_->commit(rows_);
+    columns_.reset();
+    rows_ = 0;
+  }
+
+ private:
+  const Listing* listing_;
+  std::optional<Columns> columns_;
+  std::uint32_t rows_ = 0;
 };
 
 // A thread's name is the bytes that prctl(PR_SET_NAME) or exec left, blanks at its ends included:
