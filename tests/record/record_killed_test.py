@@ -75,7 +75,7 @@ class Killed(unittest.TestCase):
                     Window(file)
                     whole += 1
                 for kind, known in before.items():
-                    self.assertTrue(soon(lambda kind=kind, known=known: not ours(kind, known)), f"{kind}: {ours(kind, known)}")
+                    self.assertTrue(soon(lambda kind=kind, known=known: not ours(kind, known)), told(kind, ours(kind, known)))
                 self.assertNotIn(target.pid, stopped())
         print(f"{ROUNDS} rounds: {with_programs} with programs loaded, {whole} with a whole file", file=sys.stderr)
         self.assertGreater(with_programs, ROUNDS // 20, "too late or too early each time")
@@ -84,6 +84,11 @@ class Killed(unittest.TestCase):
 def ours(kind, known):
     """New ones that nobody has open: others may load theirs meanwhile, and a program that is ours has no process any more."""
     return {number: name for number, name in objects(kind).items() if number not in known and not has_process(kind, number)}
+
+
+def told(kind, numbers):
+    shown = [subprocess.run(["bpftool", kind, "show", "id", str(number)], check=False, capture_output=True, text=True).stdout for number in numbers]
+    return f"{kind}: {' '.join(shown)}"
 
 
 def has_process(kind, number):
