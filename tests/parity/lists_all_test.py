@@ -41,7 +41,8 @@ class ListsAll(unittest.TestCase):
     def test_lists_what_ls_lists(self):
         with harness.scratch() as directory, harness.Helper("SLEEPERS", cwd=directory) as sleepers:
             path = os.path.join(directory, "all.ctprof.zst")
-            before, began = starts(ls()), ticks_now()
+            began = ticks_now()  # who was there by then, and is still read later, is among those before
+            before = starts(ls())
             harness.capture(path)
             after = starts(ls())
             captured = file_json.load(path).threads
