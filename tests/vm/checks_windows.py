@@ -48,6 +48,10 @@ def wrong_figures(one, row, by_bpf):
     return [f"{one.tid}: {what} is wrong" for what in wrong]
 
 
+def show(left, name):
+    return subprocess.run([left.ctprof, "show", path_of(left, name)], capture_output=True, text=True, check=False)
+
+
 def check(left, name, by_bpf):
     if left.notes.get(f"window-{name}") != "0":
         return [f"record {name} ended with {left.notes.get(f'window-{name}')}: {left.text(f'windows/{name}.log')}"]
@@ -61,8 +65,8 @@ def check(left, name, by_bpf):
             wrong.append(f"{name}: {one.tid} is in cgroup {rows[0].value('cgroup')}")
         if rows and rows[0].value("pcomm") != "ends":
             wrong.append(f"{name}: {one.tid} is of process {rows[0].value('pcomm')}")
-    shown = subprocess.run([left.ctprof, "show", path_of(left, name)], capture_output=True, text=True, check=False)
-    return wrong if shown.returncode == 0 else [*wrong, f"{name} cannot be shown: {shown.stderr}"]
+    done = show(left, name)
+    return wrong if done.returncode == 0 else [*wrong, f"{name} cannot be shown: {done.stderr}"]
 
 
 def best(left):
@@ -74,4 +78,25 @@ def netlink(left):
     return check(left, "netlink-processes", False) + check(left, "netlink-threads", False)
 
 
-CHECKS = {"windows with ended threads": best, "windows with ended threads, by netlink": netlink}
+CPU_NOTES = {"cpu-back": "CPU 1 went offline and came back", "cpu-went": "CPU 1 went offline", "cpu-came": "CPU 1 came online"}
+
+
+def about_cpus(left, name):
+    return [note for note in window_of(left, name).head["notes"] if note.startswith("CPU")]
+
+
+def cpu_notes(left):
+    """Of a window in which no CPU came or went, nothing."""
+    wrong = [f"{name}: {about_cpus(left, name)}" for name in ("best-processes", "best-threads") if about_cpus(left, name)]
+    for name, note in CPU_NOTES.items():
+        if left.notes.get(f"window-{name}") != "0":
+            wrong.append(f"record {name} ended with {left.notes.get(f'window-{name}')}: {left.text(f'windows/{name}.log')}")
+        elif about_cpus(left, name) != [note]:
+            wrong.append(f"{name}: {about_cpus(left, name)}, not {note}")
+        elif note not in show(left, name).stdout:
+            wrong.append(f"{name}: not told when it is shown: {note}")
+    return wrong
+
+
+CHECKS = {"windows with ended threads": best, "windows with ended threads, by netlink": netlink,
+          "windows in which a CPU goes and comes": cpu_notes}

@@ -1,5 +1,5 @@
 # shellcheck shell=dash
-# Windows in which threads end that know what they did: as this kernel can, and by netlink alone.
+# Windows in which threads end that know what they did: as this kernel can, and by netlink alone. Windows in which a CPU goes and comes.
 
 record_window() { # record_window NAME [OPTION...]: one of processes, one of threads
   local name=$1 kind
@@ -12,8 +12,22 @@ record_window() { # record_window NAME [OPTION...]: one of processes, one of thr
   done
 }
 
+record_cpu() { # record_cpu NAME STATE...: while CPU 1 is made to be online or not, one state after the other
+  local name=$1
+  shift
+  step "window $name"
+  # shellcheck disable=SC2016  # the words are for the shell inside
+  /suite/tools/ctprof/ctprof record -o "/out/windows/$name.ctprof.zst" -- \
+    /bin/busybox sh -c 'for state; do echo "$state" >/sys/devices/system/cpu/cpu1/online || exit; done' sh "$@" \
+    >"/out/windows/$name.log" 2>&1
+  note "window-$name $?"
+}
+
 run_windows() {
   mkdir -p /out/windows
   record_window best
   record_window netlink --plugins=procfs-sched,taskstats
+  record_cpu cpu-back 0 1
+  record_cpu cpu-went 0
+  record_cpu cpu-came 1
 }
