@@ -46,6 +46,7 @@ struct Figures {
   std::string_view key, unit;
   std::vector<Field> of;         // by side
   std::vector<Between> between;  // of each side but the first
+  std::string change{};
 };
 
 class Writer {
@@ -159,6 +160,7 @@ class Writer {
     Figures figures = empty_figures(key.front().key, key.front().unit);
     for (std::size_t side = 0; side < sides_; ++side)
       figures.of[side].number = digits(key[side].number);
+    figures.change = digits(key.front().change);
     for (std::size_t side = 1; side < sides_; ++side)
       figures.between[side - 1] = {
           {digits(key[side].difference), {}}, digits(key[side].pct), digits(key[side].rate)};
@@ -168,6 +170,7 @@ class Writer {
   Figures whole(const ReportRow& row) const {
     Figures figures = empty_figures({}, row.metric->unit);
     for (std::size_t side = 0; side < sides_; ++side) figures.of[side] = value(row.sides[side].at);
+    figures.change = digits(row.sides.front().change);
     if (row.metric->is_map()) return figures;
     for (std::size_t i = 0; i < row.changes.size(); ++i) {
       const Change& change = row.changes[i].change;
@@ -201,7 +204,7 @@ class Writer {
     field(printable(figures.key));
     field(printable(figures.unit));
     for (const Field& value : figures.of) field(value.number);
-    if (is_window()) field(figures.key.empty() ? digits(row.sides.front().change) : "");
+    if (is_window()) field(figures.change);
     for (const Between& one : figures.between) field(one.delta.number), field(one.pct);
     for (const Field& value : figures.of) field(value.text);
     for (const Between& one : figures.between) field(one.delta.text);

@@ -20,7 +20,7 @@
 // null where a figure is missing) {cpus, wall_ns, busy_ns, living_ns, ended_ns, unexplained_ns,
 // error_ns, steal_ns, interrupts_ns, steal_apart, interrupts_apart}, settings [{metric, entity,
 // name, before, after, rows}], settings_cut, notes}, and its rows have `change`: of a gauge, how
-// much more it is than when the window opened; null elsewhere.
+// much more it is than when the window opened, and by key of the gauges in a map; null elsewhere.
 //
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
 // modes, maps and affinities are small objects, and a map's `delta` is one by key, as is its `rate`

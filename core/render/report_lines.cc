@@ -73,11 +73,15 @@ bool tells_parts(const ReportRow& row) {
 
 // What a window adds to a value that is no difference: of a gauge " (+4.000KiB)", and " (new)" of
 // what was not there when it opened; a peak is not the window's own.
+std::string since(Beginning beginning, const Difference& change, std::string_view unit) {
+  if (!change.known()) return "";
+  if (beginning == Beginning::Born) return " (new)";
+  return change.zero() ? "" : " (" + scaled(change, unit) + ")";
+}
+
 std::string since(const SideFigure& figure, const PlannedMetric& metric) {
   if (metric.family == "peak") return " (ever)";
-  if (!figure.change.known()) return "";
-  if (figure.beginning == Beginning::Born) return " (new)";
-  return figure.change.zero() ? "" : " (" + scaled(figure.change, metric.unit) + ")";
+  return since(figure.beginning, figure.change, metric.unit);
 }
 
 // Empty if the values cover the whole group.
@@ -290,7 +294,8 @@ ReportLine ReportLines::key_line(const ReportRow& row, std::span<const KeyFigure
   const std::string_view unit = key.front().unit;
   line.metric = told_key(row, key.front().key);
   if (!report_->compares()) {
-    line.candidate = scaled(key.front().number, unit);
+    line.candidate = scaled(key.front().number, unit) +
+                     since(row.sides.front().beginning, key.front().change, unit);
     return line;
   }
   line.baseline = scaled(key.front().number, unit);

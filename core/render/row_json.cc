@@ -81,10 +81,21 @@ void write_keys(JsonPieces& json, const ReportRow& row, std::size_t side,
   json.close('}');
 }
 
-bool has_rate(const ReportRow& row, std::size_t side) {
+template <class Figure>
+bool has_any(const ReportRow& row, std::size_t side, Figure KeyFigure::*figure) {
   for (std::size_t at = 0; at < row.key_count(); ++at)
-    if (is_there(row.key(at)[side].rate)) return true;
+    if (is_there(row.key(at)[side].*figure)) return true;
   return false;
+}
+
+// By key where a key has such a figure, else that of the whole.
+template <class Figure>
+void write_keys_or(JsonPieces& json, const ReportRow& row, std::size_t side,
+                   Figure KeyFigure::*figure, const Figure& whole) {
+  if (has_any(row, side, figure))
+    write_keys(json, row, side, figure);
+  else
+    json.number(whole);
 }
 
 // Writes the rule's JSON, or what the limit has left of a map.
@@ -125,10 +136,7 @@ void write_delta(JsonPieces& json, const ReportRow& row, std::size_t side, bool 
   write_origin(json, told.origin, side);
   if (!with_rate) return;
   json.key(of_candidate("rate", side));
-  if (has_rate(row, side))
-    write_keys(json, row, side, &KeyFigure::rate);
-  else
-    json.number(told.rate);
+  write_keys_or(json, row, side, &KeyFigure::rate, told.rate);
 }
 
 void write_turnover(JsonPieces& json, const std::optional<Turnover>& turnover, std::size_t side) {
@@ -146,7 +154,7 @@ void write_only_value(JsonPieces& json, const Report& report, const ReportRow& r
   write_value(json, report, "value", row, 0);
   if (report.sides().front().window) {
     json.key("change");
-    json.number(figure.change);
+    write_keys_or(json, row, 0, &KeyFigure::change, figure.change);
   }
   json.number_member("threads", figure.threads);
   write_coverage(json, "coverage", figure.coverage);

@@ -66,13 +66,21 @@ void subtract_cell(Column& column, const Column& then, std::size_t row, Pools& p
   }
 }
 
+// Whether nothing of the cell counts up: a map of gauges alone.
+bool is_of_gauges(const Column& column, std::size_t row, const Pools& pools) {
+  return column.def().storage == Storage::Map &&
+         std::ranges::all_of(pools.maps[column.ids()[row]], [&](const ctprof_entry& entry) {
+           return rules::kind_of_key(column.def().map_keys, {entry.key.data, entry.key.size}).gauge;
+         });
+}
+
 void subtract(Column& column, const Column* then, Pools& pools) {
   for (std::size_t row = 0; row < column.rows(); ++row) {
     if (!column.has_value(row)) continue;
-    if (!then || !then->has_value(row))
-      fail(column, row, Gap::NoBase);
-    else
+    if (then && then->has_value(row))
       subtract_cell(column, *then, row, pools);
+    else if (!is_of_gauges(column, row, pools))
+      fail(column, row, Gap::NoBase);
   }
 }
 
@@ -233,6 +241,10 @@ const Column* find_role(const std::deque<Column>& columns, std::string_view role
   return it == columns.end() ? nullptr : &*it;
 }
 
+bool has_gauges(const MetricDef& def) {
+  return def.family == "gauge" || def.map_keys.find("gauge") != std::string::npos;
+}
+
 bool counts_up(const MetricDef& def) {
   return def.family == "cumulative" || (def.storage == Storage::Map && !def.map_keys.empty());
 }
@@ -246,7 +258,9 @@ void to_differences(Snapshot& snapshot) {
     for (Column& column : snapshot.tables[entity].columns)
       if (counts_up(column.def()))
         subtract(column, opening.find(column.def().name), *snapshot.pools);
-    std::erase_if(opening.columns, [](const Column& column) { return counts_up(column.def()); });
+    std::erase_if(opening.columns, [](const Column& column) {
+      return counts_up(column.def()) && !has_gauges(column.def());
+    });
   }
   add_blocked(snapshot);
   // What was in progress is part of the times now.

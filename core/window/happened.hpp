@@ -2,7 +2,8 @@
 //
 // A column that counts up becomes what it counted between the two ends, from zero where the row was
 // born inside. What its base is not known for is NoBase, what fell is WentBackwards. Maps are
-// subtracted key by key, as their definition says which keys count up, and arrays by element.
+// subtracted key by key, as their definition says which keys count up, and arrays by element. A map
+// of gauges alone needs no base.
 // Gauges, limits and texts stay as they were at the end; what they were at the beginning stays
 // beside them (Window::openings). A peak is one of a whole life, and stays.
 //
@@ -24,6 +25,9 @@ namespace ctprof {
 
 // Whether a difference of two readings of the metric says what happened between them.
 bool counts_up(const MetricDef& def);
+// Whether the metric, or some key of a map, is told as it was at the end, with what it grew by. A
+// map may have both.
+bool has_gauges(const MetricDef& def);
 
 // The first column of that role, or null. A file may give a role to any metric; one that is stored
 // in another way cannot play it.

@@ -86,7 +86,7 @@ def same(text, value):
 def figures_of_map(fields, values):
     """{key: fields}: those columns that have a figure for each key have that of the key; one without key where there is none."""
     keys = {key for value in values if value for key in value} or {""}
-    split = [name for name in ("value", "baseline", "candidate", "delta", "rate") if name in fields]
+    split = [name for name in ("value", "baseline", "candidate", "delta", "rate", "change") if name in fields]
     kept = {name: value for name, value in fields.items() if name not in ("unit", "pct")}  # JSON has these of the whole alone
     return {key: kept | {name: (fields[name] or {}).get(key) for name in split} for key in keys}
 

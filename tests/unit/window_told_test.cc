@@ -254,6 +254,61 @@ BOOST_AUTO_TEST_CASE(gauges_are_told_with_what_they_grew_by) {
   BOOST_TEST(csv.text.find("primary,web,heap,,bytes,12288,8192,,1,1,1,,\n") != csv.text.npos);
 }
 
+// A map that has both kinds of keys: those that count are differences, gauges say what they grew
+// by.
+Snapshot window_of_maps(std::string map_keys, const MapValue& then, const MapValue& now,
+                        bool was_read = true) {
+  MetricDef mixed = metric("kinds", "MixedMap", "MapMixed");
+  mixed.map_keys = std::move(map_keys);
+  Ends ends;
+  if (was_read) add_map(ends.before, mixed, {then, MapValue{{"anon", 1}}});
+  add_map(ends.after, mixed, {now, MapValue{{"anon", 100}}, MapValue{{"anon", 8}}});
+  return ends.window();
+}
+
+BOOST_AUTO_TEST_CASE(gauges_in_maps_are_told_with_what_they_grew_by) {
+  const Snapshot told = window_of_maps("gauge bytes: anon file; cumulative count: pg*",
+                                       {{"anon", 4096}, {"file", 1024}, {"pgfault", 10}},
+                                       {{"anon", 12288}, {"file", 1024}, {"pgfault", 17}});
+  const std::string text = text_of(told, {.metrics = {"kinds"}});
+  BOOST_TEST(text.find("kinds[anon]     12.000KiB (+8.000KiB)\n") != text.npos, text);
+  BOOST_TEST(text.find("kinds[file]                  1.000KiB\n") != text.npos, text);
+  BOOST_TEST(text.find("kinds[pgfault]                      7\n") != text.npos, text);
+  BOOST_TEST(text.find("100B (new)") != text.npos, text);
+  const std::string one = text_of(told, {.metrics = {"kinds[anon]"}});
+  BOOST_TEST(one.find("12.000KiB (+8.000KiB)") != one.npos, one);
+  const auto json = json_of(told, {.metrics = {"kinds"}});
+  for (const auto& row : json.at("rows").as_array()) {
+    const auto& change = row.at("change");
+    if (row.at("group") == "web")
+      BOOST_TEST(change == boost::json::parse(R"({"anon": 8192, "file": 0})"));
+    if (row.at("group") == "old") BOOST_TEST(change.is_null());
+  }
+  Kept csv;
+  BOOST_REQUIRE(write_report_csv(report_of(told, {.metrics = {"kinds"}}), csv));
+  BOOST_TEST(csv.text.find(",kinds,anon,bytes,12288,8192,") != csv.text.npos, csv.text);
+  BOOST_TEST(csv.text.find(",kinds,pgfault,count,7,,") != csv.text.npos, csv.text);
+}
+
+BOOST_AUTO_TEST_CASE(gauges_in_maps_that_stood_still_are_told_on_request) {
+  const Snapshot told = window_of_maps("gauge bytes: anon file", {{"anon", 9}, {"file", 5}},
+                                       {{"anon", 9}, {"file", 0}});
+  const std::string moved = text_of(told, {.moved_only = true});
+  BOOST_TEST(moved.find(" 9B\n") == moved.npos, moved);
+  BOOST_TEST(moved.find("0B (-5B)") != moved.npos, moved);
+  const std::string asked = text_of(told, {.metrics = {"kinds"}, .moved_only = true});
+  BOOST_TEST(asked.find("kinds[anon]          9B\n") != asked.npos, asked);
+}
+
+BOOST_AUTO_TEST_CASE(a_map_of_gauges_needs_no_base) {
+  const Snapshot gauges = window_of_maps("gauge bytes: anon", {}, {{"anon", 9}}, false);
+  const Snapshot mixed = window_of_maps("gauge bytes: anon", {}, {{"anon", 9}, {"pg", 1}}, false);
+  const Column* column = gauges.threads().find("kinds");
+  BOOST_TEST(gauges.pools->maps[column->ids()[0]].front().value == 9u);
+  BOOST_CHECK(column->has_value(0));
+  BOOST_CHECK(mixed.threads().find("kinds")->gap(0) == Gap::NoBase);
+}
+
 BOOST_AUTO_TEST_CASE(settings_that_changed_are_told_by_name_and_value) {
   const auto many = [](std::uint64_t second, const char* state, std::int64_t nice) {
     Snapshot snapshot = Ends::at(

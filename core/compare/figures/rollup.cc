@@ -61,6 +61,11 @@ Difference Rollup::change(CellAt at) const {
   return group == kNoGroup ? Difference{} : sides_[at.side].change(group, at.metric);
 }
 
+Difference Rollup::change(CellAt at, std::string_view key, const ctprof_number& now) const {
+  const std::uint32_t group = own(at);
+  return group == kNoGroup ? Difference{} : sides_[at.side].change(group, at.metric, key, now);
+}
+
 Beginning Rollup::beginning(CellAt at) const {
   const std::uint32_t group = own(at);
   return group == kNoGroup ? Beginning::None : sides_[at.side].beginning(group, at.metric);

@@ -57,6 +57,8 @@ class Rollup {
   const Busiest* busiest(CellAt at) const;
   // Of a gauge in a window: how much more it is than when that opened, and from what.
   Difference change(CellAt at) const;
+  // The same of a map's key, which is `now`.
+  Difference change(CellAt at, std::string_view key, const ctprof_number& now) const;
   Beginning beginning(CellAt at) const;
   // Of a group's threads; null if the side lacks the group.
   const GroupTimes* times(std::size_t side, std::uint32_t group) const;

@@ -7,6 +7,7 @@
 
 #include "core/compare/figures/rule_states.hpp"
 #include "core/registry/identity.hpp"
+#include "core/window/happened.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
@@ -161,7 +162,9 @@ ctprof_rows RunFigures::readings_of(const Column& column, std::span<const std::u
 RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& column,
                                       std::span<const std::uint32_t> groups,
                                       const PlannedMetric& metric) {
-  if (!snapshot.window || column.def().family != "gauge" || !metric.rule->number) return {};
+  const bool is_told =
+      metric.is_map() ? metric.rule->parts != nullptr : metric.rule->number != nullptr;
+  if (!snapshot.window || !has_gauges(column.def()) || !is_told) return {};
   const Opening& opening = snapshot.window->openings[static_cast<std::size_t>(metric.entity)];
   const Column* then = opening.find(metric.name);
   if (!then || then->def().storage != column.def().storage) return {};
@@ -172,9 +175,9 @@ RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& co
     if (!column.has_value(row)) there[row] = kNoGroup;
     if (there[row] == kNoGroup) continue;
     Beginning& beginning = found.beginnings[there[row]];
-    beginning = std::max(beginning, then->has_value(row) ? Beginning::There
-                                    : opening.born[row]  ? Beginning::Born
-                                                         : Beginning::Unknown);
+    beginning = std::max(beginning, opening.born[row]      ? Beginning::Born
+                                    : then->has_value(row) ? Beginning::There
+                                                           : Beginning::Unknown);
   }
   found.states = States(*metric.rule, found.beginnings.size(), metric.rule_owner);
   found.states.add(readings_of(*then, there, metric, false));
@@ -276,7 +279,8 @@ CellValue RunFigures::read(std::uint32_t group, std::size_t metric) const {
   CellValue reading;
   reading.coverage = coverage(group, metric);
   if (planned.key) {
-    reading.number = number_of_key(group, planned);
+    const std::size_t map = *planned.inputs.front();
+    reading.number = number_in(read(group, map).state, map, *planned.key);
     return reading;
   }
   if (!cells.values.empty()) {
@@ -291,22 +295,21 @@ CellValue RunFigures::read(std::uint32_t group, std::size_t metric) const {
   return reading;
 }
 
-// None if the map lacks the key.
-ctprof_number RunFigures::number_of_key(std::uint32_t group, const PlannedMetric& metric) const {
-  const std::size_t map = *metric.inputs.front();
-  const CellValue whole = read(group, map);
-  if (!whole.state) return no_number();
+// None if the map lacks the key. `state`: of the map's rule.
+ctprof_number RunFigures::number_in(const void* state, std::size_t map,
+                                    std::string_view key) const {
+  if (!state) return no_number();
   struct Wanted {
     std::string_view key;
     ctprof_number found;
-  } wanted{*metric.key, no_number()};
+  } wanted{key, no_number()};
   const auto take = [](void* core, ctprof_text key, ctprof_number number, ctprof_text) {
     auto& one = *static_cast<Wanted*>(core);
     if (std::string_view(key.data, key.size) == one.key) one.found = number;
   };
   const ctprof_parts out{sizeof(ctprof_parts), 0, &wanted, take};
   const PlannedMetric& planned = plan_->metrics[map];
-  call_rule(planned.rule_owner, "parts", [&] { planned.rule->parts(whole.state, &out); });
+  call_rule(planned.rule_owner, "parts", [&] { planned.rule->parts(state, &out); });
   return wanted.found;
 }
 
@@ -327,19 +330,33 @@ MadeOf RunFigures::made_of(std::uint32_t group, std::size_t metric) const {
 }
 
 Beginning RunFigures::beginning(std::uint32_t group, std::size_t metric) const {
+  if (const PlannedMetric& planned = plan_->metrics[metric]; planned.key)
+    return beginning(group, *planned.inputs.front());
   const auto& beginnings = metrics_[metric].opened.beginnings;
   return beginnings.empty() ? Beginning::None : beginnings[group];
 }
 
 Difference RunFigures::change(std::uint32_t group, std::size_t metric) const {
-  const Beginning began = beginning(group, metric);
-  if (began == Beginning::None || began == Beginning::Unknown) return {};
   const PlannedMetric& planned = plan_->metrics[metric];
+  const ctprof_number now = read(group, metric).number;
+  if (planned.key) return change(group, *planned.inputs.front(), *planned.key, now);
+  const Beginning began = beginning(group, metric);
+  if (began == Beginning::None || began == Beginning::Unknown || !planned.rule->number) return {};
   ctprof_number then = number_of(std::uint64_t{0});
   if (began == Beginning::There)
     then = call_rule(planned.rule_owner, "number",
                      [&] { return planned.rule->number(metrics_[metric].opened.states[group]); });
-  return difference(then, read(group, metric).number);
+  return difference(then, now);
+}
+
+Difference RunFigures::change(std::uint32_t group, std::size_t map, std::string_view key,
+                              const ctprof_number& now) const {
+  const Beginning began = beginning(group, map);
+  if (began == Beginning::None || began == Beginning::Unknown) return {};
+  if (plan_->metrics[map].key_adds_up(key)) return {};
+  ctprof_number then = no_number();
+  if (began == Beginning::There) then = number_in(metrics_[map].opened.states[group], map, key);
+  return difference(ctprof::has_value(then) ? then : number_of(std::uint64_t{0}), now);
 }
 
 const Busiest* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {

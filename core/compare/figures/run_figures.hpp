@@ -135,6 +135,9 @@ class RunFigures {
   // Of a gauge, how much more it is than when the window opened: of what is there at its end. None
   // outside of windows, and where it is not known.
   Difference change(std::uint32_t group, std::size_t metric) const;
+  // Of a map's key that is a gauge and is `now`. A key that the map lacked then was zero.
+  Difference change(std::uint32_t group, std::size_t map, std::string_view key,
+                    const ctprof_number& now) const;
   Beginning beginning(std::uint32_t group, std::size_t metric) const;
   const GroupTimes& times(std::uint32_t group) const { return times_[group]; }
   // Whether the file says when each thread was read, and when it started.
@@ -159,7 +162,7 @@ class RunFigures {
     std::vector<Count> counts;       // empty if every row has a value, or none has
     bool has_none = false;           // no row has a value
     std::vector<Busiest> busiest;    // if wanted, and there is any
-    Opened opened;                   // of a gauge in a window
+    Opened opened;                   // of a gauge, or a map with gauges, in a window
     Absence absence;
   };
 
@@ -170,7 +173,7 @@ class RunFigures {
   ctprof_rows readings_of(const Column& column, std::span<const std::uint32_t> groups,
                           const PlannedMetric& metric, bool all_there);
   Cells derive(const PlannedMetric& metric) const;
-  ctprof_number number_of_key(std::uint32_t group, const PlannedMetric& metric) const;
+  ctprof_number number_in(const void* state, std::size_t map, std::string_view key) const;
   InputState input_state(const std::optional<std::size_t>& input, const CellValue& reading) const;
   Opened opened(const Snapshot& snapshot, const Column& column,
                 std::span<const std::uint32_t> groups, const PlannedMetric& metric);

@@ -26,8 +26,11 @@ std::vector<KeyOfSide> keys_of_sides(const Report& report, RowAt at) {
   return found;
 }
 
-bool moved(std::span<const KeyFigure> key) {
-  if (key.size() == 1) return as_double(key.front().number) != 0;
+bool moved(std::span<const KeyFigure> key, const Spec& spec) {
+  if (const Difference& change = key.front().change; key.size() == 1)
+    return change.known() && (spec.metrics.empty() || !change.zero())
+               ? !change.zero()
+               : as_double(key.front().number) != 0;
   return std::any_of(key.begin() + 1, key.end(), [](const KeyFigure& figure) {
     return !figure.difference.known() || !figure.difference.zero();
   });
@@ -227,16 +230,20 @@ std::vector<KeyFigure> key_figures(const Report& report, RowAt at) {
     const std::string_view key = it->part.key;
     const std::size_t first = keys.size();
     const std::string_view own_unit = it->part.unit;
-    keys.resize(first + sides, {key, own_unit.empty() ? unit : own_unit, {}, {}, kNone, kNone});
-    for (; it != of_sides.end() && it->part.key == key; ++it)
-      keys[first + it->side].number = it->part.number;
+    keys.resize(first + sides, {key, own_unit.empty() ? unit : own_unit, {}, {}, {}, kNone, kNone});
+    for (; it != of_sides.end() && it->part.key == key; ++it) {
+      KeyFigure& figure = keys[first + it->side];
+      figure.number = it->part.number;
+      figure.change = report.rollup().change({it->side, at.group, at.metric}, key, figure.number);
+    }
     for (std::size_t side = 1; side < sides; ++side) {
       KeyFigure& figure = keys[first + side];
       figure.difference = difference(keys[first].number, figure.number);
       figure.pct = percent_of(figure.difference, keys[first].number);
       figure.rate = report.rates(side).of_key(at.group, at.metric, key, figure.difference);
     }
-    if (report.spec().moved_only && !moved(std::span(keys).subspan(first))) keys.resize(first);
+    if (report.spec().moved_only && !moved(std::span(keys).subspan(first), report.spec()))
+      keys.resize(first);
   }
   return keys;
 }

@@ -59,6 +59,7 @@ struct SideChange {
 struct KeyFigure {
   std::string_view key, unit;  // the metric's unit where the key has none of its own
   ctprof_number number{};      // none if the side lacks the key
+  Difference change{};         // of a gauge, since the window opened
   Difference difference{};     // none for the first side
   double pct = 0, rate = 0;    // NaN for none
 };
@@ -96,7 +97,8 @@ struct ReportRow {
 };
 
 // The keys of a map, as in ReportRow::keys. If only rows that moved are wanted, keys that did not
-// move, or under show are zero, are left out.
+// move are left out; under show those that are zero, and gauges that stood still in a window unless
+// metrics were asked for.
 std::vector<KeyFigure> key_figures(const Report& report, RowAt at);
 // How far the key moved, for sorting. REQUIRES: its figures for every side.
 double movement(std::span<const KeyFigure> key);
