@@ -1,16 +1,23 @@
-"""What an end of a thread costs the host while a window is open, by the kernel's own count of what BPF programs take, and whether any is lost."""
+"""What a window costs: its two ends beside one capture; and what an end of a thread costs the host while one is open, by the kernel's own
+count of what BPF programs take, and whether any is lost.
+"""
 
 import contextlib
 import json
 import subprocess
+import tempfile
 import time
 
-from measure import show
+from crowd import crowd
+from measure import alternate, ms, ratio, run, show
 
 THREADS, RATE = 200_000, 40_000
 PROGRAM = "see_last_switch"
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
 TARGET_NS, MOST_WAIT_S = 1_200, 10
+WINDOW_MS = 1
+MOST_CAPTURES = 1.7
+MEMORY = "/dev/shm"
 
 
 @contextlib.contextmanager
@@ -41,6 +48,25 @@ def attached(known):
             return new.pop()
         time.sleep(0.1)
     raise RuntimeError("no window was opened")
+
+
+def bench_both(tools, repeat, count):
+    """A window that is over at once beside a capture by columns, all plugins and all metrics, files in memory."""
+    def whole(*words):
+        done = run([tools.ctprof, *words, "--quiet"], keep_output=False)
+        return {"ns": done.wall_ns, "cpu": done.cpu_ns}
+
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, "twenty", count):
+        figures = alternate(repeat, {
+            "capture": lambda: whole("capture", "--layout", "columns", "-o", f"{memory}/capture.ctprof.zst"),
+            "record": lambda: whole("record", "-d", f"{WINDOW_MS}ms", "-o", f"{memory}/record.ctprof.zst")})
+    one, both = figures["capture"], figures["record"]
+    both["ns"] -= WINDOW_MS * 1_000_000
+    show(f"Both ends of a window: {count:,} threads of 20 processes, {repeat} rounds",
+         [("", "median", "least", "CPU time", "of a capture", "of its CPU time", "target"),
+          ("capture, columns", ms(one["ns"]), ms(one["ns min"]), ms(one["cpu"]), "", "", ""),
+          (f"record, without its {WINDOW_MS} ms", ms(both["ns"]), ms(both["ns min"]), ms(both["cpu"]), ratio(both["ns"], one["ns"]),
+           ratio(both["cpu"], one["cpu"]), f"at most {MOST_CAPTURES}")])
 
 
 def bench(tools, room):

@@ -13,10 +13,11 @@ import time
 
 
 class Run:
-    """One finished run of a program: wall time, peak memory, and the JSON object it printed, if any."""
+    """One finished run of a program: wall and CPU time, peak memory, and the JSON object it printed, if any."""
 
-    def __init__(self, wall_ns, peak_bytes, output):
+    def __init__(self, wall_ns, cpu_ns, peak_bytes, output):
         self.wall_ns = wall_ns
+        self.cpu_ns = cpu_ns
         self.peak_bytes = peak_bytes
         self.output = output
 
@@ -40,7 +41,7 @@ def run(argv, keep_output=True):
             errors.seek(0)
             said = errors.read().decode(errors="replace")
             raise SystemExit(f"bench: {' '.join(map(str, argv))}: exit status {child.returncode}\n{said}")
-    return Run(wall, usage.ru_maxrss * 1024, output)
+    return Run(wall, round((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_maxrss * 1024, output)
 
 
 def alternate(repeat, deeds):

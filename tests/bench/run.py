@@ -88,6 +88,8 @@ def main():
             taskstats.bench(tools, given.repeat, count, room)
         for count in (given.counts or COUNTS) if "task_iter" in parts and tools.task_iter_floor.is_file() else []:
             task_iter.bench(tools, given.repeat, count, room)
+        for count in (given.counts or COUNTS) if "ends" in parts else []:
+            ends.bench_both(tools, given.repeat, count)
         if "ends" in parts and tools.storm.is_file() and shutil.which("bpftool"):
             ends.bench(tools, room)
         for count in (given.counts or COUNTS) if "peers" in parts else []:
