@@ -89,6 +89,9 @@ std::vector<MetricDef> keys_of_threads() {
           "Whether the thread is of the command that was recorded, or descends from it.",
           "Only in windows with a command; where the kernel does not tell of forks, by parents at "
           "the window's end."),
+      key(kThreads, E::Thread, "IdU64", "one per thread that ended", "threads[].threads", "omit",
+          "How many threads the row stands for.",
+          "Only in windows in which so many threads ended that rows were merged."),
   };
 }
 

@@ -19,6 +19,7 @@ inline constexpr std::string_view kStartTime = "start_time_clock_ticks";
 inline constexpr std::string_view kParent = "parent";
 inline constexpr std::string_view kKernelThread = "kernel_thread";
 inline constexpr std::string_view kDescendant = "descendant";     // of a window with a command
+inline constexpr std::string_view kThreads = "threads";           // where rows were merged
 inline constexpr std::string_view kThreadCount = "thread_count";  // 1 a row, never a column
 inline constexpr std::string_view kProcessTgid = "process.tgid";
 inline constexpr std::string_view kProcessPcomm = "process.pcomm";

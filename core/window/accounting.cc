@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/window/happened.hpp"
+#include "core/window/merge_ended.hpp"
 
 namespace ctprof {
 namespace {
@@ -131,11 +132,13 @@ void count_no_base(const Snapshot& window, WindowRows& rows) {
 WindowRows count_rows(const Snapshot& window) {
   const Window& what = *window.window;
   const auto& born = what.openings[static_cast<std::size_t>(Entity::Thread)].born;
+  const std::vector<std::uint64_t> threads = threads_by_row(window);
   WindowRows rows;
   rows.after = what.living;
-  rows.ended = window.threads().rows - what.living;
-  rows.born = static_cast<std::uint64_t>(std::ranges::count(born, 1));
-  rows.before = window.threads().rows - rows.born;
+  for (std::size_t row = 0; row < threads.size(); ++row) {
+    (born[row] ? rows.born : rows.before) += threads[row];
+    if (row >= what.living) rows.ended += threads[row];
+  }
   count_no_base(window, rows);
   return rows;
 }

@@ -10,6 +10,7 @@
 
 #include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
+#include "core/window/merge_ended.hpp"
 #include "core/window/same_rows.hpp"
 
 namespace ctprof {
@@ -200,6 +201,7 @@ std::vector<std::uint64_t> append_ended(Snapshot& after, const Ended& ended,
   Table& threads = after.threads();
   const Table& from = ended.rows.threads();
   const std::size_t living = threads.rows;
+  if (from.find(kThreads)) count_threads(threads);
   threads.rows += rows.size();
   for (Column& column : threads.columns) {
     column.resize(threads.rows, gap_when_ended(column.def()));
@@ -373,6 +375,7 @@ Snapshot end_of(Snapshot window) {
   std::erase_if(window.meta.sources, [](const auto& source) { return source.stage == "exited"; });
   Table& threads = window.threads();
   threads.rows = what.living;
+  std::erase_if(threads.columns, [](const Column& of) { return of.def().name == kThreads; });
   for (Column& column : threads.columns) column.resize(what.living, Gap::Untouched);
   KeptKeys& kept = window.unknown_keys[static_cast<std::size_t>(Entity::Thread)];
   for (auto& [path, cells] : kept)

@@ -85,10 +85,12 @@ bool is_exemplary(const MetricDef& def) {
 void add_cell(Column& column, std::uint32_t to, std::uint32_t from) {
   const MetricDef& def = column.def();
   if (is_exemplary(def)) return;
-  const bool adds = def.storage == Storage::U64 && (counts_up(def) || def.family == "peak");
+  const bool adds = def.storage == Storage::U64 &&
+                    (counts_up(def) || def.family == "peak" || def.name == kThreads);
   if (adds && column.has_value(to) && column.has_value(from)) {
     std::uint64_t& total = column.u64()[to];
-    total = counts_up(def) ? sum(total, column.u64()[from]) : std::max(total, column.u64()[from]);
+    const std::uint64_t more = column.u64()[from];
+    total = def.family == "peak" ? std::max(total, more) : sum(total, more);
   } else if (adds) {
     if (!column.has_value(to)) column.take(to, column, from);
   } else if (column.gap(to) != column.gap(from) || bits_of(column, to) != bits_of(column, from)) {
@@ -119,10 +121,30 @@ void merge_by(Ended& ended, std::uint64_t since, unsigned alike) {
 
 void merge_ended(Ended& ended, std::uint64_t since_clock_ticks, std::size_t most) {
   if (ended.rows.threads().rows <= most) return;
+  count_threads(ended.rows.threads());
   for (const unsigned alike : kAlike) {
     merge_by(ended, since_clock_ticks, alike);
     if (ended.rows.threads().rows <= most / 2) return;
   }
+}
+
+void count_threads(Table& threads) {
+  Column* known = threads.find(kThreads);
+  Column& counts = known ? *known : threads.add(identity_metric(kThreads), Gap::Untouched);
+  for (std::uint32_t row = 0; row < threads.rows; ++row)
+    if (!counts.has_value(row)) {
+      counts.u64()[row] = 1;
+      counts.gaps()[row] = CTPROF_VALUE;
+    }
+}
+
+std::vector<std::uint64_t> threads_by_row(const Snapshot& snapshot) {
+  std::vector<std::uint64_t> threads(snapshot.threads().rows, 1);
+  const Column* counts = snapshot.threads().find(kThreads);
+  if (!counts || counts->def().storage != Storage::U64) return threads;
+  for (std::size_t row = 0; row < threads.size(); ++row)
+    if (counts->has_value(row)) threads[row] = counts->u64()[row];
+  return threads;
 }
 
 }  // namespace ctprof

@@ -2,11 +2,13 @@
 // back.
 
 #define BOOST_TEST_MODULE window_ended
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/window/accounting.hpp"
 #include "core/window/merge_ended.hpp"
 #include "tests/unit/window_made.hpp"
 
@@ -133,10 +135,13 @@ BOOST_AUTO_TEST_CASE(many_that_ended_share_rows_if_they_are_alike) {
   BOOST_TEST(ended_column(ended, "wait_max").u64()[100] == 496u);
   BOOST_TEST(ended_column(ended, "heap").u64()[101] == 1u);  // alike in all of them
   BOOST_TEST(ended_column(ended, "tid").u64()[100] == 1100u);
+  BOOST_TEST(ended_column(ended, "threads").u64()[99] == 1u);
+  BOOST_TEST(ended_column(ended, "threads").u64()[100] == 100u);
   merge_ended(ended, 100, 103);  // nothing else is alike: one name, then everything
   BOOST_TEST(ended.rows.threads().rows == 101u);
   BOOST_TEST(ended.merged == 399u);
   BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 1200u);
+  BOOST_TEST(ended_column(ended, "threads").u64()[100] == 400u);
   BOOST_TEST(name(ended_column(ended, "heap").gap(100)) == "NotApplicable");
   BOOST_TEST(name(ended_column(ended, "comm").gap(100)) == "NotApplicable");
 }
@@ -150,6 +155,25 @@ BOOST_AUTO_TEST_CASE(descendants_share_rows_with_descendants_alone) {
   BOOST_TEST(ended.rows.threads().rows == 102u);
   BOOST_TEST(ended_column(ended, "minflt").u64()[100] == 300u);
   BOOST_TEST(ended_column(ended, "minflt").u64()[101] == 900u);
+}
+
+BOOST_AUTO_TEST_CASE(a_merged_row_says_how_many_threads_it_is) {
+  Ended ended = ended_at(15, {{7, 1200}, {8, 1300}, {9, 1400}});
+  for (const char* name : {"pcomm", "comm"}) {
+    const Column& names = ended_column(ended, name);
+    std::ranges::fill(const_cast<Column&>(names).ids(), names.ids()[0]);
+  }
+  merge_ended(ended, 100, 2);
+  BOOST_REQUIRE_EQUAL(ended.rows.threads().rows, 1u);
+  ended.at_ns.resize(1);
+  Snapshot told = window(taken(10, {{1, 5}}), taken(20, {{1, 5}}), std::move(ended));
+  BOOST_TEST(threads_by_row(told) == (std::vector<std::uint64_t>{1, 3}),
+             boost::test_tools::per_element());
+  const WindowRows rows = count_rows(told);
+  BOOST_TEST(rows.before == 1u);
+  BOOST_TEST(rows.born == 3u);
+  BOOST_TEST(rows.ended == 3u);
+  BOOST_TEST(!end_of(std::move(told)).threads().find(kThreads));
 }
 
 BOOST_AUTO_TEST_CASE(a_start_that_is_not_known_well_is_no_new_thread) {

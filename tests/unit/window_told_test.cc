@@ -193,6 +193,15 @@ BOOST_AUTO_TEST_CASE(shares_are_over_the_time_between_a_threads_own_readings) {
   BOOST_TEST(cpu->living == 1.25 * kSecond, boost::test_tools::tolerance(1e-6));
 }
 
+BOOST_AUTO_TEST_CASE(a_group_has_all_threads_of_merged_rows) {
+  Ends ends;
+  add_u64(ends.ended.rows, identity_metric(kThreads), {7});
+  const std::string text = text_of(ends.window(), {.metrics = {"thread_count"}});
+  BOOST_TEST(text.find("threads 3 → 3, 1 born, 7 ended") == text.npos);  // one that was there
+  BOOST_TEST(text.find("7 ended") != text.npos, text);
+  BOOST_TEST(text.find("job          8  thread_count      8\n") != text.npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(rows_without_a_base_are_counted) {
   Ends ends;
   ends.before.threads().find("state")->ids()[0] = ends.before.pools->texts.intern("R");

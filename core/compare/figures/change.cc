@@ -95,8 +95,8 @@ constexpr double kNsPerSecond = 1e9;
 double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t side,
                     std::uint32_t group) {
   const GroupTimes* times = rollup.times(side, group);
-  const auto threads = static_cast<double>(grouping.sides[side].threads(group));
-  return times && threads > 0 ? times->read_at / threads : kNone;
+  const auto rows = static_cast<double>(grouping.sides[side].rows(Entity::Thread, group));
+  return times && rows > 0 ? times->read_at / rows : kNone;
 }
 
 // How much later the candidate's capture began, in ns. The clock cannot be set.

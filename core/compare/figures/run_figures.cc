@@ -8,6 +8,7 @@
 #include "core/compare/figures/rule_states.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
+#include "core/window/merge_ended.hpp"
 #include "ctprof/gap.hpp"
 
 namespace ctprof {
@@ -26,14 +27,13 @@ ctprof_rows rows_of(const Column& column, Groups groups, bool all_there) {
   return rows;
 }
 
-// Rows of which each counts as one.
-ctprof_rows rows_of_ones(const std::vector<std::uint64_t>& ones, Groups groups) {
+ctprof_rows rows_of_counts(const std::vector<std::uint64_t>& counts, Groups groups) {
   ctprof_rows rows{};
   rows.size = sizeof(ctprof_rows);
   rows.storage = CTPROF_U64;
-  rows.count = ones.size();
+  rows.count = counts.size();
   rows.groups = groups.data();
-  rows.values = ones.data();
+  rows.values = counts.data();
   return rows;
 }
 
@@ -121,8 +121,8 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
   const std::size_t count = groups_.count(metric.entity);
   if (metric.counts_rows) {
     cells.states = States(*metric.rule, count, metric.rule_owner);
-    const std::vector<std::uint64_t> ones(groups.size(), 1);
-    cells.states.add(rows_of_ones(ones, groups));
+    const std::vector<std::uint64_t> threads = threads_by_row(snapshot);
+    cells.states.add(rows_of_counts(threads, groups));
     return cells;
   }
   const Column* column = snapshot.table(metric.entity).find(metric.name);

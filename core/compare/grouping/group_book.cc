@@ -5,6 +5,7 @@
 
 #include "core/compare/grouping/key_families.hpp"
 #include "core/registry/identity.hpp"
+#include "core/window/merge_ended.hpp"
 
 namespace ctprof {
 namespace {
@@ -76,10 +77,13 @@ class Numbering {
 };
 
 // How many threads each group has; one of a process has the process's.
-std::vector<std::uint32_t> count_threads(const RowGroups& run, const Snapshot& snapshot) {
-  auto threads = run.groups.rows_of[static_cast<std::size_t>(Entity::Thread)];
+std::vector<std::uint64_t> count_threads(const RowGroups& run, const Snapshot& snapshot) {
   const auto& processes = run.of_row[static_cast<std::size_t>(Entity::Process)];
   const auto& of_thread = run.of_row[static_cast<std::size_t>(Entity::Thread)];
+  const std::vector<std::uint64_t> each = threads_by_row(snapshot);
+  std::vector<std::uint64_t> threads(run.groups.count(Entity::Thread));
+  for (std::size_t row = 0; row < of_thread.size(); ++row)
+    if (of_thread[row] != kNoGroup) threads[of_thread[row]] += each[row];
   const auto tgids = numbers(snapshot.threads(), kTgid);
   const auto process_tgids = numbers(snapshot.table(Entity::Process), kProcessTgid);
   for (std::size_t row = 0; row < process_tgids.size(); ++row) {

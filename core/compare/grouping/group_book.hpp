@@ -37,7 +37,7 @@ struct RunGroups {
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
 
   // How many threads each group has; a group of one process has the process's.
-  std::vector<std::uint32_t> threads;
+  std::vector<std::uint64_t> threads;
 
   // The number of groups for metrics of this entity.
   std::size_t count(Entity entity) const { return entity == Entity::Host ? 1 : keys.size(); }

@@ -27,13 +27,13 @@ struct SideGroups {
   std::vector<std::uint32_t> group_of;  // for each of the run's own groups; several can be one
   std::vector<std::uint32_t> own;       // the first of the run's own groups; kNoGroup if none
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
-  std::vector<std::uint32_t> threads_of;                      // threads, or those of its process
+  std::vector<std::uint64_t> threads_of;                      // threads, or those of its process
 
   std::uint32_t rows(Entity entity, std::uint32_t group) const {
     const auto& rows = rows_of[static_cast<std::size_t>(entity)];
     return group < rows.size() ? rows[group] : 0;
   }
-  std::uint32_t threads(std::uint32_t group) const { return threads_of[group]; }
+  std::uint64_t threads(std::uint32_t group) const { return threads_of[group]; }
   // Converts the run's own groups of rows to groups here.
   std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
 };
