@@ -90,6 +90,9 @@ struct Meta {
 // JSON kept as text: summaries, the host's context, and keys that this version does not know.
 using RawJson = std::string;
 
+// The key of the host's context: what the host is made of, and its tunables.
+inline constexpr const char* kHostContext = "host";
+
 // Keys of rows that no metric describes. The path joins keys by dots, and escapes a dot or
 // backslash within a key by a backslash; each entry is a row, ascending, and its JSON.
 using KeptKeys = std::map<std::string, std::vector<std::pair<std::uint32_t, RawJson>>>;

@@ -50,6 +50,7 @@ struct Window {
   std::uint64_t ended_merged = 0;  // without a row of their own: that of another stands for them
   bool sees_ends = false;          // whether any source told of threads that ended
   bool partial = false;            // only some processes were wanted
+  std::string host;                // its context (kHostContext) when the window opened, or empty
   std::vector<std::string> notes;  // what happened to the host meanwhile: a clock was set ...
 };
 

@@ -351,6 +351,8 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   window.ended_unseen = ended.unseen;
   window.ended_merged = std::exchange(ended.merged, 0);
   window.sees_ends = ended.told;
+  if (const auto host = before.objects.find(kHostContext); host != before.objects.end())
+    window.host = host->second;
   const Sorted rows = sort_out(before, after, ended);
   const std::uint64_t until = listed_until(after);
   const auto ended_at = append_ended(after, ended, rows.inside);

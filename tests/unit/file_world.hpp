@@ -241,7 +241,8 @@ class Differ {
   void compare_windows(const Window& a, const Window& b) {
     const auto summary = [](const Window& of) {
       return std::tuple(of.opened.wall_unix_ns, of.opened.boottime_ns, of.living, of.ended_lost,
-                        of.ended_unseen, of.ended_merged, of.sees_ends, of.partial, of.notes);
+                        of.ended_unseen, of.ended_merged, of.sees_ends, of.partial, of.notes,
+                        of.host);
     };
     if (summary(a) != summary(b)) say("window");
     if (a_.unknown_window != b_.unknown_window) say("unknown members of the window");

@@ -344,6 +344,23 @@ BOOST_AUTO_TEST_CASE(settings_that_changed_are_told_by_name_and_value) {
   BOOST_TEST(told.at("after").as_int64() == -5);
 }
 
+BOOST_AUTO_TEST_CASE(tunables_of_the_host_that_changed_are_settings) {
+  Ends ends;
+  ends.before.objects["host"] =
+      R"({"thp":"always [madvise]","total_kib":7,"tunables":{"slice":"3","came":"1"},"gone":"1"})";
+  ends.after.objects["host"] =
+      R"({"thp":"[always] madvise","total_kib":8,"tunables":{"slice":"5","came":"1"},"new":"1"})";
+  const Snapshot told = ends.window();
+  const auto settings = facts_of(told).window->settings;
+  BOOST_REQUIRE_EQUAL(settings.size(), 2u);  // a size is no setting, and what came or went neither
+  BOOST_TEST(settings[0].metric == "thp");
+  BOOST_TEST(settings[1].metric == "tunables.slice");
+  BOOST_TEST(settings[1].before.text == "3");
+  BOOST_TEST(settings[1].after.text == "5");
+  BOOST_TEST(text_of(told, {.metrics = {"run"}}).find("tunables.slice  3 → 5") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(states_that_a_window_found_and_left_are_told_on_request) {
   const MetricDef peak = metric("longest", "PeakNs", "MaxPeak");
   Ends ends;

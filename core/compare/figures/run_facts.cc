@@ -16,8 +16,50 @@
 namespace ctprof {
 namespace {
 
-// The file's key of the host's context.
-constexpr const char* kHostKey = "host";
+// --- the host's context
+// -----------------------------------------------------------------------------------------------
+
+namespace json = boost::json;
+
+// An object with a longer dotted name is compared as a whole.
+constexpr std::size_t kMostPath = 1024;
+
+using Members = std::map<std::string, std::string>;
+
+// A file may have a size both as "..._kb" and "..._kib", for readers of either. It is told once.
+std::string one_spelling(std::string key) {
+  if (key.ends_with("_kb")) key.replace(key.size() - 1, 1, "ib");
+  return key;
+}
+
+void flatten(const json::object& object, const std::string& prefix, Members& members) {
+  for (const auto& member : object) {
+    const std::string key = prefix + std::string(member.key());
+    if (member.value().is_object() && key.size() < kMostPath)
+      flatten(member.value().get_object(), key + ".", members);
+    else
+      members.emplace(one_spelling(key), json::serialize(member.value()));
+  }
+}
+
+std::optional<Members> members_of(const RawJson& context) {
+  boost::system::error_code problem;
+  const json::value parsed = json::parse(context, problem);
+  if (problem || !parsed.is_object()) return {};
+  Members members;
+  flatten(parsed.get_object(), "", members);
+  return members;
+}
+
+std::optional<std::string> text_in(const std::string& member) {
+  boost::system::error_code problem;
+  const json::value value = json::parse(member, problem);
+  if (problem || !value.is_string()) return {};
+  return std::string(value.get_string());
+}
+
+// --- what changed in a window
+// -----------------------------------------------------------------------------------------
 
 // Changes that differ in something, beyond which a file is not believed to mean well.
 constexpr std::size_t kMostChanges = 1000;
@@ -53,6 +95,7 @@ class Settings {
         if (const Column* then = window_->window->openings[entity].find(now.def().name);
             now.def().setting && then && then->def().storage == now.def().storage)
           compare(now, *then);
+    compare_hosts();
     hand_over(facts);
   }
 
@@ -73,6 +116,18 @@ class Settings {
                                                       : std::string_view{});
       add(std::move(change), name);
     }
+  }
+
+  // Of the host's context, texts are what somebody set; numbers are sizes and counts.
+  void compare_hosts() {
+    const auto host = window_->objects.find(kHostContext);
+    if (window_->window->host.empty() || host == window_->objects.end()) return;
+    const auto then = members_of(window_->window->host), now = members_of(host->second);
+    if (!then || !now) return;
+    for (const auto& [key, before] : *then)
+      if (const auto it = now->find(key); it != now->end() && it->second != before)
+        if (const auto was = text_in(before), is = text_in(it->second); was && is)
+          add({key, Entity::Host, {}, {{}, *was}, {{}, *is}}, {});
   }
 
   void add(SettingChange change, const std::string& name) {
@@ -131,7 +186,7 @@ RunFacts facts_of(const Snapshot& snapshot) {
   RunFacts facts;
   facts.meta = snapshot.meta;
   facts.text_bytes = snapshot.text_bytes;
-  if (const auto host = snapshot.objects.find(kHostKey); host != snapshot.objects.end())
+  if (const auto host = snapshot.objects.find(kHostContext); host != snapshot.objects.end())
     facts.host = host->second;
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     facts.rows[entity] = snapshot.tables[entity].rows;
@@ -140,39 +195,6 @@ RunFacts facts_of(const Snapshot& snapshot) {
 }
 
 namespace {
-
-namespace json = boost::json;
-
-// An object with a longer dotted name is compared as a whole.
-constexpr std::size_t kMostPath = 1024;
-
-using Members = std::map<std::string, std::string>;
-
-// A file may have a size both as "..._kb" and "..._kib", for readers of either. It is told once.
-std::string one_spelling(std::string key) {
-  if (key.ends_with("_kb")) key.replace(key.size() - 1, 1, "ib");
-  return key;
-}
-
-void flatten(const json::object& object, const std::string& prefix, Members& members) {
-  for (const auto& member : object) {
-    const std::string key = prefix + std::string(member.key());
-    if (member.value().is_object() && key.size() < kMostPath)
-      flatten(member.value().get_object(), key + ".", members);
-    else
-      members.emplace(one_spelling(key), json::serialize(member.value()));
-  }
-}
-
-std::optional<Members> members_of(const RunFacts& run) {
-  if (!run.host) return {};
-  boost::system::error_code problem;
-  const json::value parsed = json::parse(*run.host, problem);
-  if (problem || !parsed.is_object()) return {};
-  Members members;
-  flatten(parsed.get_object(), "", members);
-  return members;
-}
 
 std::optional<std::string> look_up(const Members& members, const std::string& key) {
   const auto it = members.find(key);
@@ -183,7 +205,8 @@ std::optional<std::string> look_up(const Members& members, const std::string& ke
 
 std::optional<std::vector<HostDifference>> host_differences(const RunFacts& baseline,
                                                             const RunFacts& candidate) {
-  const auto a = members_of(baseline), b = members_of(candidate);
+  if (!baseline.host || !candidate.host) return {};
+  const auto a = members_of(*baseline.host), b = members_of(*candidate.host);
   if (!a || !b) return {};
   Members all = *a;
   all.insert(b->begin(), b->end());

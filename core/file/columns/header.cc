@@ -50,7 +50,6 @@ void each_field(T& line, Visitor&& visit) {
 
 namespace {
 
-constexpr std::string_view kHost = "host";
 constexpr std::array<std::size_t, kEntities> kMostRows{limits::kThreads, limits::kThreads,
                                                        limits::kCgroups, 1};
 
@@ -60,7 +59,7 @@ constexpr std::array<std::size_t, kEntities> kMostRows{limits::kThreads, limits:
 bool is_early(std::string_view key) { return !is_late(key) && key != "format"; }
 
 bool is_early_object(const Snapshot& snapshot, std::string_view key) {
-  return key == kHost || snapshot.early_objects.contains(key);
+  return key == kHostContext || snapshot.early_objects.contains(key);
 }
 
 void write_meta(const Snapshot& snapshot, bool late, JsonWriter& out) {
@@ -193,6 +192,7 @@ void write_window(const Snapshot& snapshot, JsonWriter& out) {
   out.put('{');
   out.member("kind", "window");
   FieldWriter(out).members(line, [](std::string_view) { return true; });
+  if (!window.host.empty()) write_members({{kHostContext, window.host}}, out);
   write_members(snapshot.unknown_window, out);
   out.close('}');
   out.put('\n');
@@ -290,6 +290,7 @@ Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
   snapshot.unknown_window = unknown_to<WindowLine>(members);
   snapshot.unknown_window.erase("kind");
   Window& window = snapshot.window.emplace();
+  if (auto host = snapshot.unknown_window.extract(kHostContext)) window.host = host.mapped();
   window.opened = line.opened;
   window.living = line.living;
   window.ended_lost = line.ended_lost;
