@@ -44,12 +44,11 @@ bool is_mounted_as_v1(const sdk::Host& host, std::string_view controller) {
   return false;
 }
 
-std::string no_controller(const sdk::Host& host, const std::string& controller) {
-  const std::string lack = "the cgroup v2 hierarchy has no " + controller + " controller: ";
-  if (is_mounted_as_v1(host, controller))
-    return lack + "it is mounted as cgroup v1, and the figures are there";
-  return lack +
-         "the kernel was built or started without it, or it is not passed on to this namespace";
+std::string no_controller(const std::string& controller, bool is_in_v1) {
+  return "the cgroup v2 hierarchy has no " + controller + " controller: " +
+         (is_in_v1 ? "it is mounted as cgroup v1, and the figures are there"
+                   : "the kernel was built or started without it, or it is not passed on to this "
+                     "namespace");
 }
 
 bool disables(std::string_view list, std::string_view controller) {
@@ -91,12 +90,13 @@ std::string kernel_for(const ctprof_metric& metric) {
 
 void refuse_controller(const sdk::Host& host, const sdk::Probe& probe,
                        const std::string& controller) {
-  const std::string reason = no_controller(host, controller);
+  const bool is_in_v1 = is_mounted_as_v1(host, controller);
+  const std::string reason = no_controller(controller, is_in_v1);
   const std::string words = words_that_disable(host, controller), without = "without " + words;
   // Where it is neither mounted as v1 nor disabled, it is not known what would help.
-  const sdk::Remedy remedy = is_mounted_as_v1(host, controller) ? cgroupfs::unified_boot(host)
-                             : words.empty()                    ? sdk::Remedy{}
-                                                                : sdk::by_boot(without);
+  const sdk::Remedy remedy = is_in_v1        ? cgroupfs::unified_boot(host)
+                             : words.empty() ? sdk::Remedy{}
+                                             : sdk::by_boot(without);
   AllFiles::for_each_type([&]<class File>() {
     if (File::kController == controller) File::refuse(probe, Gap::Unsupported, reason, remedy);
   });

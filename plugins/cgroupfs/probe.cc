@@ -30,7 +30,7 @@ sdk::Fd child_with(int parent, std::string_view controller) {
   const int fd = ::openat(parent, ".", kDirectory);
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
   while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
-    if (entry->d_name[0] == '.') continue;
+    if (entry->d_name[0] == '.' || entry->d_type != DT_DIR) continue;
     sdk::Fd child(::openat(fd, entry->d_name, kDirectory));
     if (child && has_controller(child.get(), controller)) return child;
   }
@@ -44,10 +44,10 @@ bool shows_init(const sdk::Host& host) { return !host.live() || is_in(host, Firs
 }  // namespace
 
 Sample::Sample(const sdk::Host& host, std::string_view controller) {
-  const bool below_root =
-      !is_missing(host.cgroup(), "cgroup.type") && has_controller(host.cgroup(), controller);
-  dir_ = below_root ? sdk::Fd(::openat(host.cgroup(), ".", kDirectory))
-                    : child_with(host.cgroup(), controller);
+  if (!has_controller(host.cgroup(), controller)) return;  // then no child has it
+  const bool is_root = is_missing(host.cgroup(), "cgroup.type");
+  dir_ = is_root ? child_with(host.cgroup(), controller)
+                 : sdk::Fd(::openat(host.cgroup(), ".", kDirectory));
 }
 
 bool Sample::lacks(const char* file) const { return is_missing(dir_.get(), file); }
