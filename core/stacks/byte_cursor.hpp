@@ -1,0 +1,77 @@
+// Reads numbers out of bytes that may be cut short or hostile, one after the other.
+//
+// It never reads outside them. From the first read on that did not fit it gives zeroes and is not
+// ok(), so a decoder asks once, at its end.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace ctprof {
+
+class ByteCursor {
+ public:
+  // `at` may lie outside.
+  explicit ByteCursor(std::string_view bytes, std::uint64_t at = 0) : bytes_(bytes) { skip(at); }
+
+  bool ok() const { return ok_; }
+  bool at_end() const { return at_ == bytes_.size(); }
+  std::size_t position() const { return at_; }
+
+  template <class T>
+  T get() {
+    T value{};
+    const std::string_view from = take(sizeof value);
+    if (ok_) std::memcpy(&value, from.data(), sizeof value);
+    return value;
+  }
+
+  std::string_view take(std::uint64_t size) {
+    if (size > bytes_.size() - at_) ok_ = false;
+    if (!ok_) return {};
+    const std::string_view taken = bytes_.substr(at_, static_cast<std::size_t>(size));
+    at_ += taken.size();
+    return taken;
+  }
+  void skip(std::uint64_t size) { take(size); }
+
+  // Up to the next NUL, which is passed over.
+  std::string_view text() {
+    const auto end = bytes_.find('\0', at_);
+    if (end == bytes_.npos) ok_ = false;
+    const std::string_view text = take(end - at_);
+    skip(1);
+    return text;
+  }
+
+  // LEB128. Bits above the 64th are dropped.
+  std::uint64_t unsigned_leb() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = get<std::uint8_t>();
+      if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+  }
+  std::int64_t signed_leb() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;;) {
+      const auto byte = get<std::uint8_t>();
+      if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      shift += 7;
+      if ((byte & 0x80) != 0) continue;
+      if ((byte & 0x40) != 0 && shift < 64) value |= ~std::uint64_t{0} << shift;
+      return static_cast<std::int64_t>(value);
+    }
+  }
+
+ private:
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+  bool ok_ = true;
+};
+
+}  // namespace ctprof

@@ -1,0 +1,93 @@
+#include "core/stacks/cfi.hpp"
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/stacks/byte_cursor.hpp"
+#include "core/stacks/frame_program.hpp"
+
+namespace ctprof {
+namespace {
+
+// Of one section.
+constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::uint8_t kNearPointer = 0x1b;  // four bytes, signed, from where they stand
+
+// Where .eh_frame is loaded, by the header of its table.
+FileAddress eh_frame_address(std::string_view header, FileAddress address) {
+  ByteCursor cursor(header, 1);
+  const bool near = cursor.get<std::uint8_t>() == kNearPointer;
+  cursor.skip(2);
+  const FileAddress here = address + cursor.position();
+  const auto distance = cursor.get<std::int32_t>();
+  return near && cursor.ok() ? here + static_cast<std::uint64_t>(std::int64_t{distance}) : 0;
+}
+
+// Without section headers nothing tells the end: it is that of the segment then.
+std::string loaded_bytes(const ElfFile& file, FileAddress address,
+                         const std::optional<Elf64_Shdr>& section) {
+  const auto place = file.place_of(address);
+  if (!place) return {};
+  const bool told = section && section->sh_addr == address;
+  return file.bytes(place->offset, told ? section->sh_size : place->size, kMostBytes);
+}
+
+FrameEntries read_eh_frame(const ElfFile& file) {
+  const auto section = file.section(".eh_frame");
+  const Elf64_Phdr* table = file.segment(PT_GNU_EH_FRAME);
+  const std::string header =
+      table ? file.bytes(table->p_offset, table->p_filesz, kMostBytes) : std::string();
+  const FileAddress pointed = table ? eh_frame_address(header, table->p_vaddr) : 0;
+  const FileAddress address = pointed != 0 || !section ? pointed : section->sh_addr;
+  FrameEntries entries(FrameEntries::Format::EhFrame, loaded_bytes(file, address, section),
+                       address);
+  if (pointed == 0 || !entries.take_table(header, table->p_vaddr)) entries.make_table();
+  return entries;
+}
+
+// Bytes of a section that zlib packed; empty where they are broken, or more than they claim.
+std::string inflated(std::string_view packed) {
+  Elf64_Chdr header;
+  if (packed.size() < sizeof header) return {};
+  std::memcpy(&header, packed.data(), sizeof header);
+  packed.remove_prefix(sizeof header);
+  if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > kMostBytes) return {};
+  std::string bytes(header.ch_size, '\0');
+  uLongf size = bytes.size();
+  const int outcome = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
+                                   reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  return outcome == Z_OK && size == bytes.size() ? bytes : std::string();
+}
+
+FrameEntries read_debug_frame(const ElfFile& file) {
+  const auto section = file.section(".debug_frame");
+  if (!section || section->sh_type == SHT_NOBITS) return {};
+  std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostBytes);
+  if ((section->sh_flags & SHF_COMPRESSED) != 0) bytes = inflated(bytes);
+  FrameEntries entries(FrameEntries::Format::DebugFrame, std::move(bytes), 0);
+  entries.make_table();
+  return entries;
+}
+
+}  // namespace
+
+Cfi::Cfi(const ElfFile& file) {
+  if (!file.is_valid()) return;
+  if (file.machine() == EM_AARCH64) registers_ = kArmRegisters;
+  eh_frame_ = read_eh_frame(file);
+  debug_frame_ = read_debug_frame(file);
+}
+
+Rule Cfi::rule_at(FileAddress address) const {
+  auto function = eh_frame_.find(address);
+  if (!function) function = debug_frame_.find(address);
+  return function ? rule_in(*function, address, registers_) : Rule{};
+}
+
+}  // namespace ctprof

@@ -1,0 +1,56 @@
+// How to get from a frame to its caller's, by the address that runs in it: what call frame
+// information says of one instruction, in 24 bytes.
+//
+//   the caller's sp = CFA = sp + cfa_offset, bp + cfa_offset, or what is stored there
+//   the caller's ip = what is stored at CFA + ra_offset (x86-64: CFA - 8), or lr
+//   the caller's bp = what is stored at CFA + bp_offset, or bp as it is
+//
+// Anything else that the format can express is Unknown: it hardly occurs, and a stack that meets it
+// ends there, and says so.
+
+#pragma once
+
+#include <cstdint>
+
+namespace ctprof {
+
+enum class Cfa : std::uint8_t {
+  None,  // no call frame information covers the address
+  Unknown,
+  Sp,    // sp + offset
+  Bp,    // bp + offset
+  AtSp,  // what is stored at sp + offset
+  AtBp,
+};
+
+// Where a register of the caller is.
+enum class Saved : std::uint8_t {
+  Unknown,
+  Same,     // in its register still; for the return address: in lr
+  Nowhere,  // the register has no value: for the return address, this is the thread's root
+  AtCfa,    // stored at CFA + offset
+  AtSp,
+  AtBp,
+};
+
+struct Rule {
+  std::uint64_t key = 0;  // which address it is for; see RuleCache
+  std::int32_t cfa_offset = 0;
+  std::int32_t ra_offset = 0;
+  std::int32_t bp_offset = 0;
+  Cfa cfa = Cfa::None;
+  Saved ra = Saved::Unknown;
+  Saved bp = Saved::Same;
+  bool is_signal = false;  // a signal's: the caller's ip is where it was interrupted, not a return
+};
+static_assert(sizeof(Rule) == 24);
+
+// How the format numbers the registers that rules speak of.
+struct RegisterNumbers {
+  std::uint64_t sp, bp, ra;
+  bool has_link;  // an unsaved return address is in a register
+};
+inline constexpr RegisterNumbers kX86Registers{7, 6, 16, false};
+inline constexpr RegisterNumbers kArmRegisters{31, 29, 30, true};
+
+}  // namespace ctprof
