@@ -1,0 +1,167 @@
+#include "core/stacks/unwinder.hpp"
+
+#include <optional>
+
+namespace ctprof {
+namespace {
+
+constexpr Rule kNoRule{};
+// What is missed further up than this is no stack's end, but a wild address.
+constexpr std::uint64_t kLargestStack = 1ULL << 30;
+// User addresses have 48 bits; a return address may be signed in those above.
+constexpr std::uint64_t kUnsignedAddress = (1ULL << 48) - 1;
+
+}  // namespace
+
+class Walk {
+ public:
+  Walk(Unwinder& unwinder, const AddressSpace& space, const Registers& registers,
+       const StackCopy& stack, std::vector<Frame>& frames)
+      : unwinder_(unwinder), space_(space), stack_(stack), frames_(frames), at_(registers) {}
+
+  Ending run(std::size_t most) {
+    for (;;) {
+      const Rule* rule = enter();
+      if (!rule) return Ending::Lost;
+      if (const auto ending = rule->cfa == Cfa::None ? guess() : follow(*rule)) return *ending;
+      if (frames_.size() >= most) return Ending::Deep;
+    }
+  }
+
+ private:
+  using Step = std::optional<Ending>;  // nothing: it goes on
+
+  // Notes the frame that runs here, and finds its rule; null: there is no code here. A call that
+  // never returns may be the last instruction of its function, so the call counts, not what
+  // follows. Where a return address was made up, by the kernel for a signal or by hand, no call
+  // precedes it: then it is taken itself.
+  const Rule* enter() {
+    const std::uint64_t ip = is_exact_ ? at_.ip : at_.ip - 1;
+    if (!range_ || ip - range_->start >= range_->end - range_->start) range_ = space_.find(ip);
+    if (!range_) {
+      if (frames_.empty()) frames_.push_back({ip, Modules::kUnknown, is_guessed_});
+      return nullptr;
+    }
+    std::uint64_t offset = ip - range_->start + range_->offset;
+    const Rule* rule = &rule_at(offset);
+    const bool is_call = rule->cfa != Cfa::None && !rule->is_signal;
+    if (!is_call && !is_exact_ && at_.ip < range_->end)
+      if (rule = &rule_at(offset + 1); rule->cfa != Cfa::None) ++offset;
+    frames_.push_back({offset, range_->module, is_guessed_});
+    return rule;
+  }
+  const Rule& rule_at(std::uint64_t offset) {
+    return unwinder_.rule_at(space_.process(), *range_, offset);
+  }
+
+  Step follow(const Rule& rule) {
+    if (rule.ra == Saved::Nowhere) return Ending::Root;
+    std::uint64_t cfa = 0;
+    if (const Step failed = find_cfa(rule, cfa)) return failed;
+    const bool grows = cfa > at_.sp || (cfa == at_.sp && is_exact_);
+    if (!grows && !rule.is_signal) return Ending::Lost;
+    Registers caller{0, cfa, at_.bp, 0};
+    if (const Step failed = find_ip(rule, cfa, caller.ip)) return failed;
+    if (const Step failed = find_bp(rule, cfa, caller.bp)) return failed;
+    return go_to(caller, rule.is_signal);
+  }
+
+  // What is at bp is the caller's bp, and above it the return address.
+  Step guess() {
+    is_guessed_ = true;
+    if (at_.bp == 0) return Ending::Root;
+    if (at_.bp < at_.sp || at_.bp % sizeof at_.bp != 0) return Ending::Lost;
+    Registers caller{0, at_.bp + 2 * sizeof at_.bp, 0, 0};
+    if (const Step failed = read(at_.bp, caller.bp)) return failed;
+    if (const Step failed = read(at_.bp + sizeof at_.bp, caller.ip)) return failed;
+    return go_to(caller, false);
+  }
+
+  Step go_to(const Registers& caller, bool is_exact) {
+    at_ = caller;
+    at_.ip &= unwinder_.address_mask_;
+    is_exact_ = is_exact;
+    return at_.ip == 0 ? Step(Ending::Root) : std::nullopt;
+  }
+
+  Step find_cfa(const Rule& rule, std::uint64_t& cfa) const {
+    const auto offset = static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+    switch (rule.cfa) {
+      case Cfa::Sp: cfa = at_.sp + offset; return std::nullopt;
+      case Cfa::Bp: cfa = at_.bp + offset; return std::nullopt;
+      case Cfa::AtSp: return read(at_.sp + offset, cfa);
+      case Cfa::AtBp: return read(at_.bp + offset, cfa);
+      default: return Ending::Lost;
+    }
+  }
+
+  // lr holds the return address only of the function that runs, before it calls another.
+  Step find_ip(const Rule& rule, std::uint64_t cfa, std::uint64_t& ip) const {
+    if (rule.ra == Saved::Unknown) return Ending::Lost;
+    if (rule.ra != Saved::Same) return read(place_of(rule.ra, rule.ra_offset, cfa), ip);
+    ip = at_.lr;
+    return is_exact_ ? std::nullopt : Step(Ending::Lost);
+  }
+
+  // In an epilogue, compilers go on to say that bp is where it was already popped from: below sp.
+  // Then the register is right as it stands.
+  Step find_bp(const Rule& rule, std::uint64_t cfa, std::uint64_t& bp) const {
+    if (rule.bp == Saved::Same || rule.bp == Saved::Nowhere || rule.bp == Saved::Unknown)
+      return std::nullopt;
+    const std::uint64_t place = place_of(rule.bp, rule.bp_offset, cfa);
+    if (rule.bp == Saved::AtCfa && place < at_.sp) return std::nullopt;
+    return read(place, bp);
+  }
+
+  std::uint64_t place_of(Saved saved, std::int32_t offset, std::uint64_t cfa) const {
+    const std::uint64_t base = saved == Saved::AtSp ? at_.sp : saved == Saved::AtBp ? at_.bp : cfa;
+    return base + static_cast<std::uint64_t>(std::int64_t{offset});
+  }
+
+  Step read(std::uint64_t address, std::uint64_t& value) const {
+    if (stack_.read(address, value)) return std::nullopt;
+    return address - stack_.start < kLargestStack ? Ending::Cut : Ending::Lost;
+  }
+
+  Unwinder& unwinder_;
+  const AddressSpace& space_;
+  const StackCopy& stack_;
+  std::vector<Frame>& frames_;
+  Registers at_;
+  const CodeRange* range_ = nullptr;  // where the last frame was
+  bool is_exact_ = true;              // ip is the instruction that runs, and no return address
+  bool is_guessed_ = false;
+};
+
+Unwinder::Unwinder(Modules& modules, std::uint16_t machine)
+    : modules_(modules), address_mask_(machine == EM_AARCH64 ? kUnsignedAddress : UINT64_MAX) {}
+
+Ending Unwinder::walk(const AddressSpace& space, const Registers& registers, const StackCopy& stack,
+                      std::vector<Frame>& frames, std::size_t most) {
+  frames.clear();
+  return Walk(*this, space, registers, stack, frames).run(most);
+}
+
+void Unwinder::place(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
+                     std::vector<Frame>& frames) {
+  frames.clear();
+  for (const std::uint64_t address : addresses) {
+    const std::uint64_t ip = frames.empty() ? address : (address & address_mask_) - 1;
+    const CodeRange* range = space.find(ip);
+    frames.push_back(range ? Frame{ip - range->start + range->offset, range->module, false}
+                           : Frame{ip, Modules::kUnknown, false});
+  }
+}
+
+const Rule& Unwinder::rule_at(std::uint64_t process, const CodeRange& range, std::uint64_t offset) {
+  if (offset >= RuleCache::kMostOffset) return kNoRule;
+  const std::uint64_t key = RuleCache::key_of(range.module, offset);
+  if (const Rule* known = rules_.find(key)) return *known;
+  auto rule = modules_.rule_at(process, range, offset);
+  if (!rule) return kNoRule;
+  rule->key = key;
+  rules_.insert(*rule);
+  return *rules_.find(key);
+}
+
+}  // namespace ctprof
