@@ -1,0 +1,30 @@
+// Any bytes as what a just-in-time compiler or the kernel says of its functions, and as names: no
+// crash, one name for each address, none longer than it may be.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/address_space.hpp"
+#include "core/stacks/demangle.hpp"
+#include "core/stacks/symbols.hpp"
+
+using namespace ctprof;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::vector<std::uint64_t> addresses{0, 1, 0x10, 0x500, 0x1000, 0x7f10, 0xffffffff81000000};
+  for (const auto& names :
+       {names_in_perf_map(text, addresses), names_in_kallsyms(text, addresses)}) {
+    if (names.size() != addresses.size()) std::abort();
+    for (const auto& name : names)
+      if (name.size() > 8192) std::abort();
+  }
+  if (demangled(text).size() > std::max<std::size_t>(4096, size)) std::abort();
+  for (const Mapping& mapping : code_mappings(text))
+    if (mapping.start >= mapping.end) std::abort();
+  return 0;
+}

@@ -1,0 +1,82 @@
+// Any registers and any stack, over a program with rules of every kind: no crash, no byte read
+// outside of the copy, and only frames of code that there is.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/stacks/unwinder.hpp"
+#include "tests/unit/made_elf.hpp"
+
+using namespace ctprof;
+using ctprof::tests::code;
+using ctprof::tests::kX86Start;
+using ctprof::tests::MadeElf;
+
+namespace {
+
+constexpr std::uint64_t kLoaded = 0x100000, kAnonymous = 0x200000;
+
+// One function for each kind of rule, 256 bytes apart from 0x4000 on.
+MadeElf program() {
+  MadeElf elf;
+  elf.common(kX86Start);
+  std::uint64_t start = 0x4000;
+  for (const std::string& rule :
+       {code({0x0e, 16}), code({0x0e, 0}), code({0x86, 2, 0x0c, 6, 16}), code({0x86, 2}),
+        code({0x07, 16}), code({0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0}),
+        code({0x0f, 3, 0x77, 16, 0x06}), code({0x12, 7, 1}), code({0x11, 16, 0x7f}),
+        code({0x08, 16}), code({0x0c, 10, 0})}) {
+    elf.function(start, 128, rule);
+    start += 256;
+  }
+  elf.common("", "zRS");
+  elf.function(start, 16, code({0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01}));
+  return elf;
+}
+
+struct World {
+  Modules modules{
+      [](std::uint64_t, const CodeRange&, const std::string&) { return program().open(); }};
+  Unwinder x86{modules, EM_X86_64};
+  Unwinder arm{modules, EM_AARCH64};
+  AddressSpace space{7};
+
+  World() {
+    space.map(modules.range_of(7, {kLoaded, kLoaded + MadeElf::kSize, 0, {1, 2}, "/bin/made"}));
+    space.map(modules.range_of(7, {kAnonymous, kAnonymous + 0x10000, 0, {}, ""}));
+  }
+};
+
+bool is_code(const Frame& frame, const Modules& modules) {
+  if (modules[frame.module].kind == Module::Kind::File) return frame.offset < MadeElf::kSize;
+  return frame.offset >= kAnonymous && frame.offset < kAnonymous + 0x10000;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static World world;
+  Registers registers;
+  std::uint64_t start = 0;
+  if (size < sizeof registers + sizeof start + 1) return 0;
+  std::memcpy(&registers, data, sizeof registers);
+  std::memcpy(&start, data + sizeof registers, sizeof start);
+  const std::size_t head = sizeof registers + sizeof start + 1;
+  const std::size_t most = 1 + (data[head - 1] & 0x7f);
+  Unwinder& unwinder = (data[head - 1] & 0x80) == 0 ? world.x86 : world.arm;
+  // A copy of its own, so that a read outside of it is seen.
+  const std::vector<char> stack(data + head, data + size);
+  std::vector<Frame> frames;
+  unwinder.walk(world.space, registers, {start, {stack.data(), stack.size()}}, frames, most);
+  if (frames.empty() || frames.size() > most) std::abort();
+  const bool is_first_unknown = frames[0].module == Modules::kUnknown;
+  if (!std::all_of(frames.begin() + is_first_unknown, frames.end(),
+                   [](const Frame& frame) { return is_code(frame, world.modules); }))
+    std::abort();
+  return 0;
+}
