@@ -209,6 +209,8 @@ class Comparison {
     ++tally_.stacks;
     tally_.frames += frames.size();
     tally_.roots += ending == Ending::Root;
+    if (ending != Ending::Root)
+      BOOST_TEST_MESSAGE("ended " << static_cast<int>(ending) << ":\n" << listed(frames, modules_));
     const bool guessed = std::ranges::any_of(frames, &Frame::is_guessed);
     tally_.guessed += guessed;
     if (guessed) return;
@@ -291,6 +293,24 @@ BOOST_AUTO_TEST_CASE(runners) {
     const Tally tally = compared(command, rounds());
     BOOST_TEST(tally.unequal == 0u);
   }
+}
+
+// Exceptions, callbacks of the C library, threads, and handlers of signals that come at any
+// instruction; without frame pointers.
+BOOST_AUTO_TEST_CASE(a_program_of_ours) {
+  const Tally tally = compared({std::getenv("STACKS_TARGET")}, rounds());
+  BOOST_TEST(tally.stacks == 3 * rounds());
+  BOOST_TEST(tally.unequal == 0u);
+  BOOST_TEST(tally.roots == tally.stacks);
+}
+
+// For other programs, by hand: CTPROF_STACKS_OF='java -jar x.jar' stacks_live_test -l message
+BOOST_AUTO_TEST_CASE(any_other) {
+  const char* told = std::getenv("CTPROF_STACKS_OF");
+  if (!told) return;
+  std::istringstream words(told);
+  const Tally tally = compared({std::istream_iterator<std::string>(words), {}}, rounds());
+  BOOST_TEST(tally.unequal == 0u);
 }
 
 }  // namespace ctprof

@@ -1,0 +1,55 @@
+// A program for stacks_live_test to look at: threads that throw, sort, and are interrupted.
+
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace {
+
+[[gnu::noinline]] int throw_below(int depth) {
+  if (depth == 0) throw std::runtime_error("thrown");
+  const std::string text(static_cast<std::size_t>(depth), 'a');
+  return throw_below(depth - 1) + static_cast<int>(text.size());
+}
+
+[[gnu::noinline]] bool is_caught() {
+  try {
+    return throw_below(12) == 0;
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
+int by_value(const void* a, const void* b) {
+  return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+}
+
+void sort_numbers() {
+  int numbers[100];
+  for (int& number : numbers) number = std::rand();
+  ::qsort(numbers, 100, sizeof numbers[0], by_value);
+}
+
+// Takes its time, so that it is often seen.
+void interrupt(int) { ::usleep(500); }
+
+template <class Work>
+void forever(Work work) {
+  for (;;) work();
+}
+
+}  // namespace
+
+int main() {
+  std::thread([] { forever(is_caught); }).detach();
+  std::thread([] { forever([] { ::usleep(100); }); }).detach();
+  ::signal(SIGALRM, interrupt);
+  const itimerval often{{0, 1000}, {0, 1000}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  forever(sort_numbers);
+}
