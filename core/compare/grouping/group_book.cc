@@ -33,13 +33,13 @@ const Axis& axis_of(GroupBy by) {
 std::vector<std::uint32_t> group_processes(const Snapshot& snapshot,
                                            const std::vector<std::uint32_t>& of_thread) {
   const Table& processes = snapshot.table(Entity::Process);
-  const auto tgids = numbers(snapshot.threads(), kTgid), tids = numbers(snapshot.threads(), kTid);
+  const auto tgids = numbers_of_living(snapshot, kTgid), tids = numbers_of_living(snapshot, kTid);
   const auto process_tgids = numbers(processes, kProcessTgid);
   std::vector<std::uint32_t> groups(processes.rows, kNoGroup);
   if (tgids.size() != tids.size()) return groups;
   for (std::size_t row = 0; row < process_tgids.size(); ++row) {
     const std::size_t leader = leader_row(process_tgids[row], tgids, tids);
-    if (leader < of_thread.size()) groups[row] = of_thread[leader];
+    if (leader < tgids.size()) groups[row] = of_thread[leader];
   }
   return groups;
 }
@@ -84,7 +84,7 @@ std::vector<std::uint64_t> count_threads(const RowGroups& run, const Snapshot& s
   std::vector<std::uint64_t> threads(run.groups.count(Entity::Thread));
   for (std::size_t row = 0; row < of_thread.size(); ++row)
     if (of_thread[row] != kNoGroup) threads[of_thread[row]] += each[row];
-  const auto tgids = numbers(snapshot.threads(), kTgid);
+  const auto tgids = numbers_of_living(snapshot, kTgid);
   const auto process_tgids = numbers(snapshot.table(Entity::Process), kProcessTgid);
   for (std::size_t row = 0; row < process_tgids.size(); ++row) {
     const std::uint32_t group = processes[row];
@@ -169,7 +169,7 @@ GroupBook::Rows GroupBook::take_processes(Part& part, const Snapshot& snapshot, 
 // Gives groups of threads and groups of single processes common numbers.
 void GroupBook::put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot) {
   const ProcessKeys keys(snapshot);
-  const auto tgids = numbers(snapshot.threads(), kTgid), tids = numbers(snapshot.threads(), kTid);
+  const auto tgids = numbers_of_living(snapshot, kTgid), tids = numbers_of_living(snapshot, kTid);
   const auto process_tgids = numbers(snapshot.table(Entity::Process), kProcessTgid);
   for (std::size_t row = 0; row < process_tgids.size(); ++row) {
     if (processes[row] == kNoGroup) continue;

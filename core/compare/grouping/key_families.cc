@@ -268,6 +268,11 @@ std::span<const std::uint64_t> numbers(const Table& table, std::string_view name
                                                          : std::span<const std::uint64_t>{};
 }
 
+std::span<const std::uint64_t> numbers_of_living(const Snapshot& snapshot, std::string_view name) {
+  const auto all = numbers(snapshot.threads(), name);
+  return snapshot.window ? all.first(std::min(all.size(), snapshot.window->living)) : all;
+}
+
 std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids,
                        std::span<const std::uint64_t> tids) {
   const auto [first, last] = std::equal_range(tgids.begin(), tgids.end(), process);

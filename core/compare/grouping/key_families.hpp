@@ -116,6 +116,10 @@ std::vector<std::string> cgroup_keys(std::span<const std::string> paths,
 // The column's numbers; empty if the table has no such column.
 std::span<const std::uint64_t> numbers(const Table& table, std::string_view name);
 
+// The same of the threads that live, which are in (tgid, tid) order. Those that ended in a window
+// stand behind them, in an order of their own.
+std::span<const std::uint64_t> numbers_of_living(const Snapshot& snapshot, std::string_view name);
+
 // The row of a process's leader, or of its first thread if the leader is not listed. The number of
 // threads if it has none. REQUIRES: threads in (tgid, tid) order.
 std::size_t leader_row(std::uint64_t process, std::span<const std::uint64_t> tgids,
