@@ -177,6 +177,11 @@ MetricDef blocked_time() {
       "Wall time between the two readings of the thread, less the time that it ran and waited. Of "
       "a thread born in the window it can be off by a clock tick where no BPF program told when.";
   def.plugin = "core";
+  def.headline = Headline{.label = "%blocked",
+                          .order = 30,
+                          .shown = CTPROF_SHOWN_PERCENT,
+                          .by_change = true,
+                          .floor = 1e7};
   def.role = "blocked-time";
   return def;
 }

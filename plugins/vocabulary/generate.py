@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes vocabulary.hpp from metrics.tsv and mapkeys.tsv: every metric that ships with ctprof, as a typed constant.
+"""Writes vocabulary.hpp from its three tables: every metric that ships with ctprof, as a typed constant.
 
-    generate.py metrics.tsv mapkeys.tsv vocabulary.hpp
+    generate.py metrics.tsv mapkeys.tsv headlines.tsv vocabulary.hpp
 
 Rows of the plugin "core" are identity columns, which the core declares by itself; they are left out here.
 """
@@ -20,11 +20,14 @@ METRIC_FIELDS = [("name", "name", None), ("unit", "unit", ""), ("family", "famil
                  ("since", "since", ""), ("source", "source", ""), ("description", "description", ""),
                  ("kernel_writer", "kernel_writer", ""), ("caveat", "caveat", ""), ("file_path", "file_path", ""),
                  ("file_aliases", "file_aliases", ""), ("file_unit", "file_unit", ""), ("file_if_absent", "file_absent", "omit"),
-                 ("mark", "mark", ""), ("map_keys", "map_keys", ""), ("flag_bits", "flags", ""), ("role", "role", "")]
+                 ("mark", "mark", ""), ("map_keys", "map_keys", ""), ("flag_bits", "flags", ""), ("headline", "headline", ""),
+                 ("role", "role", "")]
+# Fields that hold an expression of C++ rather than a text.
+EXPRESSIONS = {"flags", "headline"}
 # All are spelled: a struct of C has no defaults, and the compiler misses those left out.
 DERIVED_FIELDS = [(name, {"formula": "expression"}.get(name, name), None)
                   for name in ("name", "formula", "unit", "family", "section", "sched_class", "config_gates", "applies_to",
-                               "description", "caveat")]
+                               "description", "caveat")] + [("headline", "headline", "")]
 
 
 def rows_of(path):
@@ -58,8 +61,18 @@ def camel(plugin):
 
 
 def fields(row, columns):
-    return [f".{field} = {row[column] if field == 'flags' else json.dumps(row[column], ensure_ascii=False)}"
+    return [f".{field} = {row[column] if field in EXPRESSIONS else json.dumps(row[column], ensure_ascii=False)}"
             for column, field, default in columns if row[column] != default]
+
+
+def headline(row):
+    parts = [".size = sizeof(ctprof_headline)", f".order = {row['order']}", f".label = {json.dumps(row['label'])}",
+             f".shown = CTPROF_SHOWN_{row['shown'].upper()}", ".flags = 0", f".floor = {row['floor']}"]
+    return f"inline constexpr ctprof_headline {headline_name(row['metric'])}{{\n    " + ",\n    ".join(parts) + "};\n"
+
+
+def headline_name(metric):
+    return identifier(metric) + "_headline"
 
 
 def metric(row, keys):
@@ -93,17 +106,19 @@ def arrays(rows):
     return "".join(both(camel(plugin), [r for r in rows if r["plugin"] == plugin]) for plugin in plugins) + both("All", rows)
 
 
-def header(rows, keys):
-    lines = [derived(row) if row["kind"] == "derived" else metric(row, keys) for row in rows]
-    return ("// Made by plugins/vocabulary/generate.py from metrics.tsv and mapkeys.tsv: edit those.\n\n#pragma once\n\n#include <array>\n\n"
+def header(rows, keys, headlines):
+    shown = {row["metric"] for row in headlines}
+    rows = [dict(row, headline="&" + headline_name(row["name"]) if row["name"] in shown else "") for row in rows]
+    lines = [headline(row) for row in headlines] + [derived(row) if row["kind"] == "derived" else metric(row, keys) for row in rows]
+    return ("// Made by plugins/vocabulary/generate.py from metrics.tsv, mapkeys.tsv and headlines.tsv: edit those.\n\n#pragma once\n\n#include <array>\n\n"
             '#include "ctprof/abi.h"\n#include "ctprof/metric.hpp"\n\nnamespace ctprof::vocabulary {\n\n'
             + "\n".join(lines) + "\n" + arrays(rows) + "\n}  // namespace ctprof::vocabulary\n")
 
 
-def main(metrics, keys, out):
+def main(metrics, keys, headlines, out):
     rows = [row for row in rows_of(metrics) if row["plugin"] != "core"]
     with open(out, "w", encoding="utf-8") as file:
-        file.write(header(rows, map_keys(rows_of(keys))))
+        file.write(header(rows, map_keys(rows_of(keys)), rows_of(headlines)))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ DERIVED = {
     "cpu_efficiency": lambda v: v("run_time_ns") / (v("run_time_ns") + v("wait_time_ns")),
     "avg_slice_ns": lambda v: v("run_time_ns") / v("timeslices"),
     "involuntary_csw_ratio": lambda v: v("nonvoluntary_csw") / (v("voluntary_csw") + v("nonvoluntary_csw")),
+    "page_faults": lambda v: v("minflt") + v("majflt"),
     "disk_io_fraction": lambda v: v("read_bytes") / v("rchar"),
     "avg_iowait_ns": lambda v: v("iowait_sum") / v("iowait_count"),
     "live_heap_estimate": lambda v: v("allocated_bytes") - v("deallocated_bytes"),

@@ -108,6 +108,28 @@ BOOST_AUTO_TEST_CASE(file_layout_declares_every_row) {
   BOOST_TEST(plugin->sources.count == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(headlines_are_those_of_their_table) {
+  const LoadedPlugin plugin("file-layout");
+  const auto metrics = by_name<ctprof_metric>(plugin->metrics);
+  const auto derived = by_name<ctprof_derived>(plugin->derived);
+  const auto table = read_tsv(CTPROF_SOURCE_DIR "/plugins/vocabulary/headlines.tsv");
+  for (const TsvRow& row : table) {
+    const std::string& name = row.at("metric");
+    const ctprof_headline* headline =
+        metrics.count(name) ? metrics.at(name)->headline : derived.at(name)->headline;
+    BOOST_TEST_REQUIRE(headline, name);
+    BOOST_TEST(word(headline->label) == row.at("label"));
+    BOOST_TEST(std::to_string(headline->order) == row.at("order"));
+    BOOST_TEST(headline->floor == std::stod(row.at("floor")));
+    constexpr const char* kShown[] = {"percent", "rate", "level"};
+    BOOST_TEST(kShown[headline->shown] == row.at("shown"));
+  }
+  const auto has_headline = [](const auto& item) { return item.second->headline != nullptr; };
+  BOOST_TEST(static_cast<std::size_t>(std::ranges::count_if(metrics, has_headline) +
+                                      std::ranges::count_if(derived, has_headline)) ==
+             table.size());
+}
+
 // A plugin that offers the rows of its name and no other.
 void check_offers_its_rows(const std::string& name) {
   const LoadedPlugin plugin(name);
