@@ -1,5 +1,6 @@
 #include "core/base/number.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -234,6 +235,54 @@ std::string scaled(const Difference& difference, std::string_view unit) {
     return sign + real_difference_text(std::fabs(difference.real), unit);
   return sign +
          magnitude_text(static_cast<double>(difference.magnitude), &difference.magnitude, unit, 0);
+}
+
+namespace {
+
+// The decimals of a number of three digits.
+int brief_decimals(double magnitude, bool is_scaled) {
+  if (magnitude >= 99.95) return 0;
+  return magnitude >= 9.995 || !is_scaled ? 1 : 2;
+}
+
+// The scale in which a number of three digits has no more than three before the point.
+std::size_t brief_scale(double magnitude, std::span<const Scale> scales) {
+  std::size_t at = 0;
+  while (at + 1 < scales.size() && magnitude / scales[at].size >= 999.5) ++at;
+  return at;
+}
+
+// "Mi" is enough where a number must be short.
+std::string brief_unit(const Scale& scale) {
+  std::string_view text = scale.text;
+  if (text.ends_with("iB")) text.remove_suffix(1);
+  return std::string(text);
+}
+
+std::string brief_in(double value, const Scale& scale) {
+  if (value == 0) return "0";
+  const double magnitude = std::fabs(value) / scale.size;
+  return (value < 0 ? "-" : "") + fixed(magnitude, brief_decimals(magnitude, scale.size > 1));
+}
+
+}  // namespace
+
+std::string brief(double value, std::string_view unit) { return brief_steps({&value, 1}, unit); }
+
+std::string brief_steps(std::span<const double> values, std::string_view unit) {
+  double most = 0;
+  for (const double value : values)
+    if (std::isfinite(value)) most = std::max(most, std::fabs(value));
+  const auto scales = scales_of(unit);
+  const Scale& scale = scales[brief_scale(most, scales)];
+  std::string text, last;
+  for (const double value : values) {
+    const std::string step = std::isfinite(value) ? brief_in(value, scale) : "-";
+    if (step == last) continue;
+    text += (text.empty() ? "" : "→") + step;
+    last = step;
+  }
+  return most > 0 ? text + brief_unit(scale) : text;
 }
 
 std::string percent(double fraction) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -83,6 +84,12 @@ void append_made_json(std::string& out, std::string_view json);
 std::string scaled(const ctprof_number& number, std::string_view unit);
 // The same with a sign, always: "+5ns", "-92.457K"; "-" for none.
 std::string scaled(const Difference& difference, std::string_view unit);
+// Three digits where one decimal is enough, or two of a scaled number: "376", "46.7", "0.3",
+// "1.23K", "12.3Mi", "0"; "-" for NaN.
+std::string brief(double value, std::string_view unit);
+// The same of several numbers in one scale, that of the largest: "0.05→12.3Mi". Equal texts are
+// written once.
+std::string brief_steps(std::span<const double> values, std::string_view unit);
 // A fraction in percent with a sign: "+1063.1%"; "-" for NaN.
 std::string percent(double fraction);
 

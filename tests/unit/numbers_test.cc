@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "core/base/number.hpp"
 
@@ -95,6 +96,28 @@ BOOST_AUTO_TEST_CASE(percentages) {
   BOOST_TEST(percent(0) == "+0.0%");
   BOOST_TEST(percent(-0.0) == "+0.0%");
   BOOST_TEST(percent(std::numeric_limits<double>::quiet_NaN()) == "-");
+}
+
+BOOST_AUTO_TEST_CASE(three_digits_are_enough_for_a_look) {
+  BOOST_TEST(brief(0, "count") == "0");
+  BOOST_TEST(brief(0.04, "percent") == "0.0");
+  BOOST_TEST(brief(46.66, "percent") == "46.7");
+  BOOST_TEST(brief(376.3, "percent") == "376");
+  BOOST_TEST(brief(99.96, "count") == "100");
+  BOOST_TEST(brief(1234, "count") == "1.23K");
+  BOOST_TEST(brief(999.6, "count") == "1.00K");
+  BOOST_TEST(brief(-12.3 * 0x1p20, "bytes") == "-12.3Mi");
+  BOOST_TEST(brief(1023 * 1024, "bytes") == "1.00Mi");
+  BOOST_TEST(brief(800, "bytes") == "800B");
+  BOOST_TEST(brief(std::numeric_limits<double>::quiet_NaN(), "bytes") == "-");
+}
+
+BOOST_AUTO_TEST_CASE(steps_have_one_scale) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  BOOST_TEST(brief_steps(std::vector{51200.0, 0x1p20}, "bytes") == "0.05→1.00Mi");
+  BOOST_TEST(brief_steps(std::vector{0.4, 187.0}, "percent") == "0.4→187");
+  BOOST_TEST(brief_steps(std::vector{12.31, 12.33}, "percent") == "12.3");
+  BOOST_TEST(brief_steps(std::vector{nan, 5.0}, "count") == "-→5.0");
 }
 
 }  // namespace
