@@ -54,6 +54,13 @@ std::string ordinal(std::ptrdiff_t at) {
   return std::to_string(at + 1) + "th";
 }
 
+// A third party's names begin with its plugin's name, ctprof's own never do
+// (registry/registry.hpp).
+bool is_third_party(std::string_view metric, std::string plugin) {
+  std::replace(plugin.begin(), plugin.end(), '-', '_');
+  return metric.starts_with(plugin + "_");
+}
+
 // Whether the rule can read such cells: it takes a newtype that is stored this way.
 bool reads_storage(const ctprof_rule& rule, Storage storage) {
   return std::any_of(kNewtypes.begin(), kNewtypes.end(), [&](const NewtypeInfo& newtype) {
@@ -160,6 +167,9 @@ class Planner {
     metric.family = def.family;
     metric.adds_up = def.family == kCumulative;
     metric.map_keys = def.map_keys;
+    metric.headline = def.headline;
+    metric.setting = def.setting;
+    metric.is_third_party = is_third_party(def.name, def.plugin);
     return metric;
   }
 
@@ -199,6 +209,8 @@ class Planner {
     metric.tags = tags_of(*found.def);
     metric.family = found.def->family;
     metric.adds_up = found.def->family == kCumulative;
+    metric.headline = found.def->headline;
+    metric.is_third_party = is_third_party(name, found.def->plugin);
     metric.expression = std::move(*expression);
     PlanOrder order = found.order;
     order.entity = metric.entity;

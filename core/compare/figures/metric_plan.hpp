@@ -38,6 +38,9 @@ struct PlannedMetric {
   std::optional<Expression> expression;   // of a derived metric
   std::optional<std::string> key;         // of a map, which is its only input (added_metrics.hpp)
   std::string map_keys;                   // what its definition says of a map's keys
+  std::optional<Headline> headline;       // a column of the first screen
+  bool setting = false;                   // chosen by the user or administrator
+  bool is_third_party = false;            // a plugin's that is not ctprof's own
   std::vector<std::optional<std::size_t>> inputs;  // of the expression, in the plan; none: unknown
   bool shown = true;                               // otherwise it is only an input
   bool left_out = false;  // it has no values, because the files ask for too much (allowance.hpp)

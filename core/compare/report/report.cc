@@ -13,6 +13,7 @@
 #include "core/compare/grouping/key_families.hpp"
 #include "core/compare/report/failed_rows.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/compare/report/screen_tree.hpp"
 #include "core/window/happened.hpp"
 
 namespace ctprof {
@@ -84,6 +85,7 @@ void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
   if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
   const bool compares = sides.size() > 1;
   order.emplace(rollup, grouping, plan, keys_or_default(spec, given, plan));
+  find_screen(given, rows);
   if (!compares) return;
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup);
   for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))
@@ -102,6 +104,18 @@ void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
     for (std::string& sentence : one.why_not())
       if (std::find(plan.notes.begin(), plan.notes.end(), sentence) == plan.notes.end())
         plan.notes.push_back(std::move(sentence));
+}
+
+void Report::Whole::find_screen(Sides given, std::span<const RowGroups> rows) {
+  const bool some_alone = !spec.metrics.empty() || !spec.sections.empty() || !spec.plugins.empty();
+  const auto is_window = [](const RunFacts& side) { return side.window.has_value(); };
+  if (some_alone || !std::ranges::all_of(sides, is_window)) return;
+  std::vector<std::vector<ScreenThreads>> threads;
+  for (std::size_t side = 0; side < given.size(); ++side)
+    threads.push_back(screen_threads(grouped(given, rows, grouping, side), grouping.names.size()));
+  Screen made = make_screen(plan, grouping, rollup, sides, std::move(threads));
+  if (spec.group_by == GroupBy::Cgroup) arrange_as_tree(made.rows, grouping);
+  if (!made.columns.empty()) screen.emplace(std::move(made));
 }
 
 Result<Report> Report::make(Sides sides, const Spec& spec, const Knowledge& knowledge) {

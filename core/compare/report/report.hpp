@@ -26,6 +26,7 @@
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/order.hpp"
+#include "core/compare/report/screen.hpp"
 
 namespace ctprof {
 
@@ -70,6 +71,9 @@ class Report {
   const Rates& rates(std::size_t side) const { return whole_->rates[side - 1]; }
   const std::vector<std::string>& notes() const { return whole_->plan.notes; }
 
+  // Of windows, unless only some metrics are wanted; null otherwise, and where the files know of no
+  // headlines.
+  const Screen* screen() const { return whole_->screen ? &*whole_->screen : nullptr; }
   const std::vector<Section>& sections() const { return sections_; }
   const OneSided& only(std::size_t side) const { return only_[side]; }
   const std::vector<Absent>& absent() const { return absent_; }
@@ -89,6 +93,7 @@ class Report {
           Grouping groups, std::span<const RowGroups> rows);
     void settle(std::span<const Snapshot* const> given, std::span<const RowGroups> rows,
                 std::span<const Condition> of_groups);
+    void find_screen(std::span<const Snapshot* const> given, std::span<const RowGroups> rows);
     std::vector<RunFacts> sides;
     Spec spec;
     MetricPlan plan;
@@ -96,7 +101,8 @@ class Report {
     Rollup rollup;
     Changes changes;
     std::optional<Order> order;
-    std::vector<RowAt> failing;     // by group and metric
+    std::vector<RowAt> failing;  // by group and metric
+    std::optional<Screen> screen;
     std::vector<OneBoot> one_boot;  // of each side but the first
     std::vector<Rates> rates;
   };

@@ -1,0 +1,260 @@
+#include "core/compare/report/screen.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNsPerSecond = 1e9;
+
+// A file may declare any number of headlines.
+constexpr std::size_t kMostOfOurs = 16, kMostOfThirdParties = 3;
+
+// --- threads
+// --------------------------------------------------------------------------------------------
+
+const Column* column_of(const Snapshot& snapshot, std::string_view name, Storage storage) {
+  const Column* column = snapshot.threads().find(name);
+  return column && column->def().storage == storage ? column : nullptr;
+}
+
+// The process that recorded, if it is among the rows.
+std::optional<std::uint64_t> own_process(const Snapshot& snapshot, const Column* tids,
+                                         const Column* tgids) {
+  const auto& listed = snapshot.meta.own_threads;
+  const std::unordered_set<std::uint64_t> own(listed.begin(), listed.end());
+  for (std::size_t row = 0; tids && tgids && row < snapshot.window->living; ++row)
+    if (own.contains(tids->u64()[row])) return tgids->u64()[row];
+  return {};
+}
+
+// --- columns
+// --------------------------------------------------------------------------------------------
+
+// 0 for what is no unit of time.
+double ns_per(std::string_view unit) { return unit == "ns" ? 1 : unit == "us" ? 1e3 : 0; }
+
+// A figure that is no level is this times a reading, over the window's length in ns.
+double scale_of(const PlannedMetric& metric) {
+  const bool is_percent = metric.headline->shown == CTPROF_SHOWN_PERCENT;
+  return is_percent ? 100 * ns_per(metric.unit) : kNsPerSecond;
+}
+
+// The headline's floor is per second.
+double floor_of(const PlannedMetric& metric) {
+  const Headline& headline = *metric.headline;
+  const bool is_level = headline.shown == CTPROF_SHOWN_LEVEL;
+  return is_level ? headline.floor : headline.floor * scale_of(metric) / kNsPerSecond;
+}
+
+bool can_be_shown(const PlannedMetric& metric) {
+  return metric.headline && metric.shown && !metric.left_out && metric.has_number() &&
+         (metric.entity == Entity::Thread || metric.entity == Entity::Process ||
+          metric.entity == Entity::Cgroup) &&
+         scale_of(metric) > 0;
+}
+
+bool is_level(const ScreenColumn& column) { return column.headline.shown == CTPROF_SHOWN_LEVEL; }
+
+std::vector<ScreenColumn> columns_of(const MetricPlan& plan, Screen& screen) {
+  std::vector<ScreenColumn> columns;
+  for (std::size_t at = 0; at < plan.metrics.size(); ++at)
+    if (const PlannedMetric& metric = plan.metrics[at]; can_be_shown(metric))
+      columns.push_back({at, *metric.headline, floor_of(metric), {}});
+  std::ranges::stable_sort(columns, {}, [&](const ScreenColumn& column) {
+    return std::pair(plan.metrics[column.metric].is_third_party, column.headline.order);
+  });
+  std::size_t room[] = {kMostOfOurs, kMostOfThirdParties};
+  std::erase_if(columns, [&](const ScreenColumn& column) {
+    std::size_t& left = room[plan.metrics[column.metric].is_third_party];
+    if (left == 0) screen.no_place.push_back(column.headline.label);
+    return left == 0 || (--left, false);
+  });
+  return columns;
+}
+
+// --- figures
+// --------------------------------------------------------------------------------------------
+
+class ScreenMaker {
+ public:
+  ScreenMaker(const MetricPlan& plan, const Grouping& grouping, const Rollup& rollup,
+              std::span<const RunFacts> sides, std::vector<std::vector<ScreenThreads>> threads)
+      : plan_(&plan),
+        grouping_(&grouping),
+        rollup_(&rollup),
+        sides_(sides),
+        threads_(std::move(threads)) {}
+
+  Screen make() {
+    screen_.columns = columns_of(*plan_, screen_);
+    for (std::uint32_t group = 0; group < grouping_->names.size(); ++group)
+      if (has_any(group)) screen_.rows.push_back(row_of(group));
+    for (std::size_t column = 0; column < screen_.columns.size(); ++column) add_up(column);
+    for (ScreenRow& row : screen_.rows) score(row);
+    std::erase_if(screen_.rows, [&](const ScreenRow& row) { return stays_out(row); });
+    std::ranges::stable_sort(screen_.rows, std::ranges::greater{}, &ScreenRow::score);
+    return std::move(screen_);
+  }
+
+ private:
+  bool has_any(std::uint32_t group) const {
+    for (std::size_t side = 0; side < sides_.size(); ++side)
+      if (grouping_->has(side, group)) return true;
+    return false;
+  }
+
+  ScreenRow row_of(std::uint32_t group) const {
+    ScreenRow row;
+    row.group = group;
+    for (const auto& of_side : threads_) row.threads.push_back(of_side[group]);
+    for (const ScreenColumn& column : screen_.columns)
+      for (std::size_t side = 0; side < sides_.size(); ++side)
+        row.figures.push_back(figure({side, group, column.metric}));
+    return row;
+  }
+
+  ScreenFigure figure(CellAt at) const {
+    const PlannedMetric& metric = plan_->metrics[at.metric];
+    const CellValue cell = rollup_->read(at);
+    if (cell.coverage.rows == 0) return {};
+    ScreenFigure figure{as_double(cell.number)};
+    if (!std::isfinite(figure.value)) figure.value = kUnknown;
+    if (metric.headline->shown != CTPROF_SHOWN_LEVEL) {
+      figure.value = figure.value * scale_of(metric) / length(at.side);
+      return figure;
+    }
+    const Difference change = rollup_->change(at);
+    figure.change = change.known() ? change.real : kUnknown;
+    figure.is_new = rollup_->beginning(at) == Beginning::Born;
+    return figure;
+  }
+
+  // In ns; NaN for a window that has none.
+  double length(std::size_t side) const {
+    const std::uint64_t length = sides_[side].window->length_ns;
+    return length > 0 ? static_cast<double>(length) : kUnknown;
+  }
+
+  // Figures that are no sums, such as the largest of some threads, have no total but the largest.
+  bool adds_up(const ScreenColumn& column) const {
+    const PlannedMetric& metric = plan_->metrics[column.metric];
+    return metric.is_sum || (metric.expression && metric.adds_up);
+  }
+
+  void add_up(std::size_t at) {
+    ScreenColumn& column = screen_.columns[at];
+    const bool is_sum = adds_up(column);
+    column.totals.resize(is_level(column) ? 1 : sides_.size());
+    const auto add = [&](double& total, double figure) {
+      if (std::isnan(figure)) return;
+      total = is_sum ? total + std::abs(figure) : std::max(total, std::abs(figure));
+    };
+    for (const ScreenRow& row : screen_.rows) {
+      const auto figures = screen_.figures(row, at);
+      if (is_level(column)) add(column.totals.front(), moved(column, figures));
+      for (std::size_t side = 0; !is_level(column) && side < figures.size(); ++side)
+        add(column.totals[side], figures[side].value);
+    }
+  }
+
+  void score(ScreenRow& row) const {
+    for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
+      const ScreenColumn& column = screen_.columns[at];
+      if (column.headline.by_change && sides_.size() == 1) continue;
+      const double whole = std::max(std::ranges::max(column.totals), column.floor);
+      const double share = std::abs(moved(column, screen_.figures(row, at))) / whole;
+      if (!(share > row.score)) continue;
+      row.score = share;
+      row.decided_by = at;
+    }
+  }
+
+  // Whether a figure of the row reaches the column's floor on any side.
+  bool is_loud(const ScreenRow& row, std::size_t at) const {
+    const ScreenColumn& column = screen_.columns[at];
+    const auto figures = screen_.figures(row, at);
+    const auto reaches = [&](double figure) {
+      return figure != 0 && std::abs(figure) >= column.floor;
+    };
+    if (sides_.size() > 1 && reaches(moved(column, figures))) return true;
+    if (column.headline.by_change) return false;
+    return std::ranges::any_of(figures, [&](const ScreenFigure& figure) {
+      return reaches(is_level(column) ? figure.change : figure.value);
+    });
+  }
+
+  bool stays_out(const ScreenRow& row) {
+    ScreenThreads most;
+    bool is_own = true, is_kernel = true;
+    for (const ScreenThreads& side : row.threads) {
+      is_own = is_own && side.own == side.all();
+      is_kernel = is_kernel && side.kernel == side.all();
+      most.living = std::max(most.living, side.all());
+    }
+    if (most.living > 0 && is_own) return screen_.own_threads += most.living, true;
+    for (std::size_t at = 0; at < screen_.columns.size(); ++at)
+      if (is_loud(row, at)) return false;
+    if (most.living > 0 && is_kernel)
+      screen_.quiet_kernel_threads += most.living;
+    else
+      ++screen_.quiet_groups;
+    return true;
+  }
+
+  const MetricPlan* plan_;
+  const Grouping* grouping_;
+  const Rollup* rollup_;
+  std::span<const RunFacts> sides_;
+  std::vector<std::vector<ScreenThreads>> threads_;
+  Screen screen_;
+};
+
+}  // namespace
+
+std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups) {
+  const Snapshot& snapshot = *threads.snapshot;
+  const Window& window = *snapshot.window;
+  const Column *tids = column_of(snapshot, kTid, Storage::U64),
+               *tgids = column_of(snapshot, kTgid, Storage::U64),
+               *kernel = column_of(snapshot, kKernelThread, Storage::Bool);
+  const auto own = own_process(snapshot, tids, tgids);
+  const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].born;
+  std::vector<ScreenThreads> found(groups);
+  for (std::size_t row = 0; row < threads.groups.size(); ++row) {
+    if (threads.groups[row] == kNoGroup) continue;
+    ScreenThreads& of_group = found[threads.groups[row]];
+    ++(row < window.living ? of_group.living : of_group.ended);
+    of_group.born += born[row] != 0;
+    of_group.own += own && tgids->u64()[row] == *own;
+    of_group.kernel += kernel && kernel->has_value(row) && kernel->bools()[row] != 0;
+  }
+  return found;
+}
+
+double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) {
+  if (figures.size() == 1) return is_level(column) ? figures[0].change : figures[0].value;
+  double most = kUnknown;
+  for (const ScreenFigure& figure : figures.subspan(1)) {
+    const double change = figure.value - figures[0].value;
+    if (std::isnan(most) || std::abs(change) > std::abs(most)) most = change;
+  }
+  return most;
+}
+
+Screen make_screen(const MetricPlan& plan, const Grouping& grouping, const Rollup& rollup,
+                   std::span<const RunFacts> sides,
+                   std::vector<std::vector<ScreenThreads>> threads) {
+  return ScreenMaker(plan, grouping, rollup, sides, std::move(threads)).make();
+}
+
+}  // namespace ctprof

@@ -1,0 +1,103 @@
+// The first screen: what happened in a window, or differs between windows, at a glance.
+//
+// A row is a group, a column a headline (ctprof_headline): ours, then those of a third party. The
+// rows are in the order of their scores. A row's score is its largest share, over the headlines, of
+// what all groups together come to or of the headline's floor, whichever is more:
+//
+//   of one window    figure / max(total, floor)
+//   of several       change of the figure / max(total of the larger side, floor)
+//
+// Of a level it is the change that counts, in the window or between them, and the total is that of
+// all changes. A headline that counts by change alone orders nothing in one window. Ties go by
+// name.
+//
+// Cgroups are in the order of a tree (screen_tree.hpp) when they are what rows are grouped by.
+//
+// Groups that reach no floor on any side stay out, and are counted: the threads of kernel threads,
+// the groups of the rest. So do the threads of the process that recorded. Figures are per second of
+// the window's length, percentages of one CPU.
+//
+// Not here: which rows and columns fit, how figures are written (render/screen_text.hpp).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/figures/one_boot.hpp"
+#include "core/compare/figures/rollup.hpp"
+#include "core/compare/figures/run_facts.hpp"
+#include "core/compare/grouping/grouping.hpp"
+
+namespace ctprof {
+
+// The threads of a group of one side.
+struct ScreenThreads {
+  std::uint64_t living = 0;  // when the window closed
+  std::uint64_t born = 0;    // inside, those that ended again included
+  std::uint64_t ended = 0;   // that stand in rows
+  std::uint64_t own = 0;     // of the process that recorded
+  std::uint64_t kernel = 0;
+
+  std::uint64_t all() const { return living + ended; }
+};
+
+// By group. REQUIRES: the snapshot is a window.
+std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups);
+
+// One side's figure of a group, NaN where it is not known. A side that has nothing to count in the
+// group has 0.
+struct ScreenFigure {
+  double value = 0;     // percent, per second, or the level when the window closed
+  double change = 0;    // of a level, since the window opened; 0 for the others
+  bool is_new = false;  // a level of what was all born inside
+};
+
+struct ScreenColumn {
+  std::size_t metric = 0;  // in the plan
+  Headline headline;
+  double floor = 0;            // in the figures' unit
+  std::vector<double> totals;  // by side: what scores are shares of, unless the floor is more
+};
+
+struct ScreenRow {
+  std::uint32_t group = 0;
+  double score = 0;
+  std::size_t decided_by = 0;          // the column of the score
+  std::vector<ScreenThreads> threads;  // by side
+  std::vector<ScreenFigure> figures;   // by column, then by side
+  // In a tree of cgroups: how many rows it is below, and the group of the nearest.
+  std::size_t depth = 0;
+  std::uint32_t below = 0;
+};
+
+struct Screen {
+  std::vector<ScreenColumn> columns;
+  std::vector<ScreenRow> rows;
+  std::size_t quiet_groups = 0;
+  // The most threads of a side.
+  std::uint64_t quiet_kernel_threads = 0, own_threads = 0;
+  std::vector<std::string> no_place;  // labels of headlines beyond what a screen can have
+
+  std::span<const ScreenFigure> figures(const ScreenRow& row, std::size_t column) const {
+    const std::size_t sides = row.threads.size();
+    return std::span(row.figures).subspan(column * sides, sides);
+  }
+};
+
+// The figure that the column orders by: of one side its own, of several the change of the one that
+// changed most. NaN where that is not known.
+double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures);
+
+// No columns: the files know of no headlines. REQUIRES: the sides are windows; `threads` has the
+// groups of each.
+Screen make_screen(const MetricPlan& plan, const Grouping& grouping, const Rollup& rollup,
+                   std::span<const RunFacts> sides,
+                   std::vector<std::vector<ScreenThreads>> threads);
+
+}  // namespace ctprof

@@ -1,0 +1,94 @@
+#include "core/compare/report/screen_tree.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+bool is_below(std::string_view path, std::string_view ancestor) {
+  if (ancestor == "/") return path.size() > 1;
+  return path.size() > ancestor.size() && path.starts_with(ancestor) &&
+         path[ancestor.size()] == '/';
+}
+
+// So that "/a/b" comes behind "/a", before "/a-b".
+bool before_as_paths(std::string_view a, std::string_view b) {
+  return std::ranges::lexicographical_compare(a, b, [](char x, char y) {
+    const auto rank = [](char c) { return c == '/' ? 0 : 1 + static_cast<unsigned char>(c); };
+    return rank(x) < rank(y);
+  });
+}
+
+class Tree {
+ public:
+  Tree(std::vector<ScreenRow>& rows, const Grouping& grouping) : rows_(&rows) {
+    std::ranges::sort(rows, before_as_paths, [&](const ScreenRow& row) {
+      return std::string_view(grouping.names[row.group]);
+    });
+    find_parents(grouping);
+    find_children();
+  }
+
+  std::vector<ScreenRow> in_order() {
+    std::vector<ScreenRow> ordered;
+    std::vector<std::size_t> next(roots_.rbegin(), roots_.rend());
+    while (!next.empty()) {
+      const std::size_t at = next.back();
+      next.pop_back();
+      ordered.push_back(std::move((*rows_)[at]));
+      next.insert(next.end(), children_[at].rbegin(), children_[at].rend());
+    }
+    return ordered;
+  }
+
+ private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  void find_parents(const Grouping& grouping) {
+    std::vector<std::size_t> open;  // the row before and its ancestors
+    for (std::size_t at = 0; at < rows_->size(); ++at) {
+      ScreenRow& row = (*rows_)[at];
+      const std::string_view path = grouping.names[row.group];
+      const auto path_of = [&](std::size_t other) {
+        return std::string_view(grouping.names[(*rows_)[other].group]);
+      };
+      while (!open.empty() && !is_below(path, path_of(open.back()))) open.pop_back();
+      parents_.push_back(open.empty() ? kNone : open.back());
+      row.depth = open.size();
+      if (!open.empty()) row.below = (*rows_)[open.back()].group;
+      open.push_back(at);
+    }
+  }
+
+  // Children come behind their parents, so going backwards every subtree is complete.
+  void find_children() {
+    std::vector<double> most;
+    for (const ScreenRow& row : *rows_) most.push_back(row.score);
+    for (std::size_t at = rows_->size(); at-- > 0;)
+      if (parents_[at] != kNone) most[parents_[at]] = std::max(most[parents_[at]], most[at]);
+    children_.resize(rows_->size());
+    for (std::size_t at = 0; at < rows_->size(); ++at)
+      (parents_[at] == kNone ? roots_ : children_[parents_[at]]).push_back(at);
+    const auto by_score = [&](std::vector<std::size_t>& siblings) {
+      std::ranges::stable_sort(siblings, std::ranges::greater{},
+                               [&](std::size_t at) { return most[at]; });
+    };
+    by_score(roots_);
+    std::ranges::for_each(children_, by_score);
+  }
+
+  std::vector<ScreenRow>* rows_;
+  std::vector<std::size_t> parents_, roots_;
+  std::vector<std::vector<std::size_t>> children_;
+};
+
+}  // namespace
+
+void arrange_as_tree(std::vector<ScreenRow>& rows, const Grouping& grouping) {
+  rows = Tree(rows, grouping).in_order();
+}
+
+}  // namespace ctprof
