@@ -3,6 +3,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/row_json.hpp"
+#include "core/render/screen_json.hpp"
 #include "core/render/window_text.hpp"
 
 namespace ctprof {
@@ -21,6 +22,7 @@ class Writer {
     json_.raw(std::to_string(kReportSchema));
     for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
     json_.text_member("group_by", axis_word(report_->spec()));
+    if (report_->screen()) write_first_screen();
     write_rows("rows", RowKind::Section, RowKind::Metric);
     if (!report_->spec().fail_on.empty()) write_rows("failed", RowKind::Failed, RowKind::Failed);
     if (report_->compares()) {
@@ -107,6 +109,13 @@ class Writer {
       flush();
     });
     json_.close(']');
+  }
+
+  void write_first_screen() {
+    write_screen(json_, *report_, [&] {
+      flush();
+      return has_room();
+    });
   }
 
   void write_one_sided() {

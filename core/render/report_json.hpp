@@ -22,6 +22,9 @@
 // name, before, after, rows}], settings_cut, notes}, and its rows have `change`: of a gauge, how
 // much more it is than when the window opened, and by key of the gauges in a map; null elsewhere.
 //
+// A report of windows, unless only some metrics are wanted, has a member `screen`: what the first
+// screen shows (compare/report/screen.hpp), with all digits and all rows up to the limit.
+//
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
 // modes, maps and affinities are small objects, and a map's `delta` is one by key, as is its `rate`
 // where a key counts up. The limit counts a line for each key of a map. Of sums over threads of one

@@ -11,6 +11,7 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kMostSettings = 8;
+constexpr std::size_t kFewSettings = 4;
 constexpr std::size_t kFewNames = 3;
 
 // A line as it is where it fits, else broken between words.
@@ -77,8 +78,8 @@ std::string few(const std::vector<std::string>& names) {
   return text;
 }
 
-// Rows and metrics without differences, and why.
-std::vector<std::string> no_base(const WindowRows& rows) {
+// Rows without differences, and why.
+std::vector<std::string> rows_without_base(const WindowRows& rows) {
   std::vector<std::string> lines;
   if (rows.unmet)
     lines.push_back("no differences of " + counted(rows.unmet, "thread") +
@@ -87,9 +88,22 @@ std::vector<std::string> no_base(const WindowRows& rows) {
     lines.push_back("no run, wait and blocked time of " + counted(rows.in_progress, "thread") +
                     " that ran or waited for a CPU at an end; a BPF program would know for how "
                     "long");
+  return lines;
+}
+
+// The same, and metrics.
+std::vector<std::string> no_base(const WindowRows& rows) {
+  std::vector<std::string> lines = rows_without_base(rows);
   if (!rows.unread.empty())
     lines.push_back("no differences of " + few(rows.unread) + ": not read when the window opened");
   return lines;
+}
+
+std::string in_one_line(const SettingChange& change) {
+  const std::string name = change.entity == Entity::Host ? "" : told_name(change.name) + " ";
+  return name + told_name(change.metric) + " " + told_name(change.before.text) + " → " +
+         told_name(change.after.text) +
+         (change.rows > 1 ? " (" + std::to_string(change.rows) + ")" : "");
 }
 
 std::string name_of(const SettingChange& change) {
@@ -131,6 +145,29 @@ std::string window_heading(const RunFacts& run, std::string_view file, const Tex
   for (const std::string& note : window.notes)
     out += line(told_name(note, kMostNote), layout.width);
   return out + settings_text(window, layout);
+}
+
+std::string window_opening(const RunFacts& run, std::string_view who, std::string_view file,
+                           const TextLayout& layout) {
+  const WindowFacts& window = *run.window;
+  const std::string before = who.empty() ? "" : std::string(who) + ": ";
+  std::string out = line(before + first_line(run, file), layout.width);
+  if (window.accounting) out += line(cpu_line(window), layout.width);
+  for (const std::string& text : rows_without_base(window.rows)) out += line(text, layout.width);
+  for (const std::string& note : window.notes)
+    out += line(told_name(note, kMostNote), layout.width);
+  return out;
+}
+
+std::string settings_sentence(const WindowFacts& window, std::size_t width) {
+  if (window.settings.empty()) return {};
+  const std::size_t told = std::min(window.settings.size(), kFewSettings);
+  std::string text = "settings that changed: ";
+  for (std::size_t i = 0; i < told; ++i)
+    text += (i > 0 ? "; " : "") + in_one_line(window.settings[i]);
+  const std::size_t more = window.settings.size() - told + window.settings_cut;
+  if (more) text += "; and " + std::to_string(more) + " more";
+  return line(text, width);
 }
 
 // --- JSON

@@ -14,8 +14,14 @@
 
 namespace ctprof {
 
-// Both REQUIRE run.window. `file` is what the user called it.
+// All REQUIRE run.window. `file` is what the user called it.
 std::string window_heading(const RunFacts& run, std::string_view file, const TextLayout& layout);
+// The same for the first screen: what was read, who used the CPUs, and what happened to the host.
+// `who` stands before it where several windows are told: "baseline", or nothing.
+std::string window_opening(const RunFacts& run, std::string_view who, std::string_view file,
+                           const TextLayout& layout);
+// "settings that changed: worker/{N} cpu_affinity 0-1 → 1; ...", in lines; empty if none did.
+std::string settings_sentence(const WindowFacts& window, std::size_t width);
 // Writes the member `window`; its members are those of report_json.hpp.
 void write_window(JsonPieces& json, const RunFacts& run);
 

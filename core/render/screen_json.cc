@@ -1,0 +1,115 @@
+#include "core/render/screen_json.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kShown[] = {"percent", "rate", "level"};
+
+template <class Items, class Write>
+void write_array(JsonPieces& json, std::string_view name, const Items& items, Write write) {
+  json.key(name);
+  json.open('[');
+  for (const auto& item : items) write(item);
+  json.close(']');
+}
+
+void write_number(JsonPieces& json, std::string_view name, double number) {
+  json.key(name);
+  json.number(number);
+}
+
+void write_texts(JsonPieces& json, std::string_view name, const std::vector<std::string>& texts) {
+  write_array(json, name, texts, [&](const std::string& text) {
+    json.comma();
+    json.text(text);
+  });
+}
+
+void write_column(JsonPieces& json, const ScreenColumn& column, const PlannedMetric& metric) {
+  json.open_item();
+  json.text_member("label", column.headline.label);
+  json.text_member("metric", metric.name);
+  json.text_member("shown", kShown[column.headline.shown]);
+  json.text_member("unit", metric.unit);
+  json.key("by_change");
+  json.raw(column.headline.by_change ? "true" : "false");
+  write_number(json, "floor", column.floor);
+  write_array(json, "totals", column.totals, [&](double total) {
+    json.comma();
+    json.number(total);
+  });
+  json.close('}');
+}
+
+void write_threads(JsonPieces& json, const ScreenThreads& threads) {
+  json.open_item();
+  json.number_member("living", threads.living);
+  json.number_member("born", threads.born);
+  json.number_member("ended", threads.ended);
+  json.close('}');
+}
+
+void write_figure(JsonPieces& json, const ScreenFigure& figure, bool is_level) {
+  json.open_item();
+  write_number(json, "value", figure.value);
+  json.key("change");
+  is_level ? json.number(figure.change) : json.raw("null");
+  json.close('}');
+}
+
+void write_row(JsonPieces& json, const Report& report, const ScreenRow& row) {
+  const Screen& screen = *report.screen();
+  json.open_item();
+  write_group(json, report.grouping().names[row.group]);
+  write_number(json, "score", row.score);
+  json.key("decided_by");
+  row.score > 0 ? json.text(screen.columns[row.decided_by].headline.label) : json.raw("null");
+  write_array(json, "threads", row.threads,
+              [&](const ScreenThreads& threads) { write_threads(json, threads); });
+  json.key("figures");
+  json.open('[');
+  for (std::size_t at = 0; at < screen.columns.size(); ++at) {
+    json.comma();
+    json.open('[');
+    for (const ScreenFigure& figure : screen.figures(row, at))
+      write_figure(json, figure, screen.columns[at].headline.shown == CTPROF_SHOWN_LEVEL);
+    json.close(']');
+  }
+  json.close(']');
+  json.close('}');
+}
+
+void write_left_out(JsonPieces& json, const Screen& screen, std::size_t cut) {
+  json.key("left_out");
+  json.open('{');
+  json.number_member("rows", cut);
+  json.number_member("quiet_groups", screen.quiet_groups);
+  json.number_member("quiet_kernel_threads", screen.quiet_kernel_threads);
+  json.number_member("own_threads", screen.own_threads);
+  write_texts(json, "headlines", screen.no_place);
+  json.close('}');
+}
+
+}  // namespace
+
+void write_screen(JsonPieces& json, const Report& report, const std::function<bool()>& has_room) {
+  const Screen& screen = *report.screen();
+  const std::size_t limit = report.spec().limit;
+  const std::size_t told = limit ? std::min(limit, screen.rows.size()) : screen.rows.size();
+  json.key("screen");
+  json.open('{');
+  write_array(json, "headlines", screen.columns, [&](const ScreenColumn& column) {
+    write_column(json, column, report.metrics()[column.metric]);
+  });
+  write_array(json, "rows", std::span(screen.rows).first(told), [&](const ScreenRow& row) {
+    if (has_room()) write_row(json, report, row);
+  });
+  write_left_out(json, screen, screen.rows.size() - told);
+  json.close('}');
+}
+
+}  // namespace ctprof

@@ -1,0 +1,394 @@
+// The first screen: figures, totals, scores and floors, what stays out, and what fits.
+
+#define BOOST_TEST_MODULE screen
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/render/report_json.hpp"
+#include "core/render/screen_text.hpp"
+#include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
+#include "tests/unit/hand_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
+const RuleBook book;
+
+MetricDef shown(MetricDef def, Headline headline) {
+  def.headline = std::move(headline);
+  def.plugin = "ours";
+  return def;
+}
+
+const MetricDef kCpu = shown(metric("cpu", "MonotonicNs", "SumNs"),
+                             {"%cpu", 1, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                kSwitches = shown(metric("switches", "MonotonicCount", "SumCount"),
+                                  {"sw/s", 2, CTPROF_SHOWN_RATE, false, 10}),
+                kIdle = shown(metric("idle", "MonotonicNs", "SumNs"),
+                              {"%idle", 3, CTPROF_SHOWN_PERCENT, true, 1e7}),
+                kHeld = shown(metric("held", "GaugeBytes", "SumGaugeBytes"),
+                              {"held", 4, CTPROF_SHOWN_LEVEL, false, 0x1p20});
+
+// What one thread, its own process, counted in the window.
+struct Did {
+  std::string name;
+  std::uint64_t cpu = 0, switches = 0, idle = 0;
+  std::uint64_t held_before = 0, held_after = 0;
+  bool is_kernel = false;
+};
+
+Snapshot taken(std::uint64_t second, const std::vector<Did>& all) {
+  std::vector<Thread> threads;
+  Cells<std::uint64_t> starts;
+  Cells<bool> kernel;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    threads.push_back({i + 1, i + 1, all[i].name, all[i].name});
+    starts.push_back(5);
+    kernel.push_back(all[i].is_kernel);
+  }
+  Snapshot snapshot = snapshot_of(threads);
+  add_u64(snapshot, identity_metric(kStartTime), starts);
+  add_bool(snapshot, identity_metric(kKernelThread), kernel);
+  snapshot.meta.boot_id = "b";
+  snapshot.meta.start.boottime_ns = second * kSecond;
+  snapshot.read_at.assign(all.size(), 1);
+  return snapshot;
+}
+
+void add(Snapshot& snapshot, const MetricDef& def, const std::vector<Did>& all,
+         std::uint64_t Did::*of, bool counts) {
+  Cells<std::uint64_t> cells;
+  for (const Did& did : all) cells.push_back(counts ? did.*of : 0);
+  add_u64(snapshot, def, cells);
+}
+
+// A window from 10 s on.
+Snapshot window_of(const std::vector<Did>& all, std::uint64_t seconds = 10,
+                   std::vector<std::uint64_t> own = {}) {
+  Snapshot ends[] = {taken(10, all), taken(10 + seconds, all)};
+  for (const bool is_end : {false, true}) {
+    add(ends[is_end], kCpu, all, &Did::cpu, is_end);
+    add(ends[is_end], kSwitches, all, &Did::switches, is_end);
+    add(ends[is_end], kIdle, all, &Did::idle, is_end);
+    add(ends[is_end], kHeld, all, is_end ? &Did::held_after : &Did::held_before, true);
+  }
+  ends[1].meta.own_threads = std::move(own);
+  auto made = make_window(ends[0], std::move(ends[1]), {});
+  BOOST_REQUIRE(made);
+  to_differences(*made);
+  return std::move(*made);
+}
+
+Report report_of(const std::vector<const Snapshot*>& sides, Spec spec = {}) {
+  auto report = Report::make(sides, spec, {&book, {}});
+  BOOST_REQUIRE_MESSAGE(report, report.error().text);
+  return std::move(*report);
+}
+
+Report report_of(const Snapshot& window, Spec spec = {}) {
+  return report_of(std::vector{&window}, std::move(spec));
+}
+
+std::string names(const Report& report) {
+  std::string text;
+  for (const ScreenRow& row : report.screen()->rows)
+    text += (text.empty() ? "" : " ") + report.grouping().names[row.group];
+  return text;
+}
+
+const ScreenRow& row(const Report& report, const std::string& name) {
+  for (const ScreenRow& row : report.screen()->rows)
+    if (report.grouping().names[row.group] == name) return row;
+  throw std::out_of_range(name);
+}
+
+BOOST_AUTO_TEST_CASE(figures_are_rates_over_the_length_of_the_window) {
+  const Snapshot window = window_of({{.name = "a",
+                                      .cpu = 5 * kSecond,
+                                      .switches = 200,
+                                      .held_before = 1 << 20,
+                                      .held_after = 5 << 20}},
+                                    4);
+  const Report report = report_of(window);
+  const auto figures = row(report, "a").figures;
+  BOOST_REQUIRE_EQUAL(figures.size(), 4u);
+  BOOST_TEST(figures[0].value == 125.0);
+  BOOST_TEST(figures[1].value == 50.0);
+  BOOST_TEST(figures[3].value == 5.0 * (1 << 20));
+  BOOST_TEST(figures[3].change == 4.0 * (1 << 20));
+  BOOST_TEST(report.screen()->columns[0].floor == 1.0);  // 1e7 ns a second are one percent
+}
+
+BOOST_AUTO_TEST_CASE(a_score_is_the_largest_share) {
+  const Snapshot window = window_of({{.name = "runs", .cpu = 6 * kSecond, .switches = 100},
+                                     {.name = "both", .cpu = 2 * kSecond, .switches = 300},
+                                     {.name = "grows", .held_after = 9 << 20},
+                                     {.name = "shrinks", .held_before = 1 << 20}});
+  const Report report = report_of(window);
+  BOOST_TEST(row(report, "runs").score == 0.75);
+  BOOST_TEST(row(report, "both").score == 0.75);
+  BOOST_TEST(row(report, "grows").score == 0.9);
+  BOOST_TEST(row(report, "shrinks").score == 0.1);
+  BOOST_TEST(names(report) == "grows both runs shrinks");  // of one score by name
+  BOOST_TEST(row(report, "both").decided_by == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(where_little_happens_the_floor_is_the_whole) {
+  // 10/s are the floor: 5/s of 15/s in all are a third, and stay out; 2 % of a CPU of 2.2 do not.
+  const Snapshot window = window_of({{.name = "few", .switches = 50},
+                                     {.name = "more", .switches = 100},
+                                     {.name = "tiny", .cpu = 20 * kMs},
+                                     {.name = "some", .cpu = 200 * kMs}});
+  const Report report = report_of(window);
+  BOOST_TEST(names(report) == "some more");
+  BOOST_TEST(report.screen()->quiet_groups == 2u);
+  BOOST_TEST(row(report, "more").score == 100.0 / 150, boost::test_tools::tolerance(1e-12));
+  const Snapshot quiet = window_of({{.name = "x", .cpu = 99 * kMs}});
+  BOOST_TEST(report_of(quiet).screen()->rows.empty());
+}
+
+BOOST_AUTO_TEST_CASE(quiet_kernel_threads_and_our_own_are_counted) {
+  const Snapshot window = window_of({{.name = "kq", .cpu = 1, .is_kernel = true},
+                                     {.name = "kloud", .cpu = kSecond, .is_kernel = true},
+                                     {.name = "own", .cpu = 3 * kSecond},
+                                     {.name = "quiet", .cpu = 1}},
+                                    10, {3});
+  const Report report = report_of(window);
+  const Screen& screen = *report.screen();
+  BOOST_TEST(names(report) == "kloud");
+  BOOST_TEST(screen.quiet_kernel_threads == 1u);
+  BOOST_TEST(screen.own_threads == 1u);
+  BOOST_TEST(screen.quiet_groups == 1u);
+  BOOST_TEST(screen.columns[0].totals[0] == 40.00000002, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(what_counts_by_change_orders_two_windows_alone) {
+  const std::vector<Did> pool{{.name = "pool", .idle = 9 * kSecond},
+                              {.name = "run", .cpu = kSecond, .idle = 9 * kSecond}};
+  std::vector<Did> awake = pool;
+  awake[0].idle = 4 * kSecond;
+  const Snapshot before = window_of(pool), after = window_of(awake);
+  BOOST_TEST(names(report_of(before)) == "run");
+  const Report report = report_of({&before, &after});
+  BOOST_TEST(names(report) == "pool run");
+  BOOST_TEST(row(report, "pool").score == 50.0 / 180, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(row(report, "run").score == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(windows_of_different_length_are_compared_by_their_rates) {
+  const Snapshot before = window_of({{.name = "a", .cpu = kSecond}, {.name = "b", .cpu = kSecond}}),
+                 after = window_of(
+                     {{.name = "a", .cpu = 2 * kSecond}, {.name = "c", .cpu = kSecond}}, 20);
+  const Report report = report_of({&before, &after});
+  BOOST_TEST(row(report, "a").score == 0.0);
+  BOOST_TEST(row(report, "b").score == 0.5);   // 10 of 20 % went
+  BOOST_TEST(row(report, "c").score == 0.25);  // 5 of 20 % came
+  BOOST_TEST(names(report) == "b c a");
+  BOOST_TEST(moved(report.screen()->columns[0], report.screen()->figures(row(report, "b"), 0)) ==
+             -10.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_level_moves_by_what_it_grew_to) {
+  const Snapshot before =
+                     window_of({{.name = "leak", .held_before = 1 << 20, .held_after = 1 << 20}}),
+                 after =
+                     window_of({{.name = "leak", .held_before = 1 << 20, .held_after = 7 << 20}});
+  const Report report = report_of({&before, &after});
+  BOOST_TEST(row(report, "leak").score == 1.0);
+  BOOST_TEST(report.screen()->columns[3].totals.front() == 6.0 * (1 << 20));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_known_orders_nothing_and_is_null) {
+  Snapshot window = window_of({{.name = "a", .cpu = kSecond}, {.name = "b", .cpu = kSecond}});
+  window.threads().find("cpu")->gaps()[0] = static_cast<ctprof_gap>(Gap::NoBase);
+  window.threads().find("switches")->u64()[0] = 1000;
+  const Report report = report_of(window);
+  BOOST_TEST(std::isnan(row(report, "a").figures[0].value));
+  BOOST_TEST(row(report, "a").decided_by == 1u);
+  BOOST_TEST(report.screen()->columns[0].totals[0] == 10.0);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_add_up_has_the_largest_as_its_whole) {
+  const std::vector<Did> all{{.name = "a"}, {.name = "b"}};
+  Snapshot before = taken(10, all), after = taken(20, all);
+  const MetricDef depth = shown(metric("depth", "GaugeCount", "MaxGaugeCount"),
+                                {"depth", 1, CTPROF_SHOWN_LEVEL, false, 1});
+  add_u64(before, depth, {0, 0});
+  add_u64(after, depth, {8, 2});
+  auto made = make_window(before, std::move(after), {});
+  BOOST_REQUIRE(made);
+  to_differences(*made);
+  const Report report = report_of(*made);
+  BOOST_TEST(row(report, "a").score == 1.0);
+  BOOST_TEST(row(report, "b").score == 0.25);
+}
+
+BOOST_AUTO_TEST_CASE(three_columns_of_third_parties_come_last) {
+  const std::vector<Did> all{{.name = "a", .cpu = kSecond}};
+  Snapshot before = taken(10, all), after = taken(20, all);
+  for (const char* name : {"far_one", "far_two", "far_three", "far_four", "ours"}) {
+    MetricDef def =
+        shown(metric(name, "MonotonicCount", "SumCount"), {name, 0, CTPROF_SHOWN_RATE, false, 1});
+    if (def.name != "ours") def.plugin = "far";
+    add_u64(before, def, {0});
+    add_u64(after, def, {100});
+  }
+  auto made = make_window(before, std::move(after), {});
+  BOOST_REQUIRE(made);
+  to_differences(*made);
+  const Report report = report_of(*made);
+  std::string labels;
+  for (const ScreenColumn& column : report.screen()->columns) labels += column.headline.label + " ";
+  BOOST_TEST(labels == "ours far_one far_two far_three ");
+  BOOST_TEST(report.screen()->no_place == std::vector<std::string>{"far_four"});
+}
+
+BOOST_AUTO_TEST_CASE(no_screen_where_only_some_metrics_are_wanted_or_none_is_a_headline) {
+  const Snapshot window = window_of({{.name = "a", .cpu = kSecond}});
+  BOOST_TEST(!report_of(window, {.metrics = {"cpu"}}).screen());
+  BOOST_TEST(!report_of(window, {.sections = {"primary"}}).screen());
+  const std::vector<Did> all{{.name = "a"}};
+  auto made = make_window(taken(10, all), taken(20, all), {});
+  BOOST_REQUIRE(made);
+  to_differences(*made);
+  BOOST_TEST(!report_of(*made).screen());
+}
+
+// Threads in cgroups: path and CPU time.
+Report tree_of(const std::vector<std::pair<std::string, std::uint64_t>>& cgroups) {
+  std::vector<Did> all;
+  Cells<std::string> paths;
+  for (const auto& [path, cpu] : cgroups) {
+    all.push_back({.name = "x", .cpu = cpu});
+    paths.push_back(path);
+  }
+  Snapshot window = window_of(all);
+  add_text(window, identity_metric(kCgroup), paths);
+  return report_of(window, {.group_by = GroupBy::Cgroup});
+}
+
+BOOST_AUTO_TEST_CASE(cgroups_are_a_tree) {
+  const Report report = tree_of({{"/a", kSecond},
+                                 {"/a-b", 4 * kSecond},
+                                 {"/a/low", kSecond},
+                                 {"/a/high", 5 * kSecond},
+                                 {"/z/only", 2 * kSecond},
+                                 {"/z", 1}});
+  BOOST_TEST(names(report) == "/a /a/high /a/low /a-b /z/only");
+  std::string depths;
+  for (const ScreenRow& row : report.screen()->rows) depths += std::to_string(row.depth);
+  BOOST_TEST(depths == "01100");
+}
+
+// Threads that ended stand behind those that live, whatever their ids.
+BOOST_AUTO_TEST_CASE(processes_are_found_among_the_threads_that_live) {
+  const std::vector<Did> all{{.name = "a"}, {.name = "b"}, {.name = "c"}};
+  Snapshot before = taken(10, all), after = taken(20, all);
+  const Cells<std::uint64_t> held{1 << 20, 2 << 20, 4 << 20};
+  MetricDef of_process = kHeld;
+  of_process.entity = Entity::Process;
+  add_u64(before, of_process, {0, 0, 0});
+  add_u64(after, of_process, held);
+  Ended ended;
+  ended.rows = snapshot_of({{1, 9, "a", "x"}, {2, 8, "b", "x"}});
+  add_u64(ended.rows, identity_metric(kStartTime), {1100, 1100});
+  ended.at_ns.assign(2, 12 * kSecond);
+  ended.told = true;
+  auto made = make_window(before, std::move(after), std::move(ended));
+  BOOST_REQUIRE(made);
+  to_differences(*made);
+  const Report report = report_of(*made);
+  for (const auto& [name, mib] : {std::pair("a", 1), {"b", 2}, {"c", 4}})
+    BOOST_TEST(row(report, name).figures[0].value == mib * 0x1p20);
+  BOOST_TEST(row(report, "a").threads[0].living == 1u);
+  BOOST_TEST(row(report, "a").threads[0].born == 1u);
+  BOOST_TEST(row(report, "a").threads[0].ended == 1u);
+}
+
+// --- text
+// ----------------------------------------------------------------------------------------------
+
+std::string text_of(const Report& report, const ScreenLayout& layout) {
+  const std::string files[] = {"a.zst", "b.zst"};
+  return screen_text(report, files, layout);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+BOOST_AUTO_TEST_CASE(as_many_rows_as_fit_and_the_rest_counted) {
+  std::vector<Did> all;
+  for (int i = 0; i < 60; ++i)
+    all.push_back(
+        {.name = std::string(1, 'a' + i % 26) + std::string(i / 26 + 1, 'x'), .cpu = kSecond});
+  const Snapshot window = window_of(all);
+  const Report report = report_of(window, {.literal_names = true});
+  const std::string text = text_of(report, {.text = {.width = 80}, .lines = 24});
+  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 23);
+  BOOST_TEST(has(text, "more rows"));
+  const std::string few = text_of(report, {.text = {.width = 80}, .lines = 24, .rows = 2});
+  BOOST_TEST(has(few, "58 more rows (--limit 0)"));
+  const std::string every = text_of(report, {.text = {.width = 80}, .lines = 24, .rows = 0});
+  BOOST_TEST(!has(every, "more row"));
+}
+
+BOOST_AUTO_TEST_CASE(columns_that_decide_are_the_last_to_go) {
+  const Snapshot window = window_of({{.name = "quite-a-long-name", .cpu = 1, .switches = 9000},
+                                     {.name = "b", .held_after = 3 << 20}});
+  const Report report = report_of(window, {.literal_names = true});
+  const std::string text = text_of(report, {.text = {.width = 56}, .lines = 24});
+  for (const char* part : {"process", "threads", "%cpu", "sw/s", "held", "for width %idle"})
+    BOOST_TEST(has(text, part), part << " in\n" << text);
+  BOOST_TEST(!has(text_of(report, {.text = {.width = 120}, .lines = 24}), "for width"));
+}
+
+BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
+  const Snapshot before = window_of({{.name = "a", .cpu = kSecond}}),
+                 after = window_of({{.name = "a", .cpu = 4 * kSecond, .held_after = 3 << 20}});
+  const Report report = report_of({&before, &after});
+  const std::string text = text_of(report, {.text = {.width = 100}, .lines = 24});
+  for (const char* part :
+       {"baseline: a.zst", "candidate: b.zst", "held 0→3.00Mi +3.00Mi", "10.0→40.0"})
+    BOOST_TEST(has(text, part), part << " in\n" << text);
+}
+
+// --- JSON
+// ----------------------------------------------------------------------------------------------
+
+class Kept final : public Sink {
+ public:
+  Result<void> write(std::string_view more) override {
+    text += more;
+    return {};
+  }
+  std::string text;
+};
+
+BOOST_AUTO_TEST_CASE(json_has_all_of_it) {
+  const Snapshot window = window_of(
+      {{.name = "a", .cpu = kSecond, .held_after = 3 << 20}, {.name = "b", .cpu = 2 * kSecond}});
+  const std::string files[] = {"a.zst"};
+  Kept kept;
+  BOOST_REQUIRE(write_report_json(report_of(window, {.limit = 1}), files, kept));
+  const auto json = boost::json::parse(kept.text);
+  const auto& screen = json.at("screen");
+  BOOST_TEST(screen.at("headlines").as_array().size() == 4u);
+  BOOST_TEST(screen.at("rows").as_array().size() == 1u);
+  BOOST_TEST(screen.at_pointer("/rows/0/group").as_string() == "a");
+  BOOST_TEST(screen.at_pointer("/rows/0/decided_by").as_string() == "held");
+  BOOST_TEST(screen.at_pointer("/rows/0/figures/0/0/value").to_number<double>() == 10.0);
+  BOOST_TEST(screen.at_pointer("/rows/0/figures/3/0/change").to_number<double>() ==
+             3.0 * (1 << 20));
+  BOOST_TEST(screen.at_pointer("/left_out/rows").to_number<int>() == 1);
+}
+
+}  // namespace
+}  // namespace ctprof
