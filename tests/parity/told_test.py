@@ -225,14 +225,17 @@ class Told(unittest.TestCase):
                 with self.subTest(file=name, axis=axis):
                     self.assert_none(list(self.wrong_in_csv(axis, expected_of_show, "show", self.path(name))))
 
-    def test_a_window_is_shown_and_not_compared(self):
+    def test_a_window_is_compared_with_a_window(self):
         self.assertIn("window", as_json("show", self.path("window"))["snapshot"])
         self.assertNotIn("window", as_json("show", self.path("live"))["snapshot"])
         for pair in (("live", "window"), ("window", "live")):
             done = harness.run("compare", *map(self.path, pair))
             self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr, f"ctprof: comparing '{self.path('window')}': it is a window, which `ctprof show` tells by itself; "
-                             "compare takes two snapshots, as `ctprof capture` makes them\n")
+            self.assertEqual(done.stderr, f"ctprof: comparing '{self.path('window')}': it is a window, and the other file is not; compare "
+                             "takes two windows, as `ctprof record` makes them, or two snapshots, as `ctprof capture` does\n")
+        report = as_json("compare", self.path("window"), self.path("window"))
+        self.assert_none(schema_of("compare").problems(report))
+        self.assertEqual({row["score"] for row in report["screen"]["rows"]}, {0})
 
     def test_a_window_is_asked_for_differences(self):
         """What conditions, the order and --metrics see are differences, as rows are."""

@@ -81,14 +81,18 @@ constexpr std::array kOptions{
     OptionInfo{"sort-by", "KEY,...", "show,compare",
                "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
-    OptionInfo{"limit", "N", "show,compare",
-               "rows per section, each key of a map one, by default 500 in text; 0: all"},
+    OptionInfo{
+        "limit", "N", "show,compare",
+        "rows, of --details per section, each key of a map one; by default what a screen holds, "
+        "or 500 lines; 0: all"},
     OptionInfo{"display-format", "FORMAT", "compare",
                "columns: arrow (default), full, delta-only, no-pct or pct-only"},
     OptionInfo{"columns", "NAME,...", "show,compare",
                "exactly these columns: group, threads, metric, tags, uptime, readings; of show "
                "value, of compare baseline, "
                "candidate, arrow, delta, %, rate, of-which"},
+    OptionInfo{"details", nullptr, "show,compare",
+               "of windows every metric of every group, as of snapshots, rather than one screen"},
     OptionInfo{"wrap", nullptr, "show,compare",
                "on a terminal, break long cells into lines rather than shorten them"},
     OptionInfo{"format", "text|json|csv", kEvery,
@@ -203,6 +207,7 @@ class Reader {
     options_.version = has("version");
     options_.json_schema = has("json-schema");
     options_.wrap = has("wrap");
+    options_.details = has("details");
     options_.quiet = has("quiet");
     options_.sync = !has("no-sync");
     options_.hostname = !has("no-hostname");

@@ -61,6 +61,7 @@ struct Options {
   std::string display_format;          // empty: the default
   std::optional<std::string> columns;  // instead of a format
   bool wrap = false;
+  bool details = false;
   std::optional<std::uint64_t> limit;  // 0: none
 };
 

@@ -16,6 +16,7 @@
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"
+#include "core/render/screen_text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/happened.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -185,11 +186,24 @@ class Printed final : public Sink {
   int status = kFine;
 };
 
+// Whether the tables of --details are asked for, by that name or by what only they have.
+bool wants_details(const Options& options) {
+  return options.details || !options.sort_by.empty() || options.columns ||
+         !options.display_format.empty() || options.rate || !options.derive.empty() ||
+         !options.fail_on.empty();
+}
+
+std::string text_of(const Report& report, std::span<const std::string> files,
+                    const ColumnChoice& columns, const Options& options) {
+  const TextLayout layout{terminal_width(), use_color(options), options.wrap};
+  if (report.screen() && !wants_details(options))
+    return screen_text(report, files, {layout, terminal_lines(), options.limit});
+  return report_text(report, files, columns, layout);
+}
+
 int print_report(const Report& report, std::span<const std::string> files,
                  const ColumnChoice& columns, const Options& options) {
-  if (options.format == Format::Text)
-    return print(
-        report_text(report, files, columns, {terminal_width(), use_color(options), options.wrap}));
+  if (options.format == Format::Text) return print(text_of(report, files, columns, options));
   Printed sink;
   if (options.format == Format::Json) {
     if (!write_report_json(report, files, sink)) return sink.status;
@@ -199,15 +213,15 @@ int print_report(const Report& report, std::span<const std::string> files,
   return sink.status;
 }
 
-// Windows are shown, and not compared.
+// What happened in a window is no lifetime.
 Result<void> check_comparable(const ReportFiles& loaded, std::span<const std::string> files) {
   const auto& snapshots = loaded.snapshots();
-  for (std::size_t side = 0; side < snapshots.size(); ++side)
-    if (snapshots[side].window)
-      return error("comparing", files[side],
-                   "it is a window, which `ctprof show` tells by itself; compare takes two "
-                   "snapshots, as `ctprof capture` makes them");
-  return {};
+  const auto is_window = [](const Snapshot& side) { return side.window.has_value(); };
+  const auto window = std::ranges::find_if(snapshots, is_window);
+  if (window == snapshots.end() || std::ranges::all_of(snapshots, is_window)) return {};
+  return error("comparing", files[static_cast<std::size_t>(window - snapshots.begin())],
+               "it is a window, and the other file is not; compare takes two windows, as `ctprof "
+               "record` makes them, or two snapshots, as `ctprof capture` does");
 }
 
 // Reads the files, one OS thread each, and prints the report; returns the exit status.

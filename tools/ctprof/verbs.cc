@@ -177,10 +177,25 @@ bool use_color(const Options& options) {
   return environment_has("CLICOLOR_FORCE") || ::isatty(output_fd()) == 1;
 }
 
-unsigned terminal_width() {
+namespace {
+
+winsize terminal_size() {
   winsize size{};
+  if (::ioctl(output_fd(), TIOCGWINSZ, &size) != 0) size = {};
+  return size;
+}
+
+}  // namespace
+
+unsigned terminal_width() {
   if (::isatty(output_fd()) != 1) return 0;
-  return ::ioctl(output_fd(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  const unsigned width = terminal_size().ws_col;
+  return width > 0 ? width : 80;
+}
+
+unsigned terminal_lines() {
+  const unsigned lines = terminal_size().ws_row;
+  return lines > 0 ? lines : 24;
 }
 
 }  // namespace ctprof::cli

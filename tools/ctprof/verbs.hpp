@@ -88,6 +88,8 @@ Result<Registry> load_metrics(const Options& options, Load which = Load::All);
 bool use_color(const Options& options);
 // The width of the terminal; 0 if standard output is not one.
 unsigned terminal_width();
+// Its lines; 24 if standard output is not one.
+unsigned terminal_lines();
 
 // What main() reports and ends with: something was thrown, and it is known which files it was
 // about.
