@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+"""The first screen of a window of this host, computed a second time from the file alone: figures, totals, scores, order, what stays out.
+
+The file says what the headlines are; only the time that threads were blocked is not in it, and is what is left of their wall time.
+"""
+
+import collections
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from recording import harness, run  # noqa: E402
+from patterns import thread_keys  # noqa: E402
+
+PERCENT, RATE, LEVEL = range(3)
+BLOCKED = {"label": "%blocked", "order": 30, "shown": PERCENT, "by_change": True, "floor": 1e7}
+# What a cell has instead of a number.
+UNKNOWN, MEANINGLESS = None, "NotApplicable"
+
+
+class Column:
+    """One metric at one end, row by row: a number, UNKNOWN, or MEANINGLESS."""
+
+    def __init__(self, cells, gaps, names):
+        reasons = [names[code] for code, count in zip(gaps[::2], gaps[1::2]) for _ in range(count)]
+        found = iter(reasons or [UNKNOWN] * len(cells))
+        self.cells = [cell if cell is not None else MEANINGLESS if next(found) == MEANINGLESS else UNKNOWN for cell in cells]
+
+
+class Table:
+    """The rows of all blocks of an entity: what they were at the end and, of what has bases, at the beginning."""
+
+    def __init__(self, blocks, gap_names):
+        self.rows, self.now, self.then, self.born, self.seen = 0, {}, {}, [], []
+        for block in blocks:
+            count = len(next(iter(block["columns"].values())))
+            self._take(self.now, block["columns"], block["gaps"], gap_names, count)
+            self._take(self.then, block["bases"], block["base_gaps"], gap_names, count)
+            self.born += [block["first_row"] + row in set(block["born"]) for row in range(count)]
+            self.seen += block.get("seen", [])
+            self.rows += count
+
+    def _take(self, into, columns, gaps, gap_names, count):
+        runs = {name: gap["runs"] for gap in gaps for name in gap["columns"]}
+        for name, cells in columns.items():
+            before = into.setdefault(name, [MEANINGLESS] * self.rows)
+            before += Column(cells, runs.get(name, []), gap_names).cells
+        for cells in into.values():
+            cells += [MEANINGLESS] * (self.rows + count - len(cells))
+
+    def cell(self, name, row):
+        return self.now.get(name, [UNKNOWN] * self.rows)[row]
+
+    def base(self, name, row):
+        return 0 if self.born[row] else self.then.get(name, [UNKNOWN] * self.rows)[row]
+
+
+def is_number(cell):
+    return isinstance(cell, (int, float)) and not isinstance(cell, bool)
+
+
+class File:
+    def __init__(self, path):
+        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        of_kind = lambda kind, entity: [line for line in lines if line["kind"] == kind and line.get("entity") == entity]
+        self.registry = lines[0]["registry"]
+        names = lines[0]["gap_names"]
+        window = next(line for line in lines if line["kind"] == "window")
+        self.length = lines[0]["ctprof"]["start"]["monotonic_ns"] - window["opened"]["monotonic_ns"]
+        self.living = window["living"]
+        self.own = set(next(line for line in lines if line["kind"] == "summary")["ctprof"]["own_threads"])
+        self.threads = Table(of_kind("table", "thread") + of_kind("exited", "thread"), names)
+        self.processes = Table(of_kind("table", "process"), names)
+
+    def metrics(self):
+        return {metric["name"]: metric for metric in self.registry["metrics"]}
+
+    def with_role(self, role):
+        return next(metric["name"] for metric in self.registry["metrics"] if metric.get("role") == role)
+
+
+class Differences:
+    """What each thread did in the window, metric by metric."""
+
+    def __init__(self, file):
+        self.file, self.threads = file, file.threads
+        self.times = {file.with_role(role): file.with_role(role + "-in-progress") for role in ("run-time", "wait-time")}
+        self.state = file.with_role("state")
+
+    def end(self, cells, in_progress, states, row):
+        """A time at one end, with what was in progress."""
+        time = cells[row]
+        if not is_number(time):
+            return time
+        if in_progress and is_number(in_progress[row]):
+            return time + in_progress[row]
+        return UNKNOWN if states and states[row] == "R" else time
+
+    def of(self, name, row):
+        now, base = self.threads.cell(name, row), self.threads.base(name, row)
+        if name in self.times:
+            progress = self.times[name]
+            if row < self.file.living:
+                now = self.end(self.threads.now[name], self.threads.now.get(progress), self.threads.now.get(self.state), row)
+            if not self.threads.born[row]:
+                base = self.end(self.threads.then[name], self.threads.then.get(progress), self.threads.then.get(self.state), row)
+        if not is_number(now):
+            return now
+        return now - base if is_number(base) and now >= base else UNKNOWN
+
+    def blocked(self, row):
+        times = [self.of(name, row) for name in self.times]
+        if not all(map(is_number, times)):
+            return next(time for time in times if not is_number(time))
+        first, last = self.threads.seen[row]
+        return max(0, last - first - sum(times))
+
+
+def total(cells):
+    """Of a group: its sum; 0 where nothing could have a value; UNKNOWN where nothing has one."""
+    meaningful = [cell for cell in cells if cell != MEANINGLESS]
+    numbers = [cell for cell in meaningful if is_number(cell)]
+    return sum(numbers) if numbers else 0 if not meaningful else UNKNOWN
+
+
+def added(cells):
+    cells = list(cells)
+    return UNKNOWN if UNKNOWN in cells else sum(cells)
+
+
+class Screen:
+    """The screen of one window, by the names of processes."""
+
+    def __init__(self, file):
+        self.file, self.differences = file, Differences(file)
+        names = file.threads.now["pcomm"]
+        keys = thread_keys(names)
+        self.groups = collections.defaultdict(list)
+        for row in range(file.threads.rows):
+            self.groups[keys[names[row]]].append(row)
+        leaders = {file.threads.now["tgid"][row]: keys[names[row]] for row in range(file.living)
+                   if file.threads.now["tgid"][row] == file.threads.now["tid"][row]}
+        self.processes = collections.defaultdict(list)
+        for row, tgid in enumerate(file.processes.now["process.tgid"]):
+            self.processes[leaders.get(tgid)].append(row)
+        self.headlines = self.find_headlines()
+        self.scale = [100 if shown["shown"] == PERCENT else 1e9 for shown, _ in self.headlines]
+        self.floors = [shown["floor"] * (scale / 1e9 if shown["shown"] != LEVEL else 1) for (shown, _), scale in zip(self.headlines, self.scale)]
+
+    def find_headlines(self):
+        """[(headline, what computes the group's total)] in their order."""
+        found = [(BLOCKED, lambda group: total(self.differences.blocked(row) for row in self.groups[group]))]
+        for metric in self.file.registry["metrics"]:
+            if metric.get("headline"):
+                found.append((metric["headline"], self.reader(metric["name"])))
+        for derived in self.file.registry["derived"]:
+            if derived.get("headline"):
+                readers = [self.reader(name) for name in derived["expression"].split(" + ")]
+                found.append((derived["headline"], lambda group, readers=readers: added(reader(group) for reader in readers)))
+        return sorted(found, key=lambda one: one[0]["order"])
+
+    def reader(self, name):
+        if self.file.metrics()[name]["entity"] == "process":
+            return lambda group: total(self.file.processes.cell(name, row) for row in self.processes[group])
+        return lambda group: total(self.differences.of(name, row) for row in self.groups[group])
+
+    def change(self, shown, group):
+        name = next(metric["name"] for metric in self.file.registry["metrics"] if metric.get("headline") == shown)
+        table = self.file.processes
+        rows = [row for row in self.processes[group] if is_number(table.cell(name, row))]
+        if not rows:
+            return 0 if self.reader(name)(group) == 0 else UNKNOWN
+        bases = [table.base(name, row) for row in rows]
+        if not any(map(is_number, bases)):
+            return UNKNOWN
+        return sum(table.cell(name, row) for row in rows) - sum(base for base in bases if is_number(base))
+
+    def figures(self, group):
+        found = []
+        for (shown, read), scale in zip(self.headlines, self.scale):
+            value = read(group)
+            if shown["shown"] == LEVEL:
+                found.append((value, self.change(shown, group)))
+            else:
+                found.append((UNKNOWN if value is UNKNOWN else value * scale / self.file.length, None))
+        return found
+
+    def ordering(self, at, figures):
+        """What a headline orders by; 0 where that is not known."""
+        value, change = figures[at]
+        return abs((change if self.headlines[at][0]["shown"] == LEVEL else value) or 0)
+
+    def is_own(self, group):
+        threads = self.file.threads
+        own = {threads.now["tgid"][row] for row in range(self.file.living) if threads.now["tid"][row] in self.file.own}
+        return all(threads.now["tgid"][row] in own for row in self.groups[group])
+
+    def rows(self):
+        """[(group, score, figures)] in order; what stays out is counted."""
+        figures = {group: self.figures(group) for group in self.groups}
+        orders = [at for at, (shown, _) in enumerate(self.headlines) if not shown.get("by_change")]
+        wholes = {at: max(self.floors[at], sum(self.ordering(at, figures[group]) for group in figures)) for at in orders}
+        found, self.out = [], collections.Counter()
+        for group in self.groups:
+            if self.is_own(group):
+                self.out["own_threads"] += len(self.groups[group])
+            elif any(self.ordering(at, figures[group]) >= self.floors[at] for at in orders):
+                found.append((group, max(self.ordering(at, figures[group]) / wholes[at] for at in orders), figures[group]))
+            elif all(self.file.threads.cell("kernel_thread", row) for row in self.groups[group]):
+                self.out["quiet_kernel_threads"] += len(self.groups[group])
+            else:
+                self.out["quiet_groups"] += 1
+        return sorted(found, key=lambda one: (-one[1], one[0].encode()))
+
+
+class OfThisHost(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.path = os.path.join(scratch.name, "run.ctprof.zst")
+
+    def record(self):
+        with subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"]) as storm:
+            done = run("-d", "1s", "-o", self.path)
+            storm.kill()
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def assert_near(self, told, own, what):
+        if own is UNKNOWN or told is None:
+            self.assertIs(told, own, what)
+        else:
+            self.assertTrue(math.isclose(told, own, rel_tol=1e-12), f"{what}: told {told}, computed {own}")
+
+    def test_screen(self):
+        self.record()
+        told = json.loads(harness.run("show", self.path, "--format", "json").stdout)["screen"]
+        screen = Screen(File(self.path))
+        rows = screen.rows()
+        self.assertEqual([one["label"] for one in told["headlines"]], [shown["label"] for shown, _ in screen.headlines])
+        self.assertEqual([row["group"] for row in told["rows"]], [group for group, _, _ in rows])
+        self.assertIn("true", [group for group, _, _ in rows])
+        for row, (group, score, figures) in zip(told["rows"], rows):
+            self.assert_near(row["score"], score, f"score of {group}")
+            for ((shown, _), own, (figure,)) in zip(screen.headlines, figures, row["figures"]):
+                self.assert_near(figure["value"], own[0], f"{shown['label']} of {group}")
+                self.assert_near(figure["change"], own[1], f"change of {shown['label']} of {group}")
+            threads = {"living": sum(at < screen.file.living for at in screen.groups[group]),
+                       "born": sum(screen.file.threads.born[at] for at in screen.groups[group]),
+                       "ended": sum(at >= screen.file.living for at in screen.groups[group])}
+            self.assertEqual(row["threads"], [threads], group)
+        left = told["left_out"]
+        self.assertEqual({name: left[name] for name in ("own_threads", "quiet_kernel_threads", "quiet_groups")},
+                         {name: screen.out[name] for name in ("own_threads", "quiet_kernel_threads", "quiet_groups")})
+
+
+if __name__ == "__main__":
+    unittest.main()
