@@ -39,4 +39,16 @@ const Column* Opening::find(std::string_view metric) const {
   return it == columns.end() ? nullptr : &*it;
 }
 
+void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
+               std::uint32_t from_row, const Pools& from_pools) {
+  to.take(row, from, from_row);
+  if (!is_pooled(to.def().storage) || !from.has_value(from_row)) return;
+  const Id id = from.ids()[from_row];
+  switch (to.def().storage) {
+    case Storage::String: to.ids()[row] = pools.texts.intern(from_pools.texts[id]); return;
+    case Storage::Map: to.ids()[row] = pools.maps.append(from_pools.maps[id], pools.texts); return;
+    default: to.ids()[row] = pools.words.intern(from_pools.words[id]);
+  }
+}
+
 }  // namespace ctprof

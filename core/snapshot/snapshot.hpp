@@ -149,4 +149,9 @@ struct Snapshot {
   const Table& threads() const { return table(Entity::Thread); }
 };
 
+// Copies a cell of one snapshot into another, which has pools of its own. REQUIRES: the columns
+// have the same storage.
+void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
+               std::uint32_t from_row, const Pools& from_pools);
+
 }  // namespace ctprof

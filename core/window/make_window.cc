@@ -28,19 +28,6 @@ Result<void> check_ends(const Meta& before, const Meta& after, const std::string
   return {};
 }
 
-// Copies a cell into a snapshot with pools of its own.
-void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
-               std::uint32_t from_row, const Pools& from_pools) {
-  to.take(row, from, from_row);
-  if (!is_pooled(to.def().storage) || !from.has_value(from_row)) return;
-  const Id id = from.ids()[from_row];
-  switch (to.def().storage) {
-    case Storage::String: to.ids()[row] = pools.texts.intern(from_pools.texts[id]); return;
-    case Storage::Map: to.ids()[row] = pools.maps.append(from_pools.maps[id], pools.texts); return;
-    default: to.ids()[row] = pools.words.intern(from_pools.words[id]);
-  }
-}
-
 // --- threads that ended
 // ---------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@
 #include "core/file/read/load.hpp"
 #include "core/file/write/document.hpp"
 #include "core/window/happened.hpp"
+#include "core/window/laps.hpp"
 #include "core/window/make_window.hpp"
 #include "ctprof/files.hpp"
 #include "tests/unit/file_world.hpp"
@@ -105,6 +106,15 @@ void check_again(const Snapshot& snapshot) {
   if (!again || !tests::difference(snapshot, again->snapshot).empty()) std::abort();
 }
 
+// What a window began with, and the same window made again of both its ends.
+void check_begin(Snapshot begin, Snapshot window) {
+  if (!window.window) return;
+  begin = begin_of(std::move(begin));
+  check_again(begin);
+  const auto made = window_between(begin, end_of(std::move(window)), "begin", "end");
+  if (!made && made.error().text.empty()) std::abort();
+}
+
 void check_rows(Snapshot& snapshot) {
   snapshot = end_of(std::move(snapshot));
   StringSink rows;
@@ -128,6 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!tests::difference(block->snapshot, shared->snapshot).empty()) std::abort();
   check_again(block->snapshot);
+  check_begin(columns::read_block(file, 1, 1)->snapshot, columns::read_block(file, 1, 1)->snapshot);
   check_differences(block->snapshot, shared->snapshot);
   check_rows(block->snapshot);
   return 0;

@@ -1,0 +1,169 @@
+#include "core/window/laps.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/registry/identity.hpp"
+#include "core/window/same_rows.hpp"
+
+namespace ctprof {
+
+Result<Snapshot> window_between(const Snapshot& before, Snapshot after,
+                                const std::string& before_name, const std::string& after_name) {
+  auto window = make_window(before, std::move(after), {}, before_name, after_name);
+  if (!window) return window;
+  const auto earlier = same_rows(before, *window, Entity::Thread, {}, {});
+  const auto still =
+      std::ranges::count_if(earlier, [](const Earlier& thread) { return thread.row != kNoRow; });
+  window->window->ended_unseen = before.threads().rows - static_cast<std::size_t>(still);
+  return window;
+}
+
+bool follows(const Snapshot& next, const Snapshot& window) {
+  return next.window && window.window && !next.meta.boot_id.empty() &&
+         next.meta.boot_id == window.meta.boot_id &&
+         next.window->opened.boottime_ns == window.meta.start.boottime_ns;
+}
+
+namespace {
+
+// Whether the row was there when the window opened: then each of its columns knows what it was, or
+// why that could not be read.
+bool was_there(const Opening& opening, std::size_t row) {
+  if (opening.born[row]) return false;
+  return opening.columns.empty() || std::ranges::any_of(opening.columns, [&](const Column& column) {
+           return column.gap(row) != Gap::NoBase;
+         });
+}
+
+// The column's numbers, or null where the table lacks it.
+const Column* numbers(const Table& table, std::string_view name) {
+  const Column* column = table.find(name);
+  return column && column->def().storage == Storage::U64 ? column : nullptr;
+}
+
+// Those rows, in the order that a table has.
+std::vector<std::uint32_t> rows_then(const Table& table, const Opening& opening) {
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t row = 0; row < table.rows; ++row)
+    if (was_there(opening, row)) rows.push_back(row);
+  const Column *tgids = numbers(table, kTgid), *tids = numbers(table, kTid);
+  if (!tgids || !tids) return rows;
+  // Threads that ended inside stand behind the others.
+  std::ranges::stable_sort(rows, [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(tgids->u64()[a], tids->u64()[a]) < std::pair(tgids->u64()[b], tids->u64()[b]);
+  });
+  return rows;
+}
+
+Column gathered(const Column& from, std::span<const RowRun> rows) {
+  Column column(from.def(), 0, Gap::Untouched);
+  column.gather(from, rows);
+  column.provenance = from.provenance;
+  return column;
+}
+
+// Without what a window does not say of its beginning: peaks, and what was read at the end alone.
+Table table_then(const Table& table, const Opening& opening, std::span<const std::uint32_t> rows) {
+  const std::vector<RowRun> runs = runs_of(rows);
+  Table then;
+  then.rows = rows.size();
+  for (const Column& column : table.columns) {
+    const Column* opened = opening.find(column.def().name);
+    if (!opened && column.def().family != "identity") continue;
+    then.columns.push_back(gathered(opened ? *opened : column, runs));
+    then.columns.back().provenance = column.provenance;
+  }
+  return then;
+}
+
+}  // namespace
+
+Snapshot begin_of(Snapshot window) {
+  const Window what = *std::exchange(window.window, std::nullopt);
+  for (std::size_t entity = 0; entity < kEntities; ++entity) {
+    Table& table = window.tables[entity];
+    const auto rows = rows_then(table, what.openings[entity]);
+    if (entity == static_cast<std::size_t>(Entity::Thread) && what.seen.size() == table.rows)
+      for (const std::uint32_t row : rows) window.read_at.push_back(what.seen[row].first);
+    table = table_then(table, what.openings[entity], rows);
+  }
+  window.meta.start = window.meta.end = what.opened;
+  window.born_at.clear();
+  window.unknown_keys = {};
+  window.unknown_window.clear();
+  std::erase_if(window.objects, [](const auto& object) { return object.first != "host"; });
+  return window;
+}
+
+Laps::Laps(Snapshot first) {
+  take_ended(first);
+  begin_ = begin_of(std::move(first));
+}
+
+void Laps::add(Snapshot window) {
+  take_ended(window);
+  last_ = std::move(window);
+}
+
+// Appends the threads that ended in the window to those of the windows before.
+void Laps::take_ended(const Snapshot& window) {
+  const Window& what = *window.window;
+  append_ended(window);
+  for (std::size_t row = what.living; row < window.threads().rows; ++row)
+    ended_.at_ns.push_back(what.seen.empty() ? window.meta.start.boottime_ns
+                                             : what.opened.boottime_ns + what.seen[row].last);
+  ended_.lost += what.ended_lost;
+  ended_.unseen += what.ended_unseen;
+  ended_.merged += what.ended_merged;
+  sees_ends_ = sees_ends_ && what.sees_ends;
+  partial_ = partial_ || what.partial;
+  notes_.insert(notes_.end(), what.notes.begin(), what.notes.end());
+}
+
+void Laps::append_ended(const Snapshot& window) {
+  const Table& threads = window.threads();
+  Table& ended = ended_.rows.threads();
+  const std::size_t first = ended.rows, living = window.window->living;
+  for (const Column& column : threads.columns)
+    if (!ended.find(column.def().name)) ended.add(column.def(), Gap::Untouched);
+  ended.rows += threads.rows - living;
+  for (Column& column : ended.columns) {
+    column.resize(ended.rows, Gap::Untouched);
+    const Column* from = threads.find(column.def().name);
+    if (!from || !same_meaning(from->def(), column.def())) continue;
+    for (std::size_t row = living; row < threads.rows; ++row)
+      copy_cell(column, static_cast<std::uint32_t>(first + row - living), *ended_.rows.pools, *from,
+                static_cast<std::uint32_t>(row), *window.pools);
+  }
+}
+
+namespace {
+
+bool defines_otherwise(const Snapshot& snapshot, const Column& column) {
+  const Column* known = snapshot.threads().find(column.def().name);
+  return known && !same_meaning(known->def(), column.def());
+}
+
+}  // namespace
+
+Result<Snapshot> Laps::join() && {
+  // Starts are settled already, and files may define one metric in several ways.
+  std::erase_if(ended_.rows.threads().columns, [&](const Column& column) {
+    return column.def().name == kStartWithin || defines_otherwise(begin_, column) ||
+           defines_otherwise(*last_, column);
+  });
+  ended_.told = sees_ends_;
+  auto whole = make_window(begin_, end_of(std::move(*last_)), std::move(ended_), "the first window",
+                           "the last");
+  if (!whole) return whole;
+  Window& window = *whole->window;
+  window.partial = partial_;
+  window.notes.insert(window.notes.begin(), notes_.begin(), notes_.end());
+  return whole;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,60 @@
+// Windows put together and taken apart: two snapshots as a window, windows back to back as one, and
+// what a window began with.
+//
+//   Result<Snapshot> window = window_between(before, std::move(after));   // A..B
+//
+//   Laps laps(first);                      // the windows of `record --repeat`, one after the other
+//   while (...) laps.add(std::move(next));
+//   Result<Snapshot> whole = std::move(laps).join();
+//
+// Not here: differences (happened.hpp).
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "core/window/make_window.hpp"
+
+namespace ctprof {
+
+// A window of two snapshots, in which nobody told of threads that ended: they are counted as
+// unseen, and have no part in any figure. Fails as make_window() does.
+Result<Snapshot> window_between(const Snapshot& before, Snapshot after,
+                                const std::string& before_name, const std::string& after_name);
+
+// Whether `next` is of the same boot and opened where `window` ended.
+bool follows(const Snapshot& next, const Snapshot& window);
+
+// The snapshot at the beginning of a window: what was there then, with the figures that the window
+// has of it: those that count up, gauges, limits and texts. Of what never changes for the same
+// thing, such as its name, it has what it was at the end. REQUIRES: snapshot.window, and no
+// differences were made.
+Snapshot begin_of(Snapshot window);
+
+// Windows back to back, made one: it opens where the first one does, and has the threads that ended
+// in any of them. Keeps one window at a time, and those threads.
+class Laps {
+ public:
+  // REQUIRES: of all windows, that no differences were made.
+  explicit Laps(Snapshot first);
+  // REQUIRES: follows(window, the one before).
+  void add(Snapshot window);
+  // Fails as make_window() does. REQUIRES: two windows at least.
+  Result<Snapshot> join() &&;
+
+ private:
+  void take_ended(const Snapshot& window);
+  void append_ended(const Snapshot& window);
+
+  Snapshot begin_;
+  Ended ended_;
+  std::optional<Snapshot> last_;
+  bool sees_ends_ = true, partial_ = false;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace ctprof
