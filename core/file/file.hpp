@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/base/result.hpp"
 #include "core/file/write/destination.hpp"
@@ -56,5 +57,10 @@ Result<Destination> check_output(const std::string& path);
 // read by that alone. `FILE#2` is the second capture of a file that holds several; without a number
 // the first is read, and `told` says so. The error names the file, the place and the reason.
 Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabulary);
+
+// Reads all windows of a file that holds windows, one after the other. Of another file, and of
+// `FILE#2`, it reads what load_file() does. The error is as there; it is one, too, if a snapshot is
+// among the windows, or if they take more memory than one file may.
+Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocabulary& vocabulary);
 
 }  // namespace ctprof

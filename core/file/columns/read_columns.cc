@@ -216,4 +216,54 @@ Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned wor
   return block;
 }
 
+namespace {
+
+std::size_t memory_of(const Snapshot& snapshot) {
+  std::size_t cells = 0;
+  const auto add = [&](const std::deque<Column>& columns) {
+    for (const Column& column : columns) cells += column.rows();
+  };
+  for (const Table& table : snapshot.tables) add(table.columns);
+  for (const Opening& opening : snapshot.window->openings) add(opening.columns);
+  constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
+  return cells * kCell + snapshot.pools->bytes();
+}
+
+Error not_a_run(std::size_t number, const std::string& cause) {
+  return {"capture " + std::to_string(number) + " " + cause + "; FILE#N reads one of them"};
+}
+
+// Takes the blocks that are whole, until one is wrong.
+Result<void> take_windows(Reader& reader, Windows& windows) {
+  std::size_t memory = memory_of(windows.snapshots.front());
+  while (!reader.at_end() && !windows.torn && windows.unread.empty()) {
+    Snapshot next;
+    const auto taken = reader.take(&next);
+    if (!taken) windows.unread = taken.error().text;
+    windows.torn = taken && !*taken;
+    if (!taken || !*taken) continue;
+    const std::size_t number = windows.snapshots.size() + 1;
+    if (!next.window) return not_a_run(number, "is a snapshot among windows");
+    memory += memory_of(next);
+    if (memory > limits::kMemory)
+      return not_a_run(number, "and those before it take too much memory");
+    windows.snapshots.push_back(std::move(next));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Windows> read_windows(std::string_view zstd, Snapshot first, unsigned workers) {
+  const auto frames = find_frames(zstd);
+  if (!frames) return frames.error();
+  Windows windows;
+  windows.snapshots.push_back(std::move(first));
+  Reader reader(zstd, frames->whole, workers);
+  if (auto passed = reader.take(nullptr); !passed) return passed.error();
+  if (auto taken = take_windows(reader, windows); !taken) return taken.error();
+  windows.torn = windows.torn || frames->torn;
+  return windows;
+}
+
 }  // namespace ctprof::columns

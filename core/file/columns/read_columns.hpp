@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -26,5 +27,16 @@ struct Block {
 // missing, doubled or out of order: the error says which line, without the file's name. Throws
 // bad_alloc.
 Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned workers);
+
+// The windows that a file holds, in order.
+struct Windows {
+  std::vector<Snapshot> snapshots;
+  bool torn = false;   // as in Block
+  std::string unread;  // as in Block
+};
+
+// Reads the blocks behind the first, which is a window. Fails where a snapshot is among them, and
+// where all take more memory together than one file may. Throws bad_alloc.
+Result<Windows> read_windows(std::string_view zstd, Snapshot first, unsigned workers);
 
 }  // namespace ctprof::columns

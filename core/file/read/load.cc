@@ -60,15 +60,23 @@ Result<Snapshot> read_named(const MakeSource& make_source, const std::string& na
   }
 }
 
+// What is left out at the end of a file.
+std::vector<std::string> told_of_end(const std::string& unread, bool torn,
+                                     const std::string& path) {
+  std::vector<std::string> told;
+  if (!unread.empty()) told.push_back("'" + path + "' goes on with what is left out: " + unread);
+  if (torn)
+    told.push_back("'" + path + "' ends with a capture that was cut short, which is left out");
+  return told;
+}
+
 // What the reader of a file should know of it, beside what it is given.
 std::vector<std::string> told_of(const columns::Block& block, const CaptureName& name) {
-  std::vector<std::string> told;
-  const auto tell = [&](const std::string& what) { told.push_back("'" + name.path + "' " + what); };
+  std::vector<std::string> told = told_of_end(block.unread, block.torn, name.path);
   if (block.whole > 1 && !name.is_chosen)
-    tell("holds " + std::to_string(block.whole) + " captures, of which the first is read; '" +
-         name.path + "#2' is the next");
-  if (!block.unread.empty()) tell("goes on with what is left out: " + block.unread);
-  if (block.torn) tell("ends with a capture that was cut short, which is left out");
+    told.insert(told.begin(), "'" + name.path + "' holds " + std::to_string(block.whole) +
+                                  " captures, of which the first is read; '" + name.path +
+                                  "#2' is the next");
   return told;
 }
 
@@ -79,6 +87,27 @@ Result<Snapshot> read_columns(std::string_view zstd, const CaptureName& name) {
     if (!block) return error("reading", name.path, block.error().text);
     block->snapshot.told = told_of(*block, name);
     return std::move(block->snapshot);
+  } catch (const std::bad_alloc&) {
+    return error("reading", name.path, "not enough memory");
+  }
+}
+
+std::vector<Snapshot> only(Snapshot snapshot) {
+  std::vector<Snapshot> runs;
+  runs.push_back(std::move(snapshot));
+  return runs;
+}
+
+// All windows, where a file in columns begins with one; else its first capture.
+Result<std::vector<Snapshot>> read_runs(std::string_view zstd, const CaptureName& name) {
+  auto first = read_columns(zstd, name);
+  if (!first) return first.error();
+  if (!first->window) return only(std::move(*first));
+  try {
+    auto windows = columns::read_windows(zstd, std::move(*first), spare_workers());
+    if (!windows) return error("reading", name.path, windows.error().text);
+    windows->snapshots.front().told = told_of_end(windows->unread, windows->torn, name.path);
+    return std::move(windows->snapshots);
   } catch (const std::bad_alloc&) {
     return error("reading", name.path, "not enough memory");
   }
@@ -180,6 +209,19 @@ Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabu
     std::string bytes;
     if (auto done = read_bytes(name.path, bytes); !done) return done.error();
     return load_bytes(bytes, name, vocabulary);
+  } catch (const std::bad_alloc&) {
+    return error("reading", name.path, "not enough memory");
+  }
+}
+
+Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocabulary& vocabulary) {
+  const CaptureName name = name_of_capture(argument);
+  try {
+    std::string bytes;
+    if (auto done = read_bytes(name.path, bytes); !done) return done.error();
+    if (!name.is_chosen && columns::is_columns(bytes)) return read_runs(bytes, name);
+    auto snapshot = load_bytes(bytes, name, vocabulary);
+    return snapshot ? only(std::move(*snapshot)) : Result<std::vector<Snapshot>>(snapshot.error());
   } catch (const std::bad_alloc&) {
     return error("reading", name.path, "not enough memory");
   }
