@@ -36,7 +36,9 @@ constexpr ColumnInfo kColumns[] = {
     {ReportColumn::Percent, "%", "%", Align::Right, 0, false, false, true},
     {ReportColumn::Rate, "rate", "rate", Align::Right, 0, true, false, true},
     {ReportColumn::OfWhich, "of-which", "of which", Align::Left, 0, true, false, true},
+    {ReportColumn::Life, "life", "per s of life", Align::Left, 0, true, false, true},
     {ReportColumn::Uptime, "uptime", "%uptime", Align::Right, 0, true, true, true},
+    {ReportColumn::Runs, "runs", "runs", Align::Right, 0, true, true, true},
     {ReportColumn::Readings, "readings", "readings", Align::Right, 0, true, true, true},
     {ReportColumn::SortedBy, "", "", Align::Right, 0, true, false, false},
 };

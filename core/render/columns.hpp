@@ -29,7 +29,9 @@ enum class ReportColumn : std::uint8_t {
   Percent,
   Rate,     // under --rate
   OfWhich,  // what new and gone threads made of the difference
+  Life,     // per second of life, of snapshots of different boots
   Uptime,
+  Runs,  // how many have a value, of sides of several
   Readings,
   SortedBy,  // the metric that rows are sorted by; it is added automatically and cannot be named
 };

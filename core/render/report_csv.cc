@@ -44,6 +44,7 @@ struct Between {
 // What a line says of a metric, or of one key of a map.
 struct Figures {
   std::string_view key, unit;
+  bool per_second;
   std::vector<Field> of;         // by side
   std::vector<Between> between;  // of each side but the first
   std::string change{};
@@ -78,6 +79,7 @@ class Writer {
     return !report_->compares() && report_->sides().front().window.has_value();
   }
   bool tells_failed() const { return !report_->spec().fail_on.empty(); }
+  bool tells_runs() const { return tells_several_runs(*report_); }
 
   // Calls each(name) for what is told of each candidate: delta, delta_2 and so on.
   template <class Each>
@@ -93,6 +95,7 @@ class Writer {
          has_three_keys() ? std::vector{"cgroup", "pcomm", "comm"} : std::vector{"group"})
       field(key);
     for (const char* name : {"metric", "key", "unit"}) field(name);
+    if (report_->rollup().tells_rates()) field("per_second");
     if (report_->compares())
       write_header_of_sides();
     else
@@ -103,7 +106,10 @@ class Writer {
   void write_header_of_one() {
     field("value");
     if (is_window()) field("change");
-    for (const char* name : {"text", "threads", "values", "rows", "parts", "parts_of"}) field(name);
+    field("text");
+    if (tells_runs()) field("runs");
+    for (const char* name : {"threads", "values", "rows", "parts", "parts_of"}) field(name);
+    if (tells_failed()) field("failed");
   }
 
   void write_header_of_sides() {
@@ -114,6 +120,10 @@ class Writer {
     });
     for (std::size_t side = 0; side < sides_; ++side) field("text_" + side_name(side));
     for_each_candidate([&](const std::string& which) { field("text_delta" + which); });
+    for (std::size_t side = 0; report_->tells_lives() && side < sides_; ++side)
+      field("per_life_" + side_name(side));
+    for (std::size_t side = 0; tells_runs() && side < sides_; ++side)
+      field("runs_" + side_name(side));
     for (std::size_t side = 0; side < sides_; ++side) field("threads_" + side_name(side));
     for (std::size_t side = 0; side < sides_; ++side) {
       field("values_" + side_name(side));
@@ -152,12 +162,13 @@ class Writer {
     if (row.keys.empty()) write_line(row, only, whole(row));
   }
 
-  Figures empty_figures(std::string_view key, std::string_view unit) const {
-    return {key, unit_told(unit), std::vector<Field>(sides_), std::vector<Between>(sides_ - 1)};
+  Figures empty_figures(std::string_view key, std::string_view unit, bool per_second) const {
+    return {key, unit_told(unit), per_second, std::vector<Field>(sides_),
+            std::vector<Between>(sides_ - 1)};
   }
 
   Figures of_key(std::span<const KeyFigure> key) const {
-    Figures figures = empty_figures(key.front().key, key.front().unit);
+    Figures figures = empty_figures(key.front().key, key.front().unit, key.front().per_second);
     for (std::size_t side = 0; side < sides_; ++side)
       figures.of[side].number = digits(key[side].number);
     figures.change = digits(key.front().change);
@@ -168,7 +179,7 @@ class Writer {
   }
 
   Figures whole(const ReportRow& row) const {
-    Figures figures = empty_figures({}, row.metric->unit);
+    Figures figures = empty_figures({}, row.metric->unit, row.per_second);
     for (std::size_t side = 0; side < sides_; ++side) figures.of[side] = value(row.sides[side].at);
     figures.change = digits(row.sides.front().change);
     if (row.metric->is_map()) return figures;
@@ -203,11 +214,17 @@ class Writer {
     field(printable(row.metric->name));
     field(printable(figures.key));
     field(printable(figures.unit));
+    if (report_->rollup().tells_rates()) field(figures.per_second ? "true" : "false");
     for (const Field& value : figures.of) field(value.number);
     if (is_window()) field(figures.change);
     for (const Between& one : figures.between) field(one.delta.number), field(one.pct);
     for (const Field& value : figures.of) field(value.text);
     for (const Between& one : figures.between) field(one.delta.text);
+    if (report_->tells_lives())
+      for (const SideFigure& figure : row.sides)
+        field(figures.key.empty() ? digits(figure.per_life) : "");
+    if (tells_runs())
+      for (const SideFigure& figure : row.sides) field(std::to_string(figure.runs));
     for (const SideFigure& figure : row.sides) field(std::to_string(figure.threads));
     for (const SideFigure& figure : row.sides) {
       field(std::to_string(figure.coverage.values));
@@ -216,7 +233,7 @@ class Writer {
     for (const SideFigure& figure : row.sides) write_made_of(figure.made_of);
     for (std::size_t i = 0; i < row.changes.size(); ++i)
       write_change(row.changes[i], figures.between[i].rate);
-    if (report_->compares() && tells_failed()) field(row.fails ? "true" : "false");
+    if (tells_failed()) field(row.fails ? "true" : "false");
     end_line();
   }
 

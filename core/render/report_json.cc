@@ -62,10 +62,30 @@ class Writer {
   }
 
   void write_side(std::size_t side) {
-    const RunFacts& run = report_->sides()[side];
+    const RunFacts& first = report_->sides()[side];
+    const auto runs = report_->runs(side);
     json_.key(report_->compares() ? side_name(side) : "snapshot");
     json_.open('{');
     json_.text_member("file", files_[side]);
+    write_run(first);
+    if (runs.size() > 1) write_runs(runs);
+    json_.close('}');
+  }
+
+  void write_runs(std::span<const RunFacts> runs) {
+    json_.key("runs");
+    json_.open('[');
+    for (const RunFacts& run : runs) {
+      if (!has_room()) continue;
+      json_.open_item();
+      write_run(run);
+      json_.close('}');
+      flush();
+    }
+    json_.close(']');
+  }
+
+  void write_run(const RunFacts& run) {
     json_.key("hostname");
     run.meta.hostname ? json_.text(*run.meta.hostname) : json_.raw("null");
     json_.text_member("boot_id", run.meta.boot_id);
@@ -74,7 +94,6 @@ class Writer {
     json_.number_member("processes", run.processes());
     write_takeovers(run.meta.takeovers);
     if (run.window) write_window(json_, run);
-    json_.close('}');
   }
 
   void write_takeovers(const std::vector<Takeover>& takeovers) {

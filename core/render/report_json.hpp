@@ -1,18 +1,26 @@
 // A report as JSON for programs: one object, written in pieces, so that a long one is never in
 // memory as a whole.
 //
-// compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, baseline,
-// candidate, delta, pct, delta_alive, delta_new, delta_gone, rate, threads_baseline,
-// threads_candidate, coverage_baseline, coverage_candidate, parts_baseline, parts_candidate,
-// threads_alive, threads_new, threads_gone, busiest_baseline, extras_baseline, busiest_candidate,
+// compare: schema, baseline, candidate, group_by, rows [{section, group, metric, unit, per_second,
+// baseline, candidate, delta, pct, delta_alive, delta_new, delta_gone, rate, per_life_baseline,
+// per_life_candidate, runs_baseline, runs_candidate, threads_baseline, threads_candidate,
+// coverage_baseline, coverage_candidate, parts_baseline, parts_candidate, threads_alive,
+// threads_new, threads_gone, busiest_baseline, extras_baseline, busiest_candidate,
 // extras_candidate}], only_baseline and only_candidate [{group, threads, values}], renamed_cgroups
 // [{baseline, candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all,
 // only_baseline, only_candidate, below}], host_diff (null where a file has no context), cut
 // {section: rows beyond the limit}, cut_keys {section: keys of its last map beyond it}, notes; with
 // --fail-on also failed, the rows that it names. Each side is {file, hostname, boot_id,
-// start_unix_ns, threads, processes, takeovers [{plugin, metrics}]}. show: schema, snapshot,
-// group_by, rows [{section, group, metric, unit, value, threads, coverage, parts, busiest,
-// extras}], cut, cut_keys, notes.
+// start_unix_ns, threads, processes, takeovers [{plugin, metrics}]}; one of several runs tells that
+// of its first, and has `runs`, the same of each. show: schema, snapshot, group_by, rows [{section,
+// group, metric, unit, per_second, value, runs, threads, coverage, parts, busiest, extras}], cut,
+// cut_keys, notes; with --fail-on also failed. compare of what is one window, or one side, prints
+// what show does.
+//
+// With `per_second` what counts up is per second of its window's length, as where several windows
+// are told together; of a map, the keys that count up. Of a side of several runs a value is the
+// median of those that have one, and `runs` says how many have. `per_life` is per second of the
+// life of the group's threads, of snapshots of different boots.
 //
 // What is shown of a window are differences; its `snapshot` has a member more, window {length_ns,
 // threads_before, threads_after, born, ended, lost, unseen, merged, sees_ends, partial (only some

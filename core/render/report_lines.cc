@@ -97,6 +97,33 @@ std::string readings(const ReportRow& row) {
   return full ? "" : arrow(texts);
 }
 
+// How many runs have a value.
+std::string runs(const ReportRow& row) {
+  std::vector<std::string> counts;
+  for (const SideFigure& figure : row.sides) counts.push_back(std::to_string(figure.runs));
+  return arrow(counts);
+}
+
+// A figure, or a difference, that may be one per second.
+template <class Number>
+std::string told_number(const Number& number, std::string_view unit, bool per_second) {
+  const std::string text = scaled(number, unit);
+  return per_second && text != "-" ? text + "/s" : text;
+}
+
+// Empty unless a side's total can be told so.
+std::string life(const ReportRow& row) {
+  std::vector<std::string> rates;
+  bool any = false;
+  for (const SideFigure& figure : row.sides) {
+    const ctprof_number rate =
+        std::isnan(figure.per_life) ? no_number() : number_of(figure.per_life);
+    rates.push_back(told_number(rate, row.metric->unit, true));
+    any = any || has_value(rate);
+  }
+  return any ? arrow(rates) : "";
+}
+
 std::string told_key(const ReportRow& row, std::string_view key) {
   return told_name(row.metric->name) + "[" + told_name(key) + "]";
 }
@@ -164,6 +191,8 @@ void ReportLines::add_where_told() {
   };
   add(ReportColumn::Rate, &ReportLine::rate);
   add(ReportColumn::OfWhich, &ReportLine::turned);
+  add(ReportColumn::Life, &ReportLine::life);
+  if (tells_several_runs(*report_)) add(ReportColumn::Runs, &ReportLine::runs);
   add(ReportColumn::Readings, &ReportLine::readings);
 }
 
@@ -196,6 +225,8 @@ TextCell ReportLines::cell(const ReportLine& line, ReportColumn column) {
     case ReportColumn::Percent: return {line.pct, line.tint};
     case ReportColumn::Rate: return {line.rate, line.tint};
     case ReportColumn::OfWhich: return {line.turned};
+    case ReportColumn::Life: return {line.life};
+    case ReportColumn::Runs: return {line.runs};
     case ReportColumn::Uptime: return {line.uptime};
     case ReportColumn::Readings: return {line.readings};
     case ReportColumn::SortedBy: return line.sorted_by;
@@ -213,6 +244,8 @@ ReportLine ReportLines::started(const ReportRow& row) const {
   if (!of_host) line.threads = arrow(threads);
   line.tags = bracketed(row.metric->tags);
   line.readings = readings(row);
+  line.runs = runs(row);
+  line.life = life(row);
   if (!uptimes_.empty()) line.uptime = of_host ? "-" : uptime(row.at.group);
   if (sort_metric_) line.sorted_by = sorted_by(row);
   return line;
@@ -266,7 +299,7 @@ void ReportLines::tell_change(ReportLine& line, const ReportRow& row,
       !change.difference.known() || (change.difference.zero() && change.moved == Moved::Yes);
   add_said(line.delta, in_words && !change.word.empty()
                            ? told_name(change.word)
-                           : scaled(change.difference, row.metric->unit));
+                           : told_number(change.difference, row.metric->unit, row.per_second));
   add_said(line.pct, in_words ? "-" : percent(change.pct));
   add_said(line.rate, rate(row.metric->unit, told.rate));
   add_said(line.turned, turned(told.origin, row.metric->unit));
@@ -292,16 +325,18 @@ void ReportLines::add_keys(const ReportRow& row) {
 ReportLine ReportLines::key_line(const ReportRow& row, std::span<const KeyFigure> key) const {
   ReportLine line = started(row);
   const std::string_view unit = key.front().unit;
+  const bool per_second = key.front().per_second;
   line.metric = told_key(row, key.front().key);
   if (!report_->compares()) {
-    line.candidate = scaled(key.front().number, unit) +
+    line.candidate = told_number(key.front().number, unit, per_second) +
                      since(row.sides.front().beginning, key.front().change, unit);
     return line;
   }
-  line.baseline = scaled(key.front().number, unit);
+  line.baseline = told_number(key.front().number, unit, per_second);
   for (const KeyFigure& figure : key.subspan(1)) {
-    line.candidate += (line.candidate.empty() ? "" : " → ") + scaled(figure.number, unit);
-    add_said(line.delta, scaled(figure.difference, unit));
+    line.candidate +=
+        (line.candidate.empty() ? "" : " → ") + told_number(figure.number, unit, per_second);
+    add_said(line.delta, told_number(figure.difference, unit, per_second));
     add_said(line.pct, percent(figure.pct));
     add_said(line.rate, rate(unit, figure.rate));
   }

@@ -21,7 +21,7 @@ namespace ctprof {
 // One line of a table before it is laid out.
 struct ReportLine {
   std::string group, threads, metric, tags, baseline, candidate, arrow, delta, pct, rate, turned,
-      uptime, readings;
+      life, uptime, runs, readings;
   Tint tint = Tint::Plain;
   TextCell sorted_by{};
 };

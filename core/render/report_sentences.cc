@@ -80,30 +80,72 @@ std::string takeover_in_words(const Takeover& takeover) {
   return text;
 }
 
-std::string heading(const Report& report, std::span<const std::string> files,
-                    const TextLayout& layout) {
+namespace {
+
+// "8 of 4.9 s to 5.1 s": how many runs, and how long they are if they are windows.
+std::string runs_in_words(std::span<const RunFacts> runs) {
+  std::string text = runs.size() == 1 ? "" : std::to_string(runs.size());
+  if (!runs.front().window) return text;
+  const auto length = [](const RunFacts& run) { return run.window->length_ns; };
+  const auto [shortest, longest] = std::ranges::minmax_element(runs, {}, length);
+  const std::string least = window_length(*shortest), most = window_length(*longest);
+  return text + (text.empty() ? "" : " of ") + least + (least == most ? "" : " to " + most);
+}
+
+std::string table_of_sides(const Report& report, std::span<const std::string> files,
+                           const TextLayout& layout) {
   const auto sides = report.sides();
-  if (sides.size() == 1 && sides[0].window) return window_heading(sides[0], files[0], layout);
-  TextTable table({{"", Align::Left, 0, false},
-                   {"file", Align::Left, 12, false},
-                   {"host", Align::Left, 8, true},
-                   {"taken", Align::Left, 0, true},
-                   {"threads", Align::Right, 0, false},
-                   {"processes", Align::Right, 0, true}});
+  const bool tells_runs = sides.front().window || tells_several_runs(report);
+  std::vector<TextColumn> columns{
+      {"", Align::Left, 0, false},         {"file", Align::Left, 12, false},
+      {"host", Align::Left, 8, true},      {"taken", Align::Left, 0, true},
+      {"threads", Align::Right, 0, false}, {"processes", Align::Right, 0, true}};
+  if (tells_runs) columns.push_back({"runs", Align::Left, 0, false});
+  TextTable table(std::move(columns));
   for (std::size_t side = 0; side < sides.size(); ++side) {
     const RunFacts& run = sides[side];
-    table.add({{who(side, sides.size())},
-               {printable(files[side])},
-               {run.meta.hostname ? told_name(*run.meta.hostname) : "-"},
-               {utc(run.meta.start.wall_unix_ns)},
-               {std::to_string(run.threads())},
-               {std::to_string(run.processes())}});
+    const bool are_windows = sides.size() == 1 && run.window;
+    std::vector<TextCell> cells{{are_windows ? "windows" : who(side, sides.size())},
+                                {printable(files[side])},
+                                {run.meta.hostname ? told_name(*run.meta.hostname) : "-"},
+                                {utc(run.meta.start.wall_unix_ns)},
+                                {std::to_string(run.threads())},
+                                {std::to_string(run.processes())}};
+    if (tells_runs) cells.push_back({runs_in_words(report.runs(side))});
+    table.add(std::move(cells));
   }
   std::string out;
   table.append_to(out, layout);
+  return out;
+}
+
+// "baseline 2"; of the only side "run 2".
+std::string name_of_run(const Report& report, std::size_t side, std::size_t run) {
+  const std::string name = report.compares() ? side_name(side) : "run";
+  return report.runs(side).size() > 1 ? name + " " + std::to_string(run + 1) : name;
+}
+
+// What is worth a line of one side's runs.
+std::string side_in_short(const Report& report, std::size_t side, const TextLayout& layout) {
+  const auto runs = report.runs(side);
+  std::string out;
+  for (const Takeover& takeover : runs.front().meta.takeovers)
+    out += who(side, report.sides().size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
+  for (std::size_t run = 0; run < runs.size() && runs[run].window; ++run)
+    out += window_in_short(runs[run], name_of_run(report, side, run), layout.width);
+  return out;
+}
+
+}  // namespace
+
+std::string heading(const Report& report, std::span<const std::string> files,
+                    const TextLayout& layout) {
+  const auto sides = report.sides();
+  const bool is_one_run = sides.size() == 1 && report.runs(0).size() == 1;
+  if (is_one_run && sides[0].window) return window_heading(sides[0], files[0], layout);
+  std::string out = table_of_sides(report, files, layout);
   for (std::size_t side = 0; side < sides.size(); ++side)
-    for (const Takeover& takeover : sides[side].meta.takeovers)
-      out += who(side, sides.size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
+    out += side_in_short(report, side, layout);
   for (std::size_t side = 1; side < sides.size(); ++side)
     out +=
         (side > 1 ? side_name(side) + ": " : "") + relation(sides[0].meta, sides[side].meta) + "\n";
@@ -200,7 +242,7 @@ std::string host_text(const Report& report, const TextLayout& layout) {
   });
   std::string out;
   for (Hosts& hosts : all) {
-    const bool same_boot = report.one_boot(hosts.side).known();
+    const bool same_boot = of_one_boot(report.sides()[0].meta, report.sides()[hosts.side].meta);
     if (!hosts.is_known)
       out += "host context unavailable\n";
     else if (hosts.differences.empty())

@@ -18,6 +18,8 @@ void write_key(JsonPieces& json, const ReportRow& row) {
   write_group(json, row.group);
   json.text_member("metric", row.metric->name);
   json.text_member("unit", unit_told(row.metric->unit));
+  json.key("per_second");
+  json.raw(row.per_second ? "true" : "false");
 }
 
 void write_coverage(JsonPieces& json, std::string_view name, Coverage coverage) {
@@ -156,6 +158,7 @@ void write_only_value(JsonPieces& json, const Report& report, const ReportRow& r
     json.key("change");
     write_keys_or(json, row, 0, &KeyFigure::change, figure.change);
   }
+  json.number_member("runs", figure.runs);
   json.number_member("threads", figure.threads);
   write_coverage(json, "coverage", figure.coverage);
   write_made_of(json, "parts", row, figure.made_of);
@@ -167,6 +170,12 @@ void write_changes(JsonPieces& json, const Report& report, const ReportRow& row)
   for (std::size_t side = 0; side < sides; ++side)
     write_value(json, report, side_name(side), row, side);
   for (std::size_t side = 1; side < sides; ++side) write_delta(json, row, side, report.spec().rate);
+  for (std::size_t side = 0; side < sides; ++side) {
+    json.key("per_life_" + side_name(side));
+    json.number(row.sides[side].per_life);
+  }
+  for (std::size_t side = 0; side < sides; ++side)
+    json.number_member("runs_" + side_name(side), row.sides[side].runs);
   for (std::size_t side = 0; side < sides; ++side)
     json.number_member("threads_" + side_name(side), row.sides[side].threads);
   for (std::size_t side = 0; side < sides; ++side)
@@ -221,6 +230,8 @@ void write_figure(JsonPieces& json, const Report& report, const ReportRow& row) 
   json.text_member("section", row.metric->section);
   json.text_member("metric", row.metric->name);
   json.text_member("unit", unit_told(row.metric->unit));
+  json.key("per_second");
+  json.raw(row.per_second ? "true" : "false");
   write_value(json, report, "value", row, row.side);
   write_coverage(json, "coverage", row.sides[row.side].coverage);
   write_made_of(json, "parts", row, row.sides[row.side].made_of);

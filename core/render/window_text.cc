@@ -170,6 +170,19 @@ std::string settings_sentence(const WindowFacts& window, std::size_t width) {
   return line(text, width);
 }
 
+std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width) {
+  const WindowFacts& window = *run.window;
+  std::string out;
+  if (window.accounting) out += line(who + ": " + cpu_line(window), width);
+  for (const std::string& text : rows_without_base(window.rows))
+    out += line(who + ": " + text, width);
+  for (const std::string& note : window.notes)
+    out += line(who + ": " + told_name(note, kMostNote), width);
+  return out;
+}
+
+std::string window_length(const RunFacts& run) { return seconds(run.window->length_ns); }
+
 // --- JSON
 // -----------------------------------------------------------------------------------------------
 

@@ -22,6 +22,11 @@ std::string window_opening(const RunFacts& run, std::string_view who, std::strin
                            const TextLayout& layout);
 // "settings that changed: worker/{N} cpu_affinity 0-1 → 1; ...", in lines; empty if none did.
 std::string settings_sentence(const WindowFacts& window, std::size_t width);
+// The same in few lines, for one of several windows that are told together: whose CPU time it was,
+// what is not known, and what happened to the host. Each begins with `who`.
+std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width);
+// "10.0 s"
+std::string window_length(const RunFacts& run);
 // Writes the member `window`; its members are those of report_json.hpp.
 void write_window(JsonPieces& json, const RunFacts& run);
 

@@ -31,7 +31,7 @@ Grouped grouped(std::vector<const Snapshot*> sides, GroupBy by) {
 }
 Groups of(const Grouped& grouping, std::size_t side, Entity entity) {
   const auto& own = grouping.rows[side].of_row[static_cast<std::size_t>(entity)];
-  return entity == Entity::Host ? own : grouping.sides[side].groups_of(own);
+  return entity == Entity::Host ? own : grouping.runs[side].groups_of(own);
 }
 
 BOOST_AUTO_TEST_CASE(threads_go_by_the_axis_and_processes_by_their_leader) {

@@ -161,11 +161,11 @@ BOOST_AUTO_TEST_CASE(column_mistakes) {
   BOOST_TEST(refusal("delat") ==
              "reading --columns 'delat': 'delat' is none of group, threads, metric, tags, "
              "baseline, candidate, arrow, delta, %, "
-             "rate, of-which, "
-             "uptime, readings (did you mean 'delta'?)");
+             "rate, of-which, life, "
+             "uptime, runs, readings (did you mean 'delta'?)");
   BOOST_TEST(refusal("delta", ReportKind::Show) ==
              "reading --columns 'delta': 'delta' is none of group, threads, metric, tags, value, "
-             "uptime, readings");
+             "uptime, runs, readings");
   BOOST_TEST(refusal("value") != "");
   BOOST_TEST(refusal("arrow,baseline") ==
              "reading --columns 'arrow,baseline': 'arrow' is baseline and candidate in one; name "

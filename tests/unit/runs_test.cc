@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(two_halves_of_a_host_make_the_whole) {
       const Grouping grouping = join(groups, joined, GroupBy::Pcomm);
       std::vector<RunFigures> runs;
       runs.push_back(std::move(figures));
-      return told(Rollup(std::move(runs), grouping, *plan), grouping, *plan);
+      return told(Rollup(std::move(runs), sides_of({}, 1), {}, grouping, *plan), grouping, *plan);
     };
     BOOST_TEST(lines(std::move(whole.figures)) == lines(std::move(first.figures)),
                boost::test_tools::per_element());

@@ -32,40 +32,54 @@ constexpr FigureWord kFigures[] = {{"pct", Figure::Percent},
                                    {"baseline", Figure::Baseline},
                                    {"candidate", Figure::Candidate}};
 
-Result<void> check_words(const Condition& condition) {
+// Whether the figure is one that such a report has: a value, or what two sides make.
+Result<void> check_figure(const Condition& condition, const std::string& input, Figure figure,
+                          bool of_comparison) {
+  if (of_comparison && figure == Figure::Value)
+    return condition.refusal("'" + input +
+                             "' is none of METRIC.pct, METRIC.delta, METRIC.baseline, "
+                             "METRIC.candidate, group, threads");
+  if (!of_comparison && figure != Figure::Value)
+    return condition.refusal("'" + input +
+                             "' needs something to compare with; of what is shown, name the "
+                             "metric alone");
+  return {};
+}
+
+Result<void> check_words(const Condition& condition, bool of_comparison) {
   std::vector<ValueType> types;
   bool any = false;
   for (const auto& input : condition.inputs()) {
-    const bool is_figure = figure_named(input.name).has_value();
-    if (!is_figure && !is_of_groups(input.name))
-      return condition.refusal("'" + input.name +
-                               "' is none of METRIC.pct, METRIC.delta, METRIC.baseline, "
-                               "METRIC.candidate, group, threads");
-    any = any || is_figure;
+    const auto named = figure_named(input.name);
+    if (named)
+      if (auto fits = check_figure(condition, input.name, named->figure, of_comparison); !fits)
+        return fits;
+    any = any || named;
     types.push_back(input.name == kGroupName ? ValueType::Text : ValueType::Number);
   }
   if (!any)
     return condition.refusal(
-        "it names no metric, so no row can match; thread_count.candidate is one");
+        "it names no metric, so no row can match; " +
+        std::string(of_comparison ? "thread_count.candidate" : "thread_count") + " is one");
   return condition.check(types);
 }
 
 }  // namespace
 
 std::optional<NamedFigure> figure_named(std::string_view name) {
+  if (is_of_groups(name)) return std::nullopt;
   const auto dot = name.rfind('.');
-  if (dot == name.npos) return std::nullopt;
-  const auto word = name.substr(dot + 1);
+  const auto word = dot == name.npos ? std::string_view{} : name.substr(dot + 1);
   const auto it = std::find_if(std::begin(kFigures), std::end(kFigures),
                                [&](const FigureWord& w) { return w.word == word; });
-  if (it == std::end(kFigures)) return std::nullopt;
+  if (it == std::end(kFigures)) return NamedFigure{name, Figure::Value};
   return NamedFigure{name.substr(0, dot), it->figure};
 }
 
-Result<Condition> parse_fail_on(std::string_view text) {
+Result<Condition> parse_fail_on(std::string_view text, bool of_comparison) {
   auto condition = Condition::parse(text, "reading --fail-on");
   if (!condition) return condition.error();
-  if (auto sound = check_words(*condition); !sound) return sound.error();
+  if (auto sound = check_words(*condition, of_comparison); !sound) return sound.error();
   return condition;
 }
 

@@ -2,6 +2,7 @@
 //
 //   --where 'pcomm =~ "^nginx" && nice < 0'   which threads are counted, and which groups are shown
 //   --fail-on 'run_time_ns.pct > 10'          which rows of a comparison mean exit status 1
+//   --fail-on 'run_time_ns > 1000000000'      ... and of what is shown
 //   --derive 'ipc = instructions / cycles'    a metric of the user's own
 //
 // Only the text is checked here, before any file is opened. What the names mean depends on the
@@ -39,18 +40,20 @@ struct Where {
 // Adds the parts that && joins at the top level. The error is about the text alone.
 Result<void> add_condition(Where& where, std::string_view text);
 
-// Parses a condition on rows. METRIC.pct (of the baseline, in percent), METRIC.delta,
-// METRIC.baseline and METRIC.candidate are numbers of a group, `threads` is its number of threads
-// in the candidate, and `group` its name. The error is about the text alone.
-Result<Condition> parse_fail_on(std::string_view text);
+// Parses a condition on rows. Of a comparison, METRIC.pct (of the baseline, in percent),
+// METRIC.delta, METRIC.baseline and METRIC.candidate are numbers of a group, `threads` is its
+// number of threads in the candidate, and `group` its name. Of what is shown, METRIC is the number
+// itself. The error is about the text alone.
+Result<Condition> parse_fail_on(std::string_view text, bool of_comparison = true);
 
-enum class Figure : std::uint8_t { Percent, Delta, Baseline, Candidate };
+enum class Figure : std::uint8_t { Percent, Delta, Baseline, Candidate, Value };
 struct NamedFigure {
   std::string_view metric;
   Figure figure;
 };
 
-// The metric and figure of an input such as "run_time_ns.pct"; none for other names.
+// The metric and figure of an input such as "run_time_ns.pct"; another name is that of a metric,
+// and means its value. None for `group` and `threads`.
 std::optional<NamedFigure> figure_named(std::string_view name);
 
 // Parses 'name = expression'. The error is about the text alone. Entity and unit follow from the

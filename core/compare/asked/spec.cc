@@ -164,4 +164,19 @@ std::vector<std::string> misplaced_sections(const Spec& spec) {
   return sentences;
 }
 
+std::vector<SideRuns> sides_of(const Spec& spec, std::size_t runs) {
+  if (spec.side_sizes.empty()) {
+    std::vector<SideRuns> sides(runs);
+    for (std::size_t run = 0; run < runs; ++run) sides[run].first = run;
+    return sides;
+  }
+  std::vector<SideRuns> sides;
+  std::size_t first = 0;
+  for (const std::size_t count : spec.side_sizes) {
+    sides.push_back({first, count});
+    first += count;
+  }
+  return sides;
+}
+
 }  // namespace ctprof

@@ -93,8 +93,17 @@ struct Spec {
   bool moved_only = false;
   Where where{};                     // only these threads and groups
   std::vector<DerivedDef> derive{};  // metrics besides those of the files
-  std::vector<Condition> fail_on{};  // of compare: which rows to pick out
+  std::vector<Condition> fail_on{};  // which rows to pick out
+  // How many of the runs that are read belong to each side, in their order; none: each is a side.
+  std::vector<std::size_t> side_sizes{};
 };
+
+// One side's share of the runs that are read.
+struct SideRuns {
+  std::size_t first = 0, count = 1;
+};
+// The sides of so many runs. REQUIRES: Spec::side_sizes is empty, or adds up to `runs`.
+std::vector<SideRuns> sides_of(const Spec& spec, std::size_t runs);
 
 // The word for the axis, as the user wrote it.
 std::string_view axis_word(const Spec& spec);

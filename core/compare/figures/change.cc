@@ -25,7 +25,8 @@ Moved moved_by(const Difference& difference, std::string_view word) {
 Difference subtract(const PlannedMetric& metric, const CellValue& baseline,
                     const CellValue& candidate, std::string& word) {
   const ctprof_rule* rule = metric.rule;
-  if (!rule || !rule->delta) return difference(baseline.number, candidate.number);
+  const bool has_states = baseline.state && candidate.state;
+  if (!rule || !rule->delta || !has_states) return difference(baseline.number, candidate.number);
   const ctprof_sink sink{sizeof(ctprof_sink), 0, &word, append};
   return as_difference(call_rule(metric.rule_owner, "delta", [&] {
     return rule->delta(baseline.state, candidate.state, &sink);
@@ -121,6 +122,11 @@ std::string without_times(const RunFigures& baseline, const RunFigures& candidat
 Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan& plan,
              const Rollup& rollup, const Grouping& grouping)
     : plan_(&plan) {
+  if (runs[0].window)
+    why_none_ = "No rates: in windows, what counts up is told per second already.";
+  else if (rollup.runs(0) > 1 || rollup.runs(side) > 1)
+    why_none_ = "No rates: between sides of several snapshots there is no one time.";
+  if (!why_none_.empty()) return;
   one_boot_ = of_one_boot(runs[0].meta, runs[side].meta);
   if (!one_boot_) return;
   const double later = later_by(runs[0], runs[side]);
@@ -155,6 +161,7 @@ double Rates::of_key(std::uint32_t group, std::size_t metric, std::string_view k
 }
 
 std::vector<std::string> Rates::why_not() const {
+  if (!why_none_.empty()) return {why_none_};
   if (!one_boot_)
     return {
         "No rates: the files are not known to be of one boot, so the time between them is not "
@@ -168,6 +175,21 @@ std::vector<std::string> Rates::why_not() const {
     sentences.emplace_back(
         "Rates are of what counts up; gauges, peaks, ratios and settings have none.");
   return sentences;
+}
+
+Lives::Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping)
+    : threads_(grouping.names.size(), kNone) {
+  host_ = as_seconds(static_cast<double>(meta.start.boottime_ns));
+  const auto ticks = static_cast<double>(std::max<std::uint64_t>(meta.user_hz, 1));
+  for (std::uint32_t group = 0; group < threads_.size(); ++group)
+    if (const GroupTimes* times = rollup.times(side, group); times && times->threads_started > 0)
+      threads_[group] = host_ - times->starts / times->threads_started / ticks;
+}
+
+double Lives::per_second(CellAt at, const PlannedMetric& metric, const Rollup& rollup) const {
+  if (!metric.adds_up || metric.entity == Entity::Cgroup) return kNone;
+  const double seconds = metric.entity == Entity::Host ? host_ : threads_[at.group];
+  return seconds > 0 ? as_double(rollup.read(at).number) / seconds : kNone;
 }
 
 std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping) {

@@ -1,5 +1,5 @@
 // What changed between the first side and another, in one metric of a group; and figures that need
-// time: rates per second between two sides, and how long groups have lived.
+// time: rates per second between two sides, and per second of how long groups have lived.
 //
 // The seconds between the two values of a group are those between the mean times at which its
 // threads were read; for processes, cgroups and the host, those between the starts of the captures.
@@ -64,7 +64,7 @@ class Changes {
 // The difference as a fraction of the baseline; NaN if the baseline is missing or zero.
 double percent_of(const Difference& difference, const ctprof_number& baseline);
 
-// Of one side against the first.
+// Of one side against the first. Windows and sides of several runs have none.
 class Rates {
  public:
   // REQUIRES: plan and grouping outlive this.
@@ -83,10 +83,25 @@ class Rates {
   double seconds(std::uint32_t group, Entity entity) const;
 
   const MetricPlan* plan_;
+  std::string why_none_;  // a sentence; empty: there are rates, if of one boot
   bool one_boot_ = false;
   std::string lacks_times_;  // says which side lacks the times at which its threads were read
   double apart_ = 0;         // seconds between the captures; NaN for none
   std::vector<double> threads_apart_;  // by group
+};
+
+// How long the groups of one side's snapshot had lived when it was taken: the mean of their
+// threads, and the host since it was booted. A lifetime's total is told per second of that.
+class Lives {
+ public:
+  Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping);
+
+  // Of what counts up; NaN for none, and where it is not known how long that is.
+  double per_second(CellAt at, const PlannedMetric& metric, const Rollup& rollup) const;
+
+ private:
+  double host_ = 0;              // seconds; NaN for none
+  std::vector<double> threads_;  // by group
 };
 
 // How long the threads of each group have lived, as a share of the group that has lived longest;

@@ -370,7 +370,8 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
   if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();
-  const ReportKind kind = sides.size() == 1 ? ReportKind::Show : ReportKind::Compare;
+  const ReportKind kind =
+      sides_of(spec, sides.size()).size() == 1 ? ReportKind::Show : ReportKind::Compare;
   if (auto sortable = check_sort(plan, spec.sort, kind); !sortable) return sortable.error();
   return plan;
 }

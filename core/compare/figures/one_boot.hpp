@@ -40,6 +40,8 @@ struct GroupedThreads {
 
 class OneBoot {
  public:
+  // Knows nothing.
+  OneBoot() = default;
   // Nothing is known of snapshots of different boots. `wanted`: the metrics that need an origin.
   OneBoot(const GroupedThreads& baseline, const GroupedThreads& candidate, std::size_t groups,
           const MetricPlan& plan, const std::vector<bool>& wanted);

@@ -1,5 +1,6 @@
 #include "core/compare/figures/rollup.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/number.hpp"
@@ -18,68 +19,204 @@ void hand_part(void* visit, ctprof_text key, ctprof_number number, ctprof_text u
       {{key.data, key.size}, number, {unit.data, unit.size}});
 }
 
-}  // namespace
-
-Rollup::Rollup(std::vector<RunFigures> sides, const Grouping& grouping, const MetricPlan& plan)
-    : grouping_(&grouping), plan_(&plan), sides_(std::move(sides)) {
-  for (std::size_t side = 0; side < sides_.size(); ++side) {
-    const SideGroups& groups = grouping.sides[side];
-    for (std::uint32_t own = 0; own < groups.group_of.size(); ++own)
-      if (const std::uint32_t first = groups.own[groups.group_of[own]]; first != own)
-        sides_[side].unite(first, own);
-    sides_[side].finish();
-  }
+// Visits the keys of a map in the order of their bytes; none where nothing was read.
+void visit_parts(const PlannedMetric& map, const void* state,
+                 const std::function<void(const Part&)>& visit) {
+  if (!state) return;
+  const ctprof_parts out{sizeof(ctprof_parts), 0,
+                         const_cast<std::function<void(const Part&)>*>(&visit), hand_part};
+  call_rule(map.rule_owner, "parts", [&] { map.rule->parts(state, &out); });
 }
 
-std::uint32_t Rollup::own(CellAt at) const {
-  if (plan_->metrics[at.metric].entity == Entity::Host) return at.group;
-  return grouping_->sides[at.side].own[at.group];
+}  // namespace
+
+ctprof_number median(std::vector<ctprof_number> numbers) {
+  std::erase_if(numbers, [](const ctprof_number& number) { return !has_value(number); });
+  if (numbers.empty()) return no_number();
+  std::ranges::sort(numbers, {}, as_double);
+  const std::size_t middle = numbers.size() / 2;
+  if (numbers.size() % 2 == 1) return numbers[middle];
+  return number_of((as_double(numbers[middle - 1]) + as_double(numbers[middle])) / 2);
+}
+
+Rollup::Rollup(std::vector<RunFigures> runs, std::vector<SideRuns> sides,
+               std::vector<double> seconds, const Grouping& grouping, const MetricPlan& plan)
+    : grouping_(&grouping),
+      plan_(&plan),
+      runs_(std::move(runs)),
+      sides_(std::move(sides)),
+      seconds_(std::move(seconds)) {
+  for (std::size_t run = 0; run < runs_.size(); ++run) unite_groups(run);
+  for (const SideRuns& side : sides_)
+    pooled_.push_back(side.count > 1 ? pool(side) : std::vector<States>{});
+  for (RunFigures& run : runs_) run.finish();
+}
+
+// Merges those of the run's own groups that are one here.
+void Rollup::unite_groups(std::size_t run) {
+  const RunPlaces& places = grouping_->runs[run];
+  for (std::uint32_t own = 0; own < places.group_of.size(); ++own)
+    if (const std::uint32_t first = places.own[places.group_of[own]]; first != own)
+      runs_[run].unite(first, own);
+}
+
+// Whether a run's figure is a number, also to programs.
+bool Rollup::has_median(std::size_t metric) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  return !planned.rule || (planned.rule->number && !planned.rule->json);
+}
+
+// The states of the rows of all runs, of metrics that have no median.
+std::vector<States> Rollup::pool(const SideRuns& side) const {
+  std::vector<States> pooled(plan_->metrics.size());
+  for (std::size_t metric = 0; metric < pooled.size(); ++metric) {
+    const PlannedMetric& planned = plan_->metrics[metric];
+    if (has_median(metric) || planned.left_out) continue;
+    const std::size_t groups = grouping_->count(planned.entity);
+    pooled[metric] = States(*planned.rule, groups, planned.rule_owner);
+    for (std::size_t run = side.first; run < side.first + side.count; ++run)
+      for (std::uint32_t group = 0; group < groups; ++group) {
+        const std::uint32_t its = own(run, {0, group, metric});
+        const States& states = runs_[run].states(metric);
+        if (its != kNoGroup && !states.empty()) pooled[metric].merge(group, states, its);
+      }
+    pooled[metric].finish();
+  }
+  return pooled;
+}
+
+std::uint32_t Rollup::own(std::size_t run, CellAt at) const {
+  const bool of_host = plan_->metrics[at.metric].entity == Entity::Host;
+  return of_host ? at.group : grouping_->runs[run].own[at.group];
+}
+
+bool Rollup::per_second(std::size_t metric) const {
+  return !seconds_.empty() && plan_->metrics[metric].adds_up;
+}
+
+bool Rollup::key_per_second(std::size_t metric, std::string_view key) const {
+  return !seconds_.empty() && plan_->metrics[metric].key_adds_up(key);
+}
+
+// None of a window without length.
+ctprof_number Rollup::per_second(const ctprof_number& number, std::size_t run) const {
+  const bool is_known = has_value(number) && seconds_[run] > 0;
+  return is_known ? number_of(as_double(number) / seconds_[run]) : no_number();
+}
+
+// Whether the side's only run tells its figure as it is.
+bool Rollup::is_plain(CellAt at) const {
+  const bool is_scaled = !seconds_.empty() &&
+                         (plan_->metrics[at.metric].is_map() || plan_->metrics[at.metric].adds_up);
+  return runs(at.side) == 1 && !is_scaled;
+}
+
+std::size_t Rollup::runs_with(CellAt at) const {
+  std::size_t count = 0;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    count += runs_[run].read(group, at.metric).has_value();
+  });
+  return count;
 }
 
 CellValue Rollup::read(CellAt at) const {
-  const std::uint32_t group = own(at);
-  return group == kNoGroup ? CellValue{} : sides_[at.side].read(group, at.metric);
+  if (!is_plain(at)) return read_together(at);
+  const std::size_t only = sides_[at.side].first;
+  const std::uint32_t group = own(only, at);
+  return group == kNoGroup ? CellValue{} : runs_[only].read(group, at.metric);
+}
+
+CellValue Rollup::read_together(CellAt at) const {
+  const PlannedMetric& planned = plan_->metrics[at.metric];
+  CellValue together;
+  together.coverage = coverage(at);
+  together.made_of = made_of(at);
+  std::vector<ctprof_number> numbers;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    const CellValue value = runs_[run].read(group, at.metric);
+    if (!together.state) together.state = value.state;
+    numbers.push_back(per_second(at.metric) ? per_second(value.number, run) : value.number);
+  });
+  if (has_median(at.metric)) {
+    together.state = nullptr;
+    together.number = median(std::move(numbers));
+  } else if (together.state && runs(at.side) > 1) {
+    together.state = pooled_[at.side][at.metric][at.group];
+    if (planned.rule->number)
+      together.number = call_rule(planned.rule_owner, "number",
+                                  [&] { return planned.rule->number(together.state); });
+  }
+  return together;
 }
 
 Coverage Rollup::coverage(CellAt at) const {
-  const std::uint32_t group = own(at);
-  return group == kNoGroup ? Coverage{} : sides_[at.side].coverage(group, at.metric);
+  Coverage all;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    const Coverage of_run = runs_[run].coverage(group, at.metric);
+    all.values += of_run.values;
+    all.rows += of_run.rows;
+  });
+  return all;
 }
 
 MadeOf Rollup::made_of(CellAt at) const {
-  const std::uint32_t group = own(at);
-  return group == kNoGroup ? MadeOf{} : sides_[at.side].made_of(group, at.metric);
+  MadeOf first;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    if (!first.has_parts()) first = runs_[run].made_of(group, at.metric);
+  });
+  return first;
 }
 
 const Busiest* Rollup::busiest(CellAt at) const {
-  const std::uint32_t group = own(at);
-  return group == kNoGroup ? nullptr : sides_[at.side].busiest(group, at.metric);
+  const Busiest* most = nullptr;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    const Busiest* of_run = runs_[run].busiest(group, at.metric);
+    if (of_run && (!most || of_run->reading > most->reading)) most = of_run;
+  });
+  return most;
 }
 
 Difference Rollup::change(CellAt at) const {
-  const std::uint32_t group = own(at);
-  return group == kNoGroup ? Difference{} : sides_[at.side].change(group, at.metric);
+  if (runs(at.side) == 1) {
+    const std::size_t only = sides_[at.side].first;
+    const std::uint32_t group = own(only, at);
+    return group == kNoGroup ? Difference{} : runs_[only].change(group, at.metric);
+  }
+  std::vector<ctprof_number> changes;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    changes.push_back(as_number(runs_[run].change(group, at.metric)));
+  });
+  return as_difference(median(std::move(changes)));
 }
 
 Difference Rollup::change(CellAt at, std::string_view key, const ctprof_number& now) const {
-  const std::uint32_t group = own(at);
-  return group == kNoGroup ? Difference{} : sides_[at.side].change(group, at.metric, key, now);
+  if (runs(at.side) != 1) return {};
+  const std::size_t only = sides_[at.side].first;
+  const std::uint32_t group = own(only, at);
+  return group == kNoGroup ? Difference{} : runs_[only].change(group, at.metric, key, now);
 }
 
 Beginning Rollup::beginning(CellAt at) const {
-  const std::uint32_t group = own(at);
-  return group == kNoGroup ? Beginning::None : sides_[at.side].beginning(group, at.metric);
+  Beginning latest = Beginning::None;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    latest = std::max(latest, runs_[run].beginning(group, at.metric));
+  });
+  return latest;
 }
 
 const GroupTimes* Rollup::times(std::size_t side, std::uint32_t group) const {
-  const std::uint32_t own = grouping_->sides[side].own[group];
-  return own == kNoGroup ? nullptr : &sides_[side].times(own);
+  const std::uint32_t own = grouping_->runs[sides_[side].first].own[group];
+  return own == kNoGroup ? nullptr : &run(side).times(own);
 }
 
 std::string Rollup::text(CellAt at) const {
   const PlannedMetric& metric = plan_->metrics[at.metric];
   const CellValue reading = read(at);
-  if (!reading.state || !metric.rule->text) return scaled(reading.number, metric.unit);
+  if (metric.is_map() && !is_plain(at)) return text_of_parts(at);
+  if (!reading.state || !metric.rule->text) {
+    const std::string text = scaled(reading.number, metric.unit);
+    return per_second(at.metric) && has_value(reading.number) ? text + "/s" : text;
+  }
   std::string out;
   const ctprof_sink sink = sink_into(out);
   call_rule(metric.rule_owner, "text",
@@ -87,12 +224,34 @@ std::string Rollup::text(CellAt at) const {
   return out;
 }
 
+std::string Rollup::text_of_parts(CellAt at) const {
+  std::string text;
+  for (const auto& [key, part] : parts_together(at)) {
+    const std::string_view unit = part.unit.empty() ? plan_->metrics[at.metric].unit : part.unit;
+    text += (text.empty() ? "" : ", ") + std::string(key) + " " + scaled(part.number, unit) +
+            (key_per_second(at.metric, key) ? "/s" : "");
+  }
+  return text.empty() ? "-" : text;
+}
+
 void Rollup::append_json(std::string& out, CellAt at) const {
   const PlannedMetric& metric = plan_->metrics[at.metric];
   const CellValue reading = read(at);
   if (!reading.state || !metric.rule->json) return ctprof::append_json(out, reading.number);
+  if (metric.is_map() && !is_plain(at)) return append_json_of_parts(out, at);
   const ctprof_sink sink = sink_into(out);
   call_rule(metric.rule_owner, "json", [&] { metric.rule->json(reading.state, &sink); });
+}
+
+void Rollup::append_json_of_parts(std::string& out, CellAt at) const {
+  out += '{';
+  for (const auto& [key, part] : parts_together(at)) {
+    if (out.back() != '{') out += ',';
+    ctprof::append_json(out, key);
+    out += ':';
+    ctprof::append_json(out, part.number);
+  }
+  out += '}';
 }
 
 void Rollup::append_extras(std::string& out, CellAt at) const {
@@ -107,12 +266,30 @@ void Rollup::append_extras(std::string& out, CellAt at) const {
 }
 
 void Rollup::parts(CellAt at, const std::function<void(const Part&)>& visit) const {
-  const void* of_group = plan_->metrics[at.metric].is_map() ? read(at).state : nullptr;
-  if (!of_group) return;
-  const ctprof_parts out{sizeof(ctprof_parts), 0,
-                         const_cast<std::function<void(const Part&)>*>(&visit), hand_part};
   const PlannedMetric& metric = plan_->metrics[at.metric];
-  call_rule(metric.rule_owner, "parts", [&] { metric.rule->parts(of_group, &out); });
+  if (!metric.is_map()) return;
+  if (is_plain(at)) return visit_parts(metric, read(at).state, visit);
+  for (const auto& [key, part] : parts_together(at)) visit(part);
+}
+
+// Each key's median over the runs that have it.
+std::map<std::string_view, Part> Rollup::parts_together(CellAt at) const {
+  std::map<std::string_view, std::pair<Part, std::vector<ctprof_number>>> found;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    visit_parts(
+        plan_->metrics[at.metric], runs_[run].read(group, at.metric).state, [&](const Part& part) {
+          auto& [last, numbers] = found[part.key];
+          last = part;
+          numbers.push_back(key_per_second(at.metric, part.key) ? per_second(part.number, run)
+                                                                : part.number);
+        });
+  });
+  std::map<std::string_view, Part> parts;
+  for (auto& [key, of_runs] : found) {
+    of_runs.first.number = median(std::move(of_runs.second));
+    parts.emplace(key, of_runs.first);
+  }
+  return parts;
 }
 
 }  // namespace ctprof

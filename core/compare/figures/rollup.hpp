@@ -3,6 +3,14 @@
 // Values are kept as the rules' states; numbers, texts and JSON are made on request. It owns the
 // figures of the runs and needs no snapshot.
 //
+// Of a side of several runs a number is the median of the runs that have one (of an even number of
+// them, the mean of the two in the middle), for maps key by key. What a rule tells in words of its
+// own, such as a range or what most are, is that of the rows of all runs together. Coverage is that
+// of all runs.
+//
+// Windows have lengths of their own. Where several are told together, what counts up is told per
+// second of the run's length, before any median.
+//
 // Not here: reducing a run (run_figures.hpp), comparing two sides (change.hpp), order
 // (report/order.hpp).
 
@@ -10,6 +18,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,11 +45,20 @@ struct Part {
 
 class Rollup {
  public:
-  // REQUIRES: one run's figures for each side of the grouping, not finished; grouping and plan
-  // outlive this.
-  Rollup(std::vector<RunFigures> sides, const Grouping& grouping, const MetricPlan& plan);
+  // REQUIRES: figures of the runs of the grouping, not finished; `sides` are theirs; grouping and
+  // plan outlive this. `seconds`: how long each run's window is; empty: totals are told.
+  Rollup(std::vector<RunFigures> runs, std::vector<SideRuns> sides, std::vector<double> seconds,
+         const Grouping& grouping, const MetricPlan& plan);
 
   std::size_t sides() const { return sides_.size(); }
+  // Whether what counts up is told per second.
+  bool tells_rates() const { return !seconds_.empty(); }
+  // Whether the metric is told per second. Of a map, this depends on the key.
+  bool per_second(std::size_t metric) const;
+  bool key_per_second(std::size_t metric, std::string_view key) const;
+  // How many runs the side has, and how many of them have a value.
+  std::size_t runs(std::size_t side) const { return sides_[side].count; }
+  std::size_t runs_with(CellAt at) const;
   CellValue read(CellAt at) const;
   Coverage coverage(CellAt at) const;
   // For people: "1.234ms", or "-" if nothing was read.
@@ -57,20 +75,43 @@ class Rollup {
   const Busiest* busiest(CellAt at) const;
   // Of a gauge in a window: how much more it is than when that opened, and from what.
   Difference change(CellAt at) const;
-  // The same of a map's key, which is `now`.
+  // The same of a map's key, which is `now`; none for a side of several runs.
   Difference change(CellAt at, std::string_view key, const ctprof_number& now) const;
   Beginning beginning(CellAt at) const;
-  // Of a group's threads; null if the side lacks the group.
+  // Of a group's threads in the side's first run; null if that lacks the group.
   const GroupTimes* times(std::size_t side, std::uint32_t group) const;
-  const RunFigures& run(std::size_t side) const { return sides_[side]; }
+  // The side's first run.
+  const RunFigures& run(std::size_t side) const { return runs_[sides_[side].first]; }
 
  private:
   // The run's own number of the group; kNoGroup for none.
-  std::uint32_t own(CellAt at) const;
+  std::uint32_t own(std::size_t run, CellAt at) const;
+  // Calls visit(run, own group) for those of the side's runs that have the group.
+  template <class Visit>
+  void for_each_run(CellAt at, Visit visit) const {
+    const SideRuns& side = sides_[at.side];
+    for (std::size_t run = side.first; run < side.first + side.count; ++run)
+      if (const std::uint32_t group = own(run, at); group != kNoGroup) visit(run, group);
+  }
+  void unite_groups(std::size_t run);
+  std::vector<States> pool(const SideRuns& side) const;
+  bool is_plain(CellAt at) const;
+  bool has_median(std::size_t metric) const;
+  ctprof_number per_second(const ctprof_number& number, std::size_t run) const;
+  CellValue read_together(CellAt at) const;
+  std::map<std::string_view, Part> parts_together(CellAt at) const;
+  std::string text_of_parts(CellAt at) const;
+  void append_json_of_parts(std::string& out, CellAt at) const;
 
   const Grouping* grouping_;
   const MetricPlan* plan_;
-  std::vector<RunFigures> sides_;
+  std::vector<RunFigures> runs_;
+  std::vector<SideRuns> sides_;
+  std::vector<double> seconds_;              // by run
+  std::vector<std::vector<States>> pooled_;  // by side and metric; of sides of several runs
 };
+
+// The middle of those that are numbers; none if none is.
+ctprof_number median(std::vector<ctprof_number> numbers);
 
 }  // namespace ctprof

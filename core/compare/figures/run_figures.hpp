@@ -144,6 +144,8 @@ class RunFigures {
   bool knows_read_at() const { return knows_read_at_; }
   bool knows_starts() const { return knows_starts_; }
   const Absence& absence(std::size_t metric) const { return metrics_[metric].absence; }
+  // Of a metric with a rule, by group; empty if there is no value.
+  const States& states(std::size_t metric) const { return metrics_[metric].states; }
 
  private:
   struct Count {

@@ -158,14 +158,18 @@ std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides,
   return kept;
 }
 
-std::string kept_in_words(std::span<const Kept> kept) {
+std::string kept_in_words(std::span<const Kept> kept, std::span<const SideRuns> sides) {
   std::string words;
-  for (std::size_t side = 0; side < kept.size(); ++side) {
-    if (kept[side].empty()) return {};
-    const auto stay = std::count(kept[side].begin(), kept[side].end(), true);
-    words += (side ? " and " : "") + std::to_string(stay) + " of " +
-             std::to_string(kept[side].size()) + (side ? "" : " threads");
-    if (kept.size() > 1) words += " of the " + side_name(side);
+  for (std::size_t side = 0; side < sides.size(); ++side) {
+    std::size_t stay = 0, all = 0;
+    for (const Kept& run : kept.subspan(sides[side].first, sides[side].count)) {
+      if (run.empty()) return {};
+      stay += static_cast<std::size_t>(std::count(run.begin(), run.end(), true));
+      all += run.size();
+    }
+    words += (side ? " and " : "") + std::to_string(stay) + " of " + std::to_string(all) +
+             (side ? "" : " threads");
+    if (sides.size() > 1) words += " of the " + side_name(side);
   }
   return "--where keeps " + words;
 }

@@ -36,9 +36,9 @@ Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const
 std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides,
                                std::span<const Condition> conditions);
 
-// "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate"; empty if it
-// keeps all.
-std::string kept_in_words(std::span<const Kept> kept);
+// "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate", of all runs of each
+// side together; empty if it keeps all. `kept` is of each run.
+std::string kept_in_words(std::span<const Kept> kept, std::span<const SideRuns> sides);
 
 // Empties the groups that are left out. REQUIRES: conditions on groups, from sort_out with this
 // plan.

@@ -58,17 +58,20 @@ Keyed keyed_by(const GroupBook& book) {
   return keyed;
 }
 
+// The runs of one side.
+using Runs = std::span<const RunGroups* const>;
+
 // Keys of which the baseline or the candidate has threads.
-std::vector<SidedKey> sided_keys(const Keyed& keyed, const RunGroups& baseline,
-                                 const RunGroups& candidate) {
+std::vector<SidedKey> sided_keys(const Keyed& keyed, Runs baseline, Runs candidate) {
   std::vector<SidedKey> keys;
   for (const std::string& key : keyed.keys) {
     const auto parts = key_parts(key);
     keys.push_back({parts[0], parts[1], parts[2], false, false});
   }
-  const auto mark = [&](const RunGroups& run, bool SidedKey::*side) {
-    for (std::uint32_t own = 0; own < run.keys.size(); ++own)
-      if (run.rows(Entity::Thread, own) > 0) keys[keyed.of_book[run.keys[own]]].*side = true;
+  const auto mark = [&](Runs runs, bool SidedKey::*side) {
+    for (const RunGroups* run : runs)
+      for (std::uint32_t own = 0; own < run->keys.size(); ++own)
+        if (run->rows(Entity::Thread, own) > 0) keys[keyed.of_book[run->keys[own]]].*side = true;
   };
   mark(baseline, &SidedKey::on_baseline);
   mark(candidate, &SidedKey::on_candidate);
@@ -81,8 +84,7 @@ std::vector<SidedKey> sided_keys(const Keyed& keyed, const RunGroups& baseline,
 
 // Gives the groups of cgroups that the candidate has under another name one name and place.
 // REQUIRES: keys of cgroups, processes and threads.
-void unite_renamed(Keyed& keyed, Grouping& grouping, const RunGroups& baseline,
-                   const RunGroups& candidate) {
+void unite_renamed(Keyed& keyed, Grouping& grouping, Runs baseline, Runs candidate) {
   CgroupRenames renames = find_cgroup_renames(sided_keys(keyed, baseline, candidate));
   grouping.renames_are_cut = grouping.renames_are_cut || renames.is_cut;
   if (renames.found.empty()) return;
@@ -96,30 +98,61 @@ void unite_renamed(Keyed& keyed, Grouping& grouping, const RunGroups& baseline,
   grouping.renamed.merge(renames.after);
 }
 
-SideGroups side_of(const RunGroups& run, const Keyed& keyed) {
-  SideGroups side;
-  side.own.assign(keyed.keys.size(), kNoGroup);
+RunPlaces places_of(const RunGroups& run, const Keyed& keyed) {
+  RunPlaces places;
+  places.own.assign(keyed.keys.size(), kNoGroup);
   for (std::uint32_t own = 0; own < run.keys.size(); ++own) {
     const std::uint32_t group = keyed.of_book[run.keys[own]];
-    side.group_of.push_back(group);
-    if (side.own[group] == kNoGroup) side.own[group] = own;
+    places.group_of.push_back(group);
+    if (places.own[group] == kNoGroup) places.own[group] = own;
   }
+  return places;
+}
+
+// What one run has of each group.
+SideGroups side_of(const RunGroups& run, const RunPlaces& places) {
+  SideGroups side;
   for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup}) {
     auto& rows = side.rows_of[static_cast<std::size_t>(entity)];
-    rows.resize(keyed.keys.size());
+    rows.resize(places.own.size());
     for (std::uint32_t own = 0; own < run.keys.size(); ++own)
-      rows[side.group_of[own]] += run.rows(entity, own);
+      rows[places.group_of[own]] += run.rows(entity, own);
   }
-  side.threads_of.resize(keyed.keys.size());
+  side.threads_of.resize(places.own.size());
   for (std::uint32_t own = 0; own < run.keys.size(); ++own)
-    side.threads_of[side.group_of[own]] += run.threads[own];
+    side.threads_of[places.group_of[own]] += run.threads[own];
   side.rows_of[static_cast<std::size_t>(Entity::Host)] = {run.rows(Entity::Host, 0)};
+  return side;
+}
+
+// The median, below the middle where there are two, of those that are not 0; 0 if all are.
+std::uint64_t median(std::vector<std::uint64_t> counts) {
+  std::erase(counts, 0);
+  if (counts.empty()) return 0;
+  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
+  std::nth_element(counts.begin(), middle, counts.end());
+  return *middle;
+}
+
+SideGroups side_of(std::vector<SideGroups> runs) {
+  if (runs.size() == 1) return std::move(runs.front());
+  SideGroups side = runs.front();
+  for (const SideGroups& run : runs)
+    for (std::size_t entity = 0; entity < kEntities; ++entity)
+      for (std::size_t group = 0; group < side.rows_of[entity].size(); ++group)
+        side.rows_of[entity][group] =
+            std::max(side.rows_of[entity][group], run.rows_of[entity][group]);
+  for (std::size_t group = 0; group < side.threads_of.size(); ++group) {
+    std::vector<std::uint64_t> threads;
+    for (const SideGroups& run : runs) threads.push_back(run.threads_of[group]);
+    side.threads_of[group] = median(std::move(threads));
+  }
   return side;
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> SideGroups::groups_of(std::span<const std::uint32_t> own_rows) const {
+std::vector<std::uint32_t> RunPlaces::groups_of(std::span<const std::uint32_t> own_rows) const {
   std::vector<std::uint32_t> groups;
   groups.reserve(own_rows.size());
   for (const std::uint32_t row : own_rows)
@@ -133,12 +166,15 @@ const std::string& Grouping::name(Entity entity, std::uint32_t group) const {
 }
 
 void Grouping::keep(const std::vector<bool>& stays) {
-  for (SideGroups& side : sides) {
-    for (std::uint32_t& group : side.group_of)
+  for (RunPlaces& run : runs) {
+    for (std::uint32_t& group : run.group_of)
       if (group != kNoGroup && !stays[group]) group = kNoGroup;
+    for (std::uint32_t group = 0; group < names.size(); ++group)
+      if (!stays[group]) run.own[group] = kNoGroup;
+  }
+  for (SideGroups& side : sides) {
     for (std::uint32_t group = 0; group < names.size(); ++group) {
       if (stays[group]) continue;
-      side.own[group] = kNoGroup;
       side.threads_of[group] = 0;
       for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
         side.rows_of[static_cast<std::size_t>(entity)][group] = 0;
@@ -170,14 +206,27 @@ std::string readable_key(std::string_view name) {
   return text;
 }
 
-Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by) {
+Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
+              std::span<const SideRuns> sides, GroupBy by) {
+  const auto runs_of = [&](const SideRuns& side) { return runs.subspan(side.first, side.count); };
   Keyed keyed = keyed_by(book);
   Grouping grouping;
   for (std::size_t side = 1; by == GroupBy::All && side < sides.size(); ++side)
-    unite_renamed(keyed, grouping, *sides[0], *sides[side]);
-  for (const RunGroups* side : sides) grouping.sides.push_back(side_of(*side, keyed));
+    unite_renamed(keyed, grouping, runs_of(sides[0]), runs_of(sides[side]));
+  for (const SideRuns& side : sides) {
+    std::vector<SideGroups> of_runs;
+    for (const RunGroups* run : runs_of(side)) {
+      grouping.runs.push_back(places_of(*run, keyed));
+      of_runs.push_back(side_of(*run, grouping.runs.back()));
+    }
+    grouping.sides.push_back(side_of(std::move(of_runs)));
+  }
   grouping.names = std::move(keyed.keys);
   return grouping;
+}
+
+Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by) {
+  return join(book, sides, sides_of({}, sides.size()), by);
 }
 
 }  // namespace ctprof

@@ -22,10 +22,18 @@
 
 namespace ctprof {
 
-// The groups of one side.
-struct SideGroups {
+// Where the groups of one run are here.
+struct RunPlaces {
   std::vector<std::uint32_t> group_of;  // for each of the run's own groups; several can be one
   std::vector<std::uint32_t> own;       // the first of the run's own groups; kNoGroup if none
+
+  // Converts the run's own groups of rows to groups here.
+  std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
+};
+
+// The groups of one side. Of several runs a group has as many rows as in the run that has most of
+// them, and the median of the threads in the runs that have it.
+struct SideGroups {
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
   std::vector<std::uint64_t> threads_of;                      // threads, or those of its process
 
@@ -34,8 +42,6 @@ struct SideGroups {
     return group < rows.size() ? rows[group] : 0;
   }
   std::uint64_t threads(std::uint32_t group) const { return threads_of[group]; }
-  // Converts the run's own groups of rows to groups here.
-  std::vector<std::uint32_t> groups_of(std::span<const std::uint32_t> own_rows) const;
 };
 
 struct Grouping {
@@ -44,6 +50,7 @@ struct Grouping {
   // order.
   std::vector<std::string> names;
   std::vector<SideGroups> sides;
+  std::vector<RunPlaces> runs;        // those of the first side first
   std::vector<CgroupRename> renames;  // for each candidate, the most alike first
   std::map<std::string, std::string, std::less<>>
       renamed;  // the baseline's cgroup to the candidate's; of several, the most alike
@@ -69,8 +76,11 @@ std::string_view renamed_to(const Grouping& grouping, std::string_view name);
 // A name of several parts in one line: "cgroup > process > thread".
 std::string readable_key(std::string_view name);
 
-// Joins the groups of the sides; the first is the baseline. REQUIRES: sides added to the book,
-// under that axis.
+// Joins the groups of the runs; the first side is the baseline. `sides` says whose the runs are.
+// REQUIRES: runs added to the book, under that axis.
+Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
+              std::span<const SideRuns> sides, GroupBy by);
+// The same where each run is a side.
 Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by);
 
 }  // namespace ctprof

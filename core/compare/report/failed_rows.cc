@@ -78,6 +78,8 @@ class Bound {
 
   static double figure(RowAt row, Figure figure, std::size_t side, const Changes& changes,
                        const Rollup& rollup) {
+    if (figure == Figure::Value)
+      return as_double(rollup.read({side, row.group, row.metric}).number);
     const Change change = changes.of(row.group, row.metric, side);
     if (!change.alike) return std::nan("");
     if (figure == Figure::Baseline)
@@ -123,7 +125,8 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
     Bound bound(condition, plan);
     for (std::uint32_t group = 0; group < grouping.count(bound.entity()); ++group) {
       const std::string name = readable_key(grouping.name(bound.entity(), group));
-      for (std::size_t side = 1; side < rollup.sides(); ++side) {
+      const std::size_t first = rollup.sides() == 1 ? 0 : 1;
+      for (std::size_t side = first; side < rollup.sides(); ++side) {
         const std::uint64_t threads =
             bound.entity() == Entity::Host ? 0 : grouping.sides[side].threads(group);
         bound.add_rows(found, group, name, threads, side, changes, rollup);

@@ -1,6 +1,7 @@
 #include "core/compare/report/report.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -19,14 +20,16 @@
 namespace ctprof {
 namespace {
 
-using Sides = std::span<const Snapshot* const>;
+using Runs = std::span<const Snapshot* const>;
+
+constexpr std::size_t kMostReducers = 8;
 
 // The groups of a window that ran most come first; those of a snapshot go by their names.
-std::vector<SortKey> keys_or_default(const Spec& spec, Sides sides, const MetricPlan& plan) {
+std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
+                                     const MetricPlan& plan) {
   if (!spec.sort.empty()) return spec.sort;
-  const bool compares = sides.size() > 1;
   const Column* run =
-      sides.front()->window ? find_role(sides.front()->threads().columns, "run-time") : nullptr;
+      runs.front()->window ? find_role(runs.front()->threads().columns, "run-time") : nullptr;
   const PlannedMetric* metric = run ? plan.find(run->def().name) : nullptr;
   if (!compares && metric && metric->has_number())
     return {SortKey{SortKey::By::Metric, metric->name, false}};
@@ -36,27 +39,48 @@ std::vector<SortKey> keys_or_default(const Spec& spec, Sides sides, const Metric
 
 bool is_zero(const ctprof_number& number) { return has_value(number) && as_double(number) == 0; }
 
-std::vector<RunFacts> facts_of_all(Sides sides) {
+std::vector<RunFacts> facts_of_all(Runs runs) {
   std::vector<RunFacts> facts;
-  for (const Snapshot* side : sides) facts.push_back(facts_of(*side));
+  for (const Snapshot* run : runs) facts.push_back(facts_of(*run));
   return facts;
 }
 
-// Reduces all sides, one OS thread for each.
-std::vector<RunFigures> reduced(Sides sides, std::span<const RowGroups> rows,
+std::vector<RunFacts> facts_of_sides(std::span<const RunFacts> runs,
+                                     std::span<const SideRuns> sides) {
+  std::vector<RunFacts> facts;
+  for (const SideRuns& side : sides) {
+    facts.push_back(runs[side.first]);
+    facts.back().text_bytes = 0;
+    for (const RunFacts& run : runs.subspan(side.first, side.count))
+      facts.back().text_bytes += run.text_bytes;
+  }
+  return facts;
+}
+
+// How long each run's window is; nothing where totals are told.
+std::vector<double> seconds_of(std::span<const RunFacts> runs) {
+  std::vector<double> seconds;
+  for (const RunFacts& run : runs)
+    if (run.window && runs.size() > 1)
+      seconds.push_back(static_cast<double>(run.window->length_ns) / 1e9);
+  return seconds;
+}
+
+// Reduces all runs by a few OS threads.
+std::vector<RunFigures> reduced(Runs runs, std::span<const RowGroups> rows,
                                 const MetricPlan& plan) {
-  std::vector<std::optional<RunFigures>> found(sides.size());
-  share(static_cast<unsigned>(sides.size()), sides.size(),
-        [&](unsigned, std::size_t side) { found[side].emplace(*sides[side], rows[side], plan); });
+  std::vector<std::optional<RunFigures>> found(runs.size());
+  share(static_cast<unsigned>(std::min<std::size_t>(runs.size(), kMostReducers)), runs.size(),
+        [&](unsigned, std::size_t run) { found[run].emplace(*runs[run], rows[run], plan); });
   std::vector<RunFigures> figures;
   for (auto& one : found) figures.push_back(std::move(*one));
   return figures;
 }
 
-GroupedThreads grouped(Sides sides, std::span<const RowGroups> rows, const Grouping& grouping,
-                       std::size_t side) {
-  const auto& own = rows[side].of_row[static_cast<std::size_t>(Entity::Thread)];
-  return {sides[side], grouping.sides[side].groups_of(own)};
+GroupedThreads grouped(Runs runs, std::span<const RowGroups> rows, const Grouping& grouping,
+                       std::size_t run) {
+  const auto& own = rows[run].of_row[static_cast<std::size_t>(Entity::Thread)];
+  return {runs[run], grouping.runs[run].groups_of(own)};
 }
 
 // Whether a row with several changes moved: it did if any of them did.
@@ -70,84 +94,116 @@ Moved moved_in_all(std::span<const Change> changes) {
 
 }  // namespace
 
-Report::Whole::Whole(Sides given, const Spec& wanted, MetricPlan metrics, Grouping groups,
+Report::Whole::Whole(Runs given, const Spec& wanted, MetricPlan metrics, Grouping groups,
                      std::span<const RowGroups> rows)
-    : sides(facts_of_all(given)),
+    : runs(facts_of_all(given)),
+      side_runs(sides_of(wanted, given.size())),
+      sides(facts_of_sides(runs, side_runs)),
       spec(wanted),
       plan(std::move(metrics)),
       grouping(std::move(groups)),
-      rollup(reduced(given, rows, plan), grouping, plan),
+      rollup(reduced(given, rows, plan), side_runs, seconds_of(runs), grouping, plan),
       changes(rollup, plan) {}
 
 // Finds what depends on the groups that are left, or needs the snapshots once more.
-void Report::Whole::settle(Sides given, std::span<const RowGroups> rows,
+void Report::Whole::settle(Runs given, std::span<const RowGroups> rows,
                            std::span<const Condition> of_groups) {
   if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
   const bool compares = sides.size() > 1;
-  order.emplace(rollup, grouping, plan, keys_or_default(spec, given, plan));
+  order.emplace(rollup, grouping, plan, keys_or_default(spec, given, compares, plan));
   find_screen(given, rows);
-  if (!compares) return;
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup);
+  if (!compares) return;
   for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))
     plan.notes.push_back(std::move(sentence));
+  find_differences(given, rows);
+  find_lives();
+}
+
+void Report::Whole::find_differences(Runs given, std::span<const RowGroups> rows) {
   std::vector<bool> wanted;
   for (const PlannedMetric& metric : plan.metrics) wanted.push_back(metric.shown);
   for (const RowAt row : failing) wanted[row.metric] = true;
-  const GroupedThreads baseline = grouped(given, rows, grouping, 0);
+  // Only of two snapshots the threads are followed from one to the other.
+  const auto is_snapshot = [&](std::size_t side) {
+    return side_runs[side].count == 1 && !sides[side].window;
+  };
   for (std::size_t side = 1; side < sides.size(); ++side) {
-    one_boot.emplace_back(baseline, grouped(given, rows, grouping, side), grouping.names.size(),
-                          plan, wanted);
+    if (is_snapshot(0) && is_snapshot(side))
+      one_boot.emplace_back(grouped(given, rows, grouping, 0),
+                            grouped(given, rows, grouping, side_runs[side].first),
+                            grouping.names.size(), plan, wanted);
+    else
+      one_boot.emplace_back();
     rates.emplace_back(sides, side, plan, rollup, grouping);
   }
-  if (!spec.rate) return;
   for (const Rates& one : rates)
-    for (std::string& sentence : one.why_not())
+    for (std::string& sentence : spec.rate ? one.why_not() : std::vector<std::string>{})
       if (std::find(plan.notes.begin(), plan.notes.end(), sentence) == plan.notes.end())
         plan.notes.push_back(std::move(sentence));
 }
 
-void Report::Whole::find_screen(Sides given, std::span<const RowGroups> rows) {
+void Report::Whole::find_screen(Runs given, std::span<const RowGroups> rows) {
   const bool some_alone = !spec.metrics.empty() || !spec.sections.empty() || !spec.plugins.empty();
-  const auto is_window = [](const RunFacts& side) { return side.window.has_value(); };
-  if (some_alone || !std::ranges::all_of(sides, is_window)) return;
+  const auto is_window = [](const RunFacts& run) { return run.window.has_value(); };
+  if (some_alone || !std::ranges::all_of(runs, is_window)) return;
   std::vector<std::vector<ScreenThreads>> threads;
-  for (std::size_t side = 0; side < given.size(); ++side)
-    threads.push_back(screen_threads(grouped(given, rows, grouping, side), grouping.names.size()));
+  for (const SideRuns& side : side_runs) {
+    std::vector<std::vector<ScreenThreads>> of_runs;
+    for (std::size_t run = side.first; run < side.first + side.count; ++run)
+      of_runs.push_back(screen_threads(grouped(given, rows, grouping, run), grouping.names.size()));
+    threads.push_back(median_threads(of_runs));
+  }
   Screen made = make_screen(plan, grouping, rollup, sides, std::move(threads));
   if (spec.group_by == GroupBy::Cgroup) arrange_as_tree(made.rows, grouping);
   if (!made.columns.empty()) screen.emplace(std::move(made));
 }
 
-Result<Report> Report::make(Sides sides, const Spec& spec, const Knowledge& knowledge) {
-  if (auto sound = check_axis(sides, spec); !sound) return sound.error();
-  auto plan = plan_metrics(sides, spec, knowledge);
+// Of boots that are known to be different.
+void Report::Whole::find_lives() {
+  const auto is_of_first = [&](const RunFacts& run) { return of_one_boot(run.meta, runs[0].meta); };
+  const bool are_known =
+      std::ranges::none_of(runs, [](const RunFacts& run) { return run.meta.boot_id.empty(); });
+  if (!are_known || std::ranges::all_of(runs, is_of_first)) return;
+  if (runs.size() > sides.size() || runs[0].window) return;
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    lives.emplace_back(sides[side].meta, rollup, side, grouping);
+}
+
+double Report::per_life(CellAt at) const {
+  return tells_lives() ? whole_->lives[at.side].per_second(at, metrics()[at.metric], rollup())
+                       : std::numeric_limits<double>::quiet_NaN();
+}
+
+Result<Report> Report::make(Runs runs, const Spec& spec, const Knowledge& knowledge) {
+  if (auto sound = check_axis(runs, spec); !sound) return sound.error();
+  auto plan = plan_metrics(runs, spec, knowledge);
   if (!plan) return plan.error();
   if (auto sound = check_fail_on(spec.fail_on, *plan); !sound) return sound.error();
-  const auto where = sort_out(spec.where, sides, *plan);
+  const auto where = sort_out(spec.where, runs, *plan);
   if (!where) return where.error();
-  const auto kept = kept_threads(sides, where->threads);
-  if (std::string words = kept_in_words(kept); !words.empty())
+  const auto kept = kept_threads(runs, where->threads);
+  const std::vector<SideRuns> sides = sides_of(spec, runs.size());
+  if (std::string words = kept_in_words(kept, sides); !words.empty())
     plan->notes.push_back(std::move(words));
   GroupBook book(spec);
   std::vector<RowGroups> rows;
-  for (std::size_t side = 0; side < sides.size(); ++side)
-    rows.push_back(book.add(*sides[side], kept[side]));
+  for (std::size_t run = 0; run < runs.size(); ++run)
+    rows.push_back(book.add(*runs[run], kept[run]));
   std::vector<const RunGroups*> groups;
-  for (const RowGroups& side : rows) groups.push_back(&side.groups);
-  Grouping grouping = join(book, groups, spec.group_by);
+  for (const RowGroups& run : rows) groups.push_back(&run.groups);
+  Grouping grouping = join(book, groups, sides, spec.group_by);
   if (grouping.renames_are_cut)
     plan->notes.push_back("too many cgroups are alike to find all that were renamed");
-  leave_out_costly(*plan, grouping, spec, where->groups, sides);
-  auto whole = std::make_unique<Whole>(sides, spec, std::move(*plan), std::move(grouping), rows);
-  whole->settle(sides, rows, where->groups);
+  leave_out_costly(*plan, grouping, spec, where->groups, runs);
+  auto whole = std::make_unique<Whole>(runs, spec, std::move(*plan), std::move(grouping), rows);
+  whole->settle(runs, rows, where->groups);
   return Report(std::move(whole));
 }
 
 Report::Report(std::unique_ptr<Whole> whole) : whole_(std::move(whole)), only_(sides().size()) {
-  if (compares()) {
-    find_one_sided();
-    find_failed();
-  }
+  if (compares()) find_one_sided();
+  find_failed();
   find_absent();
   std::map<std::string_view, std::vector<std::uint32_t>> shown;  // by section
   for (std::uint32_t metric = 0; metric < metrics().size(); ++metric) {
@@ -328,6 +384,12 @@ std::vector<std::uint32_t> Report::weightiest(std::size_t side, std::uint32_t gr
   std::vector<std::uint32_t> order;
   for (const auto& [share, metric] : found) order.push_back(metric);
   return order;
+}
+
+bool tells_several_runs(const Report& report) {
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    if (report.runs(side).size() > 1) return true;
+  return false;
 }
 
 }  // namespace ctprof

@@ -1,10 +1,10 @@
 // A report: all that show and compare found, as data, in the order in which it is told.
 //
-// One snapshot gives a report of values (show), several give one of differences from the first
-// (compare). A row of a section is a group and a metric; its figures come from `rollup` and
-// `changes`, or from the stream of rows (rows.hpp). Groups that only one side has are listed
-// separately, with the metrics in which they are largest. A report does not need the snapshots any
-// more.
+// One side gives a report of values (show), several give one of differences from the first
+// (compare); a side is a run, or several (rollup.hpp). A row of a section is a group and a metric;
+// its figures come from `rollup` and `changes`, or from the stream of rows (rows.hpp). Groups that
+// only one side has are listed separately, with the metrics in which they are largest. A report
+// does not need the snapshots any more.
 //
 // Not here: text, JSON and CSV (render/).
 
@@ -54,12 +54,18 @@ struct Absent {
 
 class Report {
  public:
-  // REQUIRES: one snapshot at least.
-  static Result<Report> make(std::span<const Snapshot* const> sides, const Spec& spec,
+  // `spec` says which runs are a side. REQUIRES: one run at least, either windows, made of
+  // differences already, or snapshots.
+  static Result<Report> make(std::span<const Snapshot* const> runs, const Spec& spec,
                              const Knowledge& knowledge);
 
   const Spec& spec() const { return whole_->spec; }
+  // Of each side what is known of its first run, but for the size of the files of all.
   std::span<const RunFacts> sides() const { return whole_->sides; }
+  std::span<const RunFacts> runs(std::size_t side) const {
+    const SideRuns& its = whole_->side_runs[side];
+    return std::span(whole_->runs).subspan(its.first, its.count);
+  }
   // Whether there is more than one side.
   bool compares() const { return sides().size() > 1; }
   const Grouping& grouping() const { return whole_->grouping; }
@@ -69,6 +75,9 @@ class Report {
   // The side compared with the first, thread by thread. REQUIRES: not the first side.
   const OneBoot& one_boot(std::size_t side) const { return whole_->one_boot[side - 1]; }
   const Rates& rates(std::size_t side) const { return whole_->rates[side - 1]; }
+  // Of lifetimes of different boots: what counts up, per second of life; NaN for none.
+  double per_life(CellAt at) const;
+  bool tells_lives() const { return !whole_->lives.empty(); }
   const std::vector<std::string>& notes() const { return whole_->plan.notes; }
 
   // Of windows, unless only some metrics are wanted; null otherwise, and where the files know of no
@@ -91,9 +100,13 @@ class Report {
   struct Whole {
     Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics,
           Grouping groups, std::span<const RowGroups> rows);
+    void find_lives();
+    void find_differences(std::span<const Snapshot* const> given, std::span<const RowGroups> rows);
     void settle(std::span<const Snapshot* const> given, std::span<const RowGroups> rows,
                 std::span<const Condition> of_groups);
     void find_screen(std::span<const Snapshot* const> given, std::span<const RowGroups> rows);
+    std::vector<RunFacts> runs;
+    std::vector<SideRuns> side_runs;
     std::vector<RunFacts> sides;
     Spec spec;
     MetricPlan plan;
@@ -105,6 +118,7 @@ class Report {
     std::optional<Screen> screen;
     std::vector<OneBoot> one_boot;  // of each side but the first
     std::vector<Rates> rates;
+    std::vector<Lives> lives;  // of each side
   };
 
   explicit Report(std::unique_ptr<Whole> whole);
@@ -127,5 +141,8 @@ class Report {
   std::vector<bool> is_absent_;  // by metric
   Section failed_;
 };
+
+// Whether a side of the report has more than one run.
+bool tells_several_runs(const Report& report);
 
 }  // namespace ctprof

@@ -159,10 +159,12 @@ class Teller {
     row_.group = report_->grouping().name(row_.metric->entity, at.group);
     for (std::size_t side = 0; side < report_->sides().size(); ++side) add_figure(side);
     for (std::size_t side = 1; side < report_->sides().size(); ++side) add_change(side);
+    row_.per_second = report_->rollup().per_second(at.metric);
     if (row_.metric->is_map()) row_.keys = key_figures(*report_, at);
+    for (const KeyFigure& key : row_.keys) row_.per_second = row_.per_second || key.per_second;
     if (cut_keys > 0) keep_furthest(row_.keys, row_.sides.size(), row_.key_count() - cut_keys);
     row_.keys_are_cut = cut_keys > 0;
-    row_.fails = report_->compares() && report_->fails(at);
+    row_.fails = report_->fails(at);
     (*visit_)(row_);
   }
 
@@ -199,6 +201,8 @@ class Teller {
     figure.busiest = report_->rollup().busiest(at);
     figure.change = report_->rollup().change(at);
     figure.beginning = report_->rollup().beginning(at);
+    figure.runs = report_->rollup().runs_with(at);
+    figure.per_life = report_->per_life(at);
   }
 
   void add_change(std::size_t side) {
@@ -230,7 +234,14 @@ std::vector<KeyFigure> key_figures(const Report& report, RowAt at) {
     const std::string_view key = it->part.key;
     const std::size_t first = keys.size();
     const std::string_view own_unit = it->part.unit;
-    keys.resize(first + sides, {key, own_unit.empty() ? unit : own_unit, {}, {}, {}, kNone, kNone});
+    keys.resize(first + sides, {key,
+                                own_unit.empty() ? unit : own_unit,
+                                {},
+                                {},
+                                {},
+                                kNone,
+                                kNone,
+                                report.rollup().key_per_second(at.metric, key)});
     for (; it != of_sides.end() && it->part.key == key; ++it) {
       KeyFigure& figure = keys[first + it->side];
       figure.number = it->part.number;

@@ -45,6 +45,8 @@ struct SideFigure {
   const Busiest* busiest = nullptr;
   Difference change;  // of a gauge, since the window opened
   Beginning beginning = Beginning::None;
+  std::size_t runs = 0;  // of the side's, those with a value
+  double per_life = 0;   // Report::per_life
 };
 
 // The change from the first side to another.
@@ -62,6 +64,7 @@ struct KeyFigure {
   Difference change{};         // of a gauge, since the window opened
   Difference difference{};     // none for the first side
   double pct = 0, rate = 0;    // NaN for none
+  bool per_second = false;     // what is told of it
 };
 
 struct ReportRow {
@@ -77,6 +80,7 @@ struct ReportRow {
   std::vector<SideChange> changes{};
   // Of a map: for each key, in the order of their bytes, one figure for every side.
   std::vector<KeyFigure> keys{};
+  bool per_second = false;    // its figures are; of a map each key says so
   bool keys_are_cut = false;  // some keys are beyond the limit
   bool fails = false;
 

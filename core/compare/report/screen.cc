@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/registry/identity.hpp"
+#include "core/window/merge_ended.hpp"
 
 namespace ctprof {
 namespace {
@@ -130,7 +131,7 @@ class ScreenMaker {
     ScreenFigure figure{as_double(cell.number)};
     if (!std::isfinite(figure.value)) figure.value = kUnknown;
     if (metric.headline->shown != CTPROF_SHOWN_LEVEL) {
-      figure.value = figure.value * scale_of(metric) / length(at.side);
+      figure.value = figure.value * scale_of(metric) / length(at);
       return figure;
     }
     const Difference change = rollup_->change(at);
@@ -139,9 +140,11 @@ class ScreenMaker {
     return figure;
   }
 
-  // In ns; NaN for a window that has none.
-  double length(std::size_t side) const {
-    const std::uint64_t length = sides_[side].window->length_ns;
+  // What the reading is of, in ns: a second where it is told by seconds already; else the window,
+  // NaN if that has no length.
+  double length(CellAt at) const {
+    if (rollup_->per_second(at.metric)) return kNsPerSecond;
+    const std::uint64_t length = sides_[at.side].window->length_ns;
     return length > 0 ? static_cast<double>(length) : kUnknown;
   }
 
@@ -229,15 +232,30 @@ std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::si
                *kernel = column_of(snapshot, kKernelThread, Storage::Bool);
   const auto own = own_process(snapshot, tids, tgids);
   const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].born;
+  const std::vector<std::uint64_t> each = threads_by_row(snapshot);
   std::vector<ScreenThreads> found(groups);
   for (std::size_t row = 0; row < threads.groups.size(); ++row) {
     if (threads.groups[row] == kNoGroup) continue;
     ScreenThreads& of_group = found[threads.groups[row]];
-    ++(row < window.living ? of_group.living : of_group.ended);
-    of_group.born += born[row] != 0;
-    of_group.own += own && tgids->u64()[row] == *own;
-    of_group.kernel += kernel && kernel->has_value(row) && kernel->bools()[row] != 0;
+    (row < window.living ? of_group.living : of_group.ended) += each[row];
+    if (born[row] != 0) of_group.born += each[row];
+    if (own && tgids->u64()[row] == *own) of_group.own += each[row];
+    if (kernel && kernel->has_value(row) && kernel->bools()[row] != 0) of_group.kernel += each[row];
   }
+  return found;
+}
+
+std::vector<ScreenThreads> median_threads(std::span<const std::vector<ScreenThreads>> runs) {
+  std::vector<ScreenThreads> found(runs.front().size());
+  std::vector<std::uint64_t> counts(runs.size());
+  for (const auto count : {&ScreenThreads::living, &ScreenThreads::born, &ScreenThreads::ended,
+                           &ScreenThreads::own, &ScreenThreads::kernel})
+    for (std::size_t group = 0; group < found.size(); ++group) {
+      for (std::size_t run = 0; run < runs.size(); ++run) counts[run] = runs[run][group].*count;
+      const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
+      std::ranges::nth_element(counts, middle);
+      found[group].*count = *middle;
+    }
   return found;
 }
 

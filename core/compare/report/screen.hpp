@@ -49,6 +49,9 @@ struct ScreenThreads {
 
 // By group. REQUIRES: the snapshot is a window.
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups);
+// Of a side of several runs: the medians of all counts, below the middle where there are two.
+// REQUIRES: one run at least, all of as many groups.
+std::vector<ScreenThreads> median_threads(std::span<const std::vector<ScreenThreads>> runs);
 
 // One side's figure of a group, NaN where it is not known. A side that has nothing to count in the
 // group has 0.
