@@ -24,7 +24,7 @@ def deeds(tools, first, second, layout):
         return {"ns": float(said[b"load"]) * 1e6, "write": float(said[b"write"]) * 1e6, "peak": int(said[b"peak_mib"]) * 2**20}
 
     def compared():
-        done = run([tools.ctprof, "compare", first, second, "--limit", "20"], keep_output=False)
+        done = run([tools.ctprof, "compare", "--lifetime", first, second, "--limit", "20"], keep_output=False)
         return {"ns": done.wall_ns, "peak": done.peak_bytes}
 
     return {

@@ -14,7 +14,7 @@ brackets unless that is 0. `...` stands for any part of a line, and alone on a l
 do not count. `needs root`, `needs mounts` or `needs PROGRAM` skips what follows in the file where that is missing. All commands of a file
 run in one empty directory; ctprof is on their PATH, $FIXTURES is the directory of recorded trees, `$MEASURE COMMAND...` runs a command and
 then says how it ended and what memory it took, and `$SNAPSHOT FILE ROW...` writes a small snapshot made by hand (snapshot.py),
-`$BOMB KIND FILE` one that asks for much (bombs.py).
+`$BOMB KIND FILE` one that asks for much (bombs.py), `$MOMENT FILE BOOT WHEN ROW...` a snapshot or a window in columns (moments.py).
 """
 
 import os
@@ -106,7 +106,7 @@ def environment_in(directory):
     fixtures = os.path.realpath(os.environ["FIXTURES"])
     own = os.path.dirname(os.path.realpath(__file__))
     tools = {"MEASURE": os.path.join(own, "measure.py"), "SNAPSHOT": os.path.join(own, "snapshot.py"),
-             "BOMB": os.path.join(own, "bombs.py")}
+             "BOMB": os.path.join(own, "bombs.py"), "MOMENT": os.path.join(own, "moments.py")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
     return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
 

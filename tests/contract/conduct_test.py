@@ -216,7 +216,7 @@ class Throws(Rude):
 
     def test_so_does_one_of_the_second_side(self):
         for place, words in (("add_elsewhere", "add threw"), ("number", "number threw")):
-            done = self.run_rude(f"{place}:throw", "compare", str(self.sound), str(self.sound))
+            done = self.run_rude(f"{place}:throw", "compare", "--lifetime", str(self.sound), str(self.sound))
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assert_told(done.stderr, "rule 'rude_sum'", f"{words} an exception: thrown by a plugin")
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)

@@ -313,7 +313,7 @@ class Kept(Plugins):
         """Which threads it came from, and who has most of it."""
         self.captured("adds_up", before=("--plugin-path", str(self.place("adds_up")), "--plugins", "adds_up"))
         path = os.path.join(self.scratch.name, "adds_up.ctprof.zst")
-        told = harness.run("--plugin-path", str(self.place("adds_up")), "compare", path, path, "--format", "json")
+        told = harness.run("--plugin-path", str(self.place("adds_up")), "compare", "--lifetime", path, path, "--format", "json")
         rows = [row for row in json.loads(told.stdout)["rows"] if row["metric"] == "adds_up_value"]
         self.assertTrue(rows)
         for row in rows:

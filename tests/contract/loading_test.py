@@ -112,7 +112,7 @@ class Damaged(Loading):
         for verb in (["capture", "-o", out], ["metric-list"], ["plugins"], ["doctor"], ["help", "nice"]):
             done = ran("--plugin-path", self.place, *verb)
             self.assertEqual(done.returncode, 0, f"{verb}: {done.returncode} {done.stderr}")
-        for verb in (["show", path], ["compare", path, path]):
+        for verb in (["show", path], ["compare", "--lifetime", path, path]):
             done = ran("--plugin-path", self.place, *verb)
             self.assertEqual((done.returncode, done.stderr), (0, ""), verb)
 
@@ -180,7 +180,7 @@ class Found(Loading):
     def test_files_can_be_shown_without_any_plugin(self):
         path = self.snapshot()
         program = self.alone("prefix", "bin")
-        for verb in (["show", path, "--format", "json"], ["compare", path, path, "--format", "json"]):
+        for verb in (["show", path, "--format", "json"], ["compare", "--lifetime", path, path, "--format", "json"]):
             here, there = ran(*verb), ran(*verb, program=program)
             self.assertEqual((there.returncode, there.stderr), (0, ""), verb)
             self.assertEqual(json.loads(there.stdout)["rows"], json.loads(here.stdout)["rows"])
@@ -232,7 +232,7 @@ class Needed(Loading):
 
     def test_show_and_compare_load_the_layout_alone(self):
         path = self.snapshot()
-        for words in (["show", path], ["compare", path, path]):
+        for words in (["show", path], ["compare", "--lifetime", path, path]):
             self.assertEqual(self.opened(*words), ["file-layout.so"])
         self.assertGreater(len(self.opened("metric-list")), 3)
 

@@ -134,11 +134,11 @@ class Outranked(Rude):
         self.assertEqual(file_json.load(self.file).document["ctprof"]["takeovers"], [{"plugin": "outranks", "metrics": ["run_time_ns"]}])
         words = "plugin 'outranks', which is not ctprof's own, filled 1 metric in place of ctprof's sources: run_time_ns"
         self.assertIn(f"snapshot: {words}\n", harness.run("show", str(self.file)).stdout)
-        self.assertIn(f"candidate: {words}\n", harness.run("compare", str(self.sound), str(self.file)).stdout)
+        self.assertIn(f"candidate: {words}\n", harness.run("compare", "--lifetime", str(self.sound), str(self.file)).stdout)
         self.assertIn(words, harness.run("show", str(self.file), "--format", "csv").stderr)
         told = [{"plugin": "outranks", "metrics": ["run_time_ns"]}]
         self.assertEqual(json.loads(harness.run("show", str(self.file), "--format", "json").stdout)["snapshot"]["takeovers"], told)
-        both = json.loads(harness.run("compare", str(self.sound), str(self.file), "--format", "json").stdout)
+        both = json.loads(harness.run("compare", "--lifetime", str(self.sound), str(self.file), "--format", "json").stdout)
         self.assertEqual((both["baseline"]["takeovers"], both["candidate"]["takeovers"]), ([], told))
 
     def test_without_a_rival_nobody_took_over(self):

@@ -68,7 +68,7 @@ class Stranger(unittest.TestCase):
     def test_a_file_is_read_without_the_plugins(self):
         file = str(self.home / "with.ctprof.zst")
         run(self.ctprof, "--plugin-path", self.built_example(), "capture", "-o", file, "-p", os.getpid(), env=self.env)
-        for verb in (["show", file], ["compare", file, file]):
+        for verb in (["show", file], ["compare", "--lifetime", file, file]):
             report = json.loads(run(self.ctprof, *verb, "--format", "json", env=self.env).stdout)
             metrics = {row["metric"] for row in report["rows"]}
             self.assertLessEqual({"example_wchan", "examplec_util_avg"}, metrics)

@@ -189,7 +189,7 @@ class Done(unittest.TestCase):
         _, snapshot = self.closed_directory()
         os.chmod(os.path.dirname(snapshot), 0o755)
         as_root(command)
-        for words in (["show", snapshot], ["compare", snapshot, snapshot], ["show", snapshot, "--format", "json"]):
+        for words in (["show", snapshot], ["compare", "--lifetime", snapshot, snapshot], ["show", snapshot, "--format", "json"]):
             done = self.by_user(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertIn("Permission denied", done.stderr)

@@ -164,8 +164,8 @@ class HostileNames(unittest.TestCase):
             options = ["--group-by", axis, "--format", form, "--limit", "0"]
             with self.subTest(axis=axis, form=form):
                 self.check_format(self.said("show", a, "--no-thread-normalize", "--no-cg-normalize", *options), options)
-                self.check_format(self.said("compare", a, b, "--fail-on", "thread_count.candidate > 0", *options), options)
-        self.said("compare", a, b, "--display-format", "full", "--rate", "--sort-by", "thread_count", "--limit", "3")
+                self.check_format(self.said("compare", "--lifetime", a, b, "--fail-on", "thread_count.candidate > 0", *options), options)
+        self.said("compare", "--lifetime", a, b, "--display-format", "full", "--rate", "--sort-by", "thread_count", "--limit", "3")
 
     def test_made_by_hand(self):
         for side in (0, 1):
@@ -179,7 +179,7 @@ class HostileNames(unittest.TestCase):
             pack(self.path(f"made{side}"), made_document(side))
         files = [self.path("made0"), self.path("made1")]
         for columns, wrap, axis in itertools.product((40, 133), ([], ["--wrap"]), ("all", "comm")):
-            for words in (["show", files[0]], ["compare", *files]):
+            for words in (["show", files[0]], ["compare", "--lifetime", *files]):
                 output = on_a_terminal(columns, *words, *wrap, "--group-by", axis, "--color", "never", "--limit", "40")
                 self.assertTrue(b"## primary" in output, words)
                 self.assertIsNone(wrong_in(output), f"{words} {wrap}: {wrong_in(output)}")
@@ -259,8 +259,8 @@ class HostileNames(unittest.TestCase):
                            "--color", "--limit", "--plugin-path"):
                 self.said("show", good, option, word)
             for option in ("--display-format", "--fail-on"):
-                self.said("compare", good, good, option, word)
-            self.said("compare", good, good, "--where", f'group =~ "{word}"', "--derive", f"{word} = run_time_ns", "--fail-on", f'group == "{word}"')
+                self.said("compare", "--lifetime", good, good, option, word)
+            self.said("compare", "--lifetime", good, good, "--where", f'group =~ "{word}"', "--derive", f"{word} = run_time_ns", "--fail-on", f'group == "{word}"')
             for words in ([word], ["--" + word], ["show", word], ["help", word], ["capture", "-o", self.path(word.replace("/", "_")), "-p", word],
                           ["--rootfs", word, "capture", "-o", good + "2"], ["capture", "--jobs", word], ["capture", "-o", f"/nonexistent/{word}"]):
                 self.said(*words)
@@ -271,7 +271,7 @@ class HostileNames(unittest.TestCase):
             harness.capture_tree("6.12", path)
             for form in FORMATS:
                 self.said("show", path, "--limit", "1", "--format", form)
-                self.said("compare", path, path, "--limit", "1", "--format", form)
+                self.said("compare", "--lifetime", path, path, "--limit", "1", "--format", form)
 
     def test_lists(self):
         for form in ("text", "json"):

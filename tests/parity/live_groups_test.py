@@ -96,7 +96,7 @@ class LiveGroups(reduced_test.Judge):
                 self.assertTrue(any(row["delta"] for row in comparison["rows"]))
 
     def rows_of(self, prefix):
-        done = harness.run("compare", *self.paths, "--group-by", "cgroup", "--format", "json", "--limit", "0")
+        done = harness.run("compare", "--lifetime", *self.paths, "--group-by", "cgroup", "--format", "json", "--limit", "0")
         self.assertEqual(done.returncode, 0, done.stderr)
         return [row for row in json.loads(done.stdout)["rows"] if row["metric"].startswith(prefix)]
 

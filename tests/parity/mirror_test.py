@@ -112,19 +112,19 @@ class Mirror(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
 
     def check_itself(self, path, axis):
-        report = as_json("compare", path, path, "--group-by", axis)
+        report = as_json("compare", "--lifetime", path, path, "--group-by", axis)
         self.assertGreater(len(report["rows"]), 0)
         names = [name for name in NEGATED if name in report["rows"][0]]
         self.assert_none([f"{row['group']}: {row['metric']}: {name} is {row[name]}" for row in report["rows"] for name in names if not still(row[name])])
         self.assert_none([f"{row['group']}: {row['metric']}: {row['pct']}" for row in report["rows"] if row["pct"] not in (0, None)])
         self.assertEqual((report["only_baseline"], report["only_candidate"], report["host_diff"] or []), ([], [], []))
-        text = said("compare", path, path, "--group-by", axis, "--limit", "0")
+        text = said("compare", "--lifetime", path, path, "--group-by", axis, "--limit", "0")
         self.assertNotIn("→", text)
         self.assertNotIn("only in", text)
         self.assertEqual(text_rows(text), {}, "no table has a row")
 
     def check_exchanged(self, a, b, axis, *words):
-        there, back = (as_json("compare", *files, "--group-by", axis, *words) for files in ((a, b), (b, a)))
+        there, back = (as_json("compare", "--lifetime", *files, "--group-by", axis, *words) for files in ((a, b), (b, a)))
         self.assertGreater(len(there["rows"]), 0)
         self.assertEqual([(row["group"], row["metric"]) for row in there["rows"]], [(row["group"], row["metric"]) for row in back["rows"]], "the order")
         self.assert_none([f"{row['group']}: {row['metric']}: {mirrored(row)}\nis {other}" for row, other in zip(there["rows"], back["rows"])
@@ -136,7 +136,7 @@ class Mirror(unittest.TestCase):
 
     def check_text(self, a, b, axis):
         words = ("--group-by", axis, "--columns", "metric,arrow,delta", "--limit", "40")
-        there, back = (text_rows(said("compare", *files, *words)) for files in ((a, b), (b, a)))
+        there, back = (text_rows(said("compare", "--lifetime", *files, *words)) for files in ((a, b), (b, a)))
         self.assertGreater(sum(map(len, there.values())), 0)
         self.assertEqual({name: [mirrored_cells(cells) for cells in rows] for name, rows in there.items()}, back)
 

@@ -163,14 +163,14 @@ class OneBoot(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong[:20]))
 
     def test_what_was_staged(self):
-        rows = {row["metric"]: row for row in said("compare", *self.paths)["rows"] if row["group"] == NAME}
+        rows = {row["metric"]: row for row in said("compare", "--lifetime", *self.paths)["rows"] if row["group"] == NAME}
         row = rows["run_time_ns"]
         self.assertEqual([row[name] for name in COUNTS], [3, 3, 2])  # the first thread of the process stays too
         self.assertGreater(row["delta_alive"], 50e6)
         self.assertGreater(row["delta_new"], 80e6)
         self.assertLess(row["delta_gone"], -50e6)
         self.assertEqual([rows["thread_count"][name] for name in PARTS], [0, 3, -2])
-        done = harness.run("compare", *self.paths, "--metrics", "run_time_ns", "--rate")
+        done = harness.run("compare", "--lifetime", *self.paths, "--metrics", "run_time_ns", "--rate")
         line = next(line for line in done.stdout.splitlines() if line.startswith(NAME))
         self.assertRegex(line, r"/s  \+[0-9.]+ms new, -[0-9.]+ms gone$")
 
@@ -178,7 +178,7 @@ class OneBoot(unittest.TestCase):
         for axis in AXES:
             with self.subTest(axis=axis):
                 pair = Pair(self.paths, axis)
-                rows = said("compare", *self.paths, "--group-by", axis, "--rate")["rows"]
+                rows = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--rate")["rows"]
                 rows = [row for row in rows if all(group_of(row) in side.groups for side in pair.sides)]
                 self.assertGreater(sum(row["delta_alive"] is not None for row in rows), 0)
                 self.assert_none([wrong for row in rows for wrong in pair.wrong(row)])
@@ -186,7 +186,7 @@ class OneBoot(unittest.TestCase):
     def test_a_file_against_itself(self):
         for axis in AXES:
             with self.subTest(axis=axis):
-                report = said("compare", self.paths[0], self.paths[0], "--group-by", axis, "--rate")
+                report = said("compare", "--lifetime", self.paths[0], self.paths[0], "--group-by", axis, "--rate")
                 names = ["delta", *PARTS, "rate", "threads_new", "threads_gone"]
                 self.assertGreater(len(report["rows"]), 0)
                 self.assert_none([f"{row['group']}: {row['metric']}: {name} is {row[name]}" for row in report["rows"] for name in names
@@ -196,8 +196,8 @@ class OneBoot(unittest.TestCase):
     def test_files_exchanged(self):
         for axis in AXES:
             with self.subTest(axis=axis):
-                there = said("compare", *self.paths, "--group-by", axis, "--rate")
-                back = said("compare", *reversed(self.paths), "--group-by", axis, "--rate")
+                there = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--rate")
+                back = said("compare", "--lifetime", *reversed(self.paths), "--group-by", axis, "--rate")
                 self.assertEqual(len(there["rows"]), len(back["rows"]))
                 self.assert_none([f"{row['group']}: {row['metric']}: {swapped(row)}\n is {other}" for row, other
                                   in zip(there["rows"], back["rows"]) if swapped(row) != other | {"pct": None}])

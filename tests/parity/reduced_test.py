@@ -258,7 +258,7 @@ class Judge(unittest.TestCase):
     def compare(self, paths, axis):
         """Judges a comparison; returns it and what the baseline's groups are."""
         baseline, candidate = (Groups(path, axis, paths) for path in paths)
-        comparison = said("compare", *paths, "--group-by", axis)
+        comparison = said("compare", "--lifetime", *paths, "--group-by", axis)
         self.assertEqual(sorted(map(group_of, comparison["only_baseline"])), sorted(baseline.present - candidate.present))
         self.assertEqual(sorted(map(group_of, comparison["only_candidate"])), sorted(candidate.present - baseline.present))
         told = {group_of(row) for row in comparison["rows"]}

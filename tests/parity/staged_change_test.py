@@ -89,7 +89,7 @@ class StagedChange(unittest.TestCase):
                 self.processes[part].do(f"spin {pool} {SPIN_MS // 4}", f"wake {pool} {WAKES // 10}")
 
     def compared(self, *words):
-        done = harness.run("compare", *self.files, "--group-by", "all", "--rate", "--format", "json", *words)
+        done = harness.run("compare", "--lifetime", *self.files, "--group-by", "all", "--rate", "--format", "json", *words)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

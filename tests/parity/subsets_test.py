@@ -56,7 +56,7 @@ class Subsets(unittest.TestCase):
         filled_by = {metric.get("filled_by") for metric in captured.metrics.values()} - {None, ""}
         self.assertLessEqual(filled_by, set(subset) | {"core", "host"}, "filled by a plugin that was not asked for")
         self.check_silent("show", path, "--group-by", "comm-exact")
-        self.check_silent("compare", path, path)
+        self.check_silent("compare", "--lifetime", path, path)
 
     def check_silent(self, *words):
         done = harness.run(*words)

@@ -107,7 +107,9 @@ def coverage_fields(row, suffix=""):
 def expected_of_show(report):
     for row in report["rows"]:
         change = {"change": row["change"]} if "change" in row else {}  # of a window
-        yield row, {"unit": row["unit"], "value": row["value"], "threads": row["threads"]} | change | coverage_fields(row)
+        failed = {"failed": place(row) in map(place, report["failed"])} if "failed" in report else {}
+        runs = {"runs": row["runs"]} if "runs" in report["snapshot"] else {}
+        yield row, {"unit": row["unit"], "value": row["value"], "threads": row["threads"]} | change | failed | runs | coverage_fields(row)
 
 
 def place(row):
@@ -116,10 +118,13 @@ def place(row):
 
 def expected_of_compare(report):
     failed = {place(row) for row in report.get("failed", [])}
+    boots = {report[side]["boot_id"] for side in ("baseline", "candidate")}
+    is_of_lives = len(boots) == 2 and "" not in boots and "window" not in report["baseline"]
+    lives = ("per_life_baseline", "per_life_candidate") if is_of_lives else ()
     for row in report["rows"]:
         names = ("unit", "baseline", "candidate", "delta", "pct", "threads_baseline", "threads_candidate", "delta_alive", "delta_new",
                  "delta_gone", "threads_alive", "threads_new", "threads_gone")
-        fields = {"side": "both"} | {name: row[name] for name in (*names, *(["rate"] if "rate" in row else []))}
+        fields = {"side": "both"} | {name: row[name] for name in (*names, *lives, *(["rate"] if "rate" in row else []))}
         if "failed" in report:
             fields["failed"] = place(row) in failed
         yield row, fields | coverage_fields(row, "_baseline") | coverage_fields(row, "_candidate")
@@ -152,8 +157,14 @@ class Told(unittest.TestCase):
             harness.capture(cls.path("live"))
             harness.capture(cls.path("later"))
             done = harness.run("record", "-d", "1s", "-o", cls.path("window"), "--", "sh", "-c", "for i in 1 2 3; do sleep 0.1; done; sleep 1")
+            done = done if done.returncode else harness.run("record", "--repeat", "3", "-d", "300ms", "-o", cls.runs())
             if done.returncode != 0:
                 raise AssertionError(done.stderr)
+
+    @classmethod
+    def runs(cls):
+        """A directory of windows."""
+        return os.path.join(cls.directory, "runs")
 
     @classmethod
     def path(cls, name):
@@ -187,6 +198,9 @@ class Told(unittest.TestCase):
         for axis in AXES:
             for name in ("a", "live", "window"):
                 self.assert_none(show.problems(as_json("show", self.path(name), "--group-by", axis)))
+            self.assert_none(show.problems(as_json("show", self.runs(), "--group-by", axis)))
+            self.assert_none(show.problems(as_json("compare", self.path("live"), self.path("later"), "--group-by", axis)))
+            self.assert_none(compare.problems(as_json("compare", self.runs(), self.path("window"), "--group-by", axis)))
             for other in ("b", "live"):
                 pair = (self.path("a"), self.path(other), "--group-by", axis)
                 self.assert_none(compare.problems(as_json("compare", *pair)))
@@ -225,17 +239,33 @@ class Told(unittest.TestCase):
                 with self.subTest(file=name, axis=axis):
                     self.assert_none(list(self.wrong_in_csv(axis, expected_of_show, "show", self.path(name))))
 
-    def test_a_window_is_compared_with_a_window(self):
-        self.assertIn("window", as_json("show", self.path("window"))["snapshot"])
-        self.assertNotIn("window", as_json("show", self.path("live"))["snapshot"])
-        for pair in (("live", "window"), ("window", "live")):
-            done = harness.run("compare", *map(self.path, pair))
-            self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr, f"ctprof: comparing '{self.path('window')}': it is a window, and the other file is not; compare "
-                             "takes two windows, as `ctprof record` makes them, or two snapshots, as `ctprof capture` does\n")
+    def test_the_screen_of_a_window_with_itself(self):
         report = as_json("compare", self.path("window"), self.path("window"))
         self.assert_none(schema_of("compare").problems(report))
         self.assertEqual({row["score"] for row in report["screen"]["rows"]}, {0})
+
+    def test_csv_of_runs(self):
+        """The median of several windows, and two sides of windows."""
+        for axis in AXES:
+            with self.subTest(axis=axis):
+                self.assert_none(list(self.wrong_in_csv(axis, expected_of_show, "show", self.runs())))
+                self.assert_none(list(self.wrong_in_csv(axis, expected_of_compare, "compare", self.path("window"), self.runs())))
+
+    def test_what_is_a_window(self):
+        self.assertIn("window", as_json("show", self.path("window"))["snapshot"])
+        self.assertNotIn("window", as_json("show", self.path("live"))["snapshot"])
+        self.assertIn("window", as_json("compare", self.path("live"), self.path("later"))["snapshot"])
+        self.assertEqual(len(as_json("show", self.runs())["snapshot"]["runs"]), 3)
+
+    def test_what_is_shown_can_fail(self):
+        words = ("show", self.path("window"), "--fail-on", "thread_count > 1", "--metrics", "run_time_ns")
+        done = harness.run(*words, "--format", "json")
+        report = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 1)
+        self.assert_none(schema_of("show").problems(report))
+        self.assertTrue(report["failed"])
+        failed = [line for line in as_csv(*words) if line["failed"] == "true"]
+        self.assertEqual({(line["group"], line["value"]) for line in failed}, {(row["group"], str(row["value"])) for row in report["failed"]})
 
     def test_a_window_is_asked_for_differences(self):
         """What conditions, the order and --metrics see are differences, as rows are."""
@@ -259,7 +289,7 @@ class Told(unittest.TestCase):
 
     def test_csv_of_one_boot(self):
         """Threads that came and went, rates, and what --fail-on names."""
-        words = ("compare", self.path("live"), self.path("later"), "--rate", "--fail-on", "run_time_ns.delta > 0", "--fail-on",
+        words = ("compare", "--lifetime", self.path("live"), self.path("later"), "--rate", "--fail-on", "run_time_ns.delta > 0", "--fail-on",
                  "thread_count.candidate > 1")
         report = harness.run(*words, "--format", "json")
         self.assertEqual(report.returncode, 1)

@@ -61,7 +61,7 @@ class Where(unittest.TestCase):
             for axis in AXES:
                 with self.subTest(condition=condition, axis=axis):
                     expected = [self.groups(side, axis, keep) for side in range(2)]
-                    report = said("compare", *self.paths, "--group-by", axis, "--where", condition)
+                    report = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--where", condition)
                     both = set(expected[0].groups) & set(expected[1].groups)
                     self.assertEqual({group_of(row) for row in report["rows"]}, both)
                     for name, mine, other in (("only_baseline", 0, 1), ("only_candidate", 1, 0)):
@@ -79,19 +79,19 @@ class Where(unittest.TestCase):
             with self.subTest(axis=axis):
                 sides = [self.groups(side, axis, None) for side in range(2)]
                 large = {group for side in sides for group, size in side.sizes.items() if size >= 2}
-                report = said("compare", *self.paths, "--group-by", axis, "--where", "threads >= 2")
+                report = said("compare", "--lifetime", *self.paths, "--group-by", axis, "--where", "threads >= 2")
                 told = {group_of(row) for row in report["rows"] + report["only_baseline"] + report["only_candidate"]}
                 self.assertEqual(told, large)
 
     def test_rows_that_fail(self):
-        whole = said("compare", *self.paths)["rows"]
+        whole = said("compare", "--lifetime", *self.paths)["rows"]
         for condition, holds in {
             "run_time_ns.pct > 5": lambda row: row["metric"] == "run_time_ns" and row["pct"] is not None and row["pct"] * 100 > 5,
             'nr_migrations.delta < 0 && group =~ "^c"':
                 lambda row: row["metric"] == "nr_migrations" and row["delta"] < 0 and row["group"].startswith("c"),
         }.items():
             with self.subTest(condition=condition):
-                done = harness.run("compare", *self.paths, "--format", "json", "--fail-on", condition)
+                done = harness.run("compare", "--lifetime", *self.paths, "--format", "json", "--fail-on", condition)
                 expected = [row for row in whole if holds(row)]
                 self.assertEqual(done.returncode, 1 if expected else 0)
                 self.assertEqual(json.loads(done.stdout)["failed"], expected)

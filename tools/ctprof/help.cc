@@ -29,7 +29,7 @@ class CatalogSource {
       if (!registry) return registry.error();
       source.plugins_.emplace(std::move(*registry));
     } else {
-      auto loaded = ReportFiles::load(file.first(1), options);
+      auto loaded = ReportFiles::load(file.front(), options);
       if (!loaded) return loaded.error();
       source.file_.emplace(std::move(*loaded));
     }

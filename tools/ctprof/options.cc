@@ -7,6 +7,7 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "core/base/text.hpp"
 #include "core/expression/expression_parser.hpp"
@@ -74,12 +75,15 @@ constexpr std::array kOptions{
                "repeated"},
     OptionInfo{"derive", "NAME=EXPR", "show,compare",
                "a metric of your own: 'ns_per_csw = run_time_ns / voluntary_csw'; may be repeated"},
-    OptionInfo{"fail-on", "EXPR", "compare",
+    OptionInfo{"fail-on", "EXPR", "show,compare",
                "exit with status 1 and name the rows for which EXPR is true: run_time_ns.pct > 10 "
-               "&& group =~ \"web\"; METRIC.pct, .delta, .baseline, .candidate, group, threads; "
-               "of sums only where both sides have the same parts; may be repeated"},
+               "&& group =~ \"web\"; METRIC.pct, .delta, .baseline, .candidate, group, threads; of "
+               "what is shown METRIC alone; of sums of equal parts only; may be repeated"},
     OptionInfo{"sort-by", "KEY,...", "show,compare",
                "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},
+    OptionInfo{"lifetime", nullptr, "show,compare",
+               "lifetimes, as the reference compares them; of a window those at its end"},
+    OptionInfo{"vs", "FILE", "compare", "begins the next side: compare A1 A2 --vs B1 B2"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
     OptionInfo{
         "limit", "N", "show,compare",
@@ -87,10 +91,10 @@ constexpr std::array kOptions{
         "or 500 lines; 0: all"},
     OptionInfo{"display-format", "FORMAT", "compare",
                "columns: arrow (default), full, delta-only, no-pct or pct-only"},
-    OptionInfo{"columns", "NAME,...", "show,compare",
-               "exactly these columns: group, threads, metric, tags, uptime, readings; of show "
-               "value, of compare baseline, "
-               "candidate, arrow, delta, %, rate, of-which"},
+    OptionInfo{
+        "columns", "NAME,...", "show,compare",
+        "exactly these columns: group, threads, metric, tags, uptime, runs, readings; of show "
+        "value, of compare baseline, candidate, arrow, delta, %, rate, of-which, life"},
     OptionInfo{"details", nullptr, "show,compare",
                "of windows every metric of every group, as of snapshots, rather than one screen"},
     OptionInfo{"wrap", nullptr, "show,compare",
@@ -218,6 +222,7 @@ class Reader {
     if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");
     options_.rate = has("rate");
+    options_.lifetime = has("lifetime");
     if (has("display-format")) options_.display_format = last("display-format");
     if (has("columns")) options_.columns = last("columns");
     options_.literal_names = has("no-thread-normalize");
@@ -339,9 +344,18 @@ Result<void> check_verb_takes(const Options& options, const po::variables_map& g
   return {};
 }
 
-}  // namespace
-
-namespace {
+// Which arguments stand before the first --vs, and which behind each. The first word is the verb.
+void sort_by_side(const po::parsed_options& parsed, Options& options) {
+  options.arguments.clear();
+  bool is_verb = true;
+  for (const auto& option : parsed.options) {
+    const bool begins_side = option.string_key == "vs";
+    if (begins_side) options.vs.emplace_back();
+    if (!begins_side && (option.position_key < 0 || std::exchange(is_verb, false))) continue;
+    auto& side = options.vs.empty() ? options.arguments : options.vs.back();
+    side.insert(side.end(), option.value.begin(), option.value.end());
+  }
+}
 
 Result<Options> parse_words(int argc, const char* const* argv) {
   po::options_description all = describe("");
@@ -349,17 +363,19 @@ Result<Options> parse_words(int argc, const char* const* argv) {
   po::positional_options_description positional;
   positional.add("words", -1);
   po::variables_map given;
+  po::parsed_options parsed(&all);
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    po::store(
-        po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(),
-        given);
+    parsed =
+        po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run();
+    po::store(parsed, given);
   } catch (const po::unknown_option& exception) {
     return unknown_option(exception.get_option_name());
   } catch (const po::error& exception) {
     return Error{exception.what()};
   }
   auto options = Reader(given).read();
+  if (options) sort_by_side(parsed, *options);
   if (options)
     if (auto takes = check_verb_takes(*options, given); !takes) return takes.error();
   return options;

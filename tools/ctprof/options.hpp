@@ -21,6 +21,9 @@ enum class Color { Auto, Always, Never };
 struct Options {
   std::string verb;                    // empty: none was given
   std::vector<std::string> arguments;  // files, mostly
+  // Of each --vs, and of what stands behind it until the next; `arguments` are those before.
+  std::vector<std::vector<std::string>> vs;
+  bool lifetime = false;
   bool help = false;
   bool version = false;
   bool json_schema = false;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
-#include "core/base/workers.hpp"
+#include "core/capture/capture.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/report.hpp"
@@ -19,25 +19,12 @@
 #include "core/render/screen_text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/sides.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
 namespace {
-
-Result<std::vector<Snapshot>> load_all(std::span<const std::string> files,
-                                       const Vocabulary& vocabulary) {
-  std::vector<std::optional<Result<Snapshot>>> loaded(files.size());
-  share(static_cast<unsigned>(files.size()), files.size(), [&](unsigned, std::size_t i) {
-    loaded[i] =
-        naming(files.subspan(i, 1), "reading", [&] { return load_file(files[i], vocabulary); });
-  });
-  std::vector<Snapshot> snapshots;
-  for (auto& one : loaded) {
-    if (!*one) return one->error();
-    snapshots.push_back(std::move(**one));
-  }
-  return snapshots;
-}
 
 bool needs_rule_of_plugin(const Snapshot& snapshot) {
   const RuleBook built_in;
@@ -60,11 +47,22 @@ std::vector<DerivedDef> derived_of_layouts(const Registry& layouts) {
 
 }  // namespace
 
-Result<ReportFiles> ReportFiles::load(std::span<const std::string> files, const Options& options) {
+Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& options) {
+  const auto read = [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
+    auto snapshot = naming({&file, 1}, "reading", [&] { return load_file(file, vocabulary); });
+    if (!snapshot) return snapshot.error();
+    std::vector<Snapshot> snapshots;
+    snapshots.push_back(std::move(*snapshot));
+    return snapshots;
+  };
+  return load(read, options);
+}
+
+Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) {
   auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
   ReportFiles loaded(std::move(*layouts));
-  auto snapshots = load_all(files, loaded.layouts_.vocabulary());
+  auto snapshots = read(loaded.layouts_.vocabulary());
   if (!snapshots) return snapshots.error();
   loaded.snapshots_ = std::move(*snapshots);
   for (const Snapshot& snapshot : loaded.snapshots_)
@@ -92,7 +90,7 @@ namespace {
 constexpr std::size_t kTextLimit = 500;
 
 // What is written in the grammar of expressions.
-Result<void> add_expressions(Spec& spec, const Options& options) {
+Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind) {
   for (const std::string& text : options.where)
     if (auto added = add_condition(spec.where, text); !added) return added.error();
   for (const std::string& text : options.derive) {
@@ -101,14 +99,13 @@ Result<void> add_expressions(Spec& spec, const Options& options) {
     spec.derive.push_back(std::move(*derived));
   }
   for (const std::string& text : options.fail_on) {
-    auto condition = parse_fail_on(text);
+    auto condition = parse_fail_on(text, kind == ReportKind::Compare);
     if (!condition) return condition.error();
     spec.fail_on.push_back(std::move(*condition));
   }
   return {};
 }
 
-// All that can be wrong with the options is found before a file is opened.
 Result<Spec> spec_of(const Options& options, ReportKind kind) {
   Spec spec;
   const auto group_by = parse_group_by(options.group_by);
@@ -139,7 +136,7 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   }
   if (options.plugins) spec.plugins = *options.plugins;
   spec.rate = options.rate;
-  if (auto added = add_expressions(spec, options); !added) return added.error();
+  if (auto added = add_expressions(spec, options, kind); !added) return added.error();
   const bool text = options.format == Format::Text;
   spec.busiest = options.format == Format::Json;
   spec.limit = options.limit.value_or(text ? kTextLimit : 0);
@@ -151,6 +148,50 @@ Result<ColumnChoice> columns_of(const Options& options, ReportKind kind) {
   if (options.columns) return parse_columns(*options.columns, kind);
   return options.display_format.empty() ? default_columns(kind)
                                         : parse_display_format(options.display_format);
+}
+
+// What is asked, and how it is told.
+struct Asked {
+  ReportKind kind;
+  Spec spec;
+  ColumnChoice columns;
+};
+
+Result<Asked> read_asked(const Options& options, ReportKind kind) {
+  if (kind == ReportKind::Show && options.rate) return Error{"--rate needs two sides"};
+  if (kind == ReportKind::Show && !options.display_format.empty())
+    return Error{"--display-format needs two sides"};
+  auto spec = spec_of(options, kind);
+  if (!spec) return spec.error();
+  auto columns = columns_of(options, kind);
+  if (!columns) return columns.error();
+  return Asked{kind, std::move(*spec), std::move(*columns)};
+}
+
+// All that can be wrong with the options is found before a file is opened. Whether `compare` has
+// sides to compare, or one window to show, only the files say: what fits either is sound until
+// then.
+Result<void> check_asked(const Options& options) {
+  const bool shows = options.verb == "show";
+  const auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
+  if (asked) {
+    for (const std::string& sentence : misplaced_sections(asked->spec)) note(options, sentence);
+    return {};
+  }
+  const bool may_show = !shows && !options.lifetime && options.vs.empty();
+  if (may_show && read_asked(options, ReportKind::Show)) return {};
+  return asked.error();
+}
+
+// What is asked of so many sides.
+Result<Asked> asked_of(const Options& options, const Sides& sides) {
+  const bool shows = sides.sizes.size() == 1;
+  auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
+  if (!asked && shows && options.verb == "compare")
+    return Error{asked.error().text + "; '" + sides.names.front() +
+                 "' is one window, and is shown; with --lifetime both its ends are compared"};
+  if (asked) asked->spec.side_sizes = sides.sizes;
+  return asked;
 }
 
 // What CSV has no place for.
@@ -213,38 +254,47 @@ int print_report(const Report& report, std::span<const std::string> files,
   return sink.status;
 }
 
-// What happened in a window is no lifetime.
-Result<void> check_comparable(const ReportFiles& loaded, std::span<const std::string> files) {
-  const auto& snapshots = loaded.snapshots();
-  const auto is_window = [](const Snapshot& side) { return side.window.has_value(); };
-  const auto window = std::ranges::find_if(snapshots, is_window);
-  if (window == snapshots.end() || std::ranges::all_of(snapshots, is_window)) return {};
-  return error("comparing", files[static_cast<std::size_t>(window - snapshots.begin())],
-               "it is a window, and the other file is not; compare takes two windows, as `ctprof "
-               "record` makes them, or two snapshots, as `ctprof capture` does");
+// What a thread takes in a file, roughly.
+constexpr std::size_t kTextOfThread = 2700;
+
+// A snapshot of this host. It may ask for as much as if it came from a file: the one that it is
+// compared with gets no more for it.
+Result<Snapshot> take_now(const Options& options) {
+  auto registry = load_metrics(options, Load::Capture);
+  if (!registry) return registry.error();
+  std::vector<Refusal> refused;
+  auto now = capture(*registry, {}, &refused);
+  note_unused(options, refused);
+  if (now) now->text_bytes = kTextOfThread * now->threads().rows;
+  return now;
 }
 
-// Reads the files, one OS thread each, and prints the report; returns the exit status.
-int report_on(std::span<const std::string> files, ReportKind kind, const Options& options) {
-  const auto spec = spec_of(options, kind);
-  if (!spec) return fail(spec.error());
-  const auto columns = columns_of(options, kind);
-  if (!columns) return fail(columns.error());
-  for (const std::string& sentence : misplaced_sections(*spec)) note(options, sentence);
+// Reads the files and prints the report; returns the exit status.
+int report_on(const Options& options) {
+  if (auto sound = check_asked(options); !sound) return fail(sound.error());
   // Which plugins filled what is asked of the files; those that are here only know rules.
   Options every_plugin = options;
   every_plugin.plugins.reset();
-  auto loaded = ReportFiles::load(files, every_plugin);
+  Sides sides;
+  auto loaded = ReportFiles::load(
+      [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
+        auto found = read_sides(every_plugin, vocabulary, [&] { return take_now(every_plugin); });
+        if (!found) return found.error();
+        if (auto dropped = drop_privileges(); !dropped) return dropped.error();
+        sides = std::move(*found);
+        return std::move(sides.runs);
+      },
+      every_plugin);
   if (!loaded) return fail(loaded.error());
-  if (kind == ReportKind::Compare)
-    if (auto sound = check_comparable(*loaded, files); !sound) return fail(sound.error());
-  std::vector<const Snapshot*> sides;
-  for (const Snapshot& snapshot : loaded->snapshots()) sides.push_back(&snapshot);
-  return naming(files, kind == ReportKind::Show ? "showing" : "comparing", [&] {
-    const auto report = Report::make(sides, *spec, loaded->knowledge());
+  const auto asked = asked_of(options, sides);
+  if (!asked) return fail(asked.error());
+  std::vector<const Snapshot*> runs;
+  for (const Snapshot& snapshot : loaded->snapshots()) runs.push_back(&snapshot);
+  return naming(sides.names, asked->kind == ReportKind::Show ? "showing" : "comparing", [&] {
+    const auto report = Report::make(runs, asked->spec, loaded->knowledge());
     if (!report) return fail(report.error());
     loaded->let_snapshots_go();
-    const int status = print_report(*report, files, *columns, options);
+    const int status = print_report(*report, sides.names, asked->columns, options);
     return status == kFine && !report->failed().rows.empty() ? kFindings : status;
   });
 }
@@ -252,16 +302,16 @@ int report_on(std::span<const std::string> files, ReportKind kind, const Options
 }  // namespace
 
 int run_show(const Options& options) {
-  if (options.arguments.size() != 1) return fail("show takes one file: ctprof show FILE");
-  return report_on(options.arguments, ReportKind::Show, options);
+  if (options.arguments.empty()) return fail("show takes a file: ctprof show FILE");
+  return report_on(options);
 }
 
 int run_compare(const Options& options) {
-  const auto& files = options.arguments;
-  if (files.size() != 2) return fail("compare takes two files: ctprof compare BEFORE AFTER");
-  if (std::count(files.begin(), files.end(), "-") > 1)
-    return fail("compare can read one file from standard input, not both");
-  return report_on(files, ReportKind::Compare, options);
+  if (options.arguments.empty())
+    return fail("compare takes files: ctprof compare BEFORE AFTER; see `ctprof compare --help`");
+  if (!may_need_now(options))
+    if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
+  return report_on(options);
 }
 
 }  // namespace ctprof::cli

@@ -1,5 +1,5 @@
 // ctprof show and ctprof compare: from options and files to a printed report. And the files of a
-// report, which help and metric-list read too.
+// report, which help and metric-list read too. What their arguments mean is up to sides.hpp.
 //
 // A file of ours describes its own columns, so plugins are loaded only if one is needed: all of
 // them for a file without a registry, or for a rule that is not built in. The layout is always
@@ -7,8 +7,8 @@
 
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,9 +23,13 @@ namespace ctprof::cli {
 
 class ReportFiles {
  public:
-  // The error is that of a file, or of the plugins where they are needed. Refused plugins are noted
-  // only then.
-  static Result<ReportFiles> load(std::span<const std::string> files, const Options& options);
+  // Reads snapshots and windows; the vocabulary types the columns of files without a registry.
+  using Read = std::function<Result<std::vector<Snapshot>>(const Vocabulary& vocabulary)>;
+  // Makes differences of windows. The error is that of reading, or of the plugins where they are
+  // needed. Refused plugins are noted only then.
+  static Result<ReportFiles> load(const Read& read, const Options& options);
+  // Reads one file.
+  static Result<ReportFiles> load(const std::string& file, const Options& options);
 
   const std::vector<Snapshot>& snapshots() const { return snapshots_; }
   // A report owns what it says of them.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 
 #include "core/base/version.hpp"
@@ -63,16 +64,21 @@ int write_all(int fd, std::string_view text) {
 
 namespace {
 
+constexpr std::size_t kAnyNumber = SIZE_MAX;
+
 constexpr std::array kVerbs{
     Verb{"capture", "-o FILE", "take a snapshot of every thread of this host",
          "ctprof capture -o before.ctprof.zst", &run_capture, 0, true},
     Verb{"record", "[-d TIME] [-o FILE] [-- COMMAND...]",
          "record what happens on this host, threads that end included", "ctprof record -d 10s",
          &run_record, 0, true},
-    Verb{"show", "FILE", "show one snapshot, or what happened in a window, group by group",
-         "ctprof show before.ctprof.zst", &run_show, 1},
-    Verb{"compare", "BEFORE AFTER", "show what moved between two snapshots",
-         "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare, 2},
+    Verb{"show", "FILE | A..B | DIR",
+         "show a snapshot, or what happened in a window, group by group",
+         "ctprof show before.ctprof.zst..after.ctprof.zst", &run_show, 2},
+    Verb{"compare", "BEFORE AFTER... | A... --vs B...",
+         "show what happened between two snapshots, or what differs between windows or hosts",
+         "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare, kAnyNumber,
+         true},
     Verb{"export", "FILE --to FORM -o FILE", "write a file in another form",
          "ctprof export run.ctprof.zst --to ktstr -o run.ktstr.zst", &run_export, 1},
     Verb{"metric-list", "[FILE]", "list every metric, of the plugins or of one file",

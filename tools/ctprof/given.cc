@@ -1,0 +1,103 @@
+#include "tools/ctprof/given.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/file/read/load.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = ".ctprof.zst";
+constexpr std::string_view kBetween = "..";
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// A file that is there, or one of its captures.
+bool names_file(const std::string& argument) {
+  const std::string path = name_of_capture(argument).path;
+  return argument == "-" || (!path.empty() && exists(path) && !is_directory(path));
+}
+
+// In the order of their names.
+Result<std::vector<std::string>> files_in(const std::string& directory) {
+  std::error_code failed;
+  std::vector<std::string> files;
+  for (fs::directory_iterator it(directory, failed), end; !failed && it != end;
+       it.increment(failed))
+    if (it->path().filename().string().ends_with(kSuffix)) files.push_back(it->path().string());
+  if (failed) return errno_error("looking into the directory", directory, failed.value());
+  if (files.empty())
+    return error("looking into the directory", directory,
+                 "it has no file named *.ctprof.zst, as `ctprof record --repeat` makes them");
+  std::ranges::sort(files);
+  return files;
+}
+
+// Where `..` stands between two files that are there.
+std::vector<std::size_t> places_to_split(const std::string& text) {
+  std::vector<std::size_t> places;
+  for (auto at = text.find(kBetween); at != text.npos; at = text.find(kBetween, at + 1))
+    if (names_file(text.substr(0, at)) && names_file(text.substr(at + kBetween.size())))
+      places.push_back(at);
+  return places;
+}
+
+Result<Given> look_up(const std::string& text) {
+  if (is_directory(text)) {
+    auto files = files_in(text);
+    if (!files) return files.error();
+    return Given{text, Form::Directory, std::move(*files)};
+  }
+  if (names_file(text)) return Given{text, Form::File, {text}};
+  const auto places = places_to_split(text);
+  if (places.size() > 1)
+    return error("reading", text,
+                 "it can be split at more than one '..'; rename a file, or give the two snapshots "
+                 "as two arguments");
+  if (places.empty() && text.find(kBetween, 1) != text.npos)
+    return error("reading", text,
+                 "there is no such file, and it is not A..B of two files that are there");
+  if (places.empty()) return Given{text, Form::File, {text}};  // reading it says why not
+  return Given{
+      text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kBetween.size())}};
+}
+
+}  // namespace
+
+// The arguments of each side, looked up. Standard input can be read once.
+Result<std::vector<std::vector<Given>>> look_up(const Options& options) {
+  std::vector<std::vector<std::string>> asked = options.vs;
+  if (asked.empty())
+    for (const std::string& argument : options.arguments) asked.push_back({argument});
+  else
+    asked.insert(asked.begin(), options.arguments);
+  std::vector<std::vector<Given>> sides;
+  bool reads_input = false;
+  for (const auto& arguments : asked) {
+    sides.emplace_back();
+    for (const std::string& argument : arguments) {
+      if (argument == "-" && std::exchange(reads_input, true))
+        return Error{"standard input can be read as one file, not as two"};
+      auto given = look_up(argument);
+      if (!given) return given.error();
+      sides.back().push_back(std::move(*given));
+    }
+  }
+  return sides;
+}
+
+}  // namespace ctprof::cli

@@ -1,0 +1,310 @@
+#include "tools/ctprof/sides.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/base/workers.hpp"
+#include "core/compare/figures/one_boot.hpp"
+#include "core/file/file.hpp"
+#include "core/window/laps.hpp"
+#include "core/window/make_window.hpp"
+#include "tools/ctprof/given.hpp"
+#include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::string_view kBetween = "..";
+constexpr std::size_t kMostReaders = 8;
+
+// --- reading
+// --------------------------------------------------------------------------------------------
+
+using Runs = std::vector<Snapshot>;
+
+// An argument, read.
+struct Loaded {
+  Given given;
+  std::vector<Runs> files;
+};
+
+using LoadedSide = std::vector<Loaded>;
+
+// Reads the files with the user's own rights, a few at the same time.
+Result<std::vector<Runs>> load(std::span<const std::string> paths, const Vocabulary& vocabulary) {
+  std::vector<std::optional<Result<Runs>>> read(paths.size());
+  const auto read_all = [&]() -> Result<void> {
+    share(static_cast<unsigned>(std::min(paths.size(), kMostReaders)), paths.size(),
+          [&](unsigned, std::size_t i) {
+            read[i] = naming(paths.subspan(i, 1), "reading",
+                             [&] { return load_runs(paths[i], vocabulary); });
+          });
+    return {};
+  };
+  if (auto done = without_privileges(read_all); !done) return done.error();
+  std::vector<Runs> runs;
+  for (auto& file : read) {
+    if (!*file) return file->error();
+    runs.push_back(std::move(**file));
+  }
+  return runs;
+}
+
+// Reads all files of all sides' arguments.
+Result<std::vector<LoadedSide>> load(std::vector<std::vector<Given>> sides,
+                                     const Vocabulary& vocabulary) {
+  std::vector<std::string> paths;
+  for (const auto& side : sides)
+    for (const Given& given : side) std::ranges::copy(given.files, std::back_inserter(paths));
+  auto read = load(paths, vocabulary);
+  if (!read) return read.error();
+  std::vector<LoadedSide> loaded;
+  auto next = read->begin();
+  for (auto& side : sides) {
+    loaded.emplace_back();
+    for (Given& given : side) {
+      Loaded& one = loaded.back().emplace_back(Loaded{std::move(given), {}});
+      for (std::size_t i = 0; i < one.given.files.size(); ++i)
+        one.files.push_back(std::move(*next++));
+    }
+  }
+  return loaded;
+}
+
+// The only run of a file; none if it holds several.
+Result<Snapshot> only_run(Runs runs, const std::string& file) {
+  if (runs.size() == 1) return std::move(runs.front());
+  return error(
+      "reading", file,
+      "it holds " + std::to_string(runs.size()) + " windows; '" + file + "#1' is the first");
+}
+
+// The two snapshots of A..B.
+Result<std::pair<Snapshot, Snapshot>> ends_of_pair(Loaded& pair) {
+  std::vector<Snapshot> ends;
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto run = only_run(std::move(pair.files[i]), pair.given.files[i]);
+    if (!run) return run.error();
+    if (run->window)
+      return error("making a window of", pair.given.text,
+                   "'" + pair.given.files[i] + "' is a window already; A..B takes two snapshots");
+    ends.push_back(std::move(*run));
+  }
+  return std::pair(std::move(ends[0]), std::move(ends[1]));
+}
+
+Result<Snapshot> window_of_pair(Loaded& pair) {
+  auto ends = ends_of_pair(pair);
+  if (!ends) return ends.error();
+  return window_between(ends->first, std::move(ends->second), pair.given.files[0],
+                        pair.given.files[1]);
+}
+
+// Of lifetimes a window is what stands at its end.
+Result<Snapshot> end_of_pair(Loaded& pair) {
+  auto ends = ends_of_pair(pair);
+  if (!ends) return ends.error();
+  return std::move(ends->second);
+}
+
+// Adds the runs that an argument stands for.
+Result<void> add_runs(Runs& runs, Loaded& loaded, bool lifetime) {
+  if (loaded.given.form == Form::Pair) {
+    auto run = lifetime ? end_of_pair(loaded) : window_of_pair(loaded);
+    if (!run) return run.error();
+    runs.push_back(std::move(*run));
+  } else {
+    for (Runs& file : loaded.files)
+      for (Snapshot& run : file) runs.push_back(lifetime ? end_of(std::move(run)) : std::move(run));
+  }
+  return {};
+}
+
+// --- sides
+// ----------------------------------------------------------------------------------------------
+
+struct Side {
+  std::string name;
+  Runs runs;
+};
+
+bool is_snapshot(const Side& side) { return side.runs.size() == 1 && !side.runs.front().window; }
+
+Side side_of(std::string name, Snapshot run) {
+  Side side{std::move(name), {}};
+  side.runs.push_back(std::move(run));
+  return side;
+}
+
+std::vector<Side> only(Side side) {
+  std::vector<Side> sides;
+  sides.push_back(std::move(side));
+  return sides;
+}
+
+Result<std::vector<Side>> sides_of(std::vector<LoadedSide> all, bool lifetime) {
+  std::vector<Side> sides;
+  for (LoadedSide& loaded : all) {
+    Side& side = sides.emplace_back();
+    for (Loaded& one : loaded) {
+      side.name += (side.name.empty() ? "" : ", ") + one.given.text;
+      if (auto added = add_runs(side.runs, one, lifetime); !added) return added.error();
+    }
+  }
+  return sides;
+}
+
+Sides handed_over(std::vector<Side> all) {
+  Sides sides;
+  for (Side& side : all) {
+    sides.names.push_back(std::move(side.name));
+    sides.sizes.push_back(side.runs.size());
+    std::ranges::move(side.runs, std::back_inserter(sides.runs));
+  }
+  return sides;
+}
+
+bool are_of_one_boot(std::span<const Side> sides) {
+  return sides.size() == 2 && is_snapshot(sides[0]) && is_snapshot(sides[1]) &&
+         of_one_boot(sides[0].runs.front().meta, sides[1].runs.front().meta);
+}
+
+// Two snapshots of one boot are a window.
+Result<std::vector<Side>> as_window(std::vector<Side> sides) {
+  const std::string before = sides[0].name, after = sides[1].name;
+  auto window =
+      window_between(sides[0].runs.front(), std::move(sides[1].runs.front()), before, after);
+  if (!window) return window.error();
+  return only(side_of(before + std::string(kBetween) + after, std::move(*window)));
+}
+
+Error unlike(const std::string& snapshot, const std::string& window) {
+  return error("comparing", snapshot + "' and '" + window,
+               "the first is a snapshot and the second a window; a window fits a window, such as "
+               "A..B of two snapshots, and with --lifetime the snapshot fits the window's end");
+}
+
+// Windows are compared with windows, and snapshots with snapshots.
+Result<void> check_alike(std::span<const Side> sides) {
+  const auto is_window = [](const Snapshot& run) { return run.window.has_value(); };
+  for (const Side& side : sides) {
+    const auto windows = std::ranges::count_if(side.runs, is_window);
+    if (windows != 0 && windows != std::ssize(side.runs))
+      return error("reading", side.name, "it has both windows and snapshots");
+    if ((windows != 0) == is_window(sides.front().runs.front())) continue;
+    return windows != 0 ? unlike(sides.front().name, side.name)
+                        : unlike(side.name, sides.front().name);
+  }
+  return {};
+}
+
+// Whether one file holds them all, each opened where the one before it ended.
+bool are_back_to_back(const LoadedSide& side) {
+  if (side.size() != 1 || side.front().given.form != Form::File) return false;
+  const Runs& runs = side.front().files.front();
+  for (std::size_t run = 1; run < runs.size(); ++run)
+    if (!follows(runs[run], runs[run - 1])) return false;
+  return runs.size() > 1;
+}
+
+Result<std::vector<Side>> as_whole(Side side) {
+  Laps laps(std::move(side.runs.front()));
+  for (std::size_t run = 1; run < side.runs.size(); ++run) laps.add(std::move(side.runs[run]));
+  auto window = std::move(laps).join();
+  if (!window) return window.error();
+  return only(side_of(std::move(side.name), std::move(*window)));
+}
+
+// Adds a snapshot of this host as another side.
+Result<void> add_now(std::vector<Side>& sides, const TakeNow& take_now) {
+  auto now = take_now();
+  if (!now) return now.error();
+  sides.push_back(side_of("now", std::move(*now)));
+  return {};
+}
+
+bool compares_one(const Options& options) {
+  return options.verb == "compare" && options.arguments.size() == 1 && options.vs.empty();
+}
+
+// What one window, or A..B, was at its begin and at its end. `asked` was read twice.
+Result<std::vector<Side>> both_ends(std::vector<LoadedSide> read) {
+  Loaded &first = read[0].front(), &again = read[1].front();
+  std::vector<Side> sides;
+  if (first.given.form == Form::Pair) {
+    auto ends = ends_of_pair(first);
+    if (!ends) return ends.error();
+    sides.push_back(side_of(first.given.files[0], std::move(ends->first)));
+    sides.push_back(side_of(first.given.files[1], std::move(ends->second)));
+    return sides;
+  }
+  Runs &begin = first.files.front(), &end = again.files.front();
+  if (first.files.size() > 1 || begin.size() > 1)
+    return error("comparing", first.given.text,
+                 "it holds several windows, and --lifetime compares both ends of one: name it, as "
+                 "FILE#1");
+  const std::string& name = first.given.text;
+  if (!begin.front().window) return only(side_of(name, std::move(begin.front())));
+  sides.push_back(side_of(name + " (begin)", begin_of(std::move(begin.front()))));
+  sides.push_back(side_of(name + " (end)", end_of(std::move(end.front()))));
+  return sides;
+}
+
+Result<std::vector<Side>> read_lifetimes(const Options& options,
+                                         std::vector<std::vector<Given>> asked,
+                                         const Vocabulary& vocabulary, const TakeNow& take_now) {
+  const bool is_one = compares_one(options);
+  if (is_one) asked.push_back(asked.front());
+  auto read = load(std::move(asked), vocabulary);
+  if (!read) return read.error();
+  auto sides = is_one ? both_ends(std::move(*read)) : sides_of(std::move(*read), true);
+  if (!sides) return sides;
+  if (is_one && sides->size() == 1)
+    if (auto added = add_now(*sides, take_now); !added) return added.error();
+  return sides;
+}
+
+Result<std::vector<Side>> read_windows(const Options& options,
+                                       std::vector<std::vector<Given>> asked,
+                                       const Vocabulary& vocabulary, const TakeNow& take_now) {
+  auto read = load(std::move(asked), vocabulary);
+  if (!read) return read.error();
+  const bool is_span = read->size() == 1 && are_back_to_back(read->front());
+  auto sides = sides_of(std::move(*read), false);
+  if (!sides) return sides;
+  if (is_span) return as_whole(std::move(sides->front()));
+  if (compares_one(options) && is_snapshot(sides->front()))
+    if (auto added = add_now(*sides, take_now); !added) return added.error();
+  if (auto alike = check_alike(*sides); !alike) return alike.error();
+  return are_of_one_boot(*sides) ? as_window(std::move(*sides)) : std::move(sides);
+}
+
+}  // namespace
+
+Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
+                         const TakeNow& take_now) {
+  std::vector<std::vector<Given>> asked;
+  const auto found = without_privileges([&]() -> Result<void> {
+    auto looked_up = look_up(options);
+    if (!looked_up) return looked_up.error();
+    asked = std::move(*looked_up);
+    return {};
+  });
+  if (!found) return found.error();
+  auto sides = options.lifetime ? read_lifetimes(options, std::move(asked), vocabulary, take_now)
+                                : read_windows(options, std::move(asked), vocabulary, take_now);
+  if (!sides) return sides.error();
+  if (options.verb == "show" && sides->size() > 1)
+    return Error{
+        "show takes one thing, or two snapshots of one boot; to compare use `ctprof "
+        "compare`"};
+  return handed_over(std::move(*sides));
+}
+
+bool may_need_now(const Options& options) { return compares_one(options); }
+
+}  // namespace ctprof::cli
