@@ -22,7 +22,7 @@ TREES = [("6.12", "6.18"), ("5.10", "7.2")]
 
 # Keys of a row that come in pairs, or that are lost when sides are exchanged: threads that came are then those that went.
 PAIRS = [("baseline", "candidate"), ("threads_baseline", "threads_candidate"), ("coverage_baseline", "coverage_candidate"),
-         ("parts_baseline", "parts_candidate"),
+         ("parts_baseline", "parts_candidate"), ("per_life_baseline", "per_life_candidate"), ("runs_baseline", "runs_candidate"),
          ("busiest_baseline", "busiest_candidate"), ("extras_baseline", "extras_candidate"), ("threads_new", "threads_gone")]
 NEGATED = {"delta": "delta", "delta_alive": "delta_alive", "delta_new": "delta_gone", "delta_gone": "delta_new", "rate": "rate"}
 
