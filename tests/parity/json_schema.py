@@ -74,10 +74,18 @@ class Validator:
             for name in schemas.keys() & value.keys():
                 yield from self.judge(schemas[name], value[name], f"{where}.{name}")
 
+    def judge_patternProperties(self, schemas, _, value, where):
+        for pattern, schema in schemas.items():
+            for name in value if isinstance(value, dict) else ():
+                if re.search(pattern, name):
+                    yield from self.judge(schema, value[name], f"{where}.{name}")
+
     def judge_additionalProperties(self, schema, beside, value, where):
         if not isinstance(value, dict):
             return
-        for name in value.keys() - beside.get("properties", {}).keys():
+        patterns = beside.get("patternProperties", {})
+        known = {name for name in value if any(re.search(pattern, name) for pattern in patterns)}
+        for name in value.keys() - beside.get("properties", {}).keys() - known:
             if schema is False:
                 yield f"{where}: {name} is not in the schema"
             else:

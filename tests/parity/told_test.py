@@ -201,6 +201,9 @@ class Told(unittest.TestCase):
             self.assert_none(show.problems(as_json("show", self.runs(), "--group-by", axis)))
             self.assert_none(show.problems(as_json("compare", self.path("live"), self.path("later"), "--group-by", axis)))
             self.assert_none(compare.problems(as_json("compare", self.runs(), self.path("window"), "--group-by", axis)))
+            three = as_json("compare", self.path("a"), self.path("b"), self.path("live"), "--group-by", axis, "--rate")
+            self.assertIn("delta_2", three["rows"][0])
+            self.assert_none(compare.problems(three))
             for other in ("b", "live"):
                 pair = (self.path("a"), self.path(other), "--group-by", axis)
                 self.assert_none(compare.problems(as_json("compare", *pair)))
