@@ -131,8 +131,11 @@ std::string side_in_short(const Report& report, std::size_t side, const TextLayo
   std::string out;
   for (const Takeover& takeover : runs.front().meta.takeovers)
     out += who(side, report.sides().size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
-  for (std::size_t run = 0; run < runs.size() && runs[run].window; ++run)
+  if (!runs.front().window) return out;
+  const std::size_t told = std::min(runs.size(), kFewNames);
+  for (std::size_t run = 0; run < told; ++run)
     out += window_in_short(runs[run], name_of_run(report, side, run), layout.width);
+  if (told < runs.size()) out += counted(runs.size() - told, "more run") + "; see --format json\n";
   return out;
 }
 

@@ -218,6 +218,9 @@ Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned wor
 
 namespace {
 
+// What a window without rows takes: definitions, and pools.
+constexpr std::size_t kEmptyWindow = 64 * limits::kKiB;
+
 std::size_t memory_of(const Snapshot& snapshot) {
   std::size_t cells = 0;
   const auto add = [&](const std::deque<Column>& columns) {
@@ -226,7 +229,7 @@ std::size_t memory_of(const Snapshot& snapshot) {
   for (const Table& table : snapshot.tables) add(table.columns);
   for (const Opening& opening : snapshot.window->openings) add(opening.columns);
   constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
-  return cells * kCell + snapshot.pools->bytes();
+  return kEmptyWindow + cells * kCell + snapshot.pools->bytes();
 }
 
 Error not_a_run(std::size_t number, const std::string& cause) {
