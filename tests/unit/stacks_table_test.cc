@@ -93,6 +93,26 @@ BOOST_AUTO_TEST_CASE(two_tables_made_one) {
   BOOST_TEST(ours.modules().size() == 2u);
 }
 
+// What comes too late is refused, here and by whoever takes it in; what is there stays.
+BOOST_AUTO_TEST_CASE(a_full_table) {
+  StackTable table;
+  const std::uint32_t module = table.add_module(file_module("/bin/a"));
+  std::uint32_t last = StackTable::kTop;
+  std::uint64_t offset = 0;
+  for (std::uint32_t node = last; node != StackTable::kNoStack; ++offset) {
+    last = node;
+    const Frame frame{offset, module};
+    node = table.add_stack({&frame, 1}, Ending::Root);
+  }
+  BOOST_TEST(table.frames().size() == offset);
+  const Frame known{0, module};
+  BOOST_TEST(table.add_stack({&known, 1}, Ending::Root) == 1u);
+  StackTable other;
+  const std::vector<Frame> frames{{0, other.add_module(file_module("/bin/b"))}};
+  const std::uint32_t theirs = other.add_stack(frames, Ending::Root);
+  BOOST_TEST(table.absorb(other)[theirs] == StackTable::kNoStack);
+}
+
 BOOST_AUTO_TEST_CASE(maps_of_just_in_time_compilers) {
   const std::string map =
       "0x7f10 20 LFoo;::bar\n"

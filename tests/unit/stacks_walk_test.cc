@@ -23,6 +23,7 @@ constexpr FileId kFile{1, 2};
 
 // Functions of the file, by their addresses in it.
 constexpr std::uint64_t kLeaf = 0x4000;      // CFA = sp + 16
+constexpr std::uint64_t kNext = 0x4040;      // right behind it: CFA = bp + 16, bp saved
 constexpr std::uint64_t kFramed = 0x4100;    // CFA = bp + 16, bp saved
 constexpr std::uint64_t kEpilogue = 0x4200;  // CFA = sp + 8, bp said to be at CFA - 16
 constexpr std::uint64_t kRoot = 0x4300;      // no return address
@@ -34,6 +35,7 @@ MadeElf program() {
   MadeElf elf;
   elf.common(kX86Start);
   elf.function(kLeaf, 64, code({0x0e, 16}));
+  elf.function(kNext, 64, code({0x86, 2, 0x0c, 6, 16}));
   elf.function(kFramed, 64, code({0x86, 2, 0x0c, 6, 16}));
   elf.function(kEpilogue, 64, code({0x86, 2}));
   elf.function(kRoot, 64, code({0x07, 16}));
@@ -134,13 +136,13 @@ BOOST_AUTO_TEST_CASE(a_return_address_on_a_first_byte) {
 // The caller of a signal's frame was interrupted where it stands, even on a first byte.
 BOOST_AUTO_TEST_CASE(a_signal) {
   std::vector<std::uint64_t> stack(30);
-  stack[15] = kSp + 224;       // rbp
-  stack[20] = kSp + 176;       // rsp
-  stack[21] = at(kFramed, 0);  // rip
+  stack[15] = kSp + 224;     // rbp
+  stack[20] = kSp + 176;     // rsp
+  stack[21] = at(kNext, 0);  // rip
   stack[29] = at(kRoot);
   Process process;
   BOOST_TEST(process.walk({at(kSignal), kSp, 0, 0}, stack) == Ending::Root);
-  BOOST_TEST(process.offsets() == (Offsets{kSignal + 8, kFramed, kRoot + 7}));
+  BOOST_TEST(process.offsets() == (Offsets{kSignal + 8, kNext, kRoot + 7}));
 }
 
 BOOST_AUTO_TEST_CASE(along_frame_pointers_where_there_are_no_rules) {
@@ -183,6 +185,7 @@ BOOST_AUTO_TEST_CASE(aarch64) {
   elf.common(code({0x0c, 31, 0}), "zR", 30);
   elf.function(kLeaf, 64, "");
   elf.function(kFramed, 64, code({0x0e, 16, 0x9d, 2, 0x9e, 1, 0x0d, 29}));
+  elf.function(kEpilogue, 64, code({0x0e, 16}));
   elf.function(kRoot, 64, code({0x07, 30}));
   constexpr std::uint64_t kSignature = 0x00aa000000000000;
   Process process(elf, EM_AARCH64);
@@ -190,7 +193,8 @@ BOOST_AUTO_TEST_CASE(aarch64) {
       process.walk({at(kLeaf), kSp, kSp, at(kFramed) | kSignature}, {0, at(kRoot) | kSignature});
   BOOST_TEST(ending == Ending::Root);
   BOOST_TEST(process.offsets() == (Offsets{kLeaf + 8, kFramed + 7, kRoot + 7}));
-  BOOST_TEST(process.walk({at(kLeaf), kSp, kSp, at(kLeaf)}, {0, 0}) == Ending::Lost);
+  // A caller that has saved no return address cannot be, and its lr is long gone.
+  BOOST_TEST(process.walk({at(kLeaf), kSp, kSp, at(kEpilogue)}, {0, 0}) == Ending::Lost);
   BOOST_TEST(process.frames.size() == 2u);
 }
 
@@ -207,6 +211,34 @@ BOOST_AUTO_TEST_CASE(a_file_that_opens_later) {
   for (const Ending expected : {Ending::Lost, Ending::Lost, Ending::Root})
     BOOST_TEST(unwinder.walk(space, {at(kRoot), kSp, 1, 0}, {kSp, {}}, frames) == expected);
   BOOST_TEST(modules[frames[0].module].build_id == "\xde\xad\xbe\xef");
+}
+
+BOOST_AUTO_TEST_CASE(rules_are_found_again) {
+  RuleCache cache;
+  const auto key = [](std::uint32_t i) { return RuleCache::key_of(i % 7, i * 16ULL); };
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    Rule rule;
+    rule.key = key(i);
+    rule.cfa_offset = static_cast<std::int32_t>(i);
+    cache.insert(rule);
+  }
+  BOOST_TEST(cache.size() == 100'000u);
+  for (std::uint32_t i = 0; i < 100'000; ++i)
+    if (const Rule* rule = cache.find(key(i)); !rule || rule->cfa_offset != static_cast<int>(i))
+      BOOST_FAIL("rule " << i << " is lost");
+  BOOST_TEST(!cache.find(key(100'000)));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_cache_of_rules_starts_anew) {
+  RuleCache cache;
+  Rule rule;
+  for (std::uint64_t i = 0; i <= RuleCache::kMostRules; ++i) {
+    rule.key = RuleCache::key_of(0, i);
+    cache.insert(rule);
+  }
+  BOOST_TEST(cache.size() == 1u);
+  BOOST_TEST(cache.find(rule.key));
+  BOOST_TEST(!cache.find(RuleCache::key_of(0, 0)));
 }
 
 BOOST_AUTO_TEST_CASE(mappings_replace_what_they_overlap) {
