@@ -11,7 +11,8 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostRanges = 65536;
+// A process has some hundred. Each new one may move all that are above it.
+constexpr std::size_t kMostRanges = 16384;
 
 bool number_in(std::string_view text, int base, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);

@@ -33,7 +33,7 @@ struct Mapping {
 };
 
 // The mappings of code that the text of /proc/<pid>/maps tells, in its order; a line that cannot be
-// understood is passed over. At most 65,536, more than the kernel allows by default.
+// understood is passed over. At most 16,384 of them.
 std::vector<Mapping> code_mappings(std::string_view maps);
 
 // Code at [start, end) of a process.
@@ -49,7 +49,8 @@ class AddressSpace {
   explicit AddressSpace(std::uint64_t process) : process_(process) {}
 
   std::uint64_t process() const { return process_; }
-  // Replaces what it overlaps. REQUIRES: start < end.
+  // Replaces what it overlaps. Where there are 16,384 already, nothing changes. REQUIRES: start <
+  // end.
   void map(const CodeRange& range);
   // The range that holds an address, or null. It lives until the next map().
   const CodeRange* find(std::uint64_t address) const;

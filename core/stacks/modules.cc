@@ -9,7 +9,6 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kMostModules = 65536;
 // Of call frame information in memory: the libraries of a desktop come to 100 MiB.
 constexpr std::size_t kMostBytes = 512 << 20;
 // A process may be gone before its file is opened; another that maps it may live.
@@ -45,9 +44,8 @@ Modules::Modules(OpenMapped open) : open_(std::move(open)) {
   read(known_[vdso_]);
 }
 
-std::uint32_t Modules::add(Module module) {
-  if (known_.size() == kMostModules) return kUnknown;
-  known_.push_back({std::move(module), sdk::Fd(), nullptr, Cfi(), 0});
+std::uint32_t Modules::add(const Module& module) {
+  known_.push_back({module, sdk::Fd(), nullptr, Cfi(), 0});
   return static_cast<std::uint32_t>(known_.size() - 1);
 }
 
@@ -61,14 +59,18 @@ CodeRange Modules::range_of(std::uint64_t process, const Mapping& mapping) {
 
 std::uint32_t Modules::module_of(std::uint64_t process, const Mapping& mapping) {
   if (mapping.path == "[vdso]") return vdso_;
-  if (mapping.file.inode == 0 || is_memory(mapping.path)) {
-    const auto [known, is_new] = anonymous_.emplace(process, kUnknown);
-    if (is_new) known->second = add({Module::Kind::Anonymous, {}, {}, process});
-    return known->second;
-  }
-  const auto [known, is_new] = files_.emplace(mapping.file, kUnknown);
-  if (is_new) known->second = add({Module::Kind::File, mapping.path, {}, 0});
-  return known->second;
+  if (mapping.file.inode == 0 || is_memory(mapping.path))
+    return number_in(anonymous_, process, {Module::Kind::Anonymous, {}, {}, process});
+  return number_in(files_, mapping.file, {Module::Kind::File, mapping.path, {}, 0});
+}
+
+template <class Numbers>
+std::uint32_t Modules::number_in(Numbers& numbers, const typename Numbers::key_type& key,
+                                 const Module& module) {
+  const auto known = numbers.find(key);
+  if (known != numbers.end()) return known->second;
+  if (known_.size() == kMost) return kUnknown;
+  return numbers.emplace(key, add(module)).first->second;
 }
 
 std::optional<Rule> Modules::rule_at(std::uint64_t process, const CodeRange& range,

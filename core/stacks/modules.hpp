@@ -36,6 +36,7 @@ using OpenMapped =
 
 class Modules {
  public:
+  static constexpr std::size_t kMost = 65536;
   // Always there.
   static constexpr std::uint32_t kUnknown = 0;
   static constexpr std::uint32_t kKernel = 1;
@@ -71,7 +72,10 @@ class Modules {
   };
 
   std::uint32_t module_of(std::uint64_t process, const Mapping& mapping);
-  std::uint32_t add(Module module);
+  template <class Numbers>
+  std::uint32_t number_in(Numbers& numbers, const typename Numbers::key_type& key,
+                          const Module& module);
+  std::uint32_t add(const Module& module);
   void open(Known& known, std::uint64_t process, const CodeRange& range);
   void read(Known& known);
 

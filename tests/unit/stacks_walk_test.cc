@@ -241,6 +241,35 @@ BOOST_AUTO_TEST_CASE(a_full_cache_of_rules_starts_anew) {
   BOOST_TEST(!cache.find(RuleCache::key_of(0, 0)));
 }
 
+BOOST_AUTO_TEST_CASE(more_files_than_are_told_apart) {
+  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
+  const auto module_of = [&](std::uint64_t inode) {
+    return modules.range_of(7, {0x1000, 0x2000, 0, {1, inode}, "/bin/made"}).module;
+  };
+  const std::uint32_t first = module_of(1);
+  for (std::uint64_t inode = 2; inode < 2 * Modules::kMost; ++inode) module_of(inode);
+  BOOST_TEST(modules.size() == Modules::kMost);
+  BOOST_TEST(module_of(1) == first);
+  BOOST_TEST(module_of(2 * Modules::kMost - 1) == Modules::kUnknown);
+}
+
+// A file is at its own offsets, code of no file at its addresses; a memfd is a file in name alone.
+BOOST_AUTO_TEST_CASE(what_a_mapping_is_of) {
+  Modules modules([](std::uint64_t, const CodeRange&, const std::string&) { return sdk::Fd(); });
+  const auto range_of = [&](std::uint64_t process, const FileId& file, const char* path) {
+    return modules.range_of(process, {0x1000, 0x2000, 0x300, file, path});
+  };
+  const CodeRange file = range_of(7, {1, 2}, "/bin/made");
+  BOOST_TEST(file.offset == 0x300u);
+  BOOST_TEST(range_of(8, {1, 2}, "/elsewhere/made").module == file.module);
+  BOOST_TEST(range_of(7, {1, 3}, "/bin/made").module != file.module);
+  const CodeRange anonymous = range_of(7, {}, "");
+  BOOST_TEST(anonymous.offset == 0x1000u);
+  BOOST_TEST(range_of(7, {5, 6}, "/memfd:jit (deleted)").module == anonymous.module);
+  BOOST_TEST(range_of(8, {}, "").module != anonymous.module);
+  BOOST_TEST((modules[range_of(7, {}, "[vdso]").module].kind == Module::Kind::Vdso));
+}
+
 BOOST_AUTO_TEST_CASE(mappings_replace_what_they_overlap) {
   AddressSpace space(1);
   space.map({0x1000, 0x5000, 0, 5});
