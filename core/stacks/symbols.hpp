@@ -1,7 +1,7 @@
 // Names of many addresses at once, from lists of symbols that may be hostile.
 //
-// The addresses are sorted, and the list is passed over once, so that no table of it is built:
-// libLLVM has 200,000 symbols, and a profile asks for some hundred of them.
+// The addresses are sorted, and the list is passed over once, so that no table of it is built: the
+// kernel has 120,000 symbols, and a profile asks for some hundred of them.
 //
 // An address belongs to the nearest symbol at or below it, if that reaches it, else to one that
 // spans it; one without a size reaches up to the next, 64 KiB at most, and in files to the end of
