@@ -29,6 +29,11 @@ std::string header_of_groups(const Spec& spec) {
   return printable(axis_word(spec));
 }
 
+// Columns make room for so much of a name: a process's is no longer.
+std::size_t readable_width(GroupBy by) {
+  return by == GroupBy::All || by == GroupBy::Cgroup ? 32 : 16;
+}
+
 // "5 +1 -1": those that live, and those that were born and ended inside; of several windows
 // "4→5 +1 -1", born and ended in the last.
 std::string threads_text(std::span<const ScreenThreads> sides) {
@@ -164,8 +169,7 @@ class ScreenTable {
       threads = std::max(threads, display_width(cells[1].text));
       if (cells.size() > 2) most = std::max(most, display_width(cells[2].text) + kBetween);
     }
-    constexpr std::size_t kReadableGroup = 16;
-    return std::min(group, kReadableGroup) + kBetween +
+    return std::min(group, readable_width(report_->spec().group_by)) + kBetween +
            std::max(threads, std::string_view("threads").size()) + most;
   }
 
@@ -304,14 +308,13 @@ std::string screen_text(const Report& report, std::span<const std::string> files
                         const ScreenLayout& layout) {
   const std::size_t all = report.screen()->rows.size();
   if (layout.rows) return with_rows(report, files, layout.text, *layout.rows ? *layout.rows : all);
-  const std::size_t most = std::min(all, layout.lines);
-  const std::string text = with_rows(report, files, layout.text, most);
-  // One line is for the prompt.
-  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
-  if (lines <= layout.lines) return text;
-  const std::size_t over = lines - layout.lines;
-  const std::size_t rows = most > over + kLeastRows ? most - over : std::min(most, kLeastRows);
-  return with_rows(report, files, layout.text, rows);
+  // What is left out makes lines too; one is for the prompt.
+  for (std::size_t rows = std::min(all, layout.lines);;) {
+    std::string text = with_rows(report, files, layout.text, rows);
+    const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
+    if (lines <= layout.lines || rows <= kLeastRows) return text;
+    rows -= std::min(lines - layout.lines, rows - kLeastRows);
+  }
 }
 
 }  // namespace ctprof
