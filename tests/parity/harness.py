@@ -3,13 +3,16 @@
 The build passes: CTPROF, SLEEPERS, CHURN, POOLS (programs) and FIXTURES (a directory).
 """
 
+import contextlib
 import fcntl
 import functools
 import os
 import select
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -58,6 +61,21 @@ def run(*words, prefix=()):
     program = reachable()[1] if prefix else CTPROF
     return subprocess.run([*prefix, program, *words], capture_output=True, timeout=TIMEOUT, check=False, text=True,
                           errors="surrogateescape")
+
+
+def on_a_terminal(size, *words):
+    """What ctprof writes, in bytes, to a terminal of so many lines and columns."""
+    ours, its = os.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    with subprocess.Popen([CTPROF, *words], stdout=its, stdin=subprocess.DEVNULL) as process:
+        os.close(its)
+        pieces = []
+        with contextlib.suppress(OSError):  # which is how a terminal says that its other end is closed
+            while piece := os.read(ours, 1 << 16):
+                pieces.append(piece)
+        os.close(ours)
+    assert process.returncode in (0, 1), words
+    return b"".join(pieces).replace(b"\r\n", b"\n")
 
 
 def is_sanitized():

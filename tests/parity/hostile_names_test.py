@@ -9,15 +9,12 @@ hand, in which every text that a file can hold is hostile, those that only a plu
 import contextlib
 import csv
 import ctypes
-import fcntl
 import io
 import itertools
 import json
 import os
-import struct
 import subprocess
 import tempfile
-import termios
 import threading
 import unittest
 
@@ -47,21 +44,6 @@ def wrong_in(output):
         return f"{output[max(0, error.start - 40):error.end + 10]!r} is not UTF-8"
     found = next((at for at, letter in enumerate(text) if letter in NOT_PLAIN), None)
     return None if found is None else f"U+{ord(text[found]):04x} in {text[max(0, found - 60):found + 20]!r}"
-
-
-def on_a_terminal(columns, *words):
-    """What ctprof writes to a terminal of that width."""
-    ours, its = os.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    with subprocess.Popen([harness.CTPROF, *words], stdout=its, stdin=subprocess.DEVNULL) as process:
-        os.close(its)
-        pieces = []
-        with contextlib.suppress(OSError):  # which is how a terminal says that its other end is closed
-            while piece := os.read(ours, 1 << 16):
-                pieces.append(piece)
-        os.close(ours)
-    assert process.returncode in (0, 1), words
-    return b"".join(pieces).replace(b"\r\n", b"\n")
 
 
 def hostile(number):
@@ -180,7 +162,7 @@ class HostileNames(unittest.TestCase):
         files = [self.path("made0"), self.path("made1")]
         for columns, wrap, axis in itertools.product((40, 133), ([], ["--wrap"]), ("all", "comm")):
             for words in (["show", files[0]], ["compare", "--lifetime", *files]):
-                output = on_a_terminal(columns, *words, *wrap, "--group-by", axis, "--color", "never", "--limit", "40")
+                output = harness.on_a_terminal((50, columns), *words, *wrap, "--group-by", axis, "--color", "never", "--limit", "40")
                 self.assertTrue(b"## primary" in output, words)
                 self.assertIsNone(wrong_in(output), f"{words} {wrap}: {wrong_in(output)}")
 
