@@ -172,16 +172,26 @@ BOOST_AUTO_TEST_CASE(quiet_kernel_threads_and_our_own_are_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(what_counts_by_change_orders_two_windows_alone) {
-  const std::vector<Did> pool{{.name = "pool", .idle = 9 * kSecond},
-                              {.name = "run", .cpu = kSecond, .idle = 9 * kSecond}};
+  const std::vector<Did> pool{{.name = "pool", .cpu = kSecond, .idle = 9 * kSecond},
+                              {.name = "run", .cpu = 2 * kSecond, .idle = 9 * kSecond}};
   std::vector<Did> awake = pool;
   awake[0].idle = 4 * kSecond;
   const Snapshot before = window_of(pool), after = window_of(awake);
-  BOOST_TEST(names(report_of(before)) == "run");
+  BOOST_TEST(names(report_of(before)) == "run pool");
   const Report report = report_of({&before, &after});
   BOOST_TEST(names(report) == "pool run");
   BOOST_TEST(row(report, "pool").score == 50.0 / 180, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(row(report, "run").score == 0.0);
+}
+
+// Threads are not read at the same moment of both windows, so that those of who does nothing are
+// blocked for a little longer or shorter.
+BOOST_AUTO_TEST_CASE(what_counts_by_change_brings_nobody_onto_the_screen) {
+  const Snapshot before = window_of({{.name = "pool", .idle = 90 * kSecond}}),
+                 after = window_of({{.name = "pool", .idle = 91 * kSecond}});
+  const Report report = report_of({&before, &after});
+  BOOST_TEST(names(report) == "");
+  BOOST_TEST(report.screen()->quiet_groups == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(windows_of_different_length_are_compared_by_their_rates) {

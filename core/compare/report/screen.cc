@@ -182,15 +182,17 @@ class ScreenMaker {
     }
   }
 
-  // Whether a figure of the row reaches the column's floor on any side.
+  // Whether a figure of the row reaches the column's floor on any side. What counts by change
+  // alone, as being blocked, changes a little of itself: windows do not read a thread at the same
+  // moment.
   bool is_loud(const ScreenRow& row, std::size_t at) const {
     const ScreenColumn& column = screen_.columns[at];
     const auto figures = screen_.figures(row, at);
     const auto reaches = [&](double figure) {
       return figure != 0 && std::abs(figure) >= column.floor;
     };
-    if (sides_.size() > 1 && reaches(moved(column, figures))) return true;
     if (column.headline.by_change) return false;
+    if (sides_.size() > 1 && reaches(moved(column, figures))) return true;
     return std::ranges::any_of(figures, [&](const ScreenFigure& figure) {
       return reaches(is_level(column) ? figure.change : figure.value);
     });
