@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kLeastRows = 5;
 constexpr std::size_t kLeastGroup = 12;
 constexpr std::size_t kBetween = 2;
-constexpr std::size_t kMostDepth = 8;  // to which rows of a tree are indented
+constexpr std::size_t kAlwaysFirst = 2;  // columns that are the last to go
+constexpr std::size_t kMostDepth = 8;    // to which rows of a tree are indented
 constexpr std::size_t kMostSettings = 4;
 
 // --- cells
@@ -180,13 +181,14 @@ class ScreenTable {
     return width + kBetween;
   }
 
-  // The first one, then by the first row that they decided, those that decided none last. Of
-  // several windows a column of its own tells what decided: the others are in their order.
+  // The first two, who has the CPUs and who waits for them; then by the first row that they
+  // decided, those that decided none last. Of several windows a column of its own tells what
+  // decided: the others are in their order.
   std::vector<std::size_t> by_weight() const {
     std::vector<std::size_t> first(screen_->columns.size(), rows_.size()), order;
     for (std::size_t row = report_->compares() ? 0 : rows_.size(); row-- > 0;)
       if (rows_[row].score > 0) first[rows_[row].decided_by] = row;
-    first.front() = 0;
+    std::fill_n(first.begin(), std::min(kAlwaysFirst, first.size()), 0);
     for (std::size_t at = 0; at < first.size(); ++at) order.push_back(at);
     std::ranges::stable_sort(order, {}, [&](std::size_t at) { return first[at]; });
     return order;
