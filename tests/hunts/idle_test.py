@@ -1,0 +1,35 @@
+#!/usr/bin/python3
+"""Windows in which nothing is brought about, compared two by two: groups that do nothing in both are on no first screen.
+
+The build passes CTPROF.
+"""
+
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import scene  # noqa: E402
+from scene import harness  # noqa: E402
+
+PAIRS = 5
+
+
+class Idle(unittest.TestCase):
+    def test_pairs(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        runs = os.path.join(scratch.name, "runs")
+        scene.checked("record", "--no-sync", "-q", "--repeat", str(2 * PAIRS), "-d", f"{scene.SECONDS}s", "-o", runs)
+        windows = [os.path.join(runs, name) for name in sorted(os.listdir(runs))]
+        self.assertEqual(len(windows), 2 * PAIRS)
+        for before, after in zip(windows[::2], windows[1::2]):
+            quiet = scene.quiet_in_both(before, after)
+            screen = scene.first_of("compare", before, after)
+            self.assertTrue(quiet)
+            self.assertFalse(quiet & set(screen.rows), "\n".join(screen.lines))
+
+
+if __name__ == "__main__":
+    harness.main()
