@@ -20,6 +20,7 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
+import checks_hunts
 import checks_moved
 import checks_parity
 import checks_plain
@@ -88,7 +89,7 @@ def checks_of(boot, left):
     if left.layout != "rows":
         return WHOLE | (checks_scx.CHECKS if checks_scx.was_made(left) else {})
     units = checks_units.CHECKS if checks_units.was_made(left) else {}
-    return WHOLE | checks_windows.CHECKS | (checks_scx.CHECKS if checks_scx.was_made(left) else {}) | units
+    return WHOLE | checks_windows.CHECKS | checks_hunts.CHECKS | (checks_scx.CHECKS if checks_scx.was_made(left) else {}) | units
 
 
 def tell_of(results, boot, left):

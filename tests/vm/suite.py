@@ -16,7 +16,8 @@ SUITE = "/suite"
 LIBJEMALLOC = ("/usr/lib/*/libjemalloc.so.2", "/usr/lib/libjemalloc.so.2")
 LOADER = "tests/vm/scx_load"
 PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers": "tests/parity/sleepers",
-            "heap_preloaded": "tests/jemalloc/heap_preloaded", "ends": "tests/record/ends"}
+            "heap_preloaded": "tests/jemalloc/heap_preloaded", "ends": "tests/record/ends",
+            "troubles": "tests/hunts/troubles"}
 # Ways of having jemalloc beside being preloaded; where its development files are.
 HEAPS = {f"heap_{name}": f"tests/jemalloc/heap_{name}" for name in ("linked", "archive", "archive_stripped", "static", "static_stripped")}
 
