@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(places_are_not_shared) {
     host.threads().add(def, Gap::None);
   }
   const json::object file = object_of(host);
-  BOOST_TEST(file.at("threads").at(0).get_object().size() == 105u);
+  BOOST_TEST(file.at("threads").at(0).get_object().size() == 106u);
   const auto loaded = load_file("/dev/null", whole_vocabulary());
   BOOST_TEST(!loaded.has_value());
 }
