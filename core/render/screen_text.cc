@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/base/number.hpp"
@@ -79,8 +80,8 @@ class Cells {
  private:
   const ScreenColumn& column(std::size_t at) const { return screen_->columns[at]; }
   std::string_view unit(std::size_t at) const {
-    const bool is_percent = column(at).headline.shown == CTPROF_SHOWN_PERCENT;
-    return is_percent ? "percent" : report_->metrics()[column(at).metric].unit;
+    if (column(at).headline.shown == CTPROF_SHOWN_PERCENT) return "percent";
+    return report_->metrics()[column(at).metric].unit;
   }
   std::string signed_text(double value, std::size_t at) const {
     return (value > 0 ? "+" : "") + brief(value, unit(at));
@@ -181,16 +182,20 @@ class ScreenTable {
     return width + kBetween;
   }
 
-  // The first two, who has the CPUs and who waits for them; then by the first row that they
-  // decided, those that decided none last. Of several windows a column of its own tells what
-  // decided: the others are in their order.
+  // The first two, who has the CPUs and who waits for them; then by the largest share that a row
+  // has of them, so that those that decided rows come first. Of several windows a column of its own
+  // tells what decided: the others are in their order.
   std::vector<std::size_t> by_weight() const {
-    std::vector<std::size_t> first(screen_->columns.size(), rows_.size()), order;
-    for (std::size_t row = report_->compares() ? 0 : rows_.size(); row-- > 0;)
-      if (rows_[row].score > 0) first[rows_[row].decided_by] = row;
-    std::fill_n(first.begin(), std::min(kAlwaysFirst, first.size()), 0);
-    for (std::size_t at = 0; at < first.size(); ++at) order.push_back(at);
-    std::ranges::stable_sort(order, {}, [&](std::size_t at) { return first[at]; });
+    std::vector<double> weights(screen_->columns.size());
+    std::vector<std::size_t> order;
+    for (std::size_t at = 0; at < weights.size(); ++at) {
+      order.push_back(at);
+      for (const ScreenRow& row : report_->compares() ? std::span<const ScreenRow>{} : rows_)
+        if (const double share = screen_->share(row, at); share > weights[at]) weights[at] = share;
+      if (at < kAlwaysFirst) weights[at] = std::numeric_limits<double>::infinity();
+    }
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](std::size_t at) { return weights[at]; });
     return order;
   }
 

@@ -156,7 +156,8 @@ std::vector<std::string> names_in_file(const ElfFile& file,
                                        std::span<const FileAddress> addresses) {
   std::vector<std::string> names(addresses.size());
   const FileSymbols symbols(file);
-  for (const std::uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) symbols.fill(type, addresses, names);
+  for (const std::uint32_t type : {std::uint32_t{SHT_SYMTAB}, std::uint32_t{SHT_DYNSYM}})
+    symbols.fill(type, addresses, names);
   return names;
 }
 

@@ -88,7 +88,7 @@ class Ends(Case):
                         pass
                     recorder.signal(second)
                     status, said = recorder.finish()
-                    self.assertEqual(status, -second, said)
+                    self.assertIn(status, (-first, -second), said)  # threads of ours may take them in another order
                     self.assertEqual(recording.files_in(self.here), [])
 
     def test_what_the_terminal_signals_the_command_has_already(self):

@@ -319,9 +319,8 @@ BOOST_AUTO_TEST_CASE(processes_are_found_among_the_threads_that_live) {
   const Report report = report_of(*made);
   for (const auto& [name, mib] : {std::pair("a", 1), {"b", 2}, {"c", 4}})
     BOOST_TEST(row(report, name).figures[0].value == mib * 0x1p20);
-  BOOST_TEST(row(report, "a").threads[0].living == 1u);
-  BOOST_TEST(row(report, "a").threads[0].born == 1u);
-  BOOST_TEST(row(report, "a").threads[0].ended == 1u);
+  const ScreenThreads& threads = row(report, "a").threads[0];
+  BOOST_TEST((threads.living == 1 && threads.born == 1 && threads.ended == 1));
 }
 
 // --- text
@@ -344,10 +343,10 @@ BOOST_AUTO_TEST_CASE(as_many_rows_as_fit_and_the_rest_counted) {
   const std::string text = text_of(report, {.text = {.width = 80}, .lines = 24});
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 23);
   BOOST_TEST(has(text, "more rows"));
-  const std::string few = text_of(report, {.text = {.width = 80}, .lines = 24, .rows = 2});
-  BOOST_TEST(has(few, "58 more rows (--limit 0)"));
-  const std::string every = text_of(report, {.text = {.width = 80}, .lines = 24, .rows = 0});
-  BOOST_TEST(!has(every, "more row"));
+  const auto with = [&](std::size_t rows) {
+    return text_of(report, {.text = {.width = 80}, .lines = 24, .rows = rows});
+  };
+  BOOST_TEST((has(with(2), "58 more rows (--limit 0)") && !has(with(0), "more row")));
 }
 
 BOOST_AUTO_TEST_CASE(columns_that_decide_are_the_last_to_go) {
@@ -375,10 +374,7 @@ BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
 
 class Kept final : public Sink {
  public:
-  Result<void> write(std::string_view more) override {
-    text += more;
-    return {};
-  }
+  Result<void> write(std::string_view more) override { return text += more, Result<void>{}; }
   std::string text;
 };
 

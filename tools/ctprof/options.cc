@@ -43,15 +43,13 @@ constexpr std::array kOptions{
                "directory that -o names; costly metrics only if they are named"},
     OptionInfo{"layout", "rows|columns", "capture",
                "rows (default), which the reference's tools read too, or columns: smaller, faster"},
-    OptionInfo{
-        "to", "FORM", "export",
-        "ktstr: rows, as the reference's tools read them; columns: as ctprof reads them best"},
+    OptionInfo{"to", "FORM", "export",
+               "ktstr: rows, for the reference's tools; columns: as ctprof reads them best"},
     OptionInfo{"pid,p", "PID,...", "capture,record", "only these processes"},
     OptionInfo{"cgroup", "PATH", "capture,record",
                "only processes in this cgroup or below it, as /a.slice/b.service"},
     OptionInfo{"jobs,j", "N", "capture,record,export", "workers; default: what the host can spare"},
-    OptionInfo{"no-sync", nullptr, "capture,record,export",
-               "do not wait until the file is on the disk"},
+    OptionInfo{"no-sync", nullptr, "capture,record,export", "do not wait for the disk"},
     OptionInfo{"no-hostname", nullptr, "capture,record", "leave the host's name out of the file"},
     OptionInfo{"verbose,v", nullptr, "capture",
                "also name the processes and metrics that could not be read"},
@@ -85,16 +83,14 @@ constexpr std::array kOptions{
                "lifetimes, as the reference compares them; of a window those at its end"},
     OptionInfo{"vs", "FILE", "compare", "begins the next side: compare A1 A2 --vs B1 B2"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
-    OptionInfo{
-        "limit", "N", "show,compare",
-        "rows, of --details per section, each key of a map one; by default what a screen holds, "
-        "or 500 lines; 0: all"},
+    OptionInfo{"limit", "N", "show,compare",
+               "rows, of --details lines per section; by default a screen, or 500 lines; 0: all"},
     OptionInfo{"display-format", "FORMAT", "compare",
                "columns: arrow (default), full, delta-only, no-pct or pct-only"},
     OptionInfo{
         "columns", "NAME,...", "show,compare",
-        "exactly these columns: group, threads, metric, tags, uptime, runs, readings; of show "
-        "value, of compare baseline, candidate, arrow, delta, %, rate, of-which, life"},
+        "exactly these: group, threads, metric, tags, uptime, runs, readings; of show value, "
+        "of compare baseline, candidate, arrow, delta, %, rate, of-which, life"},
     OptionInfo{"details", nullptr, "show,compare",
                "of windows every metric of every group, as of snapshots, rather than one screen"},
     OptionInfo{"wrap", nullptr, "show,compare",

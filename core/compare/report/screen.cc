@@ -172,10 +172,7 @@ class ScreenMaker {
 
   void score(ScreenRow& row) const {
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
-      const ScreenColumn& column = screen_.columns[at];
-      if (column.headline.by_change && sides_.size() == 1) continue;
-      const double whole = std::max(std::ranges::max(column.totals), column.floor);
-      const double share = std::abs(moved(column, screen_.figures(row, at))) / whole;
+      const double share = screen_.share(row, at);
       if (!(share > row.score)) continue;
       row.score = share;
       row.decided_by = at;
@@ -269,6 +266,13 @@ double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) 
     if (std::isnan(most) || std::abs(change) > std::abs(most)) most = change;
   }
   return most;
+}
+
+double Screen::share(const ScreenRow& row, std::size_t at) const {
+  const ScreenColumn& column = columns[at];
+  if (column.headline.by_change && row.threads.size() == 1) return 0;
+  const double whole = std::max(std::ranges::max(column.totals), column.floor);
+  return std::abs(moved(column, figures(row, at))) / whole;
 }
 
 Screen make_screen(const MetricPlan& plan, const Grouping& grouping, const Rollup& rollup,

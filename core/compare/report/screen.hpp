@@ -92,6 +92,8 @@ struct Screen {
     const std::size_t sides = row.threads.size();
     return std::span(row.figures).subspan(column * sides, sides);
   }
+  // The row's share of the column, of which the largest is its score; NaN where it is not known.
+  double share(const ScreenRow& row, std::size_t column) const;
 };
 
 // The figure that the column orders by: of one side its own, of several the change of the one that
