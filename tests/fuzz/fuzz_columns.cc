@@ -138,7 +138,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!tests::difference(block->snapshot, shared->snapshot).empty()) std::abort();
   check_again(block->snapshot);
-  check_begin(columns::read_block(file, 1, 1)->snapshot, columns::read_block(file, 1, 1)->snapshot);
+  check_begin(std::move(columns::read_block(file, 1, 1)->snapshot),
+              std::move(columns::read_block(file, 1, 1)->snapshot));
   check_differences(block->snapshot, shared->snapshot);
   check_rows(block->snapshot);
   return 0;
