@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 #include <tuple>
@@ -58,11 +59,15 @@ bool was_replaced(const ThreadName& name, std::uint64_t ended_at,
 }
 
 // A leader that was replaced may have got the other's id before it was gone. It is known by its
-// start time, and gets its own back.
-void rename_old_leaders(const Snapshot& before, Ended& ended) {
+// start time, which its successor has too, and gets its own back.
+void rename_old_leaders(const Snapshot& before, const Snapshot& after, Ended& ended) {
   if (ended.took_over.empty()) return;
-  std::vector<ThreadName> known = names_of(before.threads());
+  std::vector<ThreadName> known = names_of(before.threads()), leaders = known;
+  for (const Snapshot* listed : {&after, &std::as_const(ended.rows)})
+    std::ranges::copy_if(names_of(listed->threads()), std::back_inserter(leaders),
+                         [](const ThreadName& name) { return name.tid == name.tgid; });
   std::ranges::sort(known);
+  std::ranges::sort(leaders);
   const std::vector<ThreadName> names = names_of(ended.rows.threads());
   for (std::size_t row = 0; row < names.size(); ++row) {
     const bool took_turns = std::ranges::any_of(ended.took_over, [&](const TookOver& exec) {
@@ -70,7 +75,7 @@ void rename_old_leaders(const Snapshot& before, Ended& ended) {
     });
     const ThreadName as_leader{names[row].tgid, names[row].tgid, names[row].start};
     if (took_turns && !std::ranges::binary_search(known, names[row]) &&
-        std::ranges::binary_search(known, as_leader))
+        std::ranges::binary_search(leaders, as_leader))
       ended.rows.threads().find(kTid)->u64()[row] = as_leader.tid;
   }
 }
@@ -330,7 +335,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   for (const Snapshot* from : {&std::as_const(after), &std::as_const(ended.rows), &before})
     name_processes(*from, ended);
   stand_alone(ended);
-  rename_old_leaders(before, ended);
+  rename_old_leaders(before, after, ended);
   Window window;
   window.opened = before.meta.start;
   window.living = after.threads().rows;

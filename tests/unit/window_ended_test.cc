@@ -94,6 +94,17 @@ BOOST_AUTO_TEST_CASE(who_ended_without_an_id_is_no_row) {
   BOOST_TEST(window(before, std::move(after), std::move(ended)).threads().rows == 2u);
 }
 
+// A thread of a process that was born inside runs another program, and the leader that it replaced
+// is met under the id that the thread had.
+BOOST_AUTO_TEST_CASE(an_old_leader_of_a_new_process_gets_its_id_back) {
+  Ended ended = ended_at(15, {{40, 1200}, {41, 1200}}, 40);
+  add_u64(ended.rows, kFaults, {25, 3});
+  ended.took_over.push_back({40, 41, 0, 14 * kSecond});
+  const Snapshot told = window(taken(10, {}), taken(20, {}), std::move(ended));
+  BOOST_REQUIRE_EQUAL(told.threads().rows, 2u);
+  for (const std::uint64_t tid : told.threads().find(kTid)->u64()) BOOST_TEST(tid == 40u);
+}
+
 // So many threads of two processes, with two names each; from thread 100 on they are new.
 Ended many(std::uint64_t count) {
   std::vector<Thread> named;
