@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace ctprof {
 namespace {
@@ -275,14 +276,20 @@ std::string brief_steps(std::span<const double> values, std::string_view unit) {
     if (std::isfinite(value)) most = std::max(most, std::fabs(value));
   const auto scales = scales_of(unit);
   const Scale& scale = scales[brief_scale(most, scales)];
-  std::string text, last;
-  for (const double value : values) {
-    const std::string step = std::isfinite(value) ? brief_in(value, scale) : "-";
-    if (step == last) continue;
-    text += (text.empty() ? "" : "→") + step;
-    last = step;
-  }
-  return most > 0 ? text + brief_unit(scale) : text;
+  std::vector<std::string> steps;
+  for (const double value : values)
+    steps.push_back(std::isfinite(value) ? brief_in(value, scale) : "-");
+  if (std::ranges::all_of(steps, [&](const std::string& step) { return step == steps[0]; }))
+    steps.resize(1);
+  // The unit stands behind the last number.
+  for (auto step = steps.rbegin(); most > 0 && step != steps.rend(); ++step)
+    if (*step != "-") {
+      *step += brief_unit(scale);
+      break;
+    }
+  std::string text;
+  for (const std::string& step : steps) text += (text.empty() ? "" : "→") + step;
+  return text;
 }
 
 std::string percent(double fraction) {

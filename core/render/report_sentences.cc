@@ -141,6 +141,15 @@ std::string side_in_short(const Report& report, std::size_t side, const TextLayo
 
 }  // namespace
 
+namespace {
+
+std::string relation_line(const Report& report, std::size_t side) {
+  return (side > 1 ? side_name(side) + ": " : "") +
+         relation(report.sides()[0].meta, report.sides()[side].meta) + "\n";
+}
+
+}  // namespace
+
 std::string heading(const Report& report, std::span<const std::string> files,
                     const TextLayout& layout) {
   const auto sides = report.sides();
@@ -149,10 +158,16 @@ std::string heading(const Report& report, std::span<const std::string> files,
   std::string out = table_of_sides(report, files, layout);
   for (std::size_t side = 0; side < sides.size(); ++side)
     out += side_in_short(report, side, layout);
-  for (std::size_t side = 1; side < sides.size(); ++side)
-    out +=
-        (side > 1 ? side_name(side) + ": " : "") + relation(sides[0].meta, sides[side].meta) + "\n";
+  for (std::size_t side = 1; side < sides.size(); ++side) out += relation_line(report, side);
   return out + host_text(report, layout);
+}
+
+std::string other_boots(const Report& report) {
+  std::string out;
+  for (std::size_t side = 1; side < report.sides().size(); ++side)
+    if (!of_one_boot(report.sides()[0].meta, report.sides()[side].meta))
+      out += relation_line(report, side);
+  return out;
 }
 
 namespace {

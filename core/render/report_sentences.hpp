@@ -28,6 +28,8 @@ std::string counted(std::uint64_t count, const std::string& noun);
 // How the hosts differ, as a few lines: kernel, command line, tunables, CPU and memory first. JSON
 // has all differences. Empty if there are none.
 std::string host_text(const Report& report, const TextLayout& layout);
+// A line for each side that is of another boot than the first, or may be.
+std::string other_boots(const Report& report);
 
 // Metrics without values and why, and notes: one sentence a line, wrapped at `width` (0: never).
 // Empty if there is nothing to say.

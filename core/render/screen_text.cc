@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kLeastRows = 5;
 constexpr std::size_t kLeastGroup = 12;
 constexpr std::size_t kBetween = 2;
+constexpr std::string_view kMostMoved = "moved most";
 constexpr std::size_t kAlwaysFirst = 2;  // columns that are the last to go
 constexpr std::size_t kMostDepth = 8;    // to which rows of a tree are indented
 constexpr std::size_t kMostSettings = 4;
@@ -40,9 +41,9 @@ std::size_t readable_width(GroupBy by) {
 // "4→5 +1 -1", born and ended in the last.
 std::string threads_text(std::span<const ScreenThreads> sides) {
   std::string text = std::to_string(sides.front().living);
-  for (std::size_t side = 1; side < sides.size(); ++side)
-    if (sides[side].living != sides[side - 1].living)
-      text += "→" + std::to_string(sides[side].living);
+  if (!std::ranges::all_of(
+          sides, [&](const ScreenThreads& side) { return side.living == sides.front().living; }))
+    for (const ScreenThreads& side : sides.subspan(1)) text += "→" + std::to_string(side.living);
   if (sides.back().born) text += " +" + std::to_string(sides.back().born);
   if (sides.back().ended) text += " -" + std::to_string(sides.back().ended);
   return text;
@@ -113,7 +114,7 @@ class ScreenTable {
     std::vector<TextColumn> columns{
         {header_of_groups(report_->spec()), Align::Left, kLeastGroup, false},
         {"threads", Align::Right, 0, false}};
-    if (report_->compares()) columns.push_back({"moved most", Align::Left, 0, false});
+    if (report_->compares()) columns.push_back({std::string(kMostMoved), Align::Left, 0, false});
     for (std::size_t at = 0; at < fits_.size(); ++at)
       if (fits_[at]) columns.push_back({label(at), Align::Right, 0, false});
     TextTable table(std::move(columns));
@@ -164,7 +165,8 @@ class ScreenTable {
 
   // What cannot go, with the names of groups as narrow as they may become.
   std::size_t width_of_fixed() const {
-    std::size_t group = 0, threads = 0, most = 0;
+    std::size_t group = kLeastGroup, threads = 0;
+    std::size_t most = report_->compares() ? kMostMoved.size() + kBetween : 0;
     for (const ScreenRow& row : rows_) {
       const auto cells = fixed_cells(row);
       group = std::max(group, display_width(cells[0].text));
@@ -256,11 +258,13 @@ std::string in_lines(const std::string& text, std::size_t width) {
 
 std::string opening(const Report& report, std::span<const std::string> files,
                     const TextLayout& layout) {
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    if (report.runs(side).size() > 1) return heading(report, files, layout);
   std::string out;
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     out += window_opening(report.sides()[side], report.compares() ? side_name(side) : "",
                           files[side], layout);
-  return out;
+  return report.compares() ? out + other_boots(report) + host_text(report, layout) : out;
 }
 
 // "worker/{N} cpu_affinity 0-1 → 1": settings of groups on the screen, and of the host, that differ
@@ -286,9 +290,24 @@ std::vector<std::string> settings_between(const Report& report) {
   return found;
 }
 
-std::string settings(const Report& report, std::size_t width) {
+// What changed inside each window, of as many as fit.
+std::string settings_inside(const Report& report, std::size_t width) {
   std::string out;
-  for (const RunFacts& side : report.sides()) out += settings_sentence(*side.window, width);
+  std::size_t told = 0, more = 0;
+  for (std::size_t side = 0; side < report.sides().size(); ++side)
+    for (const RunFacts& run : report.runs(side)) {
+      const std::string said = settings_sentence(*run.window, width);
+      if (!said.empty() && told == kMostSettings)
+        ++more;
+      else if (!said.empty())
+        out += said, ++told;
+    }
+  return more ? out + "settings changed in " + counted(more, "more run") + "; see --format json\n"
+              : out;
+}
+
+std::string settings(const Report& report, std::size_t width) {
+  std::string out = settings_inside(report, width);
   std::vector<std::string> found = settings_between(report);
   if (found.empty()) return out;
   const std::size_t more = found.size() - std::min(found.size(), kMostSettings);

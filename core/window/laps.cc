@@ -121,7 +121,8 @@ void Laps::take_ended(const Snapshot& window) {
   ended_.merged += what.ended_merged;
   sees_ends_ = sees_ends_ && what.sees_ends;
   partial_ = partial_ || what.partial;
-  notes_.insert(notes_.end(), what.notes.begin(), what.notes.end());
+  for (const std::string& note : what.notes)
+    if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(note);
 }
 
 void Laps::append_ended(const Snapshot& window) {

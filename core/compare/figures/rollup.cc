@@ -1,6 +1,7 @@
 #include "core/compare/figures/rollup.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/base/number.hpp"
@@ -31,7 +32,9 @@ void visit_parts(const PlannedMetric& map, const void* state,
 }  // namespace
 
 ctprof_number median(std::vector<ctprof_number> numbers) {
-  std::erase_if(numbers, [](const ctprof_number& number) { return !has_value(number); });
+  std::erase_if(numbers, [](const ctprof_number& number) {
+    return !has_value(number) || !std::isfinite(as_double(number));
+  });
   if (numbers.empty()) return no_number();
   std::ranges::sort(numbers, {}, as_double);
   const std::size_t middle = numbers.size() / 2;

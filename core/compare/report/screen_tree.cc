@@ -9,7 +9,7 @@ namespace ctprof {
 namespace {
 
 bool is_below(std::string_view path, std::string_view ancestor) {
-  if (ancestor == "/") return path.size() > 1;
+  if (ancestor == "/") return path.size() > 1 && path.starts_with('/');
   return path.size() > ancestor.size() && path.starts_with(ancestor) &&
          path[ancestor.size()] == '/';
 }
