@@ -71,7 +71,9 @@ static __always_inline void copy_times(struct record* out, struct task_struct* t
 }
 
 /* What has begun and is not counted yet. The stamps are of the queue's own clocks, which stand
- * still between its events; so they are compared with these, and never with time. */
+ * still between its events; so they are compared with these, and never with time. Of who sleeps
+ * nothing has begun, whatever its stamp: a thread that goes to sleep may stay queued for a while
+ * (DELAY_DEQUEUE, since Linux 6.12), and to move it to another CPU stamps it. */
 static __always_inline void copy_in_progress(struct record* out, struct task_struct* task) {
   struct rq* queue = 0;
   __u64 clock = 0, since = 0;
@@ -84,7 +86,7 @@ static __always_inline void copy_in_progress(struct record* out, struct task_str
     bpf_core_read(&clock, sizeof clock, &queue->clock_task);
     since = task->se.exec_start;
     if (clock > since) out->run_in_progress = clock - since;
-  } else if (bpf_core_field_exists(task->sched_info.last_queued)) {
+  } else if (task->__state == 0 && bpf_core_field_exists(task->sched_info.last_queued)) {
     bpf_core_read(&clock, sizeof clock, &queue->clock);
     since = task->sched_info.last_queued;
     if (since != 0 && clock > since) out->wait_in_progress = clock - since;
