@@ -87,16 +87,19 @@ class Hunts(unittest.TestCase):
     def test_a_lock_that_convoys(self):
         shown, compared = self.hunt("convoy")
         self.assertGreater(self.figure(shown, "convoy", "vcsw/s").after, 500)
-        switches = self.figure(compared, "convoy", "vcsw/s")
+        self.assertIn("h-convoy", compared.rows, "\n".join(compared.lines))
+        switches = self.figure(self.wide_comparison(), "convoy", "vcsw/s")
         self.assertGreater(switches.after, 10 * switches.before + 500)
 
     def test_a_program_that_starts_to_sync(self):
         """It writes more, and waits for that: of so small a part of all waiting, a wide terminal tells."""
         shown, compared = self.hunt("syncer")
         self.assertGreater(self.figure(shown, "syncer", "write/s").after, 1 << 20)
-        written = self.figure(compared, "syncer", "write/s")
+        self.assertIn("h-syncer", compared.rows, "\n".join(compared.lines))
+        wide = self.wide_comparison()
+        written = self.figure(wide, "syncer", "write/s")
         self.assertGreater(written.after, written.before + (1 << 20))
-        blocked = self.figure(self.wide_comparison(), "syncer", "%blocked")
+        blocked = self.figure(wide, "syncer", "%blocked")
         self.assertGreater(blocked.after, blocked.before + 2)
 
     def test_threads_that_leak(self):
