@@ -141,28 +141,22 @@ void Ends::put(Rows& rows, const ended_exec& exec) {
   record task{};
   task.tgid = exec.tgid;
   task.tid = exec.tid;
-  put_no_end(rows, task);
-  Columns& columns = rows.columns();
-  const std::uint32_t row = rows.row();
-  columns.ended_at.put(row, exec.at_boottime);
-  columns.took_over.put(row, true);
-  columns.was_born.put(row, false);
+  put_no_end(rows, task, exec.at_boottime);
+  rows.columns().took_over.put(rows.row(), true);
+  rows.columns().was_born.put(rows.row(), false);
 }
 
 void Ends::put(Rows& rows, const ended_birth& birth) {
   record task{};
   task.tgid = task.tid = birth.tgid;
   task.start_boottime = birth.start_boottime;
-  put_no_end(rows, task);
-  Columns& columns = rows.columns();
-  const std::uint32_t row = rows.row();
-  columns.ended_at.put(row, birth.start_boottime);
-  columns.took_over.put(row, false);
-  columns.was_born.put(row, true);
+  put_no_end(rows, task, birth.start_boottime);
+  rows.columns().took_over.put(rows.row(), false);
+  rows.columns().was_born.put(rows.row(), true);
 }
 
-// A row about a thread, and not about its end.
-void Ends::put_no_end(Rows& rows, const record& task) {
+// What is known of a thread at a moment that was not its end.
+void Ends::put_no_end(Rows& rows, const record& task, std::uint64_t at_ns) {
   Columns& columns = rows.columns();
   const std::uint32_t row = rows.row();
   columns.task.put_identity(row, task, facts_, Gap::ThreadGone);
@@ -170,6 +164,7 @@ void Ends::put_no_end(Rows& rows, const record& task) {
     text->put(row, Gap::ThreadGone);
   columns.born_at.put(row, Gap::ThreadGone);
   columns.descendant.put(row, Gap::ThreadGone);
+  columns.ended_at.put(row, at_ns);
 }
 
 void Ends::put_cgroup(sdk::Column<CTPROF_STRING>& cgroup, std::uint32_t row, std::uint64_t id) {

@@ -84,7 +84,7 @@ class Ends : public sdk::ExitedSource {
   void put(Rows& rows, const ended_thread& ended);
   void put(Rows& rows, const ended_exec& exec);
   void put(Rows& rows, const ended_birth& birth);
-  void put_no_end(Rows& rows, const record& task);
+  void put_no_end(Rows& rows, const record& task, std::uint64_t at_ns);
   void learn(const ended_cgroup& cgroup);
   void put_cgroup(sdk::Column<CTPROF_STRING>& cgroup, std::uint32_t row, std::uint64_t id);
 
