@@ -273,6 +273,8 @@ void write_window(JsonPieces& json, const RunFacts& run) {
   json.key("window");
   json.open('{');
   json.number_member("length_ns", window.length_ns);
+  json.key("rates_over_ns");
+  json.number(std::round(window.rates_over_ns));
   write_rows(json, window);
   write_accounting(json, window.accounting);
   write_settings(json, window);

@@ -35,8 +35,18 @@ double sum(const Column& column, std::size_t first, std::size_t last) {
   return sum;
 }
 
-// The mean time between both readings of the threads that were there throughout; 0 if not known.
-double wall_of_threads(const Window& window) {
+void explain(const Snapshot& window, const Column& run, Accounting& accounting) {
+  const double wall = mean_time_of_threads(*window.window);
+  const double scale = wall > 0 ? accounting.wall / wall : 1;
+  const std::size_t living = window.window->living;
+  accounting.living = sum(run, 0, living) * scale;
+  accounting.ended = sum(run, living, run.rows()) * scale;
+  accounting.unexplained = accounting.busy - accounting.living - accounting.ended;
+}
+
+}  // namespace
+
+double mean_time_of_threads(const Window& window) {
   const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].born;
   double sum = 0, threads = 0;
   for (std::size_t row = 0; row < std::min(window.living, window.seen.size()); ++row) {
@@ -46,17 +56,6 @@ double wall_of_threads(const Window& window) {
   }
   return threads > 0 ? sum / threads : 0;
 }
-
-void explain(const Snapshot& window, const Column& run, Accounting& accounting) {
-  const double wall = wall_of_threads(*window.window);
-  const double scale = wall > 0 ? accounting.wall / wall : 1;
-  const std::size_t living = window.window->living;
-  accounting.living = sum(run, 0, living) * scale;
-  accounting.ended = sum(run, living, run.rows()) * scale;
-  accounting.unexplained = accounting.busy - accounting.living - accounting.ended;
-}
-
-}  // namespace
 
 std::optional<Accounting> account(const Snapshot& window) {
   const auto wall = of_host(window, "host-wall"), cpus = of_host(window, "host-cpus"),

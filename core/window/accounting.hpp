@@ -48,6 +48,9 @@ struct WindowRows {
   std::vector<std::string> unread;  // metrics that were not read when the window opened: NoBase
 };
 
+// The mean time between both readings of the threads that were there throughout, in ns; 0 if it is
+// not known. On a busy host it may be much more than the window's length, and much less.
+double mean_time_of_threads(const Window& window);
 // None where the snapshot lacks a figure that it takes. REQUIRES: to_differences() was called.
 std::optional<Accounting> account(const Snapshot& window);
 // REQUIRES: the same.

@@ -74,12 +74,18 @@ class File:
         self.registry = lines[0]["registry"]
         names = lines[0]["gap_names"]
         window = next(line for line in lines if line["kind"] == "window")
-        self.length = lines[0]["ctprof"]["start"]["monotonic_ns"] - window["opened"]["monotonic_ns"]
         self.living = window["living"]
         self.own = set(next(line for line in lines if line["kind"] == "summary")["ctprof"]["own_threads"])
         based = {one["entity"]: set(one["columns"]) for one in window["bases"]}
         self.threads = Table(of_kind("table", "thread") + of_kind("exited", "thread"), based["thread"], names)
         self.processes = Table(of_kind("table", "process"), based["process"], names)
+        self.rates_over = self.mean_time(of_kind("table", "thread"))
+
+    def mean_time(self, lines):
+        """Between both readings of the threads that were there throughout."""
+        seen = [moments for line in lines for moments in line["seen"]]
+        times = [last - first for (first, last), born in zip(seen, self.threads.born) if first and not born]
+        return sum(times) / len(times)
 
     def metrics(self):
         return {metric["name"]: metric for metric in self.registry["metrics"]}
@@ -191,7 +197,7 @@ class Screen:
             if shown["shown"] == LEVEL:
                 found.append((value, self.change(shown, group)))
             else:
-                found.append((UNKNOWN if value is UNKNOWN else value * scale / self.file.length, None))
+                found.append((UNKNOWN if value is UNKNOWN else value * scale / self.file.rates_over, None))
         return found
 
     def ordering(self, at, figures):

@@ -168,6 +168,8 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
   WindowFacts facts;
   facts.length_ns = snapshot.meta.start.boottime_ns -
                     std::min(snapshot.meta.start.boottime_ns, window.opened.boottime_ns);
+  facts.rates_over_ns = mean_time_of_threads(window);
+  if (facts.rates_over_ns <= 0) facts.rates_over_ns = static_cast<double>(facts.length_ns);
   facts.rows = count_rows(snapshot);
   facts.lost = window.ended_lost;
   facts.unseen = window.ended_unseen;

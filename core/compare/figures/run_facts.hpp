@@ -35,6 +35,9 @@ struct SettingChange {
 // A window as a whole.
 struct WindowFacts {
   std::uint64_t length_ns = 0;
+  // What figures per second are taken over: the mean time between both readings of threads, or the
+  // length where that is not known.
+  double rates_over_ns = 0;
   WindowRows rows;
   std::uint64_t lost = 0, unseen = 0, merged = 0;  // as in Window
   bool sees_ends = false, partial = false;

@@ -57,12 +57,11 @@ std::vector<RunFacts> facts_of_sides(std::span<const RunFacts> runs,
   return facts;
 }
 
-// How long each run's window is; nothing where totals are told.
+// What each run's figures per second are taken over; nothing where totals are told.
 std::vector<double> seconds_of(std::span<const RunFacts> runs) {
   std::vector<double> seconds;
   for (const RunFacts& run : runs)
-    if (run.window && runs.size() > 1)
-      seconds.push_back(static_cast<double>(run.window->length_ns) / 1e9);
+    if (run.window && runs.size() > 1) seconds.push_back(run.window->rates_over_ns / 1e9);
   return seconds;
 }
 

@@ -144,8 +144,8 @@ class ScreenMaker {
   // NaN if that has no length.
   double length(CellAt at) const {
     if (rollup_->per_second(at.metric)) return kNsPerSecond;
-    const std::uint64_t length = sides_[at.side].window->length_ns;
-    return length > 0 ? static_cast<double>(length) : kUnknown;
+    const double time = sides_[at.side].window->rates_over_ns;
+    return time > 0 ? time : kUnknown;
   }
 
   // Figures that are no sums, such as the largest of some threads, have no total but the largest.

@@ -15,8 +15,8 @@
 //
 // Groups that reach no floor on any side stay out, and are counted: the threads of kernel threads,
 // the groups of the rest. A headline that counts by change alone brings nobody in. So do the
-// threads of the process that recorded. Figures are per second of the window's length, percentages
-// of one CPU.
+// threads of the process that recorded. Figures are per second of the time between both readings of
+// threads, percentages of one CPU.
 //
 // Not here: which rows and columns fit, how figures are written (render/screen_text.hpp).
 
