@@ -95,7 +95,8 @@ Snapshot begin_of(Snapshot window) {
   window.born_at.clear();
   window.unknown_keys = {};
   window.unknown_window.clear();
-  std::erase_if(window.objects, [](const auto& object) { return object.first != "host"; });
+  std::erase_if(window.objects, [](const auto& object) { return object.first != kHostContext; });
+  if (!what.host.empty()) window.objects[kHostContext] = what.host;
   return window;
 }
 

@@ -95,6 +95,14 @@ BOOST_AUTO_TEST_CASE(two_snapshots_in_the_wrong_order_are_no_window) {
              "making a window of 'b..a': the second was captured before the first: exchange them");
 }
 
+BOOST_AUTO_TEST_CASE(a_window_began_with_the_host_of_its_opening) {
+  Snapshot before = taken(10, {}), after = taken(20, {});
+  before.objects[kHostContext] = R"({"thp":"never"})";
+  after.objects[kHostContext] = R"({"thp":"always"})";
+  const Snapshot begin = begin_of(made(make_window(before, std::move(after), {})));
+  BOOST_TEST(begin.objects.at(kHostContext) == before.objects.at(kHostContext));
+}
+
 // What it was is there again, of those that ended inside too, in the order of a table.
 BOOST_AUTO_TEST_CASE(what_a_window_began_with) {
   const std::vector<Lone> were{{1, 5, 100, 8}, {2, 5, 50, 9, "FIFO"}, {3, 5, 7, 4}};

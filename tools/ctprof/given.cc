@@ -32,13 +32,16 @@ bool names_file(const std::string& argument) {
   return argument == "-" || (!path.empty() && exists(path) && !is_directory(path));
 }
 
-// In the order of their names.
+// In the order of their names. Others may put what they like into a directory: a pipe would hold us
+// up.
 Result<std::vector<std::string>> files_in(const std::string& directory) {
   std::error_code failed;
   std::vector<std::string> files;
   for (fs::directory_iterator it(directory, failed), end; !failed && it != end;
        it.increment(failed))
-    if (it->path().filename().string().ends_with(kSuffix)) files.push_back(it->path().string());
+    if (std::error_code gone;
+        it->path().filename().string().ends_with(kSuffix) && it->is_regular_file(gone))
+      files.push_back(it->path().string());
   if (failed) return errno_error("looking into the directory", directory, failed.value());
   if (files.empty())
     return error("looking into the directory", directory,
