@@ -129,6 +129,13 @@ CellValue Rollup::read(CellAt at) const {
   return group == kNoGroup ? CellValue{} : runs_[only].read(group, at.metric);
 }
 
+// A run without the group has nothing of what is a sum.
+void Rollup::add_absent(CellAt at, std::vector<ctprof_number>& numbers) const {
+  const PlannedMetric& planned = plan_->metrics[at.metric];
+  if (!planned.adds_up && !planned.is_sum) return;
+  if (!numbers.empty()) numbers.resize(runs(at.side), number_of(std::uint64_t{0}));
+}
+
 CellValue Rollup::read_together(CellAt at) const {
   const PlannedMetric& planned = plan_->metrics[at.metric];
   CellValue together;
@@ -140,6 +147,7 @@ CellValue Rollup::read_together(CellAt at) const {
     if (!together.state) together.state = value.state;
     numbers.push_back(per_second(at.metric) ? per_second(value.number, run) : value.number);
   });
+  add_absent(at, numbers);
   if (has_median(at.metric)) {
     together.state = nullptr;
     together.number = median(std::move(numbers));
@@ -189,6 +197,7 @@ Difference Rollup::change(CellAt at) const {
   for_each_run(at, [&](std::size_t run, std::uint32_t group) {
     changes.push_back(as_number(runs_[run].change(group, at.metric)));
   });
+  add_absent(at, changes);
   return as_difference(median(std::move(changes)));
 }
 

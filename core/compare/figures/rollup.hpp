@@ -4,9 +4,10 @@
 // figures of the runs and needs no snapshot.
 //
 // Of a side of several runs a number is the median of the runs that have one (of an even number of
-// them, the mean of the two in the middle), for maps key by key. What a rule tells in words of its
-// own, such as a range or what most are, is that of the rows of all runs together. Coverage is that
-// of all runs.
+// them, the mean of the two in the middle), for maps key by key. A run without the group counts as
+// zero in what is a sum; one in which it could not be read does not count. What a rule tells in
+// words of its own, such as a range or what most are, is that of the rows of all runs together.
+// Coverage is that of all runs.
 //
 // Windows have lengths of their own. Where several are told together, what counts up is told per
 // second of the run's length, before any median.
@@ -98,6 +99,7 @@ class Rollup {
   bool is_plain(CellAt at) const;
   bool has_median(std::size_t metric) const;
   ctprof_number per_second(const ctprof_number& number, std::size_t run) const;
+  void add_absent(CellAt at, std::vector<ctprof_number>& numbers) const;
   CellValue read_together(CellAt at) const;
   std::map<std::string_view, Part> parts_together(CellAt at) const;
   std::string text_of_parts(CellAt at) const;

@@ -125,10 +125,8 @@ SideGroups side_of(const RunGroups& run, const RunPlaces& places) {
   return side;
 }
 
-// The median, below the middle where there are two, of those that are not 0; 0 if all are.
+// The median, below the middle where there are two.
 std::uint64_t median(std::vector<std::uint64_t> counts) {
-  std::erase(counts, 0);
-  if (counts.empty()) return 0;
   const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
   std::nth_element(counts.begin(), middle, counts.end());
   return *middle;

@@ -32,7 +32,7 @@ struct RunPlaces {
 };
 
 // The groups of one side. Of several runs a group has as many rows as in the run that has most of
-// them, and the median of the threads in the runs that have it.
+// them, and the median of the threads in all of them.
 struct SideGroups {
   std::array<std::vector<std::uint32_t>, kEntities> rows_of;  // how many rows each group has
   std::vector<std::uint64_t> threads_of;                      // threads, or those of its process
