@@ -11,6 +11,7 @@
 
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/report/report.hpp"
+#include "core/compare/report/screen.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
@@ -141,6 +142,18 @@ BOOST_AUTO_TEST_CASE(a_side_of_several_runs_is_their_median) {
   BOOST_TEST(member(report, "web", "heap", "coverage") == R"({"values":2,"rows":3})");
   BOOST_TEST(member(report, "db", "run_time_ns", "value") == "0");
   BOOST_TEST(report.at("snapshot").at("runs").as_array().size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(threads_on_the_screen_are_medians) {
+  ScreenMedians medians;
+  medians.add(std::vector<ScreenThreads>{{.living = 3, .born = 1}, {.living = 4}});
+  medians.add(std::vector<ScreenThreads>{{.living = 1}, {}});
+  medians.add(std::vector<ScreenThreads>{{.living = 2, .born = 5}, {}});
+  const auto threads = std::move(medians).of(3);
+  BOOST_TEST(threads[0].living == 2u);
+  BOOST_TEST(threads[0].born == 1u);
+  BOOST_TEST(threads[1].living == 0u);
+  BOOST_TEST(threads[2].living == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_that_of_all_rows) {

@@ -148,10 +148,10 @@ void Report::Whole::find_screen(Runs given, std::span<const RowGroups> rows) {
   if (some_alone || !std::ranges::all_of(runs, is_window)) return;
   std::vector<std::vector<ScreenThreads>> threads;
   for (const SideRuns& side : side_runs) {
-    std::vector<std::vector<ScreenThreads>> of_runs;
+    ScreenMedians medians;
     for (std::size_t run = side.first; run < side.first + side.count; ++run)
-      of_runs.push_back(screen_threads(grouped(given, rows, grouping, run), grouping.names.size()));
-    threads.push_back(median_threads(of_runs));
+      medians.add(screen_threads(grouped(given, rows, grouping, run), grouping.names.size()));
+    threads.push_back(std::move(medians).of(grouping.names.size()));
   }
   Screen made = make_screen(plan, grouping, rollup, sides, std::move(threads));
   if (spec.group_by == GroupBy::Cgroup) arrange_as_tree(made.rows, grouping);

@@ -244,18 +244,31 @@ std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::si
   return found;
 }
 
-std::vector<ScreenThreads> median_threads(std::span<const std::vector<ScreenThreads>> runs) {
-  std::vector<ScreenThreads> found(runs.front().size());
-  std::vector<std::uint64_t> counts(runs.size());
-  for (const auto count : {&ScreenThreads::living, &ScreenThreads::born, &ScreenThreads::ended,
-                           &ScreenThreads::own, &ScreenThreads::kernel})
-    for (std::size_t group = 0; group < found.size(); ++group) {
-      for (std::size_t run = 0; run < runs.size(); ++run) counts[run] = runs[run][group].*count;
+void ScreenMedians::add(std::span<const ScreenThreads> run) {
+  ++runs_;
+  for (std::uint32_t group = 0; group < run.size(); ++group)
+    if (run[group].all() > 0) found_.push_back({group, run[group]});
+}
+
+std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
+  std::vector<ScreenThreads> medians(groups);
+  std::ranges::stable_sort(found_, {}, &Found::group);
+  std::vector<std::uint64_t> counts;
+  for (auto first = found_.begin(); first != found_.end();) {
+    const auto last = std::ranges::find_if(
+        first, found_.end(), [&](const Found& one) { return one.group != first->group; });
+    for (const auto count : {&ScreenThreads::living, &ScreenThreads::born, &ScreenThreads::ended,
+                             &ScreenThreads::own, &ScreenThreads::kernel}) {
+      counts.assign(runs_, 0);
+      std::transform(first, last, counts.begin(),
+                     [&](const Found& one) { return one.threads.*count; });
       const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
       std::ranges::nth_element(counts, middle);
-      found[group].*count = *middle;
+      medians[first->group].*count = *middle;
     }
-  return found;
+    first = last;
+  }
+  return medians;
 }
 
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) {

@@ -50,9 +50,24 @@ struct ScreenThreads {
 
 // By group. REQUIRES: the snapshot is a window.
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups);
-// Of a side of several runs: the medians of all counts, below the middle where there are two.
-// REQUIRES: one run at least, all of as many groups.
-std::vector<ScreenThreads> median_threads(std::span<const std::vector<ScreenThreads>> runs);
+
+// Of a side's runs the medians of all counts, below the middle where there are two. Keeps what each
+// run has, not what it lacks: runs of hosts that have little in common have many groups together.
+class ScreenMedians {
+ public:
+  // By group.
+  void add(std::span<const ScreenThreads> run);
+  // REQUIRES: one run was added at least.
+  std::vector<ScreenThreads> of(std::size_t groups) &&;
+
+ private:
+  struct Found {
+    std::uint32_t group;
+    ScreenThreads threads;
+  };
+  std::size_t runs_ = 0;
+  std::vector<Found> found_;
+};
 
 // One side's figure of a group, NaN where it is not known. A side that has nothing to count in the
 // group has 0.
