@@ -206,9 +206,10 @@ class Screen:
         return abs((change if self.headlines[at][0]["shown"] == LEVEL else value) or 0)
 
     def is_own(self, group):
+        """Of the process that recorded, or of its helpers."""
         threads = self.file.threads
         own = {threads.now["tgid"][row] for row in range(self.file.living) if threads.now["tid"][row] in self.file.own}
-        return all(threads.now["tgid"][row] in own for row in self.groups[group])
+        return all(threads.now["tgid"][row] in own or threads.cell("parent", row) in own for row in self.groups[group])
 
     def rows(self):
         """[(group, score, figures)] in order; what stays out is counted."""

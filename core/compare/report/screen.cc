@@ -28,15 +28,35 @@ const Column* column_of(const Snapshot& snapshot, std::string_view name, Storage
   return column && column->def().storage == storage ? column : nullptr;
 }
 
-// The process that recorded, if it is among the rows.
-std::optional<std::uint64_t> own_process(const Snapshot& snapshot, const Column* tids,
-                                         const Column* tgids) {
-  const auto& listed = snapshot.meta.own_threads;
-  const std::unordered_set<std::uint64_t> own(listed.begin(), listed.end());
-  for (std::size_t row = 0; tids && tgids && row < snapshot.window->living; ++row)
-    if (own.contains(tids->u64()[row])) return tgids->u64()[row];
-  return {};
+bool is_set(const Column* flag, std::size_t row) {
+  return flag && flag->has_value(row) && flag->bools()[row] != 0;
 }
+
+// Which rows are of the process that recorded, or of its helpers: children of it that are not of
+// the command.
+class OwnRows {
+ public:
+  explicit OwnRows(const Snapshot& snapshot)
+      : tgids_(column_of(snapshot, kTgid, Storage::U64)),
+        parents_(column_of(snapshot, kParent, Storage::U64)),
+        descendants_(column_of(snapshot, kDescendant, Storage::Bool)) {
+    const auto& listed = snapshot.meta.own_threads;
+    const std::unordered_set<std::uint64_t> own(listed.begin(), listed.end());
+    const Column* tids = column_of(snapshot, kTid, Storage::U64);
+    for (std::size_t row = 0; tids && tgids_ && !own_ && row < snapshot.window->living; ++row)
+      if (own.contains(tids->u64()[row])) own_ = tgids_->u64()[row];
+  }
+
+  bool contains(std::size_t row) const {
+    if (!own_) return false;
+    const bool is_child = parents_ && parents_->has_value(row) && parents_->u64()[row] == *own_;
+    return tgids_->u64()[row] == *own_ || (is_child && !is_set(descendants_, row));
+  }
+
+ private:
+  const Column *tgids_, *parents_, *descendants_;
+  std::optional<std::uint64_t> own_;
+};
 
 // --- columns
 // --------------------------------------------------------------------------------------------
@@ -226,10 +246,8 @@ class ScreenMaker {
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups) {
   const Snapshot& snapshot = *threads.snapshot;
   const Window& window = *snapshot.window;
-  const Column *tids = column_of(snapshot, kTid, Storage::U64),
-               *tgids = column_of(snapshot, kTgid, Storage::U64),
-               *kernel = column_of(snapshot, kKernelThread, Storage::Bool);
-  const auto own = own_process(snapshot, tids, tgids);
+  const Column* kernel = column_of(snapshot, kKernelThread, Storage::Bool);
+  const OwnRows own(snapshot);
   const auto& born = window.openings[static_cast<std::size_t>(Entity::Thread)].born;
   const std::vector<std::uint64_t> each = threads_by_row(snapshot);
   std::vector<ScreenThreads> found(groups);
@@ -238,8 +256,8 @@ std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::si
     ScreenThreads& of_group = found[threads.groups[row]];
     (row < window.living ? of_group.living : of_group.ended) += each[row];
     if (born[row] != 0) of_group.born += each[row];
-    if (own && tgids->u64()[row] == *own) of_group.own += each[row];
-    if (kernel && kernel->has_value(row) && kernel->bools()[row] != 0) of_group.kernel += each[row];
+    if (own.contains(row)) of_group.own += each[row];
+    if (is_set(kernel, row)) of_group.kernel += each[row];
   }
   return found;
 }

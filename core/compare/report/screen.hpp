@@ -42,7 +42,7 @@ struct ScreenThreads {
   std::uint64_t living = 0;  // when the window closed
   std::uint64_t born = 0;    // inside, those that ended again included
   std::uint64_t ended = 0;   // that stand in rows
-  std::uint64_t own = 0;     // of the process that recorded
+  std::uint64_t own = 0;     // of the process that recorded, and of its helpers
   std::uint64_t kernel = 0;
 
   std::uint64_t all() const { return living + ended; }
