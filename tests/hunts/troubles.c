@@ -205,17 +205,23 @@ static void read_whole(int file) {
   }
 }
 
+static int reread;
+
 static void* read_again(void* unused) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  check(file >= 0, path);
   for (;;) {
-    read_whole(file);
+    read_whole(reread);
     sleep_for(50 * kMs);
   }
   return unused;
 }
 
-static void reader(void) { start(read_again, NULL); }
+/* Once it is ready the file is in memory, charged to its own cgroup. */
+static void reader(void) {
+  reread = open(path, O_RDONLY | O_CLOEXEC);
+  check(reread >= 0, path);
+  read_whole(reread);
+  start(read_again, NULL);
+}
 
 static void nothing(void) {}
 
