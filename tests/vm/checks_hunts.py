@@ -17,7 +17,6 @@ from scene import Screen  # noqa: E402  pylint: disable=wrong-import-position
 READER = "hunt-reader"
 SETTING = "/vm/hunt cgroup.memory.high max → 8.000MiB"
 MUCH_READ = 1 << 20  # by the second; even an emulated machine does
-TIMES_MORE = 10
 
 
 def screen(left, verb, *names):
@@ -28,7 +27,7 @@ def screen(left, verb, *names):
 
 def wrong_on(shown, is_compared):
     read = shown.cell(READER, "read/s")
-    is_told = read and read.after > MUCH_READ and (not is_compared or TIMES_MORE * read.before < read.after)
+    is_told = read and read.after > MUCH_READ and (not is_compared or read.before < MUCH_READ)
     wrong = [] if shown.says(SETTING) else [f"not told: {SETTING}"]
     wrong += [] if is_told else [f"not told: {READER} reads"]
     return wrong and wrong + shown.lines
