@@ -147,10 +147,8 @@ class Recording {
   // Waits until the window's time is over; false if something else ends it before.
   bool lasts_its_time(std::uint64_t number) {
     Progress progress(options_.quiet, what(number));
-    const std::uint64_t opened = opened_;
     for (;;) {
-      opened_ = monotonic_ns();  // the next one, if this one is over
-      const std::uint64_t elapsed = opened_ - opened;
+      const std::uint64_t elapsed = monotonic_ns() - opened_;
       const bool is_over = options_.duration_ns > 0 && elapsed >= options_.duration_ns;
       progress.show(elapsed, session_);
       if (is_ended_within(is_over ? 0 : next_ms(elapsed))) return false;
@@ -181,6 +179,8 @@ class Recording {
   Result<void> lap(const Target& target) {
     const auto window = session_.lap();
     if (!window) return window.error();
+    // The next one opened there, which may be a while after this one's time was over.
+    opened_ = monotonic_ns() - (boottime_ns() - (*window)->meta.start.boottime_ns);
     Result<void> written;
     session_.drain_during(
         [&] { written = without_privileges([&] { return write(**window, target); }); });
