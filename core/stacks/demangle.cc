@@ -2,12 +2,17 @@
 
 #include <csetjmp>
 #include <cstddef>
+#include <functional>
 
 // Of libiberty, which is binutils' and GCC's own; its header calls for others that are not needed.
 extern "C" {
 using DemangleCallback = void(const char* text, std::size_t size, void* opaque);
 int rust_demangle_callback(const char* mangled, int options, DemangleCallback*, void* opaque);
 int cplus_demangle_v3_callback(const char* mangled, int options, DemangleCallback*, void* opaque);
+
+// Where this program's code and constants lie, by the linker.
+extern const char __executable_start[];  // NOLINT(bugprone-reserved-identifier)
+extern const char _end[];                // NOLINT(bugprone-reserved-identifier)
 }
 
 namespace ctprof {
@@ -19,24 +24,40 @@ constexpr std::size_t kLongestMangled = 1000;
 constexpr std::size_t kLongest = 4096;
 
 struct Output {
+  std::string_view mangled;
   std::string text;
+  bool is_too_long = false;
   std::jmp_buf too_long;
 };
 
+// Whether `text` is a piece of the mangled name or a constant such as `::`. A decoded identifier of
+// Rust's is neither: it lies on the heap, and whoever prints it frees it afterwards.
+bool is_owned_by_nobody(const char* text, const Output& output) {
+  const std::less_equal<> not_after;
+  const char* const begin = output.mangled.data();
+  return (not_after(begin, text) && not_after(text, begin + output.mangled.size())) ||
+         (not_after(__executable_start, text) && not_after(text, _end));
+}
+
 // Output can double with each letter of a name, and a callback cannot refuse it: so it leaves by
-// longjmp(3). Only C functions are passed over, and they own nothing.
+// longjmp(3), over C functions alone, and at a text with which none of them owns anything. Between
+// any two others a constant is printed.
 void append(const char* text, std::size_t size, void* opaque) {
   auto& output = *static_cast<Output*>(opaque);
-  if (size > kLongest - output.text.size()) std::longjmp(output.too_long, 1);
-  output.text.append(text, size);
+  output.is_too_long = output.is_too_long || size > kLongest - output.text.size();
+  if (!output.is_too_long)
+    output.text.append(text, size);
+  else if (is_owned_by_nobody(text, output))
+    std::longjmp(output.too_long, 1);
 }
 
 using Demangler = int(const char*, int, DemangleCallback*, void*);
 
 bool demangle(Demangler* demangler, const char* mangled, Output& output) {
   output.text.clear();
+  output.is_too_long = false;
   if (setjmp(output.too_long) != 0) return false;
-  return demangler(mangled, 0, append, &output) != 0;
+  return demangler(mangled, 0, append, &output) != 0 && !output.is_too_long;
 }
 
 }  // namespace
@@ -46,6 +67,7 @@ std::string demangled(std::string_view name) {
   if (!mangled || name.size() > kLongestMangled) return std::string(name);
   const std::string text(name);
   Output output;
+  output.mangled = text;
   const bool done = demangle(rust_demangle_callback, text.c_str(), output) ||
                     demangle(cplus_demangle_v3_callback, text.c_str(), output);
   return done ? output.text : text;

@@ -180,6 +180,7 @@ BOOST_AUTO_TEST_CASE(names_as_people_write_them) {
   BOOST_TEST(demangled("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
   BOOST_TEST(demangled("_RNvNtCs1234_7mycrate3foo3bar") == "mycrate::foo::bar");
   BOOST_TEST(demangled("_RINvCs1234_7mycrate4callNtB2_4TypeE") == "mycrate::call::<mycrate::Type>");
+  BOOST_TEST(demangled("_RNvC5cratau9bcher_kva") == "crata::b\u00fccher");
 }
 
 // In base 36 or 62, as both manglings count: "_" is 0, "0_" is 1.
@@ -216,6 +217,9 @@ BOOST_AUTO_TEST_CASE(names_that_would_not_end) {
   BOOST_TEST(demangled(rust(2)).size() > 30u);
   BOOST_TEST(demangled(cxx(30)) == cxx(30));
   BOOST_TEST(demangled(rust(30)) == rust(30));
+  // What is too long here is an identifier that was decoded into memory of its own.
+  const char* const decoded = "_RINVCs7321_7Mycrtcau3aliiTB_ly";
+  BOOST_TEST(demangled(decoded) == decoded);
 }
 
 BOOST_AUTO_TEST_CASE(names_that_are_not_mangled) {
