@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint32_t kMostState = 64 * 1024;
 // The newest that are served.
-constexpr ctprof_stage kLastStage = CTPROF_STAGE_EXITED;
-constexpr ctprof_storage kLastStorage = CTPROF_ARRAY;
+constexpr ctprof_stage kLastStage = CTPROF_STAGE_RECORD;
+constexpr ctprof_storage kLastStorage = CTPROF_STACKS;
 constexpr std::array<std::string_view, 6> kFamilies{"cumulative",  "peak",  "gauge",
                                                     "categorical", "limit", "identity"};
 
@@ -86,18 +86,14 @@ Result<void> check_shown(const std::string& who, const ctprof_headline* headline
 
 std::string unserved(const ctprof_source& source) {
   if (source.stage <= kLastStage) return {};
-  const std::string which = source.stage == CTPROF_STAGE_RECORD
-                                ? "records call stacks"
-                                : "has stage number " + std::to_string(source.stage);
-  return "source " + quoted(is_empty(source.name) ? "" : source.name) + " " + which +
-         ", which this version of ctprof does not support";
+  return "source " + quoted(is_empty(source.name) ? "" : source.name) + " has stage number " +
+         std::to_string(source.stage) + ", which this version of ctprof does not support";
 }
 
 std::string unserved(const ctprof_metric& metric) {
   if (metric.size < kSizeV1<ctprof_metric> || metric.storage <= kLastStorage) return {};
-  return "metric " + quoted(is_empty(metric.name) ? "" : metric.name) + " is stored as " +
-         (metric.storage == CTPROF_STACKS ? "call stacks"
-                                          : "type number " + std::to_string(metric.storage)) +
+  return "metric " + quoted(is_empty(metric.name) ? "" : metric.name) +
+         " is stored as type number " + std::to_string(metric.storage) +
          ", which this version of ctprof does not support";
 }
 
@@ -143,7 +139,13 @@ Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
 
 Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
   constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process,
-                                      Entity::Cgroup, Entity::Host,   Entity::Thread};
+                                      Entity::Cgroup, Entity::Host,   Entity::Thread,
+                                      Entity::Thread};
+  const bool records = source.table.stage == CTPROF_STAGE_RECORD;
+  if (records != (metric.storage == Storage::Stacks))
+    return Error{"source " + quoted(source.name) + (records ? " records" : " does not record") +
+                 " call stacks but offers " + quoted(metric.name) + ", which is stored as " +
+                 std::string(name(metric.storage))};
   const Entity entity = kEntityOfStage[source.table.stage];
   if (metric.entity == entity) return {};
   return Error{"source " + quoted(source.name) + " fills rows about a " +
@@ -159,12 +161,16 @@ Result<void> check_source(const ctprof_source& source) {
   if (source.tallies_count > 4096) return Error{who + " has more than 4096 tallies"};
   const bool lists = source.stage == CTPROF_STAGE_LIST;
   const bool watches = source.stage == CTPROF_STAGE_EXITED;
+  const bool records = source.stage == CTPROF_STAGE_RECORD;
   if (!source.open_worker) return Error{who + " has NULL for open_worker"};
   if (!source.close_worker) return Error{who + " has NULL for close_worker"};
   if (lists && !source.list) return Error{who + " has NULL for list"};
   if (watches && (!source.start || !source.drain_exited || !source.stop))
     return Error{who + " has NULL for one of start, drain_exited and stop"};
-  if (!lists && !watches && !source.collect) return Error{who + " has NULL for collect"};
+  if (records && (!source.start || !source.drain_records || !source.stop))
+    return Error{who + " has NULL for one of start, drain_records and stop"};
+  if (!lists && !watches && !records && !source.collect)
+    return Error{who + " has NULL for collect"};
   return {};
 }
 

@@ -11,8 +11,8 @@ namespace ctprof {
 namespace {
 
 constexpr std::array<std::string_view, 4> kEntityNames{"thread", "process", "cgroup", "host"};
-constexpr std::array<std::string_view, 8> kStorageNames{"u64",    "i64",    "f64", "bool",
-                                                        "string", "bitset", "map", "array"};
+constexpr std::array<std::string_view, 9> kStorageNames{"u64",    "i64", "f64",   "bool",  "string",
+                                                        "bitset", "map", "array", "stacks"};
 constexpr std::array<std::string_view, 4> kEntityTables{"threads[].", "threads[].",
                                                         "cgroup_stats[].", "metrics."};
 
@@ -66,7 +66,7 @@ std::string_view name(Entity entity) { return kEntityNames[static_cast<std::size
 bool parse(std::string_view word, Entity& entity) { return parse_name(kEntityNames, word, entity); }
 std::string_view name(Storage storage) { return kStorageNames[static_cast<std::size_t>(storage)]; }
 bool parse(std::string_view word, Storage& storage) {
-  return parse_name(kStorageNames, word, storage);
+  return parse_name(kStorageNames, word, storage) && storage != Storage::Stacks;
 }
 
 std::string home_place(Entity entity, std::string_view name) {

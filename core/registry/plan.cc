@@ -261,6 +261,49 @@ class Planner {
 
 }  // namespace
 
+namespace {
+
+bool is_recorder(const ProbedRecorder& recorder) {
+  return recorder.source->table.stage == CTPROF_STAGE_RECORD;
+}
+
+Error no_recorder(const Probed& probed, const std::string& name) {
+  std::vector<std::string> names;
+  for (const ProbedRecorder& recorder : probed.recorders())
+    if (is_recorder(recorder)) names.push_back(recorder.plugin->name);
+  return {"no loaded plugin has a recorder '" + name + "'" + nearest_hint(name, names) +
+          (names.empty() ? "; there is none" : "; there are: " + joined(names))};
+}
+
+Result<PlannedSource> plan_recorder(const ProbedRecorder& recorder) {
+  PlannedSource planned{recorder.plugin, recorder.source, {}};
+  for (const ProbedOffer& offer : recorder.offers)
+    planned.chosen.push_back(offer.verdict == Gap::None);
+  if (std::ranges::find(planned.chosen, true) != planned.chosen.end()) return planned;
+  return Error{"the recorder '" + recorder.source->name + "' cannot record here: " +
+               (recorder.offers.empty() ? "it offers nothing" : recorder.offers.front().reason)};
+}
+
+}  // namespace
+
+Result<std::vector<PlannedSource>> plan_recorders(const Probed& probed,
+                                                  const std::vector<std::string>& names) {
+  std::vector<PlannedSource> recorders;
+  for (const std::string& name : names) {
+    const auto it = std::ranges::find_if(probed.recorders(), [&](const ProbedRecorder& recorder) {
+      return is_recorder(recorder) &&
+             (recorder.plugin->name == name || recorder.source->name == name);
+    });
+    if (it == probed.recorders().end()) return no_recorder(probed, name);
+    auto planned = plan_recorder(*it);
+    if (!planned) return planned.error();
+    const bool known = std::ranges::any_of(
+        recorders, [&](const PlannedSource& other) { return other.source == planned->source; });
+    if (!known) recorders.push_back(std::move(*planned));
+  }
+  return recorders;
+}
+
 Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted,
                        const Lost& lost) {
   return Planner(probed, lost).plan(wanted);

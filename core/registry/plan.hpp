@@ -49,4 +49,9 @@ using Lost = std::map<const SourceTable*, std::string>;
 Result<Plan> make_plan(const Probed& probed, const std::optional<std::vector<std::string>>& wanted,
                        const Lost& lost = {});
 
+// The recorders of call stacks with these names, each of a plugin or of a source, with the offers
+// that work here. Fails if there is none of a name, or if it cannot record here, and says why.
+Result<std::vector<PlannedSource>> plan_recorders(const Probed& probed,
+                                                  const std::vector<std::string>& names);
+
 }  // namespace ctprof

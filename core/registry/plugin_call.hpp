@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -113,6 +114,18 @@ std::string contained(const CallOwner* owner, const char* function, Call&& call)
   } catch (...) {
     return std::string(function) + " threw an exception without words";
   }
+}
+
+// The same for a function that fails with a message: the message if it threw, or returned anything
+// but 0. `room` is what the plugin may write its message to.
+template <class Call>
+std::string asked(const CallOwner* owner, const char* function, std::span<char> room, Call&& call) {
+  std::int32_t status = 0;
+  room.front() = 0;
+  std::string failure = contained(owner, function, [&] { status = call(); });
+  room.back() = 0;
+  if (!failure.empty() || status == 0) return failure;
+  return room.front() ? room.data() : "it failed, and does not say why";
 }
 
 }  // namespace ctprof

@@ -87,6 +87,15 @@ Probed::Probed(const Registry& registry, const ctprof_host& host, bool recorders
   // All are open by now: what one of them does in the background goes on while others are asked.
   for (const Opened& opened : opened_)
     for (const SourceTable& source : opened.plugin->sources) ask(opened, source);
+  collect_stacks();
+}
+
+void Probed::collect_stacks() {
+  for (const ProbedRecorder& recorder : recorders_)
+    for (const ProbedOffer& offer : recorder.offers)
+      if (const OfferTable& table = recorder.source->offers[offer.index];
+          table.served && table.metric->storage == Storage::Stacks)
+        stacks_.push_back({table.metric, {offer}});
 }
 
 Probed::~Probed() {

@@ -74,6 +74,8 @@ class Probed {
   const std::vector<ProbedField>& fields() const { return fields_; }
   // In the registry's order: best rank first.
   const std::vector<ProbedRecorder>& recorders() const { return recorders_; }
+  // The call stacks that they record, each with its one offer.
+  const std::vector<ProbedField>& stacks() const { return stacks_; }
   // Null when no loaded plugin offers it.
   const ProbedField* find(std::string_view metric) const;
   // Plugins that could not be opened, and sources that threw when probed, with the message. Nothing
@@ -95,12 +97,14 @@ class Probed {
   std::string open(Opened& opened) const;
   ctprof_host host_for(const Opened& opened) const;
   void ask(const Opened& opened, const SourceTable& source);
+  void collect_stacks();
 
   const Registry* registry_;
   ctprof_host host_;
   std::vector<Opened> opened_;
   std::vector<ProbedField> fields_;
   std::vector<ProbedRecorder> recorders_;
+  std::vector<ProbedField> stacks_;
   std::vector<Refusal> thrown_;
 };
 

@@ -92,6 +92,7 @@ void Registry::take_recorder(const Plugin& plugin, const SourceTable& source) {
   Recorder recorder{&plugin, &source, INT32_MIN};
   for (const OfferTable& offer : source.offers) {
     recorder.rank = std::max(recorder.rank, offer.rank);
+    if (!offer.served) continue;
     if (std::string why = objection(plugin, offer.metric); !why.empty())
       return refuse_part(plugin, std::move(why));
     declare(offer.metric);
@@ -115,8 +116,10 @@ void Registry::say_how_many_more() {
   }
 }
 
+// No report shows stacks, and no file holds them.
 void Registry::declare(const SharedMetric& metric) {
-  if (metric->hidden || !declared_at_.try_emplace(metric->name, vocabulary_.metrics.size()).second)
+  if (metric->hidden || metric->storage == Storage::Stacks ||
+      !declared_at_.try_emplace(metric->name, vocabulary_.metrics.size()).second)
     return;
   vocabulary_.metrics.push_back(metric);
 }

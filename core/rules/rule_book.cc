@@ -23,6 +23,7 @@ constexpr ctprof_rule kInert[] = {
     inert_rule("Formula", "Derived", "computed from a group's aggregates"),
     inert_rule("Key", "IdU32,IdU64,IdText", "identifies or groups rows"),
     inert_rule("Dead", "DeadCounter", "listed, never reduced"),
+    inert_rule("StackSum", "StackNs,StackCount,StackBytes", "call stacks, which recorders gather"),
 };
 
 }  // namespace

@@ -191,7 +191,7 @@ AT(ctprof_source, drain_exited, 120);
 AT(ctprof_source, drain_records, 128);
 AT(ctprof_source, stop, 136);
 
-SIZE(ctprof_window, 72);
+SIZE(ctprof_window, 88);
 AT(ctprof_window, size, 0);
 AT(ctprof_window, pids_count, 4);
 AT(ctprof_window, pids, 8);
@@ -204,8 +204,11 @@ AT(ctprof_window, depth, 48);
 AT(ctprof_window, stack_bytes, 52);
 AT(ctprof_window, budget_ppm, 56);
 AT(ctprof_window, command, 64);
+AT(ctprof_window, user_kind, 72);
+AT(ctprof_window, reserved, 76);
+AT(ctprof_window, ring_bytes, 80);
 
-SIZE(ctprof_record, 120);
+SIZE(ctprof_record, 128);
 AT(ctprof_record, size, 0);
 AT(ctprof_record, offer, 4);
 AT(ctprof_record, tgid, 8);
@@ -224,8 +227,33 @@ AT(ctprof_record, bp, 88);
 AT(ctprof_record, lr, 96);
 AT(ctprof_record, stack, 104);
 AT(ctprof_record, stack_size, 112);
+AT(ctprof_record, at_ns, 120);
 
-SIZE(ctprof_records, 64);
+SIZE(ctprof_change, 104);
+AT(ctprof_change, size, 0);
+AT(ctprof_change, kind, 4);
+AT(ctprof_change, tgid, 8);
+AT(ctprof_change, at_ns, 16);
+AT(ctprof_change, parent, 24);
+AT(ctprof_change, start, 32);
+AT(ctprof_change, length, 40);
+AT(ctprof_change, offset, 48);
+AT(ctprof_change, device_major, 56);
+AT(ctprof_change, device_minor, 60);
+AT(ctprof_change, inode, 64);
+AT(ctprof_change, path, 72);
+AT(ctprof_change, build_id, 88);
+
+SIZE(ctprof_loss, 40);
+AT(ctprof_loss, size, 0);
+AT(ctprof_loss, kind, 4);
+AT(ctprof_loss, cpu, 8);
+AT(ctprof_loss, reserved, 12);
+AT(ctprof_loss, from_ns, 16);
+AT(ctprof_loss, until_ns, 24);
+AT(ctprof_loss, count, 32);
+
+SIZE(ctprof_records, 80);
 AT(ctprof_records, size, 0);
 AT(ctprof_records, reserved, 4);
 AT(ctprof_records, core, 8);
@@ -235,6 +263,8 @@ AT(ctprof_records, message_size, 32);
 AT(ctprof_records, context, 40);
 AT(ctprof_records, lost, 48);
 AT(ctprof_records, unseen, 56);
+AT(ctprof_records, change, 64);
+AT(ctprof_records, lose, 72);
 
 SIZE(ctprof_stack, 16);
 AT(ctprof_stack, stack, 0);

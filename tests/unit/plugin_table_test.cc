@@ -172,15 +172,29 @@ BOOST_AUTO_TEST_CASE(closing_stops_what_was_started) {
   BOOST_TEST(stops_of_stubborn(false) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
+BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_alone) {
   ByHand plugin;
   plugin.source.stage = CTPROF_STAGE_RECORD;
-  BOOST_TEST(has(unserved(plugin), "source 'x' records call stacks"));
+  BOOST_TEST(has(plugin.refusal(), "has NULL for one of start, drain_records and stop"));
+  plugin.source.start = [](void*, const ctprof_window*, char*, std::size_t) -> std::int32_t {
+    return 0;
+  };
+  plugin.source.drain_records = [](void*, ctprof_records*) -> std::int32_t { return 0; };
+  plugin.source.stop = [](void*, char*, std::size_t) -> std::int32_t { return 0; };
+  BOOST_TEST(has(plugin.refusal(), "records call stacks but offers 'x_count', which is stored as"));
+  plugin.metric.storage = CTPROF_STACKS;
+  plugin.metric.newtype = "StackCount";
+  plugin.metric.rule = "StackSum";
+  BOOST_TEST(plugin.refusal() == "");
+  plugin.source.stage = CTPROF_STAGE_THREAD;
+  BOOST_TEST(has(plugin.refusal(), "does not record call stacks but offers 'x_count'"));
+}
+
+BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
+  ByHand plugin;
   plugin.source.stage = 99;
   BOOST_TEST(has(unserved(plugin), "source 'x' has stage number 99"));
   plugin.source.stage = CTPROF_STAGE_THREAD;
-  plugin.metric.storage = CTPROF_STACKS;
-  BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as call stacks"));
   plugin.metric.storage = 77;
   BOOST_TEST(has(unserved(plugin), "metric 'x_count' is stored as type number 77"));
 }

@@ -249,7 +249,7 @@ int run_doctor(const Options& options) {
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  const Probed probed(*registry, roots->host());
+  const Probed probed(*registry, roots->host(), true);
   note_unused(options, probed.thrown());
   const Advice advice = advice_on(probed, roots->live);
   return print(options.format == Format::Json ? json_of(advice, *registry)

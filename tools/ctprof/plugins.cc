@@ -110,7 +110,7 @@ int run_plugins(const Options& options) {
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  const Probed probed(*registry, roots->host());
+  const Probed probed(*registry, roots->host(), true);
   note_unused(options, probed.thrown());
   return print(options.format == Format::Json ? json_of(probed) : text_of(probed));
 }

@@ -21,9 +21,10 @@ Verdict judge(const ProbedField& field, const ProbedOffer& offer) {
 
 std::vector<Verdict> verdicts_on(const Plugin& plugin, const Probed& probed) {
   std::vector<Verdict> verdicts;
-  for (const ProbedField& field : probed.fields())
-    for (const ProbedOffer& offer : field.offers)
-      if (offer.plugin == &plugin && !field.def->hidden) verdicts.push_back(judge(field, offer));
+  for (const auto* fields : {&probed.fields(), &probed.stacks()})
+    for (const ProbedField& field : *fields)
+      for (const ProbedOffer& offer : field.offers)
+        if (offer.plugin == &plugin && !field.def->hidden) verdicts.push_back(judge(field, offer));
   return verdicts;
 }
 

@@ -70,6 +70,7 @@ void CellReader::read_cell(Scanner& in, Column& column, std::size_t row) {
     case Storage::Bitset: return read_bits(in, column, row);
     case Storage::Array: return read_array(in, column, row);
     case Storage::Map: return read_map(in, column, row);
+    case Storage::Stacks: return;  // in no column
   }
 }
 

@@ -254,6 +254,10 @@ using CountMap = Newtype<"CountMap">;
 using BytesMap = Newtype<"BytesMap">;
 using KibMap = Newtype<"KibMap">;
 using MixedMap = Newtype<"MixedMap">;
+// Weighted call stacks, of recorders alone (records.hpp).
+using StackNs = Newtype<"StackNs">;
+using StackCount = Newtype<"StackCount">;
+using StackBytes = Newtype<"StackBytes">;
 // Who or what a row is.
 using IdU32 = Newtype<"IdU32">;
 using IdU64 = Newtype<"IdU64">;
@@ -297,6 +301,8 @@ using AnyFlag = Rule<"AnyFlag">;
 using Affinity = Rule<"Affinity">;
 using MapSum = Rule<"MapSum">;
 using MapMixed = Rule<"MapMixed">;
+// Call stacks.
+using StackSum = Rule<"StackSum">;
 // Nothing.
 using Key = Rule<"Key">;
 using Dead = Rule<"Dead">;

@@ -116,6 +116,12 @@ inline constexpr std::array kNewtypes{
     // Numbers by name that are of several kinds: memory.stat. The metric's map_keys say which key
     // is what.
     NewtypeInfo{"MixedMap", CTPROF_MAP, "gauge", "none", "MapMixed"},
+    // Weighted call stacks, which a recorder hands over: what they weigh is a time ...
+    NewtypeInfo{"StackNs", CTPROF_STACKS, "cumulative", "ns", "StackSum"},
+    // ... or a number of events ...
+    NewtypeInfo{"StackCount", CTPROF_STACKS, "cumulative", "count", "StackSum"},
+    // ... or an amount of memory.
+    NewtypeInfo{"StackBytes", CTPROF_STACKS, "cumulative", "bytes", "StackSum"},
     // The result of a formula, of ctprof_derived alone; no source offers it.
     NewtypeInfo{"Derived", CTPROF_F64, "gauge", "none", "Formula"},
     // Who or what a row is. Identities are never summed or compared.
@@ -185,6 +191,8 @@ inline constexpr std::array kRules{
     // Key by key; keys that only some rows have count where they are.
     RuleInfo{"MapSum", Reduction::PerKey, ""},
     RuleInfo{"MapMixed", Reduction::PerKey, ""},
+    // Stack by stack, as recorders hand them over.
+    RuleInfo{"StackSum", Reduction::None, ""},
     // Nothing is reduced: a formula is computed from the values of its inputs, a key identifies
     // rows, a dead counter never moves.
     RuleInfo{"Formula", Reduction::None, ""},

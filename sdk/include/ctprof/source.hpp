@@ -54,8 +54,9 @@
 // open files in the object; ask whether a column is wanted before you read for it.
 //
 // What is here:   the stages' bases, offers(), SourceTable.
-// What is not:    what a lister writes to (listing.hpp), cells (batch.hpp), what `summarise` writes
-//                 to (summary.hpp), the exported constant (plugin.hpp).
+// What is not:    what a lister writes to (listing.hpp), cells (batch.hpp), windows and what a
+//                 recorder writes to (records.hpp), what `summarise` writes to (summary.hpp), the
+//                 exported constant (plugin.hpp).
 
 #pragma once
 
@@ -75,6 +76,7 @@
 #include "ctprof/listing.hpp"
 #include "ctprof/metric.hpp"
 #include "ctprof/reads.hpp"
+#include "ctprof/records.hpp"
 #include "ctprof/summary.hpp"
 
 namespace ctprof::sdk {
@@ -165,25 +167,12 @@ struct ExitedSource : AnySource {
   static constexpr std::array<const char*, 0> kStageReads{};
 };
 
-// What a window is about, for a source that works while it is open.
-class Window {
- public:
-  explicit Window(const ctprof_window& window) : abi_(&window) {}
-
-  // Only these processes; none: all. Gone after `start`.
-  std::span<const std::uint64_t> pids() const { return {abi_->pids, abi_->pids_count}; }
-  // When it was opened, on CLOCK_BOOTTIME.
-  std::uint64_t opened_ns() const { return abi_->opened_ns; }
-  // A process, not running yet, whose descendants are to be marked (kDescendant, kWasBorn); 0:
-  // none, or a ctprof that does not know of them.
-  std::uint64_t command() const {
-    constexpr std::size_t kSizeWithCommand =
-        offsetof(ctprof_window, command) + sizeof(ctprof_window::command);
-    return abi_->size >= kSizeWithCommand ? abi_->command : 0;
-  }
-
- private:
-  const ctprof_window* abi_;
+// Records call stacks while a window is open: `start(const Window&)`, `drain(const Records&)`,
+// `stop()`, as above; records.hpp says more, and has an example. What it offers is stored as
+// stacks, nothing else.
+struct RecordSource : AnySource {
+  static constexpr ctprof_stage kStage = CTPROF_STAGE_RECORD;
+  static constexpr std::array<const char*, 0> kStageReads{};
 };
 
 // One row, for figures of the whole machine.
@@ -213,6 +202,10 @@ std::int32_t contained(char* message, std::size_t size, Function function) noexc
 // CTPROF_PLUGIN does the rest.
 template <class S>
 class SourceTable {
+  // Works while a window is open.
+  static constexpr bool kIsStarted =
+      S::kStage == CTPROF_STAGE_EXITED || S::kStage == CTPROF_STAGE_RECORD;
+
   // Constants, so that the exported table is complete before anything runs.
   static constexpr auto kOfferTable = [] {
     std::array<ctprof_offer, S::kOffers.size()> table{};
@@ -292,6 +285,11 @@ class SourceTable {
     });
   }
 
+  static std::int32_t drain_records(void* worker, ctprof_records* records) noexcept {
+    return contained(records->message, records->message_size,
+                     [&] { static_cast<Started*>(worker)->source.drain(Records(*records)); });
+  }
+
   static std::int32_t stop(void* worker, char* message, std::size_t size) noexcept {
     auto& started = *static_cast<Started*>(worker);
     if (std::exchange(started.was_stopped, true)) return CTPROF_ALREADY;
@@ -318,12 +316,13 @@ class SourceTable {
     ctprof_source table = common(plugin_name);
     if constexpr (S::kStage == CTPROF_STAGE_LIST) {
       table.list = &list;
-    } else if constexpr (S::kStage == CTPROF_STAGE_EXITED) {
+    } else if constexpr (kIsStarted) {
       table.open_worker = &open_started;
       table.close_worker = &close_started;
       table.start = &start;
-      table.drain_exited = &drain_exited;
       table.stop = &stop;
+      if constexpr (S::kStage == CTPROF_STAGE_EXITED) table.drain_exited = &drain_exited;
+      if constexpr (S::kStage == CTPROF_STAGE_RECORD) table.drain_records = &drain_records;
     } else {
       table.collect = &collect;
     }

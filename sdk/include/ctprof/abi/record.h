@@ -8,7 +8,7 @@
  *     static int32_t drain_records(void* worker, struct ctprof_records* records) {
  *       struct ctprof_record record = {.size = sizeof record};
  *       while (next_sample(worker, &record)) records->put(records->core, &record);
- *       records->lost = samples_lost(worker);
+ *       records->lost += samples_lost(worker);
  *       return CTPROF_DONE;
  *     }
  */
@@ -28,6 +28,17 @@ extern "C" {
  * One worker does all of it, on one thread at a time. A second `start`, and a second `stop`, are
  * errors of their own (CTPROF_ALREADY) that change nothing; close_worker stops what still runs. */
 enum { CTPROF_DONE = 0, CTPROF_FAILED = 1, CTPROF_ALREADY = 2 };
+
+/* The user part of a record's stack. */
+typedef uint32_t ctprof_user_stack;
+enum {
+  /* There is none: a kernel thread, or it could not be had (a flag says so). */
+  CTPROF_USER_NONE = 0,
+  /* `user` are addresses, leaf first. */
+  CTPROF_USER_ADDRESSES = 1,
+  /* Registers, and `stack` is a copy of memory from the stack pointer on. */
+  CTPROF_USER_COPY = 2
+};
 
 /* What a window is about. Whatever is 0 or NULL is not restricted, or left to the source. It is
  * gone after `start`: copy what you need. */
@@ -54,17 +65,11 @@ struct ctprof_window {
   uint64_t budget_ppm;
   /* A process, not running yet, whose descendants somebody wants to know; 0: none. */
   uint64_t command;
-};
-
-/* The user part of a record's stack. */
-typedef uint32_t ctprof_user_stack;
-enum {
-  /* There is none: a kernel thread, or it could not be had (a flag says so). */
-  CTPROF_USER_NONE = 0,
-  /* `user` are addresses, leaf first. */
-  CTPROF_USER_ADDRESSES = 1,
-  /* Registers, and `stack` is a copy of memory from the stack pointer on. */
-  CTPROF_USER_COPY = 2
+  /* How the user part of a stack is wanted; CTPROF_USER_NONE: as the source likes. */
+  ctprof_user_stack user_kind CTPROF_TAIL;
+  uint32_t reserved CTPROF_TAIL;
+  /* Of the kernel's buffer for each CPU. The source may take less, and says so. */
+  uint64_t ring_bytes CTPROF_TAIL;
 };
 
 typedef uint32_t ctprof_record_flags;
@@ -104,6 +109,71 @@ struct ctprof_record {
   uint64_t lr;
   const uint8_t* stack;
   uint64_t stack_size;
+  /* CLOCK_BOOTTIME, when it was taken; 0: not known. It tells who it was, where an id was used
+   * again inside the window, and what was mapped then. */
+  uint64_t at_ns CTPROF_TAIL;
+};
+
+/* What happened to the memory of a process while the window is open. Addresses in a record mean
+ * nothing without it: the file behind them may be gone from the process before anybody looks. */
+typedef uint32_t ctprof_change_kind;
+enum {
+  /* It mapped a file, or memory without one (no path), to run code from it. */
+  CTPROF_CHANGE_MAPPED = 0,
+  /* It runs another program, and all that was mapped is gone. */
+  CTPROF_CHANGE_EXECED = 1,
+  /* It is new, and has what `parent` had mapped. */
+  CTPROF_CHANGE_FORKED = 2,
+  /* It ended. */
+  CTPROF_CHANGE_ENDED = 3
+};
+
+/* Nothing in it outlives the call that hands it over. */
+struct ctprof_change {
+  uint32_t size;
+  ctprof_change_kind kind;
+  uint64_t tgid;
+  /* CLOCK_BOOTTIME. */
+  uint64_t at_ns;
+  /* Of FORKED. */
+  uint64_t parent;
+  /* Of MAPPED, from here on: addresses, and where in the file they begin. */
+  uint64_t start;
+  uint64_t length;
+  uint64_t offset;
+  /* As stat(2) has them; both 0: not known. */
+  uint32_t device_major;
+  uint32_t device_minor;
+  uint64_t inode;
+  /* As the process sees it. */
+  struct ctprof_text path;
+  /* As the file has it; size 0: not known. */
+  struct ctprof_text build_id;
+};
+
+/* Why something is missing from the records. */
+typedef uint32_t ctprof_loss_kind;
+enum {
+  /* taken, and lost: the buffer was full */
+  CTPROF_LOSS_FULL = 0,
+  /* not taken: the kernel held the source back */
+  CTPROF_LOSS_THROTTLED = 1,
+  /* not taken: the CPU was offline */
+  CTPROF_LOSS_OFFLINE = 2
+};
+
+/* One stretch of time on one CPU that records are missing from. It says where; how many there are
+ * is in ctprof_records, too. */
+struct ctprof_loss {
+  uint32_t size;
+  ctprof_loss_kind kind;
+  uint32_t cpu;
+  uint32_t reserved;
+  /* CLOCK_BOOTTIME. */
+  uint64_t from_ns;
+  uint64_t until_ns;
+  /* Records; 0: not known. */
+  uint64_t count;
 };
 
 /* Where a source of the stage RECORD puts its records. */
@@ -111,9 +181,11 @@ struct ctprof_records {
   uint32_t size;
   uint32_t reserved;
   void* core;
-  /* Copies at once. */
+  /* Copies at once. A record that lies about itself (sizes, a NULL, an offer that is none) fails
+   * the source. */
   void (*put)(void* core, const struct ctprof_record* record);
-  /* Room for one sentence, for when draining fails. */
+  /* Room for one sentence that ends with a NUL: why draining failed; or, if it did not, what the
+   * user is to be told once. */
   char* message;
   size_t message_size;
   /* The plugin's. */
@@ -123,6 +195,10 @@ struct ctprof_records {
   uint64_t lost;
   /* That should have been taken, and were not: throttled, a CPU that was offline. */
   uint64_t unseen;
+  /* These copy at once, too. Hand over changes before the records that they matter to; and what is
+   * missing is still to be counted above. */
+  void (*change)(void* core, const struct ctprof_change* change) CTPROF_TAIL;
+  void (*lose)(void* core, const struct ctprof_loss* loss) CTPROF_TAIL;
 };
 
 #ifdef __cplusplus
