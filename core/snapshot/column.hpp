@@ -147,7 +147,7 @@ class Column {
 // Whether cells of this storage hold ids of a pool.
 constexpr bool is_pooled(Storage storage) {
   return storage == Storage::String || storage == Storage::Bitset || storage == Storage::Map ||
-         storage == Storage::Array;
+         storage == Storage::Array || storage == Storage::Stacks;
 }
 
 }  // namespace ctprof

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -152,6 +153,25 @@ Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
   std::copy(entries.begin(), entries.end(), at);
   items_.emplace_back(at, entries.size());
   return recent = static_cast<Id>(items_.size() - 1);
+}
+
+Id StackPool::append(std::span<const ctprof_stack> stacks) {
+  std::vector<ctprof_stack> sorted(stacks.begin(), stacks.end());
+  std::ranges::sort(sorted, {}, &ctprof_stack::stack);
+  std::size_t kept = 0;
+  for (const ctprof_stack& each : sorted) {
+    if (kept == 0 || sorted[kept - 1].stack != each.stack) {
+      sorted[kept++] = each;
+    } else if (std::uint64_t& sum = sorted[kept - 1].weight;
+               __builtin_add_overflow(sum, each.weight, &sum)) {
+      sum = std::numeric_limits<std::uint64_t>::max();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  auto* at = static_cast<ctprof_stack*>(arena_.take(kept * sizeof(ctprof_stack)));
+  std::copy_n(sorted.begin(), kept, at);
+  items_.emplace_back(at, kept);
+  return static_cast<Id>(items_.size() - 1);
 }
 
 Id TextCache::intern(std::string_view text) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/stacks/stack_table.hpp"
 #include "ctprof/abi.h"
 
 namespace ctprof {
@@ -116,11 +117,32 @@ class MapPool {
   std::vector<Id> recent_;  // by hash; a map that others took the place of is kept again
 };
 
+// Weighted sets of stacks, and the stacks themselves.
+class StackPool {
+ public:
+  // Copies and sorts. A stack that is there twice gets the sum of its weights, the largest number
+  // where that is too large. REQUIRES: they are nodes of the table.
+  Id append(std::span<const ctprof_stack> stacks);
+  // Ascending by stack, each once.
+  std::span<const ctprof_stack> operator[](Id id) const { return items_[id]; }
+  std::size_t bytes() const { return arena_.bytes(); }
+
+  StackTable table;
+
+ private:
+  std::mutex mutex_;
+  Arena arena_;
+  std::deque<std::span<const ctprof_stack>> items_;
+};
+
 struct Pools {
   TextPool texts;
   WordsPool words;
   MapPool maps;
-  std::size_t bytes() const { return texts.bytes() + words.bytes() + maps.bytes(); }
+  StackPool stacks;
+  std::size_t bytes() const {
+    return texts.bytes() + words.bytes() + maps.bytes() + stacks.bytes();
+  }
 };
 
 // One worker's cache in front of a TextPool: names repeat from row to row, and a repeated name

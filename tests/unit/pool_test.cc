@@ -3,6 +3,7 @@
 #define BOOST_TEST_MODULE pool
 #include <boost/test/unit_test.hpp>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,19 @@ BOOST_AUTO_TEST_CASE(different_maps_stay_apart) {
     BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][0].value, i);
     BOOST_REQUIRE_EQUAL(pools.maps[ids[i]][1].value, i % 7);
   }
+}
+
+// In the order of their numbers, and what is there twice added up.
+BOOST_AUTO_TEST_CASE(weighted_stacks) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  StackPool pool;
+  const std::vector<ctprof_stack> given{{7, 1}, {3, 2}, {7, 4}, {5, kMost}, {5, 1}};
+  const auto kept = pool[pool.append(given)];
+  BOOST_REQUIRE_EQUAL(kept.size(), 3u);
+  BOOST_TEST((kept[0].stack == 3 && kept[0].weight == 2));
+  BOOST_TEST((kept[1].stack == 5 && kept[1].weight == kMost));
+  BOOST_TEST((kept[2].stack == 7 && kept[2].weight == 5));
+  BOOST_TEST(pool[pool.append({})].empty());
 }
 
 }  // namespace
