@@ -108,7 +108,8 @@ def environment_in(directory):
     tools = {"MEASURE": os.path.join(own, "measure.py"), "SNAPSHOT": os.path.join(own, "snapshot.py"),
              "BOMB": os.path.join(own, "bombs.py"), "MOMENT": os.path.join(own, "moments.py")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
-    return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
+    return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120",
+                           "CTPROF_PAGER": ""}
 
 
 def run_file(path):

@@ -64,10 +64,10 @@ def run(*words, prefix=()):
 
 
 def on_a_terminal(size, *words):
-    """What ctprof writes, in bytes, to a terminal of so many lines and columns."""
+    """What ctprof writes, in bytes, to a terminal of so many lines and columns; no pager."""
     ours, its = os.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-    with subprocess.Popen([CTPROF, *words], stdout=its, stdin=subprocess.DEVNULL) as process:
+    with subprocess.Popen([CTPROF, *words, "--no-pager"], stdout=its, stdin=subprocess.DEVNULL) as process:
         os.close(its)
         pieces = []
         with contextlib.suppress(OSError):  # which is how a terminal says that its other end is closed

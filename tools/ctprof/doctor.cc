@@ -11,6 +11,7 @@
 #include "core/base/text.hpp"
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/setcap.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -252,8 +253,8 @@ int run_doctor(const Options& options) {
   const Probed probed(*registry, roots->host(), true);
   note_unused(options, probed.thrown());
   const Advice advice = advice_on(probed, roots->live);
-  return print(options.format == Format::Json ? json_of(advice, *registry)
-                                              : text_of(advice, *registry));
+  return options.format == Format::Json ? print(json_of(advice, *registry))
+                                        : page(options, text_of(advice, *registry));
 }
 
 }  // namespace ctprof::cli

@@ -11,6 +11,7 @@
 #include "core/render/metric_catalog.hpp"
 #include "core/render/metric_help.hpp"
 #include "schemas.hpp"
+#include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/report.hpp"
 
 namespace ctprof::cli {
@@ -93,9 +94,9 @@ int help_on_metric(const Options& options) {
   if (!source) return fail(source.error());
   const MetricCatalog catalog = source->catalog();
   const bool json = options.format == Format::Json;
-  const std::string page =
+  const std::string text =
       json ? metric_help_json(catalog, name) : metric_help(catalog, name, text_layout(options));
-  if (!page.empty()) return print(page);
+  if (!text.empty()) return json ? print(text) : page(options, text);
   auto names = catalog.names();
   for (const Verb& verb : verbs()) names.emplace_back(verb.name);
   return fail("unknown command or metric '" + name + "'" + nearest_hint(name, names) +
@@ -106,8 +107,9 @@ int run_metric_list(const Options& options) {
   const auto source = CatalogSource::open(options, options.arguments);
   if (!source) return fail(source.error());
   const MetricCatalog catalog = source->catalog();
-  return print(options.format == Format::Json ? metric_list_json(catalog)
-                                              : metric_list_text(catalog, text_layout(options)));
+  return options.format == Format::Json
+             ? print(metric_list_json(catalog))
+             : page(options, metric_list_text(catalog, text_layout(options)));
 }
 
 int print_schema(std::string_view verb) {

@@ -15,6 +15,7 @@
 #include "tools/ctprof/conduct.hpp"
 #include "tools/ctprof/help.hpp"
 #include "tools/ctprof/options.hpp"
+#include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -45,7 +46,7 @@ Result<void> check_arguments(const Verb& verb, const Options& options, std::size
 
 // `ctprof --help`, `ctprof --version`, or a usage error.
 int run_without_verb(const Options& options) {
-  if (options.help) return print(overview());
+  if (options.help) return page(options, overview());
   if (options.version) return run_version(options);
   return fail("missing command; see `ctprof --help`");
 }
@@ -54,11 +55,11 @@ int run_without_verb(const Options& options) {
 int run_help(const Options& options) {
   const bool json = options.format == Format::Json;
   if (options.json_schema) return print_schema("help");
-  if (options.arguments.empty()) return json ? fail(kTextAlone) : print(overview());
+  if (options.arguments.empty()) return json ? fail(kTextAlone) : page(options, overview());
   const Verb* verb = find_verb(options.arguments.front());
   if (!verb) return help_on_metric(options);
   if (auto fits = check_arguments(*verb, options, 1); !fits) return fail(fits.error());
-  return json ? fail(kTextAlone) : print(help_of(*verb));
+  return json ? fail(kTextAlone) : page(options, help_of(*verb));
 }
 
 int run_verb(const Options& options) {
@@ -66,7 +67,7 @@ int run_verb(const Options& options) {
   if (!verb) return unknown_verb(options.verb);
   if (auto fits = check_arguments(*verb, options, verb->most_arguments); !fits)
     return fail(fits.error());
-  if (options.help) return print(help_of(*verb));
+  if (options.help) return page(options, help_of(*verb));
   return options.json_schema ? print_schema(verb->name) : verb->run(options);
 }
 

@@ -89,6 +89,9 @@ inline constexpr std::array kOptions{
                "print the schema of what --format json prints, and exit"},
     OptionInfo{"color", "auto|always|never", kEvery,
                "colours on a terminal; NO_COLOR is respected"},
+    OptionInfo{"no-pager", nullptr, kEvery,
+               "print long text as it is, also on a terminal; else CTPROF_PAGER or PAGER shows it, "
+               "or less"},
     OptionInfo{"plugins", "NAME,...", "capture,record,show,compare,metric-list,plugins,doctor,help",
                "exactly these plugins, or only what they filled"},
     OptionInfo{"plugin-path", "DIR", "capture,record,show,compare,metric-list,plugins,doctor,help",

@@ -118,6 +118,7 @@ class Reader {
     options_.wrap = has("wrap");
     options_.details = has("details");
     options_.quiet = has("quiet");
+    options_.pager = !has("no-pager");
     options_.sync = !has("no-sync");
     options_.hostname = !has("no-hostname");
     options_.verbose = has("verbose");

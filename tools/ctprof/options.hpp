@@ -36,6 +36,7 @@ struct Options {
   Format format = Format::Text;
   Color color = Color::Auto;
   bool quiet = false;
+  bool pager = true;
 
   std::string output;
   FileLayout layout = FileLayout::Rows;

@@ -8,6 +8,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 #include "tools/ctprof/verdicts.hpp"
@@ -112,7 +113,7 @@ int run_plugins(const Options& options) {
   if (!registry) return fail(registry.error());
   const Probed probed(*registry, roots->host(), true);
   note_unused(options, probed.thrown());
-  return print(options.format == Format::Json ? json_of(probed) : text_of(probed));
+  return options.format == Format::Json ? print(json_of(probed)) : page(options, text_of(probed));
 }
 
 }  // namespace ctprof::cli

@@ -19,6 +19,7 @@
 #include "core/render/screen_text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/sides.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -244,7 +245,8 @@ std::string text_of(const Report& report, std::span<const std::string> files,
 
 int print_report(const Report& report, std::span<const std::string> files,
                  const ColumnChoice& columns, const Options& options) {
-  if (options.format == Format::Text) return print(text_of(report, files, columns, options));
+  if (options.format == Format::Text)
+    return page(options, text_of(report, files, columns, options));
   Printed sink;
   if (options.format == Format::Json) {
     if (!write_report_json(report, files, sink)) return sink.status;

@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+"""Long text on a terminal is read in a pager, as git has it; elsewhere there is none, nor where it cannot be run."""
+
+import fcntl
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+LINES, COLUMNS = 24, 60
+PIPE = 1 << 16  # bytes that one takes although nobody reads
+OURS = ("CTPROF_PAGER", "PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR_FORCE")
+PAGED = {"CTPROF_PAGER": "sed 's/^/paged: /'"}
+TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x07")
+
+
+class OnTerminal:
+    """A ctprof whose terminal is ours, as if somebody sat before it."""
+
+    def __init__(self, *words, prefix=(), program=harness.CTPROF, **environment):
+        kept = {name: value for name, value in os.environ.items() if name not in OURS}
+        self.ours, its = os.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        self.process = subprocess.Popen([*prefix, program, *map(str, words)], stdin=its, stdout=its, stderr=its, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), env=kept | {"TERM": "xterm"} | environment)
+        os.close(its)
+        self.text = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        os.close(self.ours)
+
+    def read_until(self, is_enough, seconds=harness.TIMEOUT):
+        """Whether it becomes so, of all that was written; no longer than until the terminal is closed."""
+        end = time.monotonic() + seconds
+        while not is_enough(self.text) and time.monotonic() < end:
+            if not select.select([self.ours], [], [], 0.05)[0]:
+                continue
+            try:
+                self.text += os.read(self.ours, 1 << 16).decode()
+            except OSError:  # its end is closed
+                break
+        return is_enough(self.text)
+
+    def press(self, keys):
+        os.write(self.ours, keys)
+
+    def finish(self):
+        """Its status; `text` is all that it wrote."""
+        self.read_until(lambda text: False)
+        return self.process.wait(harness.TIMEOUT)
+
+    def lines(self):
+        return TERMINAL_CODE.sub("", self.text.replace("\r", "")).splitlines()
+
+
+def told(*words, **environment):
+    """What stands on the terminal of a ctprof that ends by itself, and its status."""
+    with OnTerminal(*words, **environment) as run:
+        status = run.finish()
+        return run.text.replace("\r", ""), status
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = harness.scratch()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.file = os.path.join(cls.scratch.name, "a.ctprof.zst")
+        harness.capture_tree("6.12", cls.file)
+        os.chmod(cls.file, 0o644)
+        cls.show = ("show", cls.file, "--limit", "0")
+
+    def plain(self, *words):
+        return told(*words, "--no-pager")[0]
+
+
+class Programs(Case):
+    def test_what_is_paged(self):
+        for words in (self.show, ("compare", self.file, self.file, "--lifetime"), ("metric-list",), ("help", "run_time_ns"), ("help", "show"),
+                      ("show", "--help"), ("--help",), ("plugins",), ("doctor",)):
+            text, status = told(*words, **PAGED)
+            self.assertEqual(status, 0, words)
+            self.assertEqual({line[:7] for line in text.splitlines()}, {"paged: "}, words)
+
+    def test_ctprofs_own_comes_first(self):
+        self.assertRegex(told("--help", PAGER="echo mine; cat")[0], "^mine\n")
+        self.assertRegex(told("--help", CTPROF_PAGER="echo its; cat", PAGER="echo mine; cat")[0], "^its\n")
+
+    def test_none(self):
+        plain = self.plain(*self.show)
+        self.assertGreater(plain.count("\n"), LINES)
+        for environment in ({"CTPROF_PAGER": ""}, {"CTPROF_PAGER": "cat"}, {"PAGER": ""}, {"CTPROF_PAGER": "", "PAGER": "echo mine"}):
+            self.assertEqual(told(*self.show, **environment), (plain, 0), environment)
+        self.assertEqual(told(*self.show, "--no-pager", **PAGED), (plain, 0))
+
+    def test_no_terminal(self):
+        environment = os.environ | PAGED
+        piped = subprocess.run([harness.CTPROF, *self.show], env=environment, check=True, capture_output=True, text=True)
+        self.assertNotIn("paged", piped.stdout)
+
+    def test_programs_read_json(self):
+        self.assertEqual(told("metric-list", "--format", "json", **PAGED)[0][:1], "{")
+
+    def test_one_that_fails_is_done_without(self):
+        plain = self.plain(*self.show)
+        for pager in ("no-such-pager", "/dev/null", "kill -9 $$", "false", "exit 3"):
+            self.assertEqual(told(*self.show, CTPROF_PAGER=pager), (plain, 0), pager)
+        text, status = told(*self.show, CTPROF_PAGER="no-such-pager with words")
+        self.assertEqual((text[text.index("\n") + 1:], status), (plain, 0))  # behind what sh says
+
+    def test_one_that_was_left_was_left(self):
+        self.assertEqual(told(*self.show, CTPROF_PAGER="head -1")[0].count("\n"), 1)
+        live = os.path.join(self.scratch.name, "live.ctprof.zst")
+        harness.capture(live)
+        more = ("show", live, "--limit", "0", "--group-by", "pid")
+        self.assertGreater(len(harness.run(*more).stdout), PIPE)
+        self.assertEqual(told(*more, CTPROF_PAGER="true"), ("", 0))
+
+    def test_the_status_is_ours(self):
+        self.assertEqual(told(*self.show, "--fail-on", "thread_count > 0", **PAGED)[1], 1)
+        self.assertEqual(told("show", "/absent", **PAGED), ("ctprof: reading '/absent': No such file or directory\n", 2))
+
+    def test_options_of_less(self):
+        asks = {"CTPROF_PAGER": 'cat >/dev/null; echo "$LESS $LV"'}
+        self.assertEqual(told("--help", **asks)[0], "FRX -c\n")
+        self.assertEqual(told("--help", LESS="S", LV="-a", **asks)[0], "S -a\n")
+
+    def test_width_and_colours_are_the_terminals(self):
+        text = told(*self.show, CTPROF_PAGER="cat -v")[0].replace("\r", "")
+        self.assertIn("^[[36m", text)
+        cut = [line for line in re.sub(r"\^\[\[[0-9;]*m", "", text).splitlines() if "M-" not in line]
+        self.assertGreater(max(map(len, cut)), COLUMNS // 2)
+        self.assertLessEqual(max(map(len, cut)), COLUMNS)
+
+
+@unittest.skipUnless(shutil.which("less"), "needs less")
+class Less(Case):
+    def test_short_text_stays_there(self):
+        text, status = told("version", "--no-pager")
+        with OnTerminal("help", "version") as run:
+            self.assertEqual(run.finish(), 0)
+            self.assertIn("ctprof version: print the version.", run.lines())
+        self.assertEqual(status, 0, text)
+
+    def test_long_text_a_screen_at_a_time(self):
+        plain = self.plain(*self.show, "--fail-on", "thread_count > 0").splitlines()
+        with OnTerminal(*self.show, "--fail-on", "thread_count > 0") as run:
+            self.assertTrue(run.read_until(lambda text: text.endswith(":\x1b[K")), run.text)
+            self.assertIsNone(run.process.poll())
+            self.assertLess(len(run.lines()), LINES + 2)
+            run.press(b"\x03")  # for less, and not for us
+            time.sleep(0.2)
+            self.assertIsNone(run.process.poll())
+            run.press(b"q")
+            self.assertEqual(run.finish(), 1)
+            self.assertLess(len(run.lines()), len(plain))
+
+
+@unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
+class Privileged(Case):
+    def test_none(self):
+        closed = harness.closed_scratch()
+        self.addCleanup(closed.cleanup)
+        program = harness.product_copy(harness.CTPROF, closed.name)
+        # As show and help give up what they have at once, only that the file has capabilities is to count.
+        subprocess.run(["setcap", "cap_dac_read_search+ep", program], check=True)
+        for words in (self.show, ("metric-list",), ("doctor",)):
+            with OnTerminal(*words, program=program, prefix=harness.USER, **PAGED) as run:
+                self.assertTrue(run.read_until(lambda text: "\n" in text))
+                self.assertEqual(run.finish(), 0, words)
+                self.assertGreater(len(run.lines()), LINES, words)
+                self.assertNotIn("paged", run.text, words)
+
+
+if __name__ == "__main__":
+    harness.main()
