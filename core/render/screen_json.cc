@@ -17,6 +17,11 @@ void write_array(JsonPieces& json, std::string_view name, const Items& items, Wr
   json.close(']');
 }
 
+void write_flag(JsonPieces& json, std::string_view name, bool flag) {
+  json.key(name);
+  json.raw(flag ? "true" : "false");
+}
+
 void write_number(JsonPieces& json, std::string_view name, double number) {
   json.key(name);
   json.number(number);
@@ -35,8 +40,7 @@ void write_column(JsonPieces& json, const ScreenColumn& column, const PlannedMet
   json.text_member("metric", metric.name);
   json.text_member("shown", kShown[column.headline.shown]);
   json.text_member("unit", metric.unit);
-  json.key("by_change");
-  json.raw(column.headline.by_change ? "true" : "false");
+  write_flag(json, "by_change", column.headline.by_change);
   write_number(json, "floor", column.floor);
   write_array(json, "totals", column.totals, [&](double total) {
     json.comma();
@@ -70,6 +74,9 @@ void write_row(JsonPieces& json, const Report& report, const ScreenRow& row) {
   row.score > 0 ? json.text(screen.columns[row.decided_by].headline.label) : json.raw("null");
   write_array(json, "threads", row.threads,
               [&](const ScreenThreads& threads) { write_threads(json, threads); });
+  write_flag(json, "new", row.is_new());
+  write_flag(json, "gone", row.is_gone());
+  json.number_member("depth", row.depth);
   json.key("figures");
   json.open('[');
   for (std::size_t at = 0; at < screen.columns.size(); ++at) {

@@ -5,6 +5,7 @@ The file says what the headlines are; only the time that threads were blocked is
 """
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from recording import harness, run  # noqa: E402
+from cgroups_test import cgroup, join, may_make_cgroups  # noqa: E402
 from patterns import thread_keys  # noqa: E402
 
 PERCENT, RATE, LEVEL = range(3)
@@ -143,13 +145,27 @@ def added(cells):
     return UNKNOWN if UNKNOWN in cells else sum(cells)
 
 
-class Screen:
-    """The screen of one window, by the names of processes."""
+def is_inside(path, other):
+    return path != other and path.startswith(other.rstrip("/") + "/")
 
-    def __init__(self, file):
+
+def as_tree(rows):
+    """[(depth, row)] of cgroups: each below the nearest that it is inside, siblings by the largest score in all that is below them."""
+    def below(parent, rest):
+        top = [row for row in rest if not any(is_inside(row[0], other[0]) for other in rest)]
+        branches = [(row, [other for other in rest if is_inside(other[0], row[0])]) for row in top]
+        branches.sort(key=lambda branch: (-max(row[1] for row in [branch[0], *branch[1]]), branch[0][0].encode().replace(b"/", b"\0")))
+        return [one for row, inside in branches for one in [(parent, row), *below(parent + 1, inside)]]
+    return below(0, rows)
+
+
+class Screen:
+    """The screen of one window, by the names of processes, or by a key of threads as it is."""
+
+    def __init__(self, file, axis="pcomm"):
         self.file, self.differences = file, Differences(file)
-        names = file.threads.now["pcomm"]
-        keys = thread_keys(names)
+        names = file.threads.now[axis]
+        keys = thread_keys(names) if axis == "pcomm" else {name: name for name in names}
         self.groups = collections.defaultdict(list)
         for row in range(file.threads.rows):
             self.groups[keys[names[row]]].append(row)
@@ -235,15 +251,34 @@ class OfThisHost(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.path = os.path.join(scratch.name, "run.ctprof.zst")
 
-    def record(self):
-        with subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"]) as storm:
-            done = run("-d", "1s", "-o", self.path)
-            storm.kill()
+    def record(self, *cgroups):
+        """While one program after the other ends, in each of the cgroups, and one is born and ends."""
+        with contextlib.ExitStack() as storms:
+            for cgroup in cgroups or [None]:
+                storm = subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"], preexec_fn=lambda at=cgroup: at and join(at))
+                storms.callback(lambda storm=storm: (storm.kill(), storm.wait()))
+            done = run("-o", self.path, "--", "sh", "-c", "timeout .5 dd if=/dev/zero of=/dev/null status=none; sleep .5")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def told(self, *words):
+        return json.loads(harness.run("show", self.path, "--format", "json", *words).stdout)["screen"]
+
+    @unittest.skipUnless(may_make_cgroups(), "needs root, and a cgroup v2 hierarchy to make cgroups in")
+    def test_tree_of_cgroups(self):
+        with cgroup() as top:
+            places = [os.path.join(top, *names) for names in ([b"a"], [b"a", b"b"], [b"a-c"])]
+            for place in places:
+                os.mkdir(place)
+            self.record(*places)
+        told = self.told("--group-by", "cgroup", "--no-cg-normalize")
+        screen = Screen(File(self.path), "cgroup")
+        rows = as_tree(screen.rows())
+        self.assertLessEqual({0, 1, 2}, {depth for depth, _ in rows})
+        self.assertEqual([(row["depth"], row["group"], row["score"]) for row in told["rows"]], [(depth, *row[:2]) for depth, row in rows])
 
     def test_screen(self):
         self.record()
-        told = json.loads(harness.run("show", self.path, "--format", "json").stdout)["screen"]
+        told = self.told()
         screen = Screen(File(self.path))
         rows = screen.rows()
         self.assertEqual([one["label"] for one in told["headlines"]], [shown["label"] for shown, _ in screen.headlines])
@@ -258,6 +293,11 @@ class OfThisHost(unittest.TestCase):
                        "born": sum(screen.file.threads.born[at] for at in screen.groups[group]),
                        "ended": sum(at >= screen.file.living for at in screen.groups[group])}
             self.assertEqual(row["threads"], [threads], group)
+            self.assertEqual(row["depth"], 0)
+            self.assertEqual(row["new"], threads["born"] == len(screen.groups[group]), group)
+            self.assertEqual(row["gone"], threads["living"] == 0, group)
+        found = {row["group"]: (row["new"], row["gone"]) for row in told["rows"]}
+        self.assertEqual((found["dd"], found["sh"]), ((True, True), (False, False)))
         left = told["left_out"]
         self.assertEqual({name: left[name] for name in ("own_threads", "quiet_kernel_threads", "quiet_groups")},
                          {name: screen.out[name] for name in ("own_threads", "quiet_kernel_threads", "quiet_groups")})

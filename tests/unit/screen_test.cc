@@ -1,115 +1,18 @@
-// The first screen: figures, totals, scores and floors, what stays out, and what fits.
+// The first screen: figures, totals, scores and floors, and what stays out.
 
 #define BOOST_TEST_MODULE screen
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/render/report_json.hpp"
-#include "core/render/screen_text.hpp"
-#include "core/window/happened.hpp"
-#include "core/window/make_window.hpp"
-#include "tests/unit/hand_made.hpp"
+#include "tests/unit/made_screen.hpp"
 
 namespace ctprof {
 namespace {
 
 using namespace hand_made;
-
-constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
-const RuleBook book;
-
-MetricDef shown(MetricDef def, Headline headline) {
-  def.headline = std::move(headline);
-  def.plugin = "ours";
-  return def;
-}
-
-const MetricDef kCpu = shown(metric("cpu", "MonotonicNs", "SumNs"),
-                             {"%cpu", 1, CTPROF_SHOWN_PERCENT, false, 1e7}),
-                kSwitches = shown(metric("switches", "MonotonicCount", "SumCount"),
-                                  {"sw/s", 2, CTPROF_SHOWN_RATE, false, 10}),
-                kIdle = shown(metric("idle", "MonotonicNs", "SumNs"),
-                              {"%idle", 3, CTPROF_SHOWN_PERCENT, true, 1e7}),
-                kHeld = shown(metric("held", "GaugeBytes", "SumGaugeBytes"),
-                              {"held", 4, CTPROF_SHOWN_LEVEL, false, 0x1p20});
-
-// What one thread, its own process, counted in the window.
-struct Did {
-  std::string name;
-  std::uint64_t cpu = 0, switches = 0, idle = 0;
-  std::uint64_t held_before = 0, held_after = 0;
-  bool is_kernel = false;
-};
-
-Snapshot taken(std::uint64_t second, const std::vector<Did>& all) {
-  std::vector<Thread> threads;
-  Cells<std::uint64_t> starts;
-  Cells<bool> kernel;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    threads.push_back({i + 1, i + 1, all[i].name, all[i].name});
-    starts.push_back(5);
-    kernel.push_back(all[i].is_kernel);
-  }
-  Snapshot snapshot = snapshot_of(threads);
-  add_u64(snapshot, identity_metric(kStartTime), starts);
-  add_bool(snapshot, identity_metric(kKernelThread), kernel);
-  snapshot.meta.boot_id = "b";
-  snapshot.meta.start.boottime_ns = second * kSecond;
-  snapshot.read_at.assign(all.size(), 1);
-  return snapshot;
-}
-
-void add(Snapshot& snapshot, const MetricDef& def, const std::vector<Did>& all,
-         std::uint64_t Did::*of, bool counts) {
-  Cells<std::uint64_t> cells;
-  for (const Did& did : all) cells.push_back(counts ? did.*of : 0);
-  add_u64(snapshot, def, cells);
-}
-
-// A window from 10 s on.
-Snapshot window_of(const std::vector<Did>& all, std::uint64_t seconds = 10,
-                   std::vector<std::uint64_t> own = {}) {
-  Snapshot ends[] = {taken(10, all), taken(10 + seconds, all)};
-  for (const bool is_end : {false, true}) {
-    add(ends[is_end], kCpu, all, &Did::cpu, is_end);
-    add(ends[is_end], kSwitches, all, &Did::switches, is_end);
-    add(ends[is_end], kIdle, all, &Did::idle, is_end);
-    add(ends[is_end], kHeld, all, is_end ? &Did::held_after : &Did::held_before, true);
-  }
-  ends[1].meta.own_threads = std::move(own);
-  auto made = make_window(ends[0], std::move(ends[1]), {});
-  BOOST_REQUIRE(made);
-  to_differences(*made);
-  return std::move(*made);
-}
-
-Report report_of(const std::vector<const Snapshot*>& sides, Spec spec = {}) {
-  auto report = Report::make(sides, spec, {&book, {}});
-  BOOST_REQUIRE_MESSAGE(report, report.error().text);
-  return std::move(*report);
-}
-
-Report report_of(const Snapshot& window, Spec spec = {}) {
-  return report_of(std::vector{&window}, std::move(spec));
-}
-
-std::string names(const Report& report) {
-  std::string text;
-  for (const ScreenRow& row : report.screen()->rows)
-    text += (text.empty() ? "" : " ") + report.grouping().names[row.group];
-  return text;
-}
-
-const ScreenRow& row(const Report& report, const std::string& name) {
-  for (const ScreenRow& row : report.screen()->rows)
-    if (report.grouping().names[row.group] == name) return row;
-  throw std::out_of_range(name);
-}
 
 BOOST_AUTO_TEST_CASE(figures_are_rates_over_the_length_of_the_window) {
   const Snapshot window = window_of({{.name = "a",
@@ -205,6 +108,17 @@ BOOST_AUTO_TEST_CASE(windows_of_different_length_are_compared_by_their_rates) {
   BOOST_TEST(names(report) == "b c a");
   BOOST_TEST(moved(report.screen()->columns[0], report.screen()->figures(row(report, "b"), 0)) ==
              -10.0);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_new_and_who_is_gone_of_two_windows) {
+  const Snapshot before = window_of({{.name = "a", .cpu = kSecond}, {.name = "b", .cpu = kSecond}}),
+                 after = window_of({{.name = "a", .cpu = kSecond}, {.name = "c", .cpu = kSecond}});
+  const Report report = report_of({&before, &after});
+  for (const auto& [name, is_new, is_gone] :
+       {std::tuple("a", false, false), {"b", false, true}, {"c", true, false}}) {
+    BOOST_TEST(row(report, name).is_new() == is_new, name);
+    BOOST_TEST(row(report, name).is_gone() == is_gone, name);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_level_moves_by_what_it_grew_to) {
@@ -321,79 +235,6 @@ BOOST_AUTO_TEST_CASE(processes_are_found_among_the_threads_that_live) {
     BOOST_TEST(row(report, name).figures[0].value == mib * 0x1p20);
   const ScreenThreads& threads = row(report, "a").threads[0];
   BOOST_TEST((threads.living == 1 && threads.born == 1 && threads.ended == 1));
-}
-
-// --- text
-// ----------------------------------------------------------------------------------------------
-
-std::string text_of(const Report& report, const ScreenLayout& layout) {
-  const std::string files[] = {"a.zst", "b.zst"};
-  return screen_text(report, files, layout);
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
-BOOST_AUTO_TEST_CASE(as_many_rows_as_fit_and_the_rest_counted) {
-  std::vector<Did> all;
-  for (int i = 0; i < 60; ++i)
-    all.push_back(
-        {.name = std::string(1, 'a' + i % 26) + std::string(i / 26 + 1, 'x'), .cpu = kSecond});
-  const Snapshot window = window_of(all);
-  const Report report = report_of(window, {.literal_names = true});
-  const std::string text = text_of(report, {.text = {.width = 80}, .lines = 24});
-  BOOST_TEST(std::count(text.begin(), text.end(), '\n') == 23);
-  BOOST_TEST(has(text, "more rows"));
-  const auto with = [&](std::size_t rows) {
-    return text_of(report, {.text = {.width = 80}, .lines = 24, .rows = rows});
-  };
-  BOOST_TEST((has(with(2), "58 more rows (--limit 0)") && !has(with(0), "more row")));
-}
-
-BOOST_AUTO_TEST_CASE(columns_that_decide_are_the_last_to_go) {
-  const Snapshot window = window_of({{.name = "quite-a-long-name", .cpu = 1, .switches = 9000},
-                                     {.name = "b", .held_after = 3 << 20}});
-  const Report report = report_of(window, {.literal_names = true});
-  const std::string text = text_of(report, {.text = {.width = 56}, .lines = 24});
-  for (const char* part : {"process", "threads", "%cpu", "sw/s", "held", "for width %idle"})
-    BOOST_TEST(has(text, part), part << " in\n" << text);
-  BOOST_TEST(!has(text_of(report, {.text = {.width = 120}, .lines = 24}), "for width"));
-}
-
-BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
-  const Snapshot before = window_of({{.name = "a", .cpu = kSecond}}),
-                 after = window_of({{.name = "a", .cpu = 4 * kSecond, .held_after = 3 << 20}});
-  const Report report = report_of({&before, &after});
-  const std::string text = text_of(report, {.text = {.width = 100}, .lines = 24});
-  for (const char* part :
-       {"baseline: a.zst", "candidate: b.zst", "held 0→3.00Mi +3.00Mi", "10.0→40.0"})
-    BOOST_TEST(has(text, part), part << " in\n" << text);
-}
-
-// --- JSON
-// ----------------------------------------------------------------------------------------------
-
-class Kept final : public Sink {
- public:
-  Result<void> write(std::string_view more) override { return text += more, Result<void>{}; }
-  std::string text;
-};
-
-BOOST_AUTO_TEST_CASE(json_has_all_of_it) {
-  const Snapshot window = window_of(
-      {{.name = "a", .cpu = kSecond, .held_after = 3 << 20}, {.name = "b", .cpu = 2 * kSecond}});
-  const std::string files[] = {"a.zst"};
-  Kept kept;
-  BOOST_REQUIRE(write_report_json(report_of(window, {.limit = 1}), files, kept));
-  const auto json = boost::json::parse(kept.text);
-  const auto& screen = json.at("screen");
-  BOOST_TEST(screen.at("headlines").as_array().size() == 4u);
-  BOOST_TEST(screen.at("rows").as_array().size() == 1u);
-  BOOST_TEST(screen.at_pointer("/rows/0/group").as_string() == "a");
-  BOOST_TEST(screen.at_pointer("/rows/0/decided_by").as_string() == "held");
-  BOOST_TEST(screen.at_pointer("/rows/0/figures/0/0/value").to_number<double>() == 10.0);
-  BOOST_TEST(screen.at_pointer("/rows/0/figures/3/0/change").to_number<double>() ==
-             3.0 * (1 << 20));
-  BOOST_TEST(screen.at_pointer("/left_out/rows").to_number<int>() == 1);
 }
 
 }  // namespace

@@ -289,6 +289,18 @@ std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
   return medians;
 }
 
+bool ScreenRow::is_new() const {
+  const ScreenThreads &first = threads.front(), &last = threads.back();
+  if (last.all() == 0) return false;
+  return threads.size() == 1 ? last.born == last.all() : first.all() == 0;
+}
+
+bool ScreenRow::is_gone() const {
+  const ScreenThreads &first = threads.front(), &last = threads.back();
+  if (first.all() == 0) return false;
+  return threads.size() == 1 ? last.living == 0 : last.all() == 0;
+}
+
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) {
   if (figures.size() == 1) return is_level(column) ? figures[0].change : figures[0].value;
   double most = kUnknown;

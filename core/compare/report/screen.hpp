@@ -93,6 +93,12 @@ struct ScreenRow {
   // In a tree of cgroups: how many rows it is below, and the group of the nearest.
   std::size_t depth = 0;
   std::uint32_t below = 0;
+
+  // In one window: all its threads were born inside. Of several: it has threads on the last side,
+  // and none on the first.
+  bool is_new() const;
+  // All ended inside; or it has threads on the first side, and none on the last.
+  bool is_gone() const;
 };
 
 struct Screen {
