@@ -1,11 +1,8 @@
 // The first screen as text: what a window begins with, the rows and columns that fit, and a few
 // lines of what is not there.
 //
-// A row is a group with its threads and a figure of each headline; of several windows each figure
-// is told as "12.3→45.6", and a column of its own names the headline that moved most. The columns
-// that decided which row comes first are the last to go for width; one that went is named.
-//
-// Not here: the screen as data (compare/report/screen.hpp), its JSON (screen_json.hpp).
+// Not here: the table (screen_table.hpp), the screen as data (compare/report/screen.hpp), its JSON
+// (screen_json.hpp).
 
 #pragma once
 

@@ -1,0 +1,222 @@
+#include "core/render/screen_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/number.hpp"
+#include "core/compare/asked/spec.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kLeastGroup = 12;
+constexpr std::size_t kBetween = 2;
+constexpr std::string_view kMostMoved = "moved most";
+constexpr std::size_t kAlwaysFirst = 2;  // columns that are the last to go
+constexpr std::size_t kMostDepth = 8;    // to which rows of a tree are indented
+
+std::string header_of_groups(const Spec& spec) {
+  if (spec.group_by == GroupBy::Pcomm) return "process";
+  if (spec.group_by == GroupBy::All) return "cgroup > process > thread";
+  return printable(axis_word(spec));
+}
+
+// Columns make room for so much of a name: a process's is no longer.
+std::size_t readable_width(GroupBy by) {
+  return by == GroupBy::All || by == GroupBy::Cgroup ? 32 : 16;
+}
+
+// "5 +1 -1": those that live, and those that were born and ended inside; of several windows
+// "4→5 +1 -1", born and ended in the last.
+std::string threads_text(std::span<const ScreenThreads> sides) {
+  std::string text = std::to_string(sides.front().living);
+  if (!std::ranges::all_of(
+          sides, [&](const ScreenThreads& side) { return side.living == sides.front().living; }))
+    for (const ScreenThreads& side : sides.subspan(1)) text += "→" + std::to_string(side.living);
+  if (sides.back().born) text += " +" + std::to_string(sides.back().born);
+  if (sides.back().ended) text += " -" + std::to_string(sides.back().ended);
+  return text;
+}
+
+bool is_level(const ScreenColumn& column) { return column.headline.shown == CTPROF_SHOWN_LEVEL; }
+
+// Writes the figures of one screen.
+class Cells {
+ public:
+  Cells(const Report& report, const Screen& screen) : report_(&report), screen_(&screen) {}
+
+  std::string figure(const ScreenRow& row, std::size_t at) const {
+    const auto figures = screen_->figures(row, at);
+    std::vector<double> values;
+    for (const ScreenFigure& one : figures) values.push_back(one.value);
+    std::string text = brief_steps(values, unit(at));
+    if (figures.size() == 1 && is_level(column(at))) text += level_change(figures[0], at);
+    return text;
+  }
+
+  // "%wait 0.4→187 +187"
+  std::string most(const ScreenRow& row) const {
+    if (row.score == 0) return "-";
+    const std::size_t at = row.decided_by;
+    return printable(column(at).headline.label) + " " + figure(row, at) + " " +
+           signed_text(moved(column(at), screen_->figures(row, at)), at);
+  }
+
+  Tint tint(const ScreenRow& row, std::size_t at) const {
+    if (row.score == 0 || row.decided_by != at) return Tint::Plain;
+    return moved(column(at), screen_->figures(row, at)) < 0 ? Tint::Less : Tint::More;
+  }
+
+ private:
+  const ScreenColumn& column(std::size_t at) const { return screen_->columns[at]; }
+  std::string_view unit(std::size_t at) const {
+    if (column(at).headline.shown == CTPROF_SHOWN_PERCENT) return "percent";
+    return report_->metrics()[column(at).metric].unit;
+  }
+  std::string signed_text(double value, std::size_t at) const {
+    return (value > 0 ? "+" : "") + brief(value, unit(at));
+  }
+  // A change below the floor is no news.
+  std::string level_change(const ScreenFigure& figure, std::size_t at) const {
+    if (figure.is_new) return " new";
+    const bool is_news = figure.change != 0 && std::abs(figure.change) >= column(at).floor;
+    return is_news ? " " + signed_text(figure.change, at) : "";
+  }
+
+  const Report* report_;
+  const Screen* screen_;
+};
+
+// --- the table
+// ------------------------------------------------------------------------------------------
+
+class ScreenTable {
+ public:
+  ScreenTable(const Report& report, std::size_t rows)
+      : report_(&report),
+        screen_(report.screen()),
+        cells_(report, *screen_),
+        rows_(std::span(screen_->rows).first(std::min(rows, screen_->rows.size()))) {}
+
+  void append_to(std::string& out, const TextLayout& layout) {
+    choose(layout.width);
+    std::vector<TextColumn> columns{
+        {header_of_groups(report_->spec()), Align::Left, kLeastGroup, false},
+        {"threads", Align::Right, 0, false}};
+    if (report_->compares()) columns.push_back({std::string(kMostMoved), Align::Left, 0, false});
+    for (std::size_t at = 0; at < fits_.size(); ++at)
+      if (fits_[at]) columns.push_back({label(at), Align::Right, 0, false});
+    TextTable table(std::move(columns));
+    for (const ScreenRow& row : rows_) table.add(cells_of(row));
+    if (!table.empty()) table.append_to(out, layout);
+  }
+
+  // Labels of the columns that went for width. After append_to().
+  std::vector<std::string> gone() const {
+    std::vector<std::string> labels;
+    for (std::size_t at = 0; at < fits_.size(); ++at)
+      if (!fits_[at]) labels.push_back(label(at));
+    return labels;
+  }
+
+ private:
+  std::string label(std::size_t at) const { return printable(screen_->columns[at].headline.label); }
+
+  std::vector<TextCell> cells_of(const ScreenRow& row) const {
+    std::vector<TextCell> cells = fixed_cells(row);
+    for (std::size_t at = 0; at < fits_.size(); ++at)
+      if (fits_[at]) cells.push_back({cells_.figure(row, at), cells_.tint(row, at)});
+    return cells;
+  }
+
+  std::vector<TextCell> fixed_cells(const ScreenRow& row) const {
+    std::vector<TextCell> cells{{name_of(row)}, {threads_text(row.threads)}};
+    if (report_->compares()) cells.push_back({cells_.most(row), cells_.tint(row, row.decided_by)});
+    return cells;
+  }
+
+  // A cgroup that stands below another is told by what that lacks; under `all` one that the row
+  // before has as well is told once.
+  std::string name_of(const ScreenRow& row) const {
+    const auto& names = report_->grouping().names;
+    std::string_view name = names[row.group];
+    if (row.depth > 0) {
+      name.remove_prefix(names[row.below].size());
+      if (name.starts_with('/')) name.remove_prefix(1);
+      return std::string(2 * std::min(row.depth, kMostDepth), ' ') + told_name(name);
+    }
+    const ScreenRow* before = &row == rows_.data() ? nullptr : &row - 1;
+    const bool is_again = before && key_parts(name).size() > 1 &&
+                          key_parts(name)[0] == key_parts(names[before->group])[0];
+    if (is_again) name.remove_prefix(key_parts(name)[0].size() + 1);
+    return (is_again ? "  > " : "") + told_name(readable_key(name));
+  }
+
+  // What cannot go, with the names of groups as narrow as they may become.
+  std::size_t width_of_fixed() const {
+    std::size_t group = kLeastGroup, threads = 0;
+    std::size_t most = report_->compares() ? kMostMoved.size() + kBetween : 0;
+    for (const ScreenRow& row : rows_) {
+      const auto cells = fixed_cells(row);
+      group = std::max(group, display_width(cells[0].text));
+      threads = std::max(threads, display_width(cells[1].text));
+      if (cells.size() > 2) most = std::max(most, display_width(cells[2].text) + kBetween);
+    }
+    return std::min(group, readable_width(report_->spec().group_by)) + kBetween +
+           std::max(threads, std::string_view("threads").size()) + most;
+  }
+
+  std::size_t width_of(std::size_t at) const {
+    std::size_t width = display_width(label(at));
+    for (const ScreenRow& row : rows_)
+      width = std::max(width, display_width(cells_.figure(row, at)));
+    return width + kBetween;
+  }
+
+  // The first two, who has the CPUs and who waits for them; then by the largest share that a row
+  // has of them, so that those that decided rows come first. Of several windows a column of its own
+  // tells what decided: the others are in their order.
+  std::vector<std::size_t> by_weight() const {
+    std::vector<double> weights(screen_->columns.size());
+    std::vector<std::size_t> order;
+    for (std::size_t at = 0; at < weights.size(); ++at) {
+      order.push_back(at);
+      for (const ScreenRow& row : report_->compares() ? std::span<const ScreenRow>{} : rows_)
+        if (const double share = screen_->share(row, at); share > weights[at]) weights[at] = share;
+      if (at < kAlwaysFirst) weights[at] = std::numeric_limits<double>::infinity();
+    }
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](std::size_t at) { return weights[at]; });
+    return order;
+  }
+
+  void choose(std::size_t width) {
+    fits_.assign(screen_->columns.size(), width == 0);
+    std::size_t taken = width_of_fixed();
+    for (const std::size_t at : by_weight()) {
+      const std::size_t more = width_of(at);
+      if (width == 0 || taken + more > width) continue;
+      fits_[at] = true;
+      taken += more;
+    }
+  }
+
+  const Report* report_;
+  const Screen* screen_;
+  Cells cells_;
+  std::span<const ScreenRow> rows_;
+  std::vector<bool> fits_;
+};
+
+}  // namespace
+
+ScreenTableText screen_table(const Report& report, std::size_t rows, const TextLayout& layout) {
+  ScreenTable table(report, rows);
+  ScreenTableText told;
+  table.append_to(told.text, layout);
+  told.gone = table.gone();
+  return told;
+}
+
+}  // namespace ctprof

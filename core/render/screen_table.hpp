@@ -1,0 +1,28 @@
+// The table of the first screen, with the columns that fit.
+//
+// A row is a group with its threads and a figure of each headline; of several windows each figure
+// is told as "12.3→45.6", and a column of its own names the headline that moved most. The columns
+// that decided which row comes first are the last to go for width.
+//
+// Not here: which rows are told, and what is said of those that are not (screen_text.hpp).
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/compare/report/report.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+
+struct ScreenTableText {
+  std::string text;               // empty without rows
+  std::vector<std::string> gone;  // labels of the columns that went for width
+};
+
+// Of the first rows. REQUIRES: report.screen().
+ScreenTableText screen_table(const Report& report, std::size_t rows, const TextLayout& layout);
+
+}  // namespace ctprof
