@@ -97,7 +97,7 @@ std::string table_of_sides(const Report& report, std::span<const std::string> fi
   const auto sides = report.sides();
   const bool tells_runs = sides.front().window || tells_several_runs(report);
   std::vector<TextColumn> columns{
-      {"", Align::Left, 0, false},         {"file", Align::Left, 12, false},
+      {"", Align::Left, 0, false},         {"file", Align::Left, 8, false},
       {"host", Align::Left, 8, true},      {"taken", Align::Left, 0, true},
       {"threads", Align::Right, 0, false}, {"processes", Align::Right, 0, true}};
   if (tells_runs) columns.push_back({"runs", Align::Left, 0, false});
@@ -305,18 +305,6 @@ std::string where(const Absent& absent) {
 }
 
 }  // namespace
-
-std::string wrapped(const std::string& text, std::size_t width) {
-  std::istringstream words(text);
-  std::string out, line;
-  for (std::string word; words >> word;) {
-    const bool fits =
-        width == 0 || line.empty() || display_width(line) + 1 + display_width(word) <= width;
-    if (!fits) out += line + "\n", line = " ";
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return out + line + "\n";
-}
 
 std::string leftovers(const Report& report, std::size_t width) {
   std::map<std::pair<std::string, std::string>, std::string> absent;  // (where, why) -> names

@@ -35,9 +35,6 @@ std::string other_boots(const Report& report);
 // Empty if there is nothing to say.
 std::string leftovers(const Report& report, std::size_t width);
 
-// Breaks words into lines of at most `width`; all but the first are indented.
-std::string wrapped(const std::string& text, std::size_t width);
-
 // "cgroup '/a' of the baseline is '/b' in the candidate: 12 of 12 kinds of threads (100.0%)", and
 // how the two differ.
 std::string rename_in_words(const CgroupRename& rename);

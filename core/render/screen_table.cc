@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
 
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
@@ -12,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLeastGroup = 12;
 constexpr std::size_t kBetween = 2;
-constexpr std::string_view kMostMoved = "moved most";
+constexpr std::string_view kThreads = "threads", kMostMoved = "moved most";
 constexpr std::size_t kAlwaysFirst = 2;  // columns that are the last to go
 constexpr std::size_t kMostDepth = 8;    // to which rows of a tree are indented
 
@@ -22,20 +25,45 @@ std::string header_of_groups(const Spec& spec) {
   return printable(axis_word(spec));
 }
 
-// Columns make room for so much of a name: a process's is no longer.
-std::size_t readable_width(GroupBy by) {
-  return by == GroupBy::All || by == GroupBy::Cgroup ? 32 : 16;
+// Columns make room for so much of a name: a process's is no longer, and a path has a third of a
+// narrow terminal.
+std::size_t readable_width(GroupBy by, std::size_t width) {
+  const bool is_path = by == GroupBy::All || by == GroupBy::Cgroup;
+  return std::min<std::size_t>(is_path ? 32 : 16, std::max(kLeastGroup, width / 3));
 }
 
-// "5 +1 -1": those that live, and those that were born and ended inside; of several windows
-// "4→5 +1 -1", born and ended in the last.
-std::string threads_text(std::span<const ScreenThreads> sides) {
-  std::string text = std::to_string(sides.front().living);
+enum class Threads { No, Living, After, All };  // After: born and ended on the last side alone
+enum class Most { No, Figures, Change };
+
+// How much is told before the headlines.
+struct Form {
+  Threads threads;
+  Most most;
+};
+
+// From the widest to the narrowest.
+constexpr Form kForms[] = {{Threads::All, Most::Change},    {Threads::After, Most::Change},
+                           {Threads::After, Most::Figures}, {Threads::Living, Most::Figures},
+                           {Threads::No, Most::Figures},    {Threads::No, Most::No}};
+
+// "4→5" of several windows, "5" where all have as many.
+std::string steps(std::span<const ScreenThreads> sides, std::uint64_t ScreenThreads::*count) {
+  std::string text = std::to_string(sides.front().*count);
   if (!std::ranges::all_of(
-          sides, [&](const ScreenThreads& side) { return side.living == sides.front().living; }))
-    for (const ScreenThreads& side : sides.subspan(1)) text += "→" + std::to_string(side.living);
-  if (sides.back().born) text += " +" + std::to_string(sides.back().born);
-  if (sides.back().ended) text += " -" + std::to_string(sides.back().ended);
+          sides, [&](const ScreenThreads& side) { return side.*count == sides.front().*count; }))
+    for (const ScreenThreads& side : sides.subspan(1)) text += "→" + std::to_string(side.*count);
+  return text;
+}
+
+// "5 +1 -1": those that live, and those that were born and ended inside.
+std::string threads_text(std::span<const ScreenThreads> sides, Threads told) {
+  std::string text = steps(sides, &ScreenThreads::living);
+  if (told == Threads::Living) return text;
+  if (told == Threads::After) sides = sides.last(1);
+  for (const auto& [sign, count] :
+       {std::pair(" +", &ScreenThreads::born), {" -", &ScreenThreads::ended}})
+    if (const std::string told_steps = steps(sides, count); told_steps != "0")
+      text += sign + told_steps;
   return text;
 }
 
@@ -56,11 +84,12 @@ class Cells {
   }
 
   // "%wait 0.4→187 +187"
-  std::string most(const ScreenRow& row) const {
+  std::string most(const ScreenRow& row, Most told) const {
     if (row.score == 0) return "-";
     const std::size_t at = row.decided_by;
-    return printable(column(at).headline.label) + " " + figure(row, at) + " " +
-           signed_text(moved(column(at), screen_->figures(row, at)), at);
+    const std::string text = printable(column(at).headline.label) + " " + figure(row, at);
+    if (told == Most::Figures) return text;
+    return text + " " + signed_text(moved(column(at), screen_->figures(row, at)), at);
   }
 
   Tint tint(const ScreenRow& row, std::size_t at) const {
@@ -100,11 +129,12 @@ class ScreenTable {
         rows_(std::span(screen_->rows).first(std::min(rows, screen_->rows.size()))) {}
 
   void append_to(std::string& out, const TextLayout& layout) {
-    choose(layout.width);
+    choose_form(layout.width);
+    choose_headlines(layout.width);
     std::vector<TextColumn> columns{
-        {header_of_groups(report_->spec()), Align::Left, kLeastGroup, false},
-        {"threads", Align::Right, 0, false}};
-    if (report_->compares()) columns.push_back({std::string(kMostMoved), Align::Left, 0, false});
+        {header_of_groups(report_->spec()), Align::Left, kLeastGroup, false}};
+    if (tells_threads()) columns.push_back({std::string(kThreads), Align::Right, 0, false});
+    if (tells_most()) columns.push_back({std::string(kMostMoved), Align::Left, 0, false});
     for (std::size_t at = 0; at < fits_.size(); ++at)
       if (fits_[at]) columns.push_back({label(at), Align::Right, 0, false});
     TextTable table(std::move(columns));
@@ -112,15 +142,26 @@ class ScreenTable {
     if (!table.empty()) table.append_to(out, layout);
   }
 
+  // What went of the threads; empty: nothing. After append_to().
+  std::string threads_gone() const {
+    if (form_.threads == Threads::No) return "threads";
+    if (form_.threads == Threads::Living) return "threads born and ended";
+    const bool tells_all = form_.threads == Threads::All || !report_->compares();
+    return tells_all ? "" : "threads born and ended before";
+  }
+
   // Labels of the columns that went for width. After append_to().
   std::vector<std::string> gone() const {
     std::vector<std::string> labels;
+    if (report_->compares() && !tells_most()) labels.emplace_back(kMostMoved);
     for (std::size_t at = 0; at < fits_.size(); ++at)
       if (!fits_[at]) labels.push_back(label(at));
     return labels;
   }
 
  private:
+  bool tells_threads() const { return form_.threads != Threads::No; }
+  bool tells_most() const { return report_->compares() && form_.most != Most::No; }
   std::string label(std::size_t at) const { return printable(screen_->columns[at].headline.label); }
 
   std::vector<TextCell> cells_of(const ScreenRow& row) const {
@@ -131,8 +172,10 @@ class ScreenTable {
   }
 
   std::vector<TextCell> fixed_cells(const ScreenRow& row) const {
-    std::vector<TextCell> cells{{name_of(row)}, {threads_text(row.threads)}};
-    if (report_->compares()) cells.push_back({cells_.most(row), cells_.tint(row, row.decided_by)});
+    std::vector<TextCell> cells{{name_of(row)}};
+    if (tells_threads()) cells.push_back({threads_text(row.threads, form_.threads)});
+    if (tells_most())
+      cells.push_back({cells_.most(row, form_.most), cells_.tint(row, row.decided_by)});
     return cells;
   }
 
@@ -153,18 +196,32 @@ class ScreenTable {
     return (is_again ? "  > " : "") + told_name(readable_key(name));
   }
 
-  // What cannot go, with the names of groups as narrow as they may become.
-  std::size_t width_of_fixed() const {
-    std::size_t group = kLeastGroup, threads = 0;
-    std::size_t most = report_->compares() ? kMostMoved.size() + kBetween : 0;
+  // What the form takes, with the names of groups as narrow as can still be read.
+  std::size_t width_of_form(std::size_t width) const {
+    std::vector<std::size_t> widths{kLeastGroup};
+    if (tells_threads()) widths.push_back(kThreads.size());
+    if (tells_most()) widths.push_back(kMostMoved.size());
     for (const ScreenRow& row : rows_) {
       const auto cells = fixed_cells(row);
-      group = std::max(group, display_width(cells[0].text));
-      threads = std::max(threads, display_width(cells[1].text));
-      if (cells.size() > 2) most = std::max(most, display_width(cells[2].text) + kBetween);
+      for (std::size_t i = 0; i < widths.size(); ++i)
+        widths[i] = std::max(widths[i], display_width(cells[i].text));
     }
-    return std::min(group, readable_width(report_->spec().group_by)) + kBetween +
-           std::max(threads, std::string_view("threads").size()) + most;
+    widths[0] = std::min(widths[0], readable_width(report_->spec().group_by, width));
+    return std::accumulate(widths.begin(), widths.end(), kBetween * (widths.size() - 1));
+  }
+
+  // The widest beside which that is told which no row can do without: what moved most, or else who
+  // has the CPUs and who waits for them. Who was born and ended before is not worth those two.
+  void choose_form(std::size_t width) {
+    for (const Form form : kForms) {
+      form_ = form;
+      std::size_t needed = width_of_form(width);
+      const bool beside_first = !tells_most() || form.threads == Threads::All;
+      for (std::size_t at = 0; beside_first && at < std::min(kAlwaysFirst, screen_->columns.size());
+           ++at)
+        needed += width_of(at);
+      if (width == 0 || needed <= width) return;
+    }
   }
 
   std::size_t width_of(std::size_t at) const {
@@ -191,14 +248,16 @@ class ScreenTable {
     return order;
   }
 
-  void choose(std::size_t width) {
+  // One that is wide for what it tells leaves its place to others; the first two do not.
+  void choose_headlines(std::size_t width) {
     fits_.assign(screen_->columns.size(), width == 0);
-    std::size_t taken = width_of_fixed();
+    if (width == 0) return;
+    std::size_t taken = width_of_form(width);
     for (const std::size_t at : by_weight()) {
       const std::size_t more = width_of(at);
-      if (width == 0 || taken + more > width) continue;
-      fits_[at] = true;
-      taken += more;
+      fits_[at] = taken + more <= width;
+      if (fits_[at]) taken += more;
+      if (!fits_[at] && at < kAlwaysFirst) return;
     }
   }
 
@@ -206,6 +265,7 @@ class ScreenTable {
   const Screen* screen_;
   Cells cells_;
   std::span<const ScreenRow> rows_;
+  Form form_ = kForms[0];
   std::vector<bool> fits_;
 };
 
@@ -215,6 +275,7 @@ ScreenTableText screen_table(const Report& report, std::size_t rows, const TextL
   ScreenTable table(report, rows);
   ScreenTableText told;
   table.append_to(told.text, layout);
+  told.threads_gone = table.threads_gone();
   told.gone = table.gone();
   return told;
 }

@@ -2,7 +2,8 @@
 //
 // A row is a group with its threads and a figure of each headline; of several windows each figure
 // is told as "12.3→45.6", and a column of its own names the headline that moved most. The columns
-// that decided which row comes first are the last to go for width.
+// that decided which row comes first are the last to go for width; before what moved most goes, its
+// change does, and the threads that were born and ended. Names lose their middle.
 //
 // Not here: which rows are told, and what is said of those that are not (screen_text.hpp).
 
@@ -19,6 +20,7 @@ namespace ctprof {
 
 struct ScreenTableText {
   std::string text;               // empty without rows
+  std::string threads_gone;       // what of the threads went for width, in words
   std::vector<std::string> gone;  // labels of the columns that went for width
 };
 

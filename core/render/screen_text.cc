@@ -29,8 +29,7 @@ std::string not_measured(const Report& report) {
          counted(static_cast<std::uint64_t>(shown), "metric") + " (ctprof doctor)";
 }
 
-std::string not_shown(const Report& report, std::size_t rows,
-                      const std::vector<std::string>& gone) {
+std::string not_shown(const Report& report, std::size_t rows, const ScreenTableText& table) {
   const Screen& screen = *report.screen();
   std::vector<std::string> parts;
   if (screen.rows.size() > rows)
@@ -39,7 +38,8 @@ std::string not_shown(const Report& report, std::size_t rows,
   if (screen.quiet_kernel_threads)
     parts.push_back(counted(screen.quiet_kernel_threads, "quiet kernel thread"));
   if (screen.own_threads) parts.push_back(counted(screen.own_threads, "thread") + " of ctprof");
-  std::vector<std::string> columns = gone;
+  if (!table.threads_gone.empty()) parts.push_back(table.threads_gone);
+  std::vector<std::string> columns = table.gone;
   for (const std::string& label : screen.no_place) columns.push_back(printable(label));
   if (!columns.empty()) parts.push_back("for width " + joined_by(columns, " "));
   parts.push_back("other figures (--details)");
@@ -119,7 +119,7 @@ std::string with_rows(const Report& report, std::span<const std::string> files,
   for (const std::string& note : report.notes())
     out += wrapped(told_name(note, kMostNote), layout.width);
   return out + in_lines(not_measured(report), layout.width) +
-         in_lines(not_shown(report, rows, table.gone), layout.width);
+         in_lines(not_shown(report, rows, table), layout.width);
 }
 
 }  // namespace

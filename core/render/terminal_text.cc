@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <sstream>
+#include <utility>
 #include <vector>
 
 #include "core/base/text.hpp"
@@ -164,6 +166,47 @@ std::vector<std::string> folded(std::string_view text, std::size_t width) {
   }
   if (pieces.empty() || at != glyphs.end()) pieces.push_back(joined(at, glyphs.end()));
   return pieces;
+}
+
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+// Takes words, makes lines.
+class Lines {
+ public:
+  explicit Lines(std::size_t width) : width_(width) {}
+
+  void add(const std::string& word) {
+    const std::size_t more = display_width(word);
+    if (width_ > 0 && taken_ > 0 && taken_ + 1 + more > width_) {
+      text_ += "\n" + std::string(kIndent, ' ');
+      taken_ = kIndent;
+    } else if (taken_ > 0) {
+      text_ += ' ';
+      ++taken_;
+    }
+    text_ += word;
+    taken_ += more;
+  }
+  std::string end() && { return text_ + "\n"; }
+
+ private:
+  std::size_t width_, taken_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::istringstream words(text);
+  Lines lines(width);
+  for (std::string word; words >> word;)
+    if (width > kIndent)
+      for (const std::string& piece : folded(word, width - kIndent)) lines.add(piece);
+    else
+      lines.add(word);
+  return std::move(lines).end();
 }
 
 namespace {

@@ -33,6 +33,10 @@ std::string shortened(std::string_view text, std::size_t width);
 // least one piece; no letter is lost. REQUIRES: printable text.
 std::vector<std::string> folded(std::string_view text, std::size_t width);
 
+// The text's words in lines of at most `width` columns (0: one line), all but the first indented.
+// A word that is wider is folded. REQUIRES: printable text.
+std::string wrapped(const std::string& text, std::size_t width);
+
 enum class Align : std::uint8_t { Left, Right };
 
 // Colours only repeat what the text says.

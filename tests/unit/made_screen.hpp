@@ -39,6 +39,7 @@ struct Did {
   std::uint64_t cpu = 0, switches = 0, idle = 0;
   std::uint64_t held_before = 0, held_after = 0;
   bool is_kernel = false;
+  bool is_born = false;  // inside; those stand last
 };
 
 inline Snapshot taken(std::uint64_t second, const std::vector<Did>& all) {
@@ -47,7 +48,7 @@ inline Snapshot taken(std::uint64_t second, const std::vector<Did>& all) {
   Cells<bool> kernel;
   for (std::size_t i = 0; i < all.size(); ++i) {
     threads.push_back({i + 1, i + 1, all[i].name, all[i].name});
-    starts.push_back(5);
+    starts.push_back(all[i].is_born ? 1100 : 5);
     kernel.push_back(all[i].is_kernel);
   }
   Snapshot snapshot = snapshot_of(threads);
@@ -69,12 +70,15 @@ inline void add(Snapshot& snapshot, const MetricDef& def, const std::vector<Did>
 // A window from 10 s on.
 inline Snapshot window_of(const std::vector<Did>& all, std::uint64_t seconds = 10,
                           std::vector<std::uint64_t> own = {}) {
-  Snapshot ends[] = {taken(10, all), taken(10 + seconds, all)};
+  std::vector<Did> first = all;
+  std::erase_if(first, [](const Did& did) { return did.is_born; });
+  Snapshot ends[] = {taken(10, first), taken(10 + seconds, all)};
   for (const bool is_end : {false, true}) {
-    add(ends[is_end], kCpu, all, &Did::cpu, is_end);
-    add(ends[is_end], kSwitches, all, &Did::switches, is_end);
-    add(ends[is_end], kIdle, all, &Did::idle, is_end);
-    add(ends[is_end], kHeld, all, is_end ? &Did::held_after : &Did::held_before, true);
+    const auto& there = is_end ? all : first;
+    add(ends[is_end], kCpu, there, &Did::cpu, is_end);
+    add(ends[is_end], kSwitches, there, &Did::switches, is_end);
+    add(ends[is_end], kIdle, there, &Did::idle, is_end);
+    add(ends[is_end], kHeld, there, is_end ? &Did::held_after : &Did::held_before, true);
   }
   ends[1].meta.own_threads = std::move(own);
   auto made = make_window(ends[0], std::move(ends[1]), {});

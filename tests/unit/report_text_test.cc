@@ -336,6 +336,8 @@ BOOST_AUTO_TEST_CASE(small_words) {
   BOOST_TEST(utc(0) == "1970-01-01 00:00:00Z");
   BOOST_TEST(wrapped("one two three four", 9) == "one two\n  three\n  four\n");
   BOOST_TEST(wrapped("one two three four", 0) == "one two three four\n");
+  BOOST_TEST(wrapped("in /a/long/path and 漢字漢", 7) ==
+             "in /a/\n  long/\n  path\n  and\n  漢字\n  漢\n");
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 // The first screen as text: what fits, and what is said of the rest; and as JSON.
 
 #define BOOST_TEST_MODULE screen_text
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/render/report_json.hpp"
@@ -57,6 +60,68 @@ BOOST_AUTO_TEST_CASE(two_windows_tell_both_figures_and_what_moved_most) {
   for (const char* part :
        {"baseline: a.zst", "candidate: b.zst", "held 0→3.00Mi +3.00Mi", "10.0→40.0"})
     BOOST_TEST(has(text, part), part << " in\n" << text);
+}
+
+BOOST_AUTO_TEST_CASE(two_windows_tell_who_was_born_in_each) {
+  const Did lives{.name = "a", .cpu = kSecond}, is_born{.name = "a", .cpu = 1, .is_born = true};
+  const Snapshot before = window_of({lives, is_born}), after = window_of({lives, is_born, is_born});
+  const std::string text = text_of(report_of({&before, &after}), {.text = {}, .lines = 24});
+  BOOST_TEST(has(text, " 2→3 +1→2  "), text);
+  const std::string same = text_of(report_of({&before, &before}), {.text = {}, .lines = 24});
+  BOOST_TEST(has(same, " 2 +1  "), same);
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+BOOST_AUTO_TEST_CASE(no_line_is_wider_than_the_terminal) {
+  const std::vector<Did> did{{.name = "日本語のプロセスの名前は長い", .cpu = 3 * kSecond},
+                             {.name = "a", .cpu = kSecond, .switches = 123456, .idle = kSecond},
+                             {.name = "b", .held_before = 1 << 30, .held_after = 9 << 20},
+                             {.name = "b", .cpu = 5 * kSecond, .is_born = true}};
+  const Snapshot one = window_of(did), two = window_of({did[1], did[2]}, 3);
+  for (const auto& sides : {std::vector{&one}, {&one, &two}, {&one, &two, &one}})
+    for (std::size_t width = 24; width <= 200; ++width) {
+      const Report report = report_of(sides, {.literal_names = true});
+      const std::string files[] = {"/a/directory/with/a/long-name/a.zst", "b.zst", "c.zst"};
+      const std::string text =
+          screen_text(report, files, {.text = {.width = width}, .lines = 24, .rows = 0});
+      BOOST_TEST(widest_line(text) <= width, "at " << width << ":\n" << text);
+    }
+}
+
+// With lines that were broken put together.
+std::string joined_text(std::string text) {
+  for (auto at = text.find("\n  "); at != text.npos; at = text.find("\n  ", at))
+    text.replace(at, 3, " ");
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(of_two_windows_what_moved_most_is_the_last_to_go) {
+  const Did lives{.name = "a-long-name-or-so", .cpu = kSecond},
+      is_born{.name = "a-long-name-or-so", .cpu = 1, .is_born = true};
+  std::vector<Did> more(10, is_born);
+  more.insert(more.begin(), {.name = "a-long-name-or-so", .cpu = 4 * kSecond});
+  const Snapshot before = window_of({lives}), after = window_of(more);
+  const Report report = report_of({&before, &after}, {.literal_names = true});
+  const std::vector<std::pair<std::size_t, std::vector<const char*>>> told{
+      {100, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  held\n"}},
+      {74, {" 1→11 +0→10  %cpu 10.0→40.0 +30.0  ", "  %idle\n", "groups, for width held,"}},
+      {56, {" 1→11 +10  %cpu 10.0→40.0 +30.0\n", "threads born and ended before, for width %cpu"}},
+      {44, {"a-lon", "e-or-so  1→11 +10  %cpu 10.0→40.0\n", "threads born and ended before,"}},
+      {37, {" 1→11  %cpu 10.0→40.0\n", "threads born and ended, for width %cpu sw/s"}},
+      {34, {"so  %cpu 10.0→40.0\n", "threads, for width %cpu sw/s"}},
+      {26, {"  %cpu\n", "so  10.0→40.0\n", "threads, for width moved most sw/s"}}};
+  for (const auto& [width, parts] : told) {
+    const std::string text = joined_text(text_of(report, {.text = {.width = width}, .lines = 24}));
+    for (const char* part : parts)
+      BOOST_TEST(has(text, part), part << " at " << width << " in\n" << text);
+  }
+  BOOST_TEST(!has(text_of(report, {.text = {.width = 100}, .lines = 24}), "for width"));
 }
 
 // --- JSON
