@@ -179,6 +179,10 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
   facts.accounting = account(snapshot);
   Settings(snapshot).find(facts);
   facts.notes = window.notes;
+  if (facts.length_ns == 0)
+    facts.notes.insert(
+        facts.notes.begin(),
+        "a window of no length: both ends are one moment, and nothing can have happened");
   return facts;
 }
 
