@@ -263,7 +263,19 @@ void sort_by_side(const po::parsed_options& parsed, Options& options) {
   }
 }
 
+// What looks like an option is no file behind --vs.
+Result<void> check_vs(std::span<const char* const> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (std::string_view(words[i]) != "--vs") continue;
+    const std::string_view next = i + 1 < words.size() ? words[i + 1] : "--";
+    if (next == "--vs") return Error{"nothing between --vs and --vs"};
+    if (next.starts_with("--")) return needs_both_sides();
+  }
+  return {};
+}
+
 Result<Options> parse_words(int argc, const char* const* argv) {
+  if (auto sound = check_vs({argv, static_cast<std::size_t>(argc)}); !sound) return sound.error();
   po::options_description all = describe("");
   all.add_options()("words", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
@@ -288,6 +300,10 @@ Result<Options> parse_words(int argc, const char* const* argv) {
 }
 
 }  // namespace
+
+Error needs_both_sides() {
+  return {"--vs needs files on both sides, as in `ctprof compare A1 A2 --vs B1 B2`"};
+}
 
 Result<Options> parse_options(int argc, const char* const* argv) {
   const auto end = std::find_if(argv, argv + argc,

@@ -69,6 +69,9 @@ struct Options {
   std::optional<std::uint64_t> limit;  // 0: none
 };
 
+// Where nothing stands before --vs, or nothing behind it.
+Error needs_both_sides();
+
 // The error is one sentence that names the valid form.
 Result<Options> parse_options(int argc, const char* const* argv);
 

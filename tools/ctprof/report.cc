@@ -309,6 +309,7 @@ int run_show(const Options& options) {
 }
 
 int run_compare(const Options& options) {
+  if (options.arguments.empty() && !options.vs.empty()) return fail(needs_both_sides());
   if (options.arguments.empty())
     return fail("compare takes files: ctprof compare BEFORE AFTER; see `ctprof compare --help`");
   if (!may_need_now(options))

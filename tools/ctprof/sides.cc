@@ -111,31 +111,19 @@ Result<Snapshot> end_of_pair(Loaded& pair) {
   return std::move(ends->second);
 }
 
-// Adds the runs that an argument stands for.
-Result<void> add_runs(Runs& runs, Loaded& loaded, bool lifetime) {
-  if (loaded.given.form == Form::Pair) {
-    auto run = lifetime ? end_of_pair(loaded) : window_of_pair(loaded);
-    if (!run) return run.error();
-    runs.push_back(std::move(*run));
-  } else {
-    for (Runs& file : loaded.files)
-      for (Snapshot& run : file) runs.push_back(lifetime ? end_of(std::move(run)) : std::move(run));
-  }
-  return {};
-}
-
 // --- sides
 // ----------------------------------------------------------------------------------------------
 
 struct Side {
   std::string name;
   Runs runs;
+  std::vector<std::string> files;  // of each run
 };
 
 bool is_snapshot(const Side& side) { return side.runs.size() == 1 && !side.runs.front().window; }
 
-Side side_of(std::string name, Snapshot run) {
-  Side side{std::move(name), {}};
+Side side_of(const std::string& name, Snapshot run) {
+  Side side{name, {}, {name}};
   side.runs.push_back(std::move(run));
   return side;
 }
@@ -146,13 +134,31 @@ std::vector<Side> only(Side side) {
   return sides;
 }
 
+// Adds the runs that an argument stands for.
+Result<void> add_runs(Side& side, Loaded& loaded, bool lifetime) {
+  const auto add = [&](Snapshot run, const std::string& file) {
+    side.runs.push_back(std::move(run));
+    side.files.push_back(file);
+  };
+  if (loaded.given.form == Form::Pair) {
+    auto run = lifetime ? end_of_pair(loaded) : window_of_pair(loaded);
+    if (!run) return run.error();
+    add(std::move(*run), loaded.given.text);
+    return {};
+  }
+  for (std::size_t i = 0; i < loaded.files.size(); ++i)
+    for (Snapshot& run : loaded.files[i])
+      add(lifetime ? end_of(std::move(run)) : std::move(run), loaded.given.files[i]);
+  return {};
+}
+
 Result<std::vector<Side>> sides_of(std::vector<LoadedSide> all, bool lifetime) {
   std::vector<Side> sides;
   for (LoadedSide& loaded : all) {
     Side& side = sides.emplace_back();
     for (Loaded& one : loaded) {
       side.name += (side.name.empty() ? "" : ", ") + one.given.text;
-      if (auto added = add_runs(side.runs, one, lifetime); !added) return added.error();
+      if (auto added = add_runs(side, one, lifetime); !added) return added.error();
     }
   }
   return sides;
@@ -182,22 +188,42 @@ Result<std::vector<Side>> as_window(std::vector<Side> sides) {
   return only(side_of(before + std::string(kBetween) + after, std::move(*window)));
 }
 
-Error unlike(const std::string& snapshot, const std::string& window) {
-  return error("comparing", snapshot + "' and '" + window,
-               "the first is a snapshot and the second a window; a window fits a window, such as "
-               "A..B of two snapshots, and with --lifetime the snapshot fits the window's end");
+bool is_window(const Snapshot& run) { return run.window.has_value(); }
+
+// "is a window", "are 3 snapshots"
+std::string what_is(const Side& side) {
+  const std::string kind = is_window(side.runs.front()) ? "window" : "snapshot";
+  const std::size_t count = side.runs.size();
+  return count == 1 ? "is a " + kind : "are " + std::to_string(count) + " " + kind + "s";
+}
+
+Error unlike(const Side& first, const Side& second) {
+  return error("comparing", first.name + "' and '" + second.name,
+               "the first " + what_is(first) + " and the second " + what_is(second) +
+                   "; windows fit windows, such as A..B of two snapshots; with --lifetime a "
+                   "snapshot fits the end of a window");
+}
+
+// All runs of a side are the one or the other.
+Result<void> check_alike(const Side& side) {
+  const auto first = side.runs.begin();
+  const auto other = std::ranges::find_if(
+      side.runs, [&](const Snapshot& run) { return is_window(run) != is_window(*first); });
+  if (other == side.runs.end()) return {};
+  const auto file_of = [&](auto run) { return "'" + side.files[run - first] + "'"; };
+  const auto [window, snapshot] =
+      is_window(*first) ? std::pair(first, other) : std::pair(other, first);
+  return error("reading", side.name,
+               file_of(window) + " is a window and " + file_of(snapshot) +
+                   " a snapshot; the runs of a side are all the one or all the other");
 }
 
 // Windows are compared with windows, and snapshots with snapshots.
 Result<void> check_alike(std::span<const Side> sides) {
-  const auto is_window = [](const Snapshot& run) { return run.window.has_value(); };
   for (const Side& side : sides) {
-    const auto windows = std::ranges::count_if(side.runs, is_window);
-    if (windows != 0 && windows != std::ssize(side.runs))
-      return error("reading", side.name, "it has both windows and snapshots");
-    if ((windows != 0) == is_window(sides.front().runs.front())) continue;
-    return windows != 0 ? unlike(sides.front().name, side.name)
-                        : unlike(side.name, sides.front().name);
+    if (auto alike = check_alike(side); !alike) return alike;
+    if (is_window(side.runs.front()) != is_window(sides.front().runs.front()))
+      return unlike(sides.front(), side);
   }
   return {};
 }
