@@ -17,6 +17,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/render/sides_table.hpp"
 #include "core/render/window_text.hpp"
 #include "ctprof/gap.hpp"
 
@@ -81,43 +82,6 @@ std::string takeover_in_words(const Takeover& takeover) {
 }
 
 namespace {
-
-// "8 of 4.9 s to 5.1 s": how many runs, and how long they are if they are windows.
-std::string runs_in_words(std::span<const RunFacts> runs) {
-  std::string text = runs.size() == 1 ? "" : std::to_string(runs.size());
-  if (!runs.front().window) return text;
-  const auto length = [](const RunFacts& run) { return run.window->length_ns; };
-  const auto [shortest, longest] = std::ranges::minmax_element(runs, {}, length);
-  const std::string least = window_length(*shortest), most = window_length(*longest);
-  return text + (text.empty() ? "" : " of ") + least + (least == most ? "" : " to " + most);
-}
-
-std::string table_of_sides(const Report& report, std::span<const std::string> files,
-                           const TextLayout& layout) {
-  const auto sides = report.sides();
-  const bool tells_runs = sides.front().window || tells_several_runs(report);
-  std::vector<TextColumn> columns{
-      {"", Align::Left, 0, false},         {"file", Align::Left, 8, false},
-      {"host", Align::Left, 8, true},      {"taken", Align::Left, 0, true},
-      {"threads", Align::Right, 0, false}, {"processes", Align::Right, 0, true}};
-  if (tells_runs) columns.push_back({"runs", Align::Left, 0, false});
-  TextTable table(std::move(columns));
-  for (std::size_t side = 0; side < sides.size(); ++side) {
-    const RunFacts& run = sides[side];
-    const bool are_windows = sides.size() == 1 && run.window;
-    std::vector<TextCell> cells{{are_windows ? "windows" : who(side, sides.size())},
-                                {printable(files[side])},
-                                {run.meta.hostname ? told_name(*run.meta.hostname) : "-"},
-                                {utc(run.meta.start.wall_unix_ns)},
-                                {std::to_string(run.threads())},
-                                {std::to_string(run.processes())}};
-    if (tells_runs) cells.push_back({runs_in_words(report.runs(side))});
-    table.add(std::move(cells));
-  }
-  std::string out;
-  table.append_to(out, layout);
-  return out;
-}
 
 // "baseline 2"; of the only side "run 2".
 std::string name_of_run(const Report& report, std::size_t side, std::size_t run) {

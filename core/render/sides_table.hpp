@@ -1,0 +1,21 @@
+// What is compared, as a table: a row for each side, with its file, its host, when it was taken,
+// its threads, and of windows how many of those were born and ended, and how long they are.
+//
+// Of a side of several runs the threads are those of the first; the rest is of all, from the least
+// to the most.
+
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/compare/report/report.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+
+// `files`: a name for each side.
+std::string table_of_sides(const Report& report, std::span<const std::string> files,
+                           const TextLayout& layout);
+
+}  // namespace ctprof
