@@ -104,7 +104,7 @@ class Hunts(unittest.TestCase):
 
     def test_threads_that_leak(self):
         for screen in self.hunt("leaker"):
-            self.assertRegex(screen.rows.get("h-leaker", {}).get("threads", ""), r"\d{2,} \+\d{2,}", "\n".join(screen.lines))
+            self.assertRegex(screen.rows.get("h-leaker", {}).get("threads", ""), r"\d{2,} \+(\d+→)?\d{2,}", "\n".join(screen.lines))
 
     def test_memory_that_grows(self):
         """Compared it is faults or memory that moved most, as other programs have it; a wide terminal has both."""
@@ -124,7 +124,7 @@ class Hunts(unittest.TestCase):
         shown, compared = self.hunt("forker")
         self.assertGreater(self.figure(shown, "forker", "%CPU").after, 5)
         for screen in (shown, compared):
-            self.assertRegex(screen.rows.get("h-forker", {}).get("threads", ""), r"\d \+\d{2,} -\d{2,}$", "\n".join(screen.lines))
+            self.assertRegex(screen.rows.get("h-forker", {}).get("threads", ""), r"\d \+(\d+→)?\d{2,} -(\d+→)?\d{2,}$", "\n".join(screen.lines))
 
 
 if __name__ == "__main__":
