@@ -1,9 +1,6 @@
 #include "core/stacks/cfi.hpp"
 
-#include <zlib.h>
-
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +8,7 @@
 
 #include "core/stacks/byte_cursor.hpp"
 #include "core/stacks/frame_program.hpp"
+#include "core/stacks/unpack.hpp"
 
 namespace ctprof {
 namespace {
@@ -51,25 +49,11 @@ FrameEntries read_eh_frame(const ElfFile& file) {
   return entries;
 }
 
-// Bytes of a section that zlib packed; empty where they are broken, or more than they claim.
-std::string inflated(std::string_view packed) {
-  Elf64_Chdr header;
-  if (packed.size() < sizeof header) return {};
-  std::memcpy(&header, packed.data(), sizeof header);
-  packed.remove_prefix(sizeof header);
-  if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > kMostBytes) return {};
-  std::string bytes(header.ch_size, '\0');
-  uLongf size = bytes.size();
-  const int outcome = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
-                                   reinterpret_cast<const Bytef*>(packed.data()), packed.size());
-  return outcome == Z_OK && size == bytes.size() ? bytes : std::string();
-}
-
 FrameEntries read_debug_frame(const ElfFile& file) {
   const auto section = file.section(".debug_frame");
   if (!section || section->sh_type == SHT_NOBITS) return {};
   std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostBytes);
-  if ((section->sh_flags & SHF_COMPRESSED) != 0) bytes = inflated(bytes);
+  if ((section->sh_flags & SHF_COMPRESSED) != 0) bytes = unpacked_section(bytes, kMostBytes);
   FrameEntries entries(FrameEntries::Format::DebugFrame, std::move(bytes), 0);
   entries.make_table();
   return entries;

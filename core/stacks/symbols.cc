@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/stacks/unpack.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
@@ -14,6 +15,8 @@ namespace {
 constexpr std::uint64_t kUnsizedReach = 64 << 10;
 // Longer names are cut.
 constexpr std::size_t kLongestName = 8192;
+// Of a packed list, and of what it unpacks to: a hundred bytes for each of 600,000 functions.
+constexpr std::size_t kMostPacked = 64 << 20;
 constexpr std::uint64_t kNoTag = std::numeric_limits<std::uint64_t>::max();
 
 // Where a symbol begins and ends, and where its name is.
@@ -129,6 +132,21 @@ class FileSymbols {
   std::vector<Elf64_Shdr> sections_;
 };
 
+bool all_are_named(const std::vector<std::string>& names) {
+  return std::ranges::none_of(names, &std::string::empty);
+}
+
+// A small ELF file in the file, packed, which lists functions that .dynsym lacks.
+void fill_from_packed(const ElfFile& file, std::span<const FileAddress> addresses,
+                      std::vector<std::string>& names) {
+  const auto section = file.section(".gnu_debugdata");
+  if (!section || section->sh_type == SHT_NOBITS) return;
+  const std::string image =
+      unpacked_xz(file.bytes(section->sh_offset, section->sh_size, kMostPacked), kMostPacked);
+  const ElfFile packed(image);
+  FileSymbols(packed).fill(SHT_SYMTAB, addresses, names);
+}
+
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   std::uint64_t value = 0;
@@ -156,8 +174,9 @@ std::vector<std::string> names_in_file(const ElfFile& file,
                                        std::span<const FileAddress> addresses) {
   std::vector<std::string> names(addresses.size());
   const FileSymbols symbols(file);
-  for (const std::uint32_t type : {std::uint32_t{SHT_SYMTAB}, std::uint32_t{SHT_DYNSYM}})
-    symbols.fill(type, addresses, names);
+  symbols.fill(SHT_SYMTAB, addresses, names);
+  if (!all_are_named(names)) fill_from_packed(file, addresses, names);
+  symbols.fill(SHT_DYNSYM, addresses, names);
   return names;
 }
 

@@ -23,7 +23,8 @@
 
 namespace ctprof {
 
-// From .symtab, and what is not found there from .dynsym, which a stripped file still has.
+// From .symtab; what is not found there from the list that some distributions leave packed in
+// stripped files (.gnu_debugdata), and last from .dynsym.
 std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses);
 
 // From the text of /tmp/perf-<pid>.map, which just-in-time compilers write: lines of start, size

@@ -1,0 +1,63 @@
+#include "core/stacks/unpack.hpp"
+
+#include <elf.h>
+#include <lzma.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+namespace ctprof {
+namespace {
+
+// xz -9 needs 65 MiB; what distributions call takes 9.
+constexpr std::uint64_t kMostMemory = 80 << 20;
+constexpr std::size_t kFirstPiece = 1 << 20;
+
+struct EndStream {
+  void operator()(lzma_stream* stream) const { ::lzma_end(stream); }
+};
+
+// Goes on until the stream ends, breaks, or gave more than `most` bytes.
+lzma_ret unpack(lzma_stream& stream, std::string& bytes, std::size_t most) {
+  lzma_ret outcome = LZMA_OK;
+  while (outcome == LZMA_OK && bytes.size() <= most) {
+    const std::size_t done = bytes.size();
+    bytes.resize(std::min(most + 1, std::max(2 * done, kFirstPiece)));
+    stream.next_out = reinterpret_cast<std::uint8_t*>(bytes.data() + done);
+    stream.avail_out = bytes.size() - done;
+    outcome = ::lzma_code(&stream, LZMA_FINISH);
+    bytes.resize(bytes.size() - stream.avail_out);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::string unpacked_section(std::string_view section, std::size_t most) {
+  Elf64_Chdr header;
+  if (section.size() < sizeof header) return {};
+  std::memcpy(&header, section.data(), sizeof header);
+  section.remove_prefix(sizeof header);
+  if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > most) return {};
+  std::string bytes(header.ch_size, '\0');
+  uLongf size = bytes.size();
+  const int outcome = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
+                                   reinterpret_cast<const Bytef*>(section.data()), section.size());
+  return outcome == Z_OK && size == bytes.size() ? bytes : std::string();
+}
+
+std::string unpacked_xz(std::string_view file, std::size_t most) {
+  lzma_stream stream = LZMA_STREAM_INIT;
+  const std::unique_ptr<lzma_stream, EndStream> owner(&stream);
+  if (::lzma_stream_decoder(&stream, kMostMemory, 0) != LZMA_OK) return {};
+  stream.next_in = reinterpret_cast<const std::uint8_t*>(file.data());
+  stream.avail_in = file.size();
+  std::string bytes;
+  const bool whole = unpack(stream, bytes, most) == LZMA_STREAM_END && bytes.size() <= most;
+  return whole ? bytes : std::string();
+}
+
+}  // namespace ctprof

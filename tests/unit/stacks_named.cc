@@ -1,0 +1,39 @@
+// A program whose functions are named, stripped of that, and named again: functions that only a
+// list of symbols tells, and functions that only debug information does, for they were inlined.
+
+#include <cstddef>
+
+namespace named {
+
+struct Point {
+  [[gnu::always_inline]] int sum() const { return x + y; }
+  int x, y;
+};
+
+[[gnu::always_inline]] inline int twice(int value) {
+  asm volatile("nop");
+  return value * 2;
+}
+
+[[gnu::always_inline]] static inline int inner(const Point& point) {
+  asm volatile("nop");
+  return twice(point.sum()) + 1;
+}
+
+template <class T>
+[[gnu::noinline]] int generic(T value) {
+  const Point point{static_cast<int>(value), 2};
+  return inner(point) * inner({2, 3});
+}
+
+[[gnu::noinline]] static int hidden(int count) {
+  int sum = 0;
+  for (int i = 0; i < count; ++i) sum += generic(i) + twice(generic(2.5 * i));
+  return sum;
+}
+
+}  // namespace named
+
+extern "C" int named_plainly(int count) { return named::twice(named::hidden(count)); }
+
+int main(int count, char**) { return named_plainly(count) == 7; }
