@@ -20,6 +20,10 @@ constexpr std::size_t kLongestBuildId = 64;
 
 std::uint64_t rounded_up(std::uint64_t value) { return (value + 3) & ~std::uint64_t{3}; }
 
+bool is_code(const Elf64_Phdr& segment) {
+  return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+}
+
 // What a list of notes says of the build.
 std::string build_id_in(std::string_view notes) {
   Elf64_Nhdr note;
@@ -100,10 +104,16 @@ std::string ElfFile::build_id() const {
   return {};
 }
 
+FileAddress ElfFile::code_shift() const {
+  for (const Elf64_Phdr& segment : segments_)
+    if (is_code(segment)) return segment.p_vaddr - segment.p_offset;
+  return 0;
+}
+
 std::optional<FileAddress> ElfFile::code_address(std::uint64_t offset) const {
   for (const Elf64_Phdr& segment : segments_) {
-    const bool code = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
-    if (code && offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz)
+    if (is_code(segment) && offset >= segment.p_offset &&
+        offset - segment.p_offset < segment.p_filesz)
       return segment.p_vaddr + (offset - segment.p_offset);
   }
   return std::nullopt;

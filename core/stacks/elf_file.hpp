@@ -34,6 +34,7 @@ class ElfFile {
 
   // False: not ELF, of another class or byte order, or broken at its head; then it has nothing.
   bool is_valid() const { return valid_; }
+  std::uint64_t size() const { return size_; }
   std::uint16_t machine() const { return header_.e_machine; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   // The first such segment, or null.
@@ -46,6 +47,8 @@ class ElfFile {
   // The bytes of NT_GNU_BUILD_ID; empty where there is none.
   std::string build_id() const;
 
+  // What leads from a place in the first code segment to its address; 0 where there is none.
+  FileAddress code_shift() const;
   // Where a byte of a code segment is loaded. Nothing where it belongs to none.
   std::optional<FileAddress> code_address(std::uint64_t offset) const;
   // Where the byte that is loaded at an address stands in the file, and how many follow it there.

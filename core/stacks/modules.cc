@@ -93,6 +93,7 @@ void Modules::open(Known& known, std::uint64_t process, const CodeRange& range) 
 
 void Modules::read(Known& known) {
   known.module.build_id = known.file->build_id();
+  known.module.shift = known.file->code_shift();
   if (bytes_ > kMostBytes) return;
   known.cfi = Cfi(*known.file);
   bytes_ += known.cfi.bytes();

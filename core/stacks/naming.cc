@@ -18,15 +18,31 @@ struct Wanted {
   std::uint32_t frame;
 };
 
-// Where the symbols of a module would have a place in it.
-std::optional<std::uint64_t> address_in(const ElfFile* file, std::uint64_t offset) {
-  return file ? file->code_address(offset) : std::optional(offset);
+// A module's own file and what was stripped from it, as far as somebody has them.
+struct Files {
+  const ElfFile* own = nullptr;
+  const ElfFile* stripped = nullptr;
+};
+
+Files files_of(std::uint32_t number, const Module& module, const NameSources& sources) {
+  if (module.kind != Module::Kind::File && module.kind != Module::Kind::Vdso) return {};
+  Files files{sources.file(number), nullptr};
+  const bool is_whole = files.own && is_unstripped(*files.own);
+  if (!is_whole && sources.stripped) files.stripped = sources.stripped(number, files.own);
+  return files;
 }
 
-std::vector<std::string> names_of(const Module& module, const ElfFile* file,
+// Where the symbols of a module would have a place in it.
+std::optional<std::uint64_t> address_in(const Module& module, const ElfFile* own,
+                                        std::uint64_t offset) {
+  return own ? own->code_address(offset) : std::optional(offset + module.shift);
+}
+
+std::vector<std::string> names_of(const Module& module, const Files& files,
                                   const NameSources& sources,
                                   std::span<const std::uint64_t> addresses) {
-  if (file) return names_in_file(*file, addresses);
+  if (files.own) return names_in_file(*files.own, addresses, files.stripped);
+  if (files.stripped) return names_in_file(*files.stripped, addresses);
   if (module.kind == Module::Kind::Kernel) return names_in_kallsyms(sources.kernel(), addresses);
   if (module.kind == Module::Kind::Anonymous)
     return names_in_perf_map(sources.perf_map(module.process), addresses);
@@ -42,10 +58,12 @@ std::vector<std::vector<Wanted>> wanted_of(const StackTable& table) {
   return wanted;
 }
 
-void name_module(StackTable& table, const Module& module, const ElfFile* file,
-                 std::vector<Wanted> wanted, const NameSources& sources) {
+void name_module(StackTable& table, std::uint32_t number, std::vector<Wanted> wanted,
+                 const NameSources& sources) {
+  const Module& module = table.modules()[number];
+  const Files files = files_of(number, module, sources);
   std::erase_if(wanted, [&](Wanted& frame) {
-    const auto address = address_in(file, frame.address);
+    const auto address = address_in(module, files.own, frame.address);
     frame.address = address.value_or(0);
     return !address;
   });
@@ -53,7 +71,7 @@ void name_module(StackTable& table, const Module& module, const ElfFile* file,
   std::vector<std::uint64_t> addresses;
   for (const Wanted& frame : wanted)
     if (addresses.empty() || addresses.back() != frame.address) addresses.push_back(frame.address);
-  const auto names = names_of(module, file, sources, addresses);
+  const auto names = names_of(module, files, sources, addresses);
   std::size_t at = 0;
   for (const Wanted& frame : wanted) {
     while (addresses[at] != frame.address) ++at;
@@ -65,13 +83,8 @@ void name_module(StackTable& table, const Module& module, const ElfFile* file,
 
 std::size_t name_frames(StackTable& table, const NameSources& sources) {
   auto wanted = wanted_of(table);
-  for (std::uint32_t number = 0; number < wanted.size(); ++number) {
-    const Module module = table.modules()[number];
-    const bool has_file = module.kind == Module::Kind::File || module.kind == Module::Kind::Vdso;
-    if (wanted[number].empty()) continue;
-    name_module(table, module, has_file ? sources.file(number) : nullptr, std::move(wanted[number]),
-                sources);
-  }
+  for (std::uint32_t number = 0; number < wanted.size(); ++number)
+    if (!wanted[number].empty()) name_module(table, number, std::move(wanted[number]), sources);
   std::size_t unnamed = 0;
   for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
     unnamed += table.name(frame).empty();

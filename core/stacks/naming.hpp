@@ -24,6 +24,9 @@ struct NameSources {
   std::function<std::string(std::uint64_t process)> perf_map;
   // What /proc/kallsyms says.
   std::function<std::string()> kernel;
+  // May be left out: what was stripped from a module's file, where `own` is that file or null.
+  // Null: nobody has it. It lives until the next call.
+  std::function<const ElfFile*(std::uint32_t module, const ElfFile* own)> stripped{};
 };
 
 // Leaves alone what has a name. Returns how many frames have none.

@@ -39,6 +39,7 @@ struct Module {
   std::string path;           // of a file, as the kernel writes it
   std::string build_id;       // bytes; empty: it has none, or nobody could read it
   std::uint64_t process = 0;  // whose anonymous code it is
+  std::uint64_t shift = 0;    // of a file: what leads from offsets to the addresses of its symbols
   auto operator<=>(const Module&) const = default;
 };
 

@@ -170,14 +170,22 @@ std::vector<std::string> names_at(std::string_view text, const std::vector<std::
 
 }  // namespace
 
-std::vector<std::string> names_in_file(const ElfFile& file,
-                                       std::span<const FileAddress> addresses) {
+std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
+                                       const ElfFile* stripped) {
   std::vector<std::string> names(addresses.size());
-  const FileSymbols symbols(file);
-  symbols.fill(SHT_SYMTAB, addresses, names);
-  if (!all_are_named(names)) fill_from_packed(file, addresses, names);
-  symbols.fill(SHT_DYNSYM, addresses, names);
+  std::vector<const ElfFile*> files{&file};
+  if (stripped) files.push_back(stripped);
+  for (const ElfFile* file : files) FileSymbols(*file).fill(SHT_SYMTAB, addresses, names);
+  for (const ElfFile* file : files)
+    if (!all_are_named(names)) fill_from_packed(*file, addresses, names);
+  for (const ElfFile* file : files)
+    if (!all_are_named(names)) FileSymbols(*file).fill(SHT_DYNSYM, addresses, names);
   return names;
+}
+
+bool is_unstripped(const ElfFile& file) {
+  return std::ranges::any_of(
+      file.sections(), [](const Elf64_Shdr& section) { return section.sh_type == SHT_SYMTAB; });
 }
 
 std::vector<std::string> names_in_perf_map(std::string_view text,

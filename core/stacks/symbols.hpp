@@ -24,8 +24,13 @@
 namespace ctprof {
 
 // From .symtab; what is not found there from the list that some distributions leave packed in
-// stripped files (.gnu_debugdata), and last from .dynsym.
-std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses);
+// stripped files (.gnu_debugdata), and last from .dynsym. `stripped`: what was stripped from the
+// file, or null.
+std::vector<std::string> names_in_file(const ElfFile& file, std::span<const FileAddress> addresses,
+                                       const ElfFile* stripped = nullptr);
+
+// Whether a file still has the list of all its functions, .symtab.
+bool is_unstripped(const ElfFile& file);
 
 // From the text of /tmp/perf-<pid>.map, which just-in-time compilers write: lines of start, size
 // and name, the numbers hexadecimal, with or without 0x.

@@ -1,8 +1,9 @@
 """Makes of a program with debug information, as distributions do, those that have lost it: strip_names.py PROGRAM DIRECTORY.
 
-  packed    .gnu_debugdata alone: a packed list of functions
-  linked    a link to linked.debug, with its checksum
-  found     nothing but its build id, by which debug/.build-id/ has the rest
+  packed        .gnu_debugdata alone: a packed list of functions
+  found         nothing but its build id, by which debug/.build-id/ has what was stripped, and whole/.build-id/ the program
+  linked        a link to linked.debug, which has its build id
+  unidentified  a link to unidentified.debug, with its checksum; neither has a build id
 """
 
 import lzma
@@ -29,18 +30,28 @@ def pack(program, to):
     run("objcopy", f"--add-section=.gnu_debugdata={to}.xz", to)
 
 
+def link(program, to, *options):
+    run("objcopy", "--only-keep-debug", *options, program, to + ".debug")
+    run("objcopy", "--strip-all", *options, f"--add-gnu-debuglink={to}.debug", program, to)
+
+
+def keep(file, number, directory, ending):
+    place = os.path.join(directory, ".build-id", number[:2])
+    os.makedirs(place, exist_ok=True)
+    shutil.copy(file, os.path.join(place, number[2:] + ending))
+
+
 def main(program, directory):
     os.makedirs(directory, exist_ok=True)
-    to = {name: os.path.join(directory, name) for name in ("packed", "linked", "linked.debug", "found")}
-    for name in ("packed", "linked", "found"):
+    to = {name: os.path.join(directory, name) for name in ("packed", "found", "linked", "unidentified", "debug", "whole")}
+    for name in ("packed", "found"):
         run("strip", "--strip-all", "-o", to[name], program)
     pack(program, to["packed"])
-    run("objcopy", "--only-keep-debug", program, to["linked.debug"])
-    run("objcopy", f"--add-gnu-debuglink={to['linked.debug']}", to["linked"])
+    link(program, to["linked"])
+    link(program, to["unidentified"], "--remove-section=.note.gnu.build-id")
     number = build_id(program)
-    place = os.path.join(directory, "debug", ".build-id", number[:2])
-    os.makedirs(place, exist_ok=True)
-    shutil.copy(to["linked.debug"], os.path.join(place, number[2:] + ".debug"))
+    keep(to["linked"] + ".debug", number, to["debug"], ".debug")
+    keep(program, number, to["whole"], "")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,133 @@
+#include "core/stacks/debug_files.hpp"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "core/base/text.hpp"
+#include "core/stacks/byte_cursor.hpp"
+
+namespace ctprof {
+
+struct DebugFiles::Opened {
+  explicit Opened(sdk::Fd opened) : fd(std::move(opened)), file(fd.get()) {}
+  sdk::Fd fd;
+  ElfFile file;
+};
+
+// A name without directories, and the checksum of the file of that name.
+struct DebugFiles::Link {
+  std::string name;
+  std::uint32_t checksum;
+};
+
+namespace {
+
+constexpr const char* kSystemDirectory = "/usr/lib/debug";
+constexpr std::uint64_t kLongestLink = 4096;
+constexpr std::uint64_t kMostChecked = 64 << 20;
+constexpr std::uint64_t kMostCheckedInAll = 256 << 20;
+
+// First by name alone, which touches nothing, then once more when it is known to be harmless.
+sdk::Fd open_regular(const std::string& path) {
+  const sdk::Fd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status {};
+  if (!named || ::fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return sdk::Fd();
+  const std::string self = "/proc/self/fd/" + std::to_string(named.get());
+  return sdk::Fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+}
+
+// The name, filled up to four bytes, and the checksum.
+template <class Link>
+std::optional<Link> link_in(const ElfFile& file) {
+  const auto section = file.section(".gnu_debuglink");
+  if (!section || section->sh_type == SHT_NOBITS) return std::nullopt;
+  const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kLongestLink);
+  ByteCursor cursor(bytes);
+  Link link{std::string(cursor.text()), 0};
+  cursor.skip((4 - cursor.position() % 4) % 4);
+  link.checksum = cursor.get<std::uint32_t>();
+  const bool is_plain = !link.name.empty() && link.name.find('/') == link.name.npos;
+  return is_plain && cursor.ok() ? std::optional(link) : std::nullopt;
+}
+
+std::uint32_t checksum_of(const ElfFile& file) {
+  constexpr std::uint64_t kPiece = 1 << 20;
+  uLong sum = ::crc32(0, nullptr, 0);
+  for (std::uint64_t at = 0; at < file.size(); at += kPiece) {
+    const std::string piece = file.bytes(at, file.size() - at, kPiece);
+    sum =
+        ::crc32(sum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size()));
+  }
+  return static_cast<std::uint32_t>(sum);
+}
+
+}  // namespace
+
+bool has_lent_rights() { return ::getauxval(AT_SECURE) != 0; }
+
+DebugFiles::DebugFiles(std::vector<std::string> wanted, bool is_lent)
+    : directories_(is_lent ? std::vector<std::string>() : std::move(wanted)),
+      is_lent_(is_lent),
+      checksum_budget_(kMostCheckedInAll) {
+  directories_.emplace_back(kSystemDirectory);
+}
+
+DebugFiles::~DebugFiles() = default;
+
+const ElfFile* DebugFiles::stripped_from(const Module& module, const ElfFile* own) {
+  debug_ = identified(module.build_id, ".debug");
+  const auto link = own && !debug_ ? link_in<Link>(*own) : std::nullopt;
+  if (link) debug_ = linked(*link, module.path, *own);
+  return debug_ ? &debug_->file : nullptr;
+}
+
+const ElfFile* DebugFiles::file_of(const Module& module) {
+  program_ = std::make_unique<Opened>(open_regular(module.path));
+  const bool is_same = !module.build_id.empty() && program_->file.build_id() == module.build_id;
+  if (!is_same) program_ = identified(module.build_id, "");
+  return program_ ? &program_->file : nullptr;
+}
+
+std::unique_ptr<DebugFiles::Opened> DebugFiles::identified(const std::string& build_id,
+                                                           std::string_view ending) const {
+  if (build_id.size() < 2) return nullptr;
+  const std::string id = hex(build_id);
+  const std::string name = "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2);
+  for (const std::string& directory : directories_) {
+    auto found = std::make_unique<Opened>(open_regular((directory + name).append(ending)));
+    if (found->file.build_id() == build_id) return found;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<DebugFiles::Opened> DebugFiles::linked(const Link& link, const std::string& path,
+                                                       const ElfFile& own) {
+  const std::string beside = path.substr(0, path.rfind('/') + 1);
+  std::vector<std::string> places;
+  if (!is_lent_) places = {beside, beside + ".debug/"};
+  for (const std::string& directory : directories_) places.push_back(directory + beside);
+  for (const std::string& place : places) {
+    auto found = std::make_unique<Opened>(open_regular(place + link.name));
+    if (found->file.is_valid() && belongs(*found, link, own)) return found;
+  }
+  return nullptr;
+}
+
+bool DebugFiles::belongs(const Opened& found, const Link& link, const ElfFile& own) {
+  const std::string id = own.build_id(), its_id = found.file.build_id();
+  if (!id.empty() && !its_id.empty()) return id == its_id;
+  const std::uint64_t size = found.file.size();
+  if (size > kMostChecked || size > checksum_budget_) return false;
+  checksum_budget_ -= size;
+  return checksum_of(found.file) == link.checksum;
+}
+
+}  // namespace ctprof

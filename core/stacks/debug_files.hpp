@@ -1,0 +1,60 @@
+// Files that hold what was stripped from others, or that are others which a table of stacks knows
+// from another time or machine.
+//
+//   <directory>/.build-id/ab/cdef.debug             what was stripped from the file of id abcdef
+//   <directory>/.build-id/ab/cdef                   that file itself
+//   /bin/x.debug, /bin/.debug/, <directory>/bin/    where the link in /bin/x (.gnu_debuglink) leads
+//
+// What is found counts only if it belongs to the file: by the build id; where one of them has none,
+// by the checksum in the link, which is read up to 64 MiB in a file and 256 MiB in all. Only
+// regular files are ever opened: with a device or a pipe that may have an effect.
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/stacks/elf_file.hpp"
+#include "core/stacks/stack_table.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+
+// Whether the executable gave rights to the process that its user does not have (AT_SECURE).
+bool has_lent_rights();
+
+class DebugFiles {
+ public:
+  // Looks in `wanted`, then in /usr/lib/debug. With lent rights, in the latter alone, and beside no
+  // file: they are not for opening what a user points at.
+  explicit DebugFiles(std::vector<std::string> wanted, bool is_lent = has_lent_rights());
+  ~DebugFiles();
+
+  // Each of these lives until the next call of the same function; null: there is none.
+
+  // What was stripped from a module; `own` is its own file, or null where nobody has it.
+  const ElfFile* stripped_from(const Module& module, const ElfFile* own);
+  // The file of a module: where it was, if it still has that build id, or by the id. It opens what
+  // the table names: call it with the user's own rights alone.
+  const ElfFile* file_of(const Module& module);
+
+ private:
+  struct Opened;
+  struct Link;
+
+  std::unique_ptr<Opened> linked(const Link& link, const std::string& path, const ElfFile& own);
+  std::unique_ptr<Opened> identified(const std::string& build_id, std::string_view ending) const;
+  bool belongs(const Opened& found, const Link& link, const ElfFile& own);
+
+  std::vector<std::string> directories_;
+  bool is_lent_;
+  std::uint64_t checksum_budget_;
+  std::unique_ptr<Opened> debug_, program_;
+};
+
+}  // namespace ctprof

@@ -1,0 +1,216 @@
+// What was stripped from a file is found, by build id and by link, and nothing else is taken for
+// it.
+
+#define BOOST_TEST_MODULE stacks_debug_files
+#include <boost/test/unit_test.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/stacks/debug_files.hpp"
+#include "core/stacks/demangle.hpp"
+#include "core/stacks/naming.hpp"
+#include "core/stacks/symbols.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What strip_names.py made of a program.
+fs::path form(const std::string& name) { return fs::path(std::getenv("STACKS_FORMS")) / name; }
+
+struct Opened {
+  explicit Opened(const fs::path& path)
+      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), file(fd.get()) {
+    BOOST_TEST_REQUIRE(file.is_valid(), path);
+  }
+  Module module(const fs::path& path) const {
+    return {Module::Kind::File, path, file.build_id(), 0, file.code_shift()};
+  }
+  sdk::Fd fd;
+  ElfFile file;
+};
+
+// A directory that is gone afterwards.
+class Room {
+ public:
+  Room() {
+    std::string name = "/tmp/stacks_debug_files.XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name.data()));
+    path_ = name;
+  }
+  ~Room() { fs::remove_all(path_); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  fs::path operator/(const fs::path& name) const { return path_ / name; }
+  fs::path copy(const std::string& name) const {
+    fs::copy_file(form(name), path_ / name);
+    return path_ / name;
+  }
+
+ private:
+  fs::path path_;
+};
+
+bool finds(DebugFiles& files, const fs::path& path) {
+  const Opened own(path);
+  const ElfFile* found = files.stripped_from(own.module(path), &own.file);
+  return found && is_unstripped(*found);
+}
+
+fs::path place_of(const std::string& build_id) {
+  const std::string id = hex(build_id);
+  return fs::path(".build-id") / id.substr(0, 2) / (id.substr(2) + ".debug");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(by_build_id) {
+  DebugFiles nowhere({}), somewhere({"/nowhere", form("debug")});
+  BOOST_TEST(!finds(nowhere, form("found")));
+  BOOST_TEST(finds(somewhere, form("found")));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_with_another_build_id) {
+  const Room room;
+  const Opened own(form("found"));
+  const fs::path place = room / place_of(own.file.build_id());
+  fs::create_directories(place.parent_path());
+  fs::copy_file("/proc/self/exe", place);
+  DebugFiles files({room / ""});
+  BOOST_TEST(!finds(files, form("found")));
+}
+
+BOOST_AUTO_TEST_CASE(by_a_link) {
+  for (const std::string name : {"linked", "unidentified"}) {
+    const Room room;
+    const fs::path path = room.copy(name), debug = room.copy(name + ".debug");
+    DebugFiles files({room / "debug"});
+    BOOST_TEST(finds(files, path), name);
+    fs::create_directory(room / ".debug");
+    fs::rename(debug, room / ".debug" / debug.filename());
+    BOOST_TEST(finds(files, path), name);
+    const fs::path below = room / "debug" / path.parent_path().relative_path();
+    fs::create_directories(below);
+    fs::rename(room / ".debug" / debug.filename(), below / debug.filename());
+    BOOST_TEST(finds(files, path), name);
+    fs::remove_all(below);
+    BOOST_TEST(!finds(files, path), name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_checksum) {
+  const Room room;
+  const fs::path path = room.copy("unidentified"), debug = room.copy("unidentified.debug");
+  DebugFiles files({});
+  BOOST_TEST(finds(files, path));
+  fs::resize_file(debug, fs::file_size(debug) + 1);
+  BOOST_TEST(!finds(files, path));
+}
+
+// A checksum of 1 GiB would take a second.
+BOOST_AUTO_TEST_CASE(a_file_that_is_large_for_nothing) {
+  const Room room;
+  DebugFiles files({});
+  for (const std::string name : {"linked", "unidentified"}) {
+    const fs::path path = room.copy(name), debug = room.copy(name + ".debug");
+    fs::resize_file(debug, 1ULL << 30);
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 20; ++i) BOOST_TEST(finds(files, path) == (name == "linked"));
+    BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(1)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(checksums_have_a_budget) {
+  const Room room;
+  const fs::path path = room.copy("unidentified"), debug = room.copy("unidentified.debug");
+  fs::rename(debug, room / "good");
+  DebugFiles files({}), others({});
+  for (int i = 0; i < 4; ++i) {
+    fs::copy_file(room / "good", debug);
+    BOOST_TEST(finds(others, path));
+    fs::resize_file(debug, 64 << 20);
+    BOOST_TEST(!finds(files, path));
+    fs::remove(debug);
+  }
+  fs::rename(room / "good", debug);
+  BOOST_TEST(!finds(files, path));
+  BOOST_TEST(finds(others, path));
+}
+
+BOOST_AUTO_TEST_CASE(with_rights_that_the_user_has_not) {
+  const Room room;
+  const fs::path linked = room.copy("linked");
+  room.copy("linked.debug");
+  DebugFiles files({form("debug")}, true);
+  BOOST_TEST(!finds(files, form("found")));
+  BOOST_TEST(!finds(files, linked));
+}
+
+// Opening a pipe waits for whoever writes to it.
+BOOST_AUTO_TEST_CASE(what_is_no_regular_file) {
+  const Room room;
+  const fs::path path = room.copy("linked");
+  BOOST_REQUIRE(::mkfifo((room / "linked.debug").c_str(), 0600) == 0);
+  fs::create_directories(room / ".debug" / "linked.debug");
+  DebugFiles files({});
+  BOOST_TEST(!finds(files, path));
+}
+
+BOOST_AUTO_TEST_CASE(a_modules_own_file) {
+  const Room room;
+  const Opened own(form("found"));
+  const fs::path moved = room.copy("found");
+  DebugFiles files({form("whole")}), nowhere({});
+  const ElfFile* by_path = nowhere.file_of(own.module(moved));
+  BOOST_TEST_REQUIRE(by_path);
+  BOOST_TEST(!is_unstripped(*by_path));
+  fs::remove(moved);
+  fs::copy_file("/proc/self/exe", moved);
+  BOOST_TEST(!nowhere.file_of(own.module(moved)));
+  const ElfFile* by_id = files.file_of(own.module(moved));
+  BOOST_TEST_REQUIRE(by_id);
+  BOOST_TEST(is_unstripped(*by_id));
+  Module anonymous = own.module(form("found"));
+  anonymous.build_id.clear();
+  BOOST_TEST(!files.file_of(anonymous));
+}
+
+// On a machine that has what was stripped, and not the program.
+BOOST_AUTO_TEST_CASE(names_of_a_file_that_is_not_here) {
+  const Opened own(form("found"));
+  BOOST_TEST(own.file.code_shift() != 0u);
+  StackTable table;
+  const std::uint32_t module = table.add_module(own.module("/nowhere/named"));
+  const Opened whole(std::getenv("STACKS_NAMED"));
+  std::vector<Frame> frames;
+  for (std::uint64_t offset = 0; offset < 0x2000; offset += 16) frames.push_back({offset, module});
+  const auto stack = table.stack(table.add_stack(frames, Ending::Root));
+  DebugFiles files({form("debug")});
+  const auto nothing = [] { return std::string(); };
+  name_frames(table, {[](std::uint32_t) { return nullptr; },
+                      [](std::uint64_t) { return std::string(); }, nothing,
+                      [&](std::uint32_t number, const ElfFile* file) {
+                        return files.stripped_from(table.modules()[number], file);
+                      }});
+  std::size_t named = 0;
+  for (const std::uint32_t frame : stack) {
+    const auto address = whole.file.code_address(table.frames()[frame].offset);
+    if (!address) continue;
+    const std::string name = names_in_file(whole.file, std::vector{*address})[0];
+    BOOST_TEST(table.name(frame) == demangled(name));
+    named += !name.empty();
+  }
+  BOOST_TEST(named > 10u);
+}
+
+}  // namespace ctprof::tests
