@@ -58,6 +58,16 @@ std::optional<Link> link_in(const ElfFile& file) {
   return is_plain && cursor.ok() ? std::optional(link) : std::nullopt;
 }
 
+// A path, which nobody is sent to, and a build id.
+std::string id_of_moved(const ElfFile& file) {
+  const auto section = file.section(".gnu_debugaltlink");
+  if (!section || section->sh_type == SHT_NOBITS) return {};
+  const std::string bytes = file.bytes(section->sh_offset, section->sh_size, kLongestLink);
+  ByteCursor cursor(bytes);
+  cursor.text();
+  return std::string(cursor.take(bytes.size() - cursor.position()));
+}
+
 std::uint32_t checksum_of(const ElfFile& file) {
   constexpr std::uint64_t kPiece = 1 << 20;
   uLong sum = ::crc32(0, nullptr, 0);
@@ -87,6 +97,11 @@ const ElfFile* DebugFiles::stripped_from(const Module& module, const ElfFile* ow
   const auto link = own && !debug_ ? link_in<Link>(*own) : std::nullopt;
   if (link) debug_ = linked(*link, module.path, *own);
   return debug_ ? &debug_->file : nullptr;
+}
+
+const ElfFile* DebugFiles::moved_from(const ElfFile& file) {
+  moved_ = identified(id_of_moved(file), ".debug");
+  return moved_ ? &moved_->file : nullptr;
 }
 
 const ElfFile* DebugFiles::file_of(const Module& module) {
@@ -128,6 +143,15 @@ bool DebugFiles::belongs(const Opened& found, const Link& link, const ElfFile& o
   if (size > kMostChecked || size > checksum_budget_) return false;
   checksum_budget_ -= size;
   return checksum_of(found.file) == link.checksum;
+}
+
+NameSources sources_here(DebugFiles& files, const StackTable& table) {
+  return {[&](std::uint32_t module) { return files.file_of(table.modules()[module]); },
+          [](std::uint64_t) { return std::string(); }, [] { return std::string(); },
+          [&](std::uint32_t module, const ElfFile* own) {
+            return files.stripped_from(table.modules()[module], own);
+          },
+          [&](const ElfFile& file) { return files.moved_from(file); }};
 }
 
 }  // namespace ctprof

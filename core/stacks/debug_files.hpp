@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/stacks/elf_file.hpp"
+#include "core/stacks/naming.hpp"
 #include "core/stacks/stack_table.hpp"
 #include "ctprof/files.hpp"
 
@@ -39,6 +40,8 @@ class DebugFiles {
 
   // What was stripped from a module; `own` is its own file, or null where nobody has it.
   const ElfFile* stripped_from(const Module& module, const ElfFile* own);
+  // What dwz moved out of the debug information of a file, for it was the same in several.
+  const ElfFile* moved_from(const ElfFile& file);
   // The file of a module: where it was, if it still has that build id, or by the id. It opens what
   // the table names: call it with the user's own rights alone.
   const ElfFile* file_of(const Module& module);
@@ -54,7 +57,12 @@ class DebugFiles {
   std::vector<std::string> directories_;
   bool is_lent_;
   std::uint64_t checksum_budget_;
-  std::unique_ptr<Opened> debug_, program_;
+  std::unique_ptr<Opened> debug_, moved_, program_;
 };
+
+// Where frames of a table get names once all else is gone: of files as they are on this machine
+// now. What just-in-time compilers and the kernel told is not to be had any more. Both live longer
+// than what is returned.
+NameSources sources_here(DebugFiles& files, const StackTable& table);
 
 }  // namespace ctprof

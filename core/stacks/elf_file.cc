@@ -71,7 +71,7 @@ void ElfFile::read_head() {
   const auto& ident = header_.e_ident;
   valid_ = read(0, &header_, sizeof header_) && std::memcmp(ident, ELFMAG, SELFMAG) == 0 &&
            ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB &&
-           header_.e_phentsize == sizeof(Elf64_Phdr);
+           (header_.e_phnum == 0 || header_.e_phentsize == sizeof(Elf64_Phdr));
   if (valid_) segments_ = table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum, kMostSegments);
 }
 
@@ -101,7 +101,14 @@ std::string ElfFile::build_id() const {
     std::string id = build_id_in(bytes(segment.p_offset, segment.p_filesz, kMostNotes));
     if (!id.empty()) return id;
   }
-  return {};
+  return segments_.empty() ? build_id_in_sections() : std::string();
+}
+
+// Files of debug information alone may have no segments.
+std::string ElfFile::build_id_in_sections() const {
+  const auto section = this->section(".note.gnu.build-id");
+  if (!section || section->sh_type != SHT_NOTE) return {};
+  return build_id_in(bytes(section->sh_offset, section->sh_size, kMostNotes));
 }
 
 FileAddress ElfFile::code_shift() const {

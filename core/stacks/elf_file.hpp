@@ -34,6 +34,8 @@ class ElfFile {
 
   // False: not ELF, of another class or byte order, or broken at its head; then it has nothing.
   bool is_valid() const { return valid_; }
+  // Of the file it reads, which it does not own; -1: it reads memory.
+  int fd() const { return fd_; }
   std::uint64_t size() const { return size_; }
   std::uint16_t machine() const { return header_.e_machine; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
@@ -74,6 +76,7 @@ class ElfFile {
 
  private:
   void read_head();
+  std::string build_id_in_sections() const;
   bool charge(std::uint64_t bytes) const;
   std::size_t fitting(std::uint64_t offset, std::uint64_t count, std::size_t size) const;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/stacks/demangle.hpp"
+#include "core/stacks/inlines.hpp"
 #include "core/stacks/symbols.hpp"
 
 namespace ctprof {
@@ -49,46 +50,144 @@ std::vector<std::string> names_of(const Module& module, const Files& files,
   return std::vector<std::string>(addresses.size());
 }
 
-// By module and address, those without a name.
-std::vector<std::vector<Wanted>> wanted_of(const StackTable& table) {
+// By module, the frames that `is_wanted`.
+template <class IsWanted>
+std::vector<std::vector<Wanted>> wanted_of(const StackTable& table, IsWanted is_wanted) {
   std::vector<std::vector<Wanted>> wanted(table.modules().size());
-  for (std::uint32_t frame = StackTable::kTruncated + 1; frame < table.frames().size(); ++frame)
-    if (table.name(frame).empty())
-      wanted[table.frames()[frame].module].push_back({table.frames()[frame].offset, frame});
+  for (std::uint32_t number = StackTable::kTruncated + 1; number < table.frames().size(); ++number)
+    if (const Frame& frame = table.frames()[number]; is_wanted(number, frame))
+      wanted[frame.module].push_back({frame.offset, number});
   return wanted;
 }
+
+// The frames of a module that have an address there, by address, and these, each once.
+struct Batch {
+  Batch(const Module& module, const ElfFile* own, std::vector<Wanted> wanted)
+      : frames(std::move(wanted)) {
+    std::erase_if(frames, [&](Wanted& frame) {
+      const auto address = address_in(module, own, frame.address);
+      frame.address = address.value_or(0);
+      return !address;
+    });
+    std::ranges::sort(frames, {}, &Wanted::address);
+    for (const Wanted& frame : frames)
+      if (addresses.empty() || addresses.back() != frame.address)
+        addresses.push_back(frame.address);
+  }
+
+  // Calls it with the number of each frame, and that of its address.
+  template <class Function>
+  void for_each(Function function) const {
+    std::size_t at = 0;
+    for (const Wanted& frame : frames) {
+      while (addresses[at] != frame.address) ++at;
+      function(frame.frame, at);
+    }
+  }
+
+  std::vector<Wanted> frames;
+  std::vector<std::uint64_t> addresses;
+};
 
 void name_module(StackTable& table, std::uint32_t number, std::vector<Wanted> wanted,
                  const NameSources& sources) {
   const Module& module = table.modules()[number];
   const Files files = files_of(number, module, sources);
-  std::erase_if(wanted, [&](Wanted& frame) {
-    const auto address = address_in(module, files.own, frame.address);
-    frame.address = address.value_or(0);
-    return !address;
+  const Batch batch(module, files.own, std::move(wanted));
+  const auto names = names_of(module, files, sources, batch.addresses);
+  batch.for_each([&](std::uint32_t frame, std::size_t at) {
+    if (!names[at].empty()) table.set_name(frame, demangled(names[at]));
   });
-  std::ranges::sort(wanted, {}, &Wanted::address);
-  std::vector<std::uint64_t> addresses;
-  for (const Wanted& frame : wanted)
-    if (addresses.empty() || addresses.back() != frame.address) addresses.push_back(frame.address);
-  const auto names = names_of(module, files, sources, addresses);
-  std::size_t at = 0;
-  for (const Wanted& frame : wanted) {
-    while (addresses[at] != frame.address) ++at;
-    if (!names[at].empty()) table.set_name(frame.frame, demangled(names[at]));
-  }
 }
+
+// Asks modules for what was inlined in their frames.
+class Inliner {
+ public:
+  Inliner(const StackTable& table, const NameSources& sources, std::chrono::nanoseconds time)
+      : table_(table), sources_(sources), end_(Clock::now() + time) {
+    inlined_.chains.resize(table.frames().size());
+  }
+
+  void ask(std::uint32_t number, std::vector<Wanted> wanted) {
+    const Module& module = table_.modules()[number];
+    if (module.kind != Module::Kind::File || is_full()) return;
+    const ElfFile* own = sources_.file(number);
+    const ElfFile* debug = own && has_debug_information(*own) ? own : nullptr;
+    if (!debug && sources_.stripped) debug = sources_.stripped(number, own);
+    if (!debug) return;
+    const Batch batch(module, own, std::move(wanted));
+    const ElfFile* moved = sources_.moved ? sources_.moved(*debug) : nullptr;
+    const auto now = Clock::now();
+    take(batch, inlines_in(*debug, moved, batch.addresses, now + (end_ - now) / 4));
+  }
+
+  WithInlines result() && {
+    result_.nodes = result_.table.absorb(table_, inlined_);
+    return std::move(result_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kMostInlined = 4 << 20;
+  static constexpr std::size_t kMostNameBytes = 256 << 20;
+
+  static bool has_debug_information(const ElfFile& file) {
+    return file.section(".debug_info") || file.section(".zdebug_info");
+  }
+  bool is_full() const { return inlined_count_ > kMostInlined || name_bytes_ > kMostNameBytes; }
+
+  void take(const Batch& batch, const Inlines& inlines) {
+    using Outcome = Inlines::Outcome;
+    result_.told += inlines.outcome == Outcome::Told;
+    result_.cut += inlines.outcome == Outcome::TooLarge || inlines.outcome == Outcome::Cut;
+    if (inlines.outcome == Outcome::NoReader) result_.has_reader = false;
+    const auto before = static_cast<std::uint32_t>(inlined_.names.size());
+    for (const std::string& name : inlines.names) {
+      inlined_.names.push_back(name.empty() ? "[inlined]" : demangled(name));
+      name_bytes_ += inlined_.names.back().size();
+    }
+    batch.for_each([&](std::uint32_t frame, std::size_t at) {
+      for (const std::uint32_t name : inlines.chains[at])
+        inlined_.chains[frame].push_back(before + name);
+      inlined_count_ += inlines.chains[at].size();
+    });
+  }
+
+  const StackTable& table_;
+  const NameSources& sources_;
+  Clock::time_point end_;
+  InlinedFunctions inlined_;
+  WithInlines result_;
+  std::size_t inlined_count_ = 0;
+  std::size_t name_bytes_ = 0;
+};
 
 }  // namespace
 
 std::size_t name_frames(StackTable& table, const NameSources& sources) {
-  auto wanted = wanted_of(table);
+  const auto is_unnamed = [&](std::uint32_t number, const Frame&) {
+    return table.name(number).empty();
+  };
+  auto wanted = wanted_of(table, is_unnamed);
   for (std::uint32_t number = 0; number < wanted.size(); ++number)
     if (!wanted[number].empty()) name_module(table, number, std::move(wanted[number]), sources);
   std::size_t unnamed = 0;
   for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
     unnamed += table.name(frame).empty();
   return unnamed;
+}
+
+WithInlines with_inlines(const StackTable& table, const NameSources& sources,
+                         std::chrono::nanoseconds time) {
+  std::vector<bool> is_done(table.modules().size());
+  for (const Frame& frame : table.frames())
+    if (frame.inlined != 0) is_done[frame.module] = true;
+  auto wanted =
+      wanted_of(table, [&](std::uint32_t, const Frame& frame) { return !is_done[frame.module]; });
+  Inliner inliner(table, sources, time);
+  for (std::uint32_t number = 0; number < wanted.size(); ++number)
+    if (!wanted[number].empty()) inliner.ask(number, std::move(wanted[number]));
+  return std::move(inliner).result();
 }
 
 }  // namespace ctprof

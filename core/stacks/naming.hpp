@@ -1,4 +1,4 @@
-// Names for all frames of a table in one batch, once recording is over.
+// Names for all frames of a table in one batch, once recording is over or much later.
 //
 // Each module is asked once for all of its frames: a file for its symbols, a process for the map
 // that its just-in-time compiler wrote, the kernel for its list. A frame that gets no name keeps
@@ -6,10 +6,12 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/stacks/elf_file.hpp"
 #include "core/stacks/stack_table.hpp"
@@ -27,9 +29,27 @@ struct NameSources {
   // May be left out: what was stripped from a module's file, where `own` is that file or null.
   // Null: nobody has it. It lives until the next call.
   std::function<const ElfFile*(std::uint32_t module, const ElfFile* own)> stripped{};
+  // May be left out, and is like that: what dwz moved out of the debug information of a file.
+  std::function<const ElfFile*(const ElfFile& file)> moved{};
 };
 
 // Leaves alone what has a name. Returns how many frames have none.
 std::size_t name_frames(StackTable& table, const NameSources& sources);
+
+// What with_inlines() made of a table.
+struct WithInlines {
+  StackTable table;
+  std::vector<std::uint32_t> nodes;  // node n of the old table is now [n], or kNoStack
+  std::size_t told = 0;              // modules whose debug information told all that it has
+  std::size_t cut = 0;               // modules whose was too large, or took too much
+  bool has_reader = true;            // false: libdw is not here, and no module was asked
+};
+
+// A table in which functions that a compiler put into others are frames of their own, named, each
+// called by the one that it was put into. Debug information tells them: of each module as long as
+// there is time, one after the other, a quarter of what is left for each. A module that has such
+// frames already is left alone.
+WithInlines with_inlines(const StackTable& table, const NameSources& sources,
+                         std::chrono::nanoseconds time);
 
 }  // namespace ctprof

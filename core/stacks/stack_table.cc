@@ -59,21 +59,47 @@ std::uint32_t StackTable::add_node(std::uint32_t parent, std::uint32_t frame) {
   return number;
 }
 
-// A node comes after its parent in every table, so one pass translates all.
 std::vector<std::uint32_t> StackTable::absorb(const StackTable& other) {
-  std::vector<std::uint32_t> modules, frames{kTruncated}, nodes{kTop};
-  for (const Module& module : other.modules_) modules.push_back(add_module(module));
+  return absorb(other, {{}, std::vector<std::vector<std::uint32_t>>(other.frames_.size())});
+}
+
+// A node comes after its parent in every table, so one pass translates all. Frame n becomes those
+// from first[n] to first[n + 1].
+std::vector<std::uint32_t> StackTable::absorb(const StackTable& other,
+                                              const InlinedFunctions& inlined) {
+  std::vector<std::uint32_t> frames{kTruncated}, first{0}, nodes{kTop};
+  const std::vector<std::uint32_t> modules = take_modules(other);
   for (std::uint32_t number = 1; number < other.frames_.size(); ++number) {
+    first.push_back(static_cast<std::uint32_t>(frames.size()));
     Frame frame = other.frames_[number];
     frame.module = modules[frame.module];
-    frames.push_back(add_frame(frame));
-    if (frames.back() != kNoStack) take_name(frames.back(), other.name(number));
+    frames.push_back(add_named(frame, other.name(number)));
+    for (const std::uint32_t name : inlined.chains[number]) {
+      ++frame.inlined;
+      frames.push_back(add_named(frame, inlined.names[name]));
+    }
   }
+  first.push_back(static_cast<std::uint32_t>(frames.size()));
   for (std::uint32_t number = 1; number < other.nodes_.size(); ++number) {
-    const Node& node = other.nodes_[number];
-    nodes.push_back(add_node(nodes[node.parent], frames[node.frame]));
+    const Node& old = other.nodes_[number];
+    std::uint32_t node = nodes[old.parent];
+    for (std::uint32_t i = first[old.frame]; i < first[old.frame + 1]; ++i)
+      node = add_node(node, frames[i]);
+    nodes.push_back(node);
   }
   return nodes;
+}
+
+std::vector<std::uint32_t> StackTable::take_modules(const StackTable& other) {
+  std::vector<std::uint32_t> modules;
+  for (const Module& module : other.modules_) modules.push_back(add_module(module));
+  return modules;
+}
+
+std::uint32_t StackTable::add_named(const Frame& frame, const std::string& name) {
+  const std::uint32_t number = add_frame(frame);
+  if (number != kNoStack) take_name(number, name);
+  return number;
 }
 
 void StackTable::take_name(std::uint32_t frame, const std::string& name) {

@@ -49,6 +49,9 @@ struct Frame {
   std::uint64_t offset = 0;
   std::uint32_t module = 0;
   bool is_guessed = false;  // found through code of which nothing is known, and maybe wrong
+  // 0: the function that has the code; n: the n-th of those that were put into it there, one in
+  // another (inlined).
+  std::uint16_t inlined = 0;
   auto operator<=>(const Frame&) const = default;
 };
 
@@ -58,6 +61,12 @@ enum class Ending : std::uint8_t {
   Cut,   // at the end of the copy that was taken of the stack
   Deep,  // at the most frames that were wanted
   Lost,  // where nothing tells how to go on, or what it tells cannot be
+};
+
+// What was inlined in the frames of a table.
+struct InlinedFunctions {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::uint32_t>> chains;  // [frame]: of names, outermost first
 };
 
 class StackTable {
@@ -80,6 +89,8 @@ class StackTable {
   std::uint32_t add_stack(std::span<const Frame> frames, Ending ending);
   // Takes in all that another table has. Its node n is [n] of what is returned, or kNoStack.
   std::vector<std::uint32_t> absorb(const StackTable& other);
+  // The same, where frames in which functions were inlined become several, one calling the next.
+  std::vector<std::uint32_t> absorb(const StackTable& other, const InlinedFunctions& inlined);
 
   // Empty: nobody has told a name.
   const std::string& name(std::uint32_t frame) const { return names_[name_of_[frame]]; }
@@ -94,11 +105,15 @@ class StackTable {
  private:
   struct FrameHash {
     std::size_t operator()(const Frame& frame) const {
-      return SeededHash()(frame.offset ^ SeededHash()(frame.module * 2ULL + frame.is_guessed));
+      return SeededHash()(frame.offset ^ SeededHash()(std::uint64_t{frame.module} << 32 |
+                                                      std::uint64_t{frame.inlined} << 1 |
+                                                      std::uint64_t{frame.is_guessed}));
     }
   };
 
   std::uint32_t add_frame(const Frame& frame);
+  std::uint32_t add_named(const Frame& frame, const std::string& name);
+  std::vector<std::uint32_t> take_modules(const StackTable& other);
   std::uint32_t add_node(std::uint32_t parent, std::uint32_t frame);
   void take_name(std::uint32_t frame, const std::string& name);
 

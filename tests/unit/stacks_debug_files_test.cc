@@ -196,12 +196,7 @@ BOOST_AUTO_TEST_CASE(names_of_a_file_that_is_not_here) {
   for (std::uint64_t offset = 0; offset < 0x2000; offset += 16) frames.push_back({offset, module});
   const auto stack = table.stack(table.add_stack(frames, Ending::Root));
   DebugFiles files({form("debug")});
-  const auto nothing = [] { return std::string(); };
-  name_frames(table, {[](std::uint32_t) { return nullptr; },
-                      [](std::uint64_t) { return std::string(); }, nothing,
-                      [&](std::uint32_t number, const ElfFile* file) {
-                        return files.stripped_from(table.modules()[number], file);
-                      }});
+  name_frames(table, sources_here(files, table));
   std::size_t named = 0;
   for (const std::uint32_t frame : stack) {
     const auto address = whole.file.code_address(table.frames()[frame].offset);

@@ -3,6 +3,7 @@
   packed        .gnu_debugdata alone: a packed list of functions
   found         nothing but its build id, by which debug/.build-id/ has what was stripped, and whole/.build-id/ the program
   linked        a link to linked.debug, which has its build id
+  dwzed         with what dwz found to be common with a copy of it moved out, to where debug/ has it; only where there is dwz
   unidentified  a link to unidentified.debug, with its checksum; neither has a build id
 """
 
@@ -41,9 +42,18 @@ def keep(file, number, directory, ending):
     shutil.copy(file, os.path.join(place, number[2:] + ending))
 
 
+def move_common(program, to, debug):
+    twin, common = to + ".twin", to + ".common"
+    for path in (to, twin):
+        shutil.copy(program, path)
+    run("objcopy", "--remove-section=.note.gnu.build-id", twin)
+    run("dwz", "-m", common, "-M", os.path.abspath(common), to, twin)
+    keep(common, build_id(common), debug, ".debug")
+
+
 def main(program, directory):
     os.makedirs(directory, exist_ok=True)
-    to = {name: os.path.join(directory, name) for name in ("packed", "found", "linked", "unidentified", "debug", "whole")}
+    to = {name: os.path.join(directory, name) for name in ("packed", "found", "linked", "unidentified", "dwzed", "debug", "whole")}
     for name in ("packed", "found"):
         run("strip", "--strip-all", "-o", to[name], program)
     pack(program, to["packed"])
@@ -52,6 +62,8 @@ def main(program, directory):
     number = build_id(program)
     keep(to["linked"] + ".debug", number, to["debug"], ".debug")
     keep(program, number, to["whole"], "")
+    if shutil.which("dwz"):
+        move_common(program, to["dwzed"], to["debug"])
 
 
 if __name__ == "__main__":

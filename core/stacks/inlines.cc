@@ -1,0 +1,342 @@
+#include "core/stacks/inlines.hpp"
+
+#ifdef CTPROF_LIBDW
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <endian.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#endif
+
+namespace ctprof {
+
+#ifdef CTPROF_LIBDW
+namespace {
+
+constexpr std::uint64_t kMostBytes = 512 << 20;
+constexpr std::size_t kLongestName = 8192;
+constexpr std::size_t kMostNameBytes = 32 << 20;
+constexpr std::size_t kMostInlined = 4 << 20;
+constexpr unsigned kDeepest = 256;  // of entries in one another
+
+// What is called of the library.
+struct Libdw {
+  decltype(&::elf_version) elf_version;
+  decltype(&::elf_begin) elf_begin;
+  decltype(&::elf_end) elf_end;
+  decltype(&::dwarf_begin_elf) begin;
+  decltype(&::dwarf_end) end;
+  decltype(&::dwarf_setalt) set_moved;
+  decltype(&::dwarf_get_units) units;
+  decltype(&::dwarf_ranges) ranges;
+  decltype(&::dwarf_child) child;
+  decltype(&::dwarf_siblingof) sibling;
+  decltype(&::dwarf_dieoffset) offset;
+  decltype(&::dwarf_tag) tag;
+  decltype(&::dwarf_attr) attribute;
+  decltype(&::dwarf_whatform) form;
+  decltype(&::dwarf_formstring) text;
+  decltype(&::dwarf_formref_die) referred;
+};
+
+template <class Function>
+bool find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+std::optional<Libdw> load_libdw() {
+  void* library = ::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+  Libdw dw{};
+  const bool whole =
+      library && find(library, "elf_version", dw.elf_version) &&
+      find(library, "elf_begin", dw.elf_begin) && find(library, "elf_end", dw.elf_end) &&
+      find(library, "dwarf_begin_elf", dw.begin) && find(library, "dwarf_end", dw.end) &&
+      find(library, "dwarf_setalt", dw.set_moved) && find(library, "dwarf_get_units", dw.units) &&
+      find(library, "dwarf_ranges", dw.ranges) && find(library, "dwarf_child", dw.child) &&
+      find(library, "dwarf_siblingof", dw.sibling) && find(library, "dwarf_dieoffset", dw.offset) &&
+      find(library, "dwarf_tag", dw.tag) && find(library, "dwarf_attr", dw.attribute) &&
+      find(library, "dwarf_whatform", dw.form) && find(library, "dwarf_formstring", dw.text) &&
+      find(library, "dwarf_formref_die", dw.referred);
+  return whole && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw) : std::nullopt;
+}
+
+// Null: it is not here. It stays loaded.
+const Libdw* libdw() {
+  static const std::optional<Libdw> loaded = load_libdw();
+  return loaded ? &*loaded : nullptr;
+}
+
+// The debug information of a file, open. Null where it has none.
+class OpenDwarf {
+ public:
+  OpenDwarf(const Libdw& dw, const ElfFile& file)
+      : elf_(dw.elf_begin(file.fd(), ELF_C_READ, nullptr), dw.elf_end),
+        dwarf_(elf_ ? dw.begin(elf_.get(), DWARF_C_READ, nullptr) : nullptr, dw.end) {}
+  Dwarf* get() const { return dwarf_.get(); }
+
+ private:
+  std::unique_ptr<Elf, decltype(&::elf_end)> elf_;
+  std::unique_ptr<Dwarf, decltype(&::dwarf_end)> dwarf_;
+};
+
+// What a section takes once it is unpacked, as it claims: by today's header, or by that which old
+// tools wrote, "ZLIB" and the size.
+std::uint64_t size_of(const ElfFile& file, const Elf64_Shdr& section) {
+  if (section.sh_type == SHT_NOBITS) return 0;
+  if ((section.sh_flags & SHF_COMPRESSED) != 0) {
+    Elf64_Chdr packed{};
+    return file.read(section.sh_offset, &packed, sizeof packed) ? packed.ch_size : UINT64_MAX;
+  }
+  char head[12];
+  const bool is_packed = section.sh_size >= sizeof head &&
+                         file.read(section.sh_offset, head, sizeof head) &&
+                         std::memcmp(head, "ZLIB", 4) == 0;
+  std::uint64_t size = section.sh_size;
+  if (is_packed) std::memcpy(&size, head + 4, sizeof size);
+  return is_packed ? be64toh(size) : size;
+}
+
+bool is_too_large(const ElfFile& file) {
+  std::uint64_t sum = 0;
+  for (const Elf64_Shdr& section : file.sections()) {
+    const std::uint64_t size = size_of(file, section);
+    if (size > kMostBytes - sum) return true;
+    sum += size;
+  }
+  return false;
+}
+
+bool is_in_another_file(unsigned form) {
+  return form == DW_FORM_GNU_ref_alt || form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup ||
+         form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
+}
+
+// What holds code or other entries that do.
+enum class Entry : std::uint8_t { Other, Scope, Function, Inlined, Block };
+
+Entry entry_of(int tag) {
+  switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type: return Entry::Scope;
+    case DW_TAG_subprogram: return Entry::Function;
+    case DW_TAG_inlined_subroutine: return Entry::Inlined;
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_with_stmt: return Entry::Block;
+    default: return Entry::Other;
+  }
+}
+
+// Names of inlined functions, each looked up once.
+class Names {
+ public:
+  Names(const Libdw& dw, bool has_moved, std::vector<std::string>& names)
+      : dw_(dw), has_moved_(has_moved), names_(names) {}
+
+  // The number of an inlined entry's.
+  std::uint32_t of(Dwarf_Die& inlined) {
+    const auto origin = follow(inlined, DW_AT_abstract_origin);
+    const auto next = static_cast<std::uint32_t>(names_.size());
+    const auto [known, is_new] = numbers_.emplace(origin ? origin->addr : nullptr, next);
+    if (!is_new) return known->second;
+    names_.push_back(origin ? look_up(*origin) : std::string());
+    bytes_ += names_.back().size() + sizeof(std::string);
+    return next;
+  }
+  bool is_full() const { return bytes_ > kMostNameBytes; }
+
+ private:
+  bool can_read(Dwarf_Attribute& attribute) const {
+    return has_moved_ || !is_in_another_file(dw_.form(&attribute));
+  }
+
+  std::optional<Dwarf_Die> follow(Dwarf_Die& die, unsigned what) const {
+    Dwarf_Attribute attribute;
+    Dwarf_Die to;
+    const bool leads = dw_.attribute(&die, what, &attribute) && can_read(attribute) &&
+                       dw_.referred(&attribute, &to);
+    return leads ? std::optional(to) : std::nullopt;
+  }
+
+  std::string text(Dwarf_Die& die, unsigned what) const {
+    Dwarf_Attribute attribute;
+    if (!dw_.attribute(&die, what, &attribute) || !can_read(attribute)) return {};
+    const char* text = dw_.text(&attribute);
+    return text ? std::string(text, ::strnlen(text, kLongestName)) : std::string();
+  }
+
+  // The name that linkers know, which tells scopes and types; else the plain one.
+  std::string look_up(Dwarf_Die die) const {
+    constexpr int kFarthest = 4;  // an instance, what it is of, its declaration
+    std::string plain;
+    for (int i = 0; i < kFarthest; ++i) {
+      for (const unsigned linkage : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name})
+        if (std::string name = text(die, linkage); !name.empty()) return name;
+      if (plain.empty()) plain = text(die, DW_AT_name);
+      auto next = follow(die, DW_AT_specification);
+      if (!next) next = follow(die, DW_AT_abstract_origin);
+      if (!next) break;
+      die = *next;
+    }
+    return plain;
+  }
+
+  const Libdw& dw_;
+  bool has_moved_;
+  std::vector<std::string>& names_;
+  std::unordered_map<void*, std::uint32_t> numbers_;
+  std::size_t bytes_ = 0;
+};
+
+// Walks entries downwards, with the addresses that lie in them.
+class Descent {
+ public:
+  Descent(const Libdw& dw, bool has_moved, std::span<const FileAddress> addresses,
+          std::chrono::steady_clock::time_point until, Inlines& inlines)
+      : dw_(dw),
+        addresses_(addresses),
+        until_(until),
+        names_(dw, has_moved, inlines.names),
+        chains_(inlines.chains) {
+    for (std::uint32_t i = 0; i < addresses.size(); ++i) all_.push_back(i);
+  }
+
+  // False: it was too much.
+  bool run(Dwarf* dwarf) {
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    std::uint8_t type = 0;
+    // Without a place for the split unit's entry libdw does not go looking for its file.
+    while (goes_on() && dw_.units(dwarf, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
+      const Places inside = type == DW_UT_compile ? inside_of(die, all_) : Places();
+      if (!inside.empty()) descend(die, inside, 0, 0);
+    }
+    return !is_over_;
+  }
+
+ private:
+  using Places = std::vector<std::uint32_t>;  // of addresses, ascending
+
+  // Looks at the time now and then.
+  bool goes_on() {
+    constexpr std::uint64_t kOften = 1024;
+    if (steps_++ % kOften == 0 && std::chrono::steady_clock::now() > until_) is_over_ = true;
+    if (names_.is_full() || inlined_ > kMostInlined) is_over_ = true;
+    return !is_over_;
+  }
+
+  // Those of `among` that lie in the entry's ranges. It may have a great many ranges.
+  Places inside_of(Dwarf_Die& die, const Places& among) {
+    Places inside;
+    Dwarf_Addr base = 0, start = 0, end = 0;
+    std::ptrdiff_t at = 0;
+    while (goes_on() && (at = dw_.ranges(&die, at, &base, &start, &end)) > 0) {
+      const auto address = [&](std::uint32_t place) { return addresses_[place]; };
+      for (auto i = std::ranges::lower_bound(among, start, {}, address);
+           i != among.end() && addresses_[*i] < end && goes_on(); ++i)
+        inside.push_back(*i);
+    }
+    std::ranges::sort(inside);
+    inside.erase(std::unique(inside.begin(), inside.end()), inside.end());
+    return inside;
+  }
+
+  // `level`: how many inlined functions are around.
+  void descend(Dwarf_Die& parent, const Places& places, unsigned depth, unsigned level) {
+    Dwarf_Die die;
+    if (depth == kDeepest || dw_.child(&parent, &die) != 0) return;
+    do visit(die, places, depth, level);
+    while (goes_on() && go_to_sibling(die));
+  }
+
+  // A hostile one may claim to be before this.
+  bool go_to_sibling(Dwarf_Die& die) const {
+    Dwarf_Die next;
+    if (dw_.sibling(&die, &next) != 0 || dw_.offset(&next) <= dw_.offset(&die)) return false;
+    die = next;
+    return true;
+  }
+
+  void visit(Dwarf_Die& die, const Places& places, unsigned depth, unsigned level) {
+    const Entry entry = entry_of(dw_.tag(&die));
+    if (entry == Entry::Other) return;
+    if (entry == Entry::Scope) return descend(die, places, depth + 1, level);
+    const Places inside = inside_of(die, places);
+    if (inside.empty()) return;
+    const bool is_inlined = entry == Entry::Inlined;
+    if (is_inlined) note(die, inside, level);
+    descend(die, inside, depth + 1, level + is_inlined);
+  }
+
+  // An address is in one function of each level: who comes first, if several say that it is theirs.
+  void note(Dwarf_Die& die, const Places& inside, unsigned level) {
+    const std::uint32_t name = names_.of(die);
+    for (const std::uint32_t place : inside) {
+      if (chains_[place].size() != level) continue;
+      chains_[place].push_back(name);
+      ++inlined_;
+    }
+  }
+
+  const Libdw& dw_;
+  std::span<const FileAddress> addresses_;
+  std::chrono::steady_clock::time_point until_;
+  Names names_;
+  std::vector<std::vector<std::uint32_t>>& chains_;
+  Places all_;
+  std::uint64_t steps_ = 0;
+  std::size_t inlined_ = 0;
+  bool is_over_ = false;
+};
+
+Inlines::Outcome read(const ElfFile& file, const ElfFile* moved,
+                      std::span<const FileAddress> addresses,
+                      std::chrono::steady_clock::time_point until, Inlines& inlines) {
+  using Outcome = Inlines::Outcome;
+  if (is_too_large(file) || (moved && is_too_large(*moved))) return Outcome::TooLarge;
+  const Libdw* dw = libdw();
+  if (!dw) return Outcome::NoReader;
+  std::optional<OpenDwarf> others;
+  if (moved) others.emplace(*dw, *moved);
+  const OpenDwarf dwarf(*dw, file);
+  if (!dwarf.get()) return Outcome::NoInfo;
+  const bool has_moved = others && others->get();
+  if (has_moved) dw->set_moved(dwarf.get(), others->get());
+  Descent descent(*dw, has_moved, addresses, until, inlines);
+  return descent.run(dwarf.get()) ? Outcome::Told : Outcome::Cut;
+}
+
+}  // namespace
+
+Inlines inlines_in(const ElfFile& file, const ElfFile* moved,
+                   std::span<const FileAddress> addresses,
+                   std::chrono::steady_clock::time_point until) {
+  Inlines inlines;
+  inlines.chains.resize(addresses.size());
+  inlines.outcome = read(file, moved, addresses, until, inlines);
+  return inlines;
+}
+#else
+Inlines inlines_in(const ElfFile&, const ElfFile*, std::span<const FileAddress> addresses,
+                   std::chrono::steady_clock::time_point) {
+  Inlines inlines;
+  inlines.chains.resize(addresses.size());
+  inlines.outcome = Inlines::Outcome::NoReader;
+  return inlines;
+}
+#endif
+
+}  // namespace ctprof
