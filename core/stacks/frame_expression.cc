@@ -60,7 +60,7 @@ class Machine {
 
  private:
   void fail() { ok_ = false; }
-  void push_number(std::int64_t number) { push({FrameValue::Base::Constant, false, number}); }
+  void push_number(std::int64_t number) { push({FrameValue::Base::Constant, false, number, 0}); }
 
   FrameValue pop() {
     if (size_ == 0) fail();
@@ -74,8 +74,8 @@ class Machine {
 
   void add(std::int64_t number) {
     FrameValue value = pop();
-    if (value.is_stored) fail();
-    value.offset = sum(value.offset, number);
+    std::int64_t& to = value.is_stored ? value.added : value.offset;
+    to = sum(to, number);
     push(value);
   }
   void load() {
@@ -85,8 +85,8 @@ class Machine {
     push(value);
   }
   void push_register(std::uint64_t number, std::int64_t offset) {
-    if (number == registers_.sp) return push({FrameValue::Base::Sp, false, offset});
-    if (number == registers_.bp) return push({FrameValue::Base::Bp, false, offset});
+    if (number == registers_.sp) return push({FrameValue::Base::Sp, false, offset, 0});
+    if (number == registers_.bp) return push({FrameValue::Base::Bp, false, offset, 0});
     if (number != registers_.ra || registers_.has_link) return fail();
     push_number(sum(static_cast<std::int64_t>(address_), offset));
   }
@@ -144,7 +144,7 @@ class Machine {
 std::optional<FrameValue> evaluate(std::string_view expression, FileAddress address, bool on_cfa,
                                    const RegisterNumbers& registers) {
   Machine machine(address, registers);
-  if (on_cfa) machine.push({FrameValue::Base::Cfa, false, 0});
+  if (on_cfa) machine.push({FrameValue::Base::Cfa, false, 0, 0});
   ByteCursor code(expression);
   machine.run(code);
   return code.ok() && machine.has_top() ? std::optional(machine.top()) : std::nullopt;

@@ -1,8 +1,9 @@
 // Expressions of call frame information, so far as they come to a register and a distance.
 //
 // Compilers and hand-written assembly use few: what is stored at bp - 8 (a realigned main), at
-// sp + 160 (a signal's frame), and the stubs of a procedure linkage table, whose CFA depends on the
-// address that runs. The last is a constant once that address is given.
+// sp + 160 (a signal's frame), at sp + 152 and 8 more (OpenSSL), and the stubs of a procedure
+// linkage table, whose CFA depends on the address that runs. The last is a constant once that
+// address is given.
 
 #pragma once
 
@@ -21,6 +22,7 @@ struct FrameValue {
   Base base = Base::Constant;
   bool is_stored = false;  // what is stored at base + offset, instead of that itself
   std::int64_t offset = 0;
+  std::int64_t added = 0;  // to what is stored
 };
 
 // What the expression comes to in code at `address`; `on_cfa`: it begins with the CFA on its stack.

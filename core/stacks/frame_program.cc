@@ -59,6 +59,7 @@ struct State {
   std::uint64_t cfa_register = UINT64_MAX;  // where cfa is Sp: by number, it may yet change
   Cfa cfa = Cfa::Unknown;
   std::int64_t cfa_offset = 0;
+  std::int64_t cfa_added = 0;
   Where ra, bp;
 };
 
@@ -66,7 +67,10 @@ std::int64_t product(std::uint64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(a * static_cast<std::uint64_t>(b));
 }
 
-bool fits(std::int64_t offset) { return offset == static_cast<std::int32_t>(offset); }
+template <class Small>
+bool fits(std::int64_t offset) {
+  return offset == static_cast<Small>(offset);
+}
 
 class Program {
  public:
@@ -92,12 +96,15 @@ class Program {
     Rule rule;
     rule.is_signal = common_.is_signal;
     rule.cfa = Cfa::Unknown;
-    if (!ok_ || !fits(state_.cfa_offset) || !fits(state_.ra.offset)) return rule;
+    if (!ok_ || !fits<std::int32_t>(state_.cfa_offset) || !fits<std::int16_t>(state_.cfa_added) ||
+        !fits<std::int16_t>(state_.ra.offset))
+      return rule;
     rule.cfa = cfa();
     rule.cfa_offset = static_cast<std::int32_t>(state_.cfa_offset);
+    rule.cfa_added = static_cast<std::int16_t>(state_.cfa_added);
     rule.ra = state_.ra.saved;
-    rule.ra_offset = static_cast<std::int32_t>(state_.ra.offset);
-    rule.bp = fits(state_.bp.offset) ? state_.bp.saved : Saved::Unknown;
+    rule.ra_offset = static_cast<std::int16_t>(state_.ra.offset);
+    rule.bp = fits<std::int32_t>(state_.bp.offset) ? state_.bp.saved : Saved::Unknown;
     rule.bp_offset = static_cast<std::int32_t>(state_.bp.offset);
     return rule;
   }
@@ -160,6 +167,7 @@ class Program {
       state_.cfa_offset =
           product(static_cast<std::uint64_t>(code.signed_leb()), common_.data_factor);
     state_.cfa = Cfa::Unknown;
+    state_.cfa_added = 0;
   }
 
   void compute_cfa(std::string_view expression) {
@@ -169,6 +177,7 @@ class Program {
     state_.cfa = Cfa::Unknown;
     if (!value) return;
     state_.cfa_offset = value->offset;
+    state_.cfa_added = value->added;
     if (value->base == Base::Sp) state_.cfa = value->is_stored ? Cfa::AtSp : Cfa::Sp;
     if (value->base == Base::Bp) state_.cfa = value->is_stored ? Cfa::AtBp : Cfa::Bp;
   }
@@ -208,7 +217,8 @@ class Program {
     using Base = FrameValue::Base;
     if (!find(number)) return;
     const auto value = evaluate(expression, address_, true, registers_);
-    if (!value || value->is_stored != is_value) return set(number, {Saved::Unknown, 0});
+    if (!value || value->is_stored != is_value || value->added != 0)
+      return set(number, {Saved::Unknown, 0});
     const Saved saved = value->base == Base::Cfa  ? Saved::AtCfa
                         : value->base == Base::Sp ? Saved::AtSp
                         : value->base == Base::Bp ? Saved::AtBp

@@ -1,7 +1,7 @@
 // How to get from a frame to its caller's, by the address that runs in it: what call frame
 // information says of one instruction, in 24 bytes.
 //
-//   the caller's sp = CFA = sp + cfa_offset, bp + cfa_offset, or what is stored there
+//   the caller's sp = CFA = sp + cfa_offset, bp + cfa_offset, or what is stored there + cfa_added
 //   the caller's ip = what is stored at CFA + ra_offset (x86-64: CFA - 8), or lr
 //   the caller's bp = what is stored at CFA + bp_offset, or bp as it is
 //
@@ -19,7 +19,7 @@ enum class Cfa : std::uint8_t {
   Unknown,
   Sp,    // sp + offset
   Bp,    // bp + offset
-  AtSp,  // what is stored at sp + offset
+  AtSp,  // what is stored at sp + offset, and something added
   AtBp,
 };
 
@@ -36,8 +36,9 @@ enum class Saved : std::uint8_t {
 struct Rule {
   std::uint64_t key = 0;  // which address it is for; see RuleCache
   std::int32_t cfa_offset = 0;
-  std::int32_t ra_offset = 0;
   std::int32_t bp_offset = 0;
+  std::int16_t ra_offset = 0;  // near: the first thing that a function saves
+  std::int16_t cfa_added = 0;
   Cfa cfa = Cfa::None;
   Saved ra = Saved::Unknown;
   Saved bp = Saved::Same;

@@ -89,10 +89,15 @@ class Walk {
     switch (rule.cfa) {
       case Cfa::Sp: cfa = at_.sp + offset; return std::nullopt;
       case Cfa::Bp: cfa = at_.bp + offset; return std::nullopt;
-      case Cfa::AtSp: return read(at_.sp + offset, cfa);
-      case Cfa::AtBp: return read(at_.bp + offset, cfa);
+      case Cfa::AtSp: return read_cfa(at_.sp + offset, rule.cfa_added, cfa);
+      case Cfa::AtBp: return read_cfa(at_.bp + offset, rule.cfa_added, cfa);
       default: return Ending::Lost;
     }
+  }
+  Step read_cfa(std::uint64_t address, std::int16_t added, std::uint64_t& cfa) const {
+    if (const Step failed = read(address, cfa)) return failed;
+    cfa += static_cast<std::uint64_t>(std::int64_t{added});
+    return std::nullopt;
   }
 
   // lr holds the return address only of the function that runs, before it calls another.

@@ -96,6 +96,19 @@ BOOST_AUTO_TEST_CASE(a_realigned_function_keeps_its_cfa_in_memory) {
   BOOST_TEST(rule.bp_offset == 0);
 }
 
+// OpenSSL's SHA-256: CFA = *(rsp + 152) + 8.
+BOOST_AUTO_TEST_CASE(hand_written_code_stores_an_older_stack_pointer) {
+  const Rule rule = rule_of_program(code({0x0f, 6, 0x77, 0x98, 0x01, 0x06, 0x23, 8}));
+  check_cfa(rule, Cfa::AtSp, 152);
+  BOOST_TEST(rule.cfa_added == 8);
+  const auto of_added = [](std::string_view added) {
+    const std::string expression = code({0x77, 8, 0x06, 0x0a}) + std::string(added) + code({0x22});
+    return rule_of_program(code({0x0f, static_cast<int>(expression.size())}) + expression);
+  };
+  BOOST_TEST(of_added("\xff\x7f").cfa_added == 32767);
+  BOOST_TEST(of_added(std::string_view("\x00\x80", 2)).cfa == Cfa::Unknown);
+}
+
 // __restore_rt: CFA = *(rsp + 160), rip at rsp + 168, rbp at rsp + 120.
 BOOST_AUTO_TEST_CASE(a_signal_frame) {
   MadeElf elf;

@@ -29,6 +29,7 @@ constexpr std::uint64_t kEpilogue = 0x4200;  // CFA = sp + 8, bp said to be at C
 constexpr std::uint64_t kRoot = 0x4300;      // no return address
 constexpr std::uint64_t kSignal = 0x4400;    // a signal's, that of the kernel
 constexpr std::uint64_t kStuck = 0x4500;     // CFA = sp
+constexpr std::uint64_t kStored = 0x4600;    // CFA = *(sp + 16) + 8
 constexpr std::uint64_t kNoRules = 0x5000;
 
 MadeElf program() {
@@ -45,6 +46,7 @@ MadeElf program() {
                      0x77, 0xf8, 0}));
   elf.common(kX86Start);
   elf.function(kStuck, 64, code({0x0e, 0}));
+  elf.function(kStored, 64, code({0x0f, 5, 0x77, 16, 0x06, 0x23, 8}));
   return elf;
 }
 
@@ -98,6 +100,14 @@ BOOST_AUTO_TEST_CASE(a_return_address_of_zero_is_the_root) {
   Process process;
   BOOST_TEST(process.walk({at(kLeaf), kSp, 0, 0}, {0, 0}) == Ending::Root);
   BOOST_TEST(process.frames.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_older_stack_pointer_that_was_stored) {
+  Process process;
+  const Ending ending =
+      process.walk({at(kStored), kSp, 0, 0}, {0, 0, /*sp + 16*/ kSp + 32, 0, at(kRoot)});
+  BOOST_TEST(ending == Ending::Root);
+  BOOST_TEST(process.offsets() == (Offsets{kStored + 8, kRoot + 7}));
 }
 
 BOOST_AUTO_TEST_CASE(cut_at_the_end_of_the_copy) {
