@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,26 +17,16 @@
 #include "core/stacks/demangle.hpp"
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
+#include "tests/unit/stacks_forms.hpp"
 
 namespace ctprof::tests {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What strip_names.py made of a program.
-fs::path form(const std::string& name) { return fs::path(std::getenv("STACKS_FORMS")) / name; }
-
-struct Opened {
-  explicit Opened(const fs::path& path)
-      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), file(fd.get()) {
-    BOOST_TEST_REQUIRE(file.is_valid(), path);
-  }
-  Module module(const fs::path& path) const {
-    return {Module::Kind::File, path, file.build_id(), 0, file.code_shift()};
-  }
-  sdk::Fd fd;
-  ElfFile file;
-};
+Module module_of(const Opened& file, const fs::path& path) {
+  return {Module::Kind::File, path, file.file.build_id(), 0, file.file.code_shift()};
+}
 
 // A directory that is gone afterwards.
 class Room {
@@ -63,7 +52,7 @@ class Room {
 
 bool finds(DebugFiles& files, const fs::path& path) {
   const Opened own(path);
-  const ElfFile* found = files.stripped_from(own.module(path), &own.file);
+  const ElfFile* found = files.stripped_from(module_of(own, path), &own.file);
   return found && is_unstripped(*found);
 }
 
@@ -73,6 +62,8 @@ fs::path place_of(const std::string& build_id) {
 }
 
 }  // namespace
+
+BOOST_AUTO_TEST_SUITE(all, *boost::unit_test::precondition(has_forms))
 
 BOOST_AUTO_TEST_CASE(by_build_id) {
   DebugFiles nowhere({}), somewhere({"/nowhere", form("debug")});
@@ -171,16 +162,16 @@ BOOST_AUTO_TEST_CASE(a_modules_own_file) {
   const Opened own(form("found"));
   const fs::path moved = room.copy("found");
   DebugFiles files({form("whole")}), nowhere({});
-  const ElfFile* by_path = nowhere.file_of(own.module(moved));
+  const ElfFile* by_path = nowhere.file_of(module_of(own, moved));
   BOOST_TEST_REQUIRE(by_path);
   BOOST_TEST(!is_unstripped(*by_path));
   fs::remove(moved);
   fs::copy_file("/proc/self/exe", moved);
-  BOOST_TEST(!nowhere.file_of(own.module(moved)));
-  const ElfFile* by_id = files.file_of(own.module(moved));
+  BOOST_TEST(!nowhere.file_of(module_of(own, moved)));
+  const ElfFile* by_id = files.file_of(module_of(own, moved));
   BOOST_TEST_REQUIRE(by_id);
   BOOST_TEST(is_unstripped(*by_id));
-  Module anonymous = own.module(form("found"));
+  Module anonymous = module_of(own, form("found"));
   anonymous.build_id.clear();
   BOOST_TEST(!files.file_of(anonymous));
 }
@@ -190,22 +181,24 @@ BOOST_AUTO_TEST_CASE(names_of_a_file_that_is_not_here) {
   const Opened own(form("found"));
   BOOST_TEST(own.file.code_shift() != 0u);
   StackTable table;
-  const std::uint32_t module = table.add_module(own.module("/nowhere/named"));
-  const Opened whole(std::getenv("STACKS_NAMED"));
+  const std::uint32_t module = table.add_module(module_of(own, "/nowhere/named"));
+  const Opened whole(named());
   std::vector<Frame> frames;
   for (std::uint64_t offset = 0; offset < 0x2000; offset += 16) frames.push_back({offset, module});
   const auto stack = table.stack(table.add_stack(frames, Ending::Root));
   DebugFiles files({form("debug")});
   name_frames(table, sources_here(files, table));
-  std::size_t named = 0;
+  std::size_t count = 0;
   for (const std::uint32_t frame : stack) {
     const auto address = whole.file.code_address(table.frames()[frame].offset);
     if (!address) continue;
     const std::string name = names_in_file(whole.file, std::vector{*address})[0];
     BOOST_TEST(table.name(frame) == demangled(name));
-    named += !name.empty();
+    count += !name.empty();
   }
-  BOOST_TEST(named > 10u);
+  BOOST_TEST(count > 10u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace ctprof::tests

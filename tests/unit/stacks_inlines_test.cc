@@ -21,7 +21,7 @@
 #include "core/stacks/inlines.hpp"
 #include "core/stacks/naming.hpp"
 #include "core/stacks/symbols.hpp"
-#include "ctprof/files.hpp"
+#include "tests/unit/stacks_forms.hpp"
 
 namespace ctprof::tests {
 namespace {
@@ -31,29 +31,8 @@ using Names = std::vector<std::string>;
 using Outcome = Inlines::Outcome;
 
 const std::string kSymbolizer = "llvm-symbolizer-14";
-const std::string kNamed = std::getenv("STACKS_NAMED");
-// What strip_names.py made of it.
-std::string form(const std::string& name) { return std::getenv("STACKS_FORMS") + ('/' + name); }
-
 std::chrono::steady_clock::time_point in(int seconds) {
   return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-}
-
-struct Opened {
-  explicit Opened(const std::string& path)
-      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), file(fd.get()) {
-    BOOST_TEST_REQUIRE(file.is_valid(), path);
-  }
-  sdk::Fd fd;
-  ElfFile file;
-};
-
-Addresses places_in(const ElfFile& file, std::uint64_t step) {
-  Addresses addresses;
-  for (const Elf64_Phdr& segment : file.segments())
-    for (std::uint64_t at = 0; (segment.p_flags & PF_X) != 0 && at < segment.p_filesz; at += step)
-      if (segment.p_type == PT_LOAD) addresses.push_back(segment.p_vaddr + at);
-  return addresses;
 }
 
 // Outermost first, without the function that they are in.
@@ -99,7 +78,7 @@ class Swollen {
  public:
   explicit Swollen(std::uint64_t size) : path_("/tmp/stacks_inlines.XXXXXX") {
     const sdk::Fd made(::mkstemp(path_.data()));
-    std::filesystem::copy_file(kNamed, path_, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(named(), path_, std::filesystem::copy_options::overwrite_existing);
     const Opened whole(path_);
     const auto sections = whole.file.sections();
     const auto strings = *whole.file.section(".debug_str");
@@ -125,6 +104,8 @@ class Swollen {
 
 }  // namespace
 
+BOOST_AUTO_TEST_SUITE(all, *boost::unit_test::precondition(has_forms))
+
 // First of all: the library is loaded only when it is needed.
 BOOST_AUTO_TEST_CASE(it_costs_nobody_else_anything) {
   BOOST_TEST(!is_loaded("libdw"));
@@ -139,7 +120,7 @@ BOOST_AUTO_TEST_CASE(as_another_reader_has_it) {
     return;
   }
   const char* other = std::getenv("CTPROF_INLINES_OF");
-  const std::string path = other ? other : kNamed;
+  const std::string path = other ? other : named();
   const Opened opened(path);
   const Addresses addresses = places_in(opened.file, other ? 97 : 3);
   const auto start = std::chrono::steady_clock::now();
@@ -176,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_file_without_debug_information) {
 }
 
 BOOST_AUTO_TEST_CASE(no_time) {
-  const Opened opened(kNamed);
+  const Opened opened(named());
   const Addresses addresses = places_in(opened.file, 3);
   const Inlines inlines = inlines_in(opened.file, nullptr, addresses, in(-1));
   BOOST_TEST((inlines.outcome == Outcome::Cut));
@@ -198,7 +179,7 @@ BOOST_AUTO_TEST_CASE(sections_that_are_too_large) {
 BOOST_AUTO_TEST_CASE(what_is_moved_to_another_file) {
   if (!std::filesystem::exists(form("dwzed")))
     return void(BOOST_TEST_MESSAGE("dwz is not installed: nothing is moved"));
-  const Opened whole(kNamed), dwzed(form("dwzed"));
+  const Opened whole(named()), dwzed(form("dwzed"));
   const Addresses addresses = places_in(whole.file, 3);
   DebugFiles files({form("debug")});
   const ElfFile* moved = files.moved_from(dwzed.file);
@@ -215,7 +196,7 @@ BOOST_AUTO_TEST_CASE(what_is_moved_to_another_file) {
 
 // A stack of all places in the program, as frames of what is left of it.
 BOOST_AUTO_TEST_CASE(frames_of_their_own) {
-  const Opened whole(kNamed), found(form("found"));
+  const Opened whole(named()), found(form("found"));
   StackTable table;
   const std::uint32_t module =
       table.add_module({Module::Kind::File, form("found"), found.file.build_id(), 0, 0});
@@ -246,5 +227,7 @@ BOOST_AUTO_TEST_CASE(frames_of_their_own) {
   BOOST_TEST(again.table.nodes().size() == made.table.nodes().size());
   BOOST_TEST(with_inlines(table, sources, std::chrono::seconds(0)).cut == 1u);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace ctprof::tests

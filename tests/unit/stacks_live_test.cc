@@ -306,7 +306,9 @@ BOOST_AUTO_TEST_CASE(runners) {
 // Exceptions, callbacks of the C library, threads, and handlers of signals that come at any
 // instruction; without frame pointers.
 BOOST_AUTO_TEST_CASE(a_program_of_ours) {
-  const Tally tally = compared({std::getenv("STACKS_TARGET")}, rounds());
+  const char* target = std::getenv("STACKS_TARGET");
+  if (!target) return void(BOOST_TEST_MESSAGE("STACKS_TARGET is not told: nothing to compare"));
+  const Tally tally = compared({target}, rounds());
   BOOST_TEST(tally.stacks == 3 * rounds());
   BOOST_TEST(tally.unequal == 0u);
   BOOST_TEST(tally.roots == tally.stacks);

@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <lzma.h>
 
 #include <algorithm>
@@ -16,34 +15,13 @@
 
 #include "core/stacks/symbols.hpp"
 #include "core/stacks/unpack.hpp"
-#include "ctprof/files.hpp"
+#include "tests/unit/stacks_forms.hpp"
 
 namespace ctprof::tests {
 namespace {
 
 using Names = std::vector<std::string>;
 using Addresses = std::vector<FileAddress>;
-
-// What strip_names.py made of a program.
-std::string form(const std::string& name) { return std::getenv("STACKS_FORMS") + ('/' + name); }
-
-struct Opened {
-  explicit Opened(const std::string& path)
-      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), file(fd.get()) {
-    BOOST_TEST_REQUIRE(file.is_valid(), path);
-  }
-  sdk::Fd fd;
-  ElfFile file;
-};
-
-// Each seventh byte of a file's code.
-Addresses places_in(const ElfFile& file) {
-  Addresses addresses;
-  for (const Elf64_Phdr& segment : file.segments())
-    for (std::uint64_t at = 0; (segment.p_flags & PF_X) != 0 && at < segment.p_filesz; at += 7)
-      if (segment.p_type == PT_LOAD) addresses.push_back(segment.p_vaddr + at);
-  return addresses;
-}
 
 std::size_t count_named(const Names& names) {
   return names.size() - static_cast<std::size_t>(std::ranges::count(names, std::string()));
@@ -102,9 +80,9 @@ class Reference {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_packed_list) {
+BOOST_AUTO_TEST_CASE(a_packed_list, *boost::unit_test::precondition(has_forms)) {
   const Opened packed(form("packed"));
-  const Addresses addresses = places_in(packed.file);
+  const Addresses addresses = places_in(packed.file, 7);
   const Names names = names_in_file(packed.file, addresses);
   BOOST_TEST(names == Reference(form("packed")).names(addresses), boost::test_tools::per_element());
   BOOST_TEST(std::ranges::count(names, "_ZN5namedL6hiddenEi") > 0);

@@ -1,0 +1,52 @@
+// A program, and what strip_names.py made of it: forms in which its names are elsewhere. Where the
+// machine that built the tests is not the one that runs them there are none.
+
+#pragma once
+
+#include <fcntl.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/stacks/elf_file.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof::tests {
+
+inline std::string told(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// For `* boost::unit_test::precondition(has_forms)`.
+inline boost::test_tools::assertion_result has_forms(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result outcome(!told("STACKS_FORMS").empty());
+  outcome.message() << "STACKS_FORMS and STACKS_NAMED are not told";
+  return outcome;
+}
+
+inline std::string named() { return told("STACKS_NAMED"); }
+inline std::string form(const std::string& name) { return told("STACKS_FORMS") + '/' + name; }
+
+struct Opened {
+  explicit Opened(const std::string& path)
+      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), file(fd.get()) {
+    BOOST_TEST_REQUIRE(file.is_valid(), path);
+  }
+  sdk::Fd fd;
+  ElfFile file;
+};
+
+// Places all over a file's code.
+inline std::vector<FileAddress> places_in(const ElfFile& file, std::uint64_t step) {
+  std::vector<FileAddress> addresses;
+  for (const Elf64_Phdr& segment : file.segments())
+    for (std::uint64_t at = 0; (segment.p_flags & PF_X) != 0 && at < segment.p_filesz; at += step)
+      if (segment.p_type == PT_LOAD) addresses.push_back(segment.p_vaddr + at);
+  return addresses;
+}
+
+}  // namespace ctprof::tests
