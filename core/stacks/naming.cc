@@ -164,13 +164,16 @@ class Inliner {
 
 }  // namespace
 
-std::size_t name_frames(StackTable& table, const NameSources& sources) {
+std::size_t name_frames(StackTable& table, const NameSources& sources,
+                        std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
   const auto is_unnamed = [&](std::uint32_t number, const Frame&) {
     return table.name(number).empty();
   };
   auto wanted = wanted_of(table, is_unnamed);
   for (std::uint32_t number = 0; number < wanted.size(); ++number)
-    if (!wanted[number].empty()) name_module(table, number, std::move(wanted[number]), sources);
+    if (!wanted[number].empty() && std::chrono::steady_clock::now() < end)
+      name_module(table, number, std::move(wanted[number]), sources);
   std::size_t unnamed = 0;
   for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
     unnamed += table.name(frame).empty();

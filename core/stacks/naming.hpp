@@ -33,8 +33,10 @@ struct NameSources {
   std::function<const ElfFile*(const ElfFile& file)> moved{};
 };
 
-// Leaves alone what has a name. Returns how many frames have none.
-std::size_t name_frames(StackTable& table, const NameSources& sources);
+// Leaves alone what has a name. Returns how many frames have none. Some thousand modules take a
+// second; hostile ones can take a second each, so no module is asked any more once `time` is over.
+std::size_t name_frames(StackTable& table, const NameSources& sources,
+                        std::chrono::nanoseconds time = std::chrono::seconds(30));
 
 // What with_inlines() made of a table.
 struct WithInlines {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -115,9 +115,9 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_large_for_nothing) {
   for (const std::string name : {"linked", "unidentified"}) {
     const fs::path path = room.copy(name), debug = room.copy(name + ".debug");
     fs::resize_file(debug, 1ULL << 30);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     for (int i = 0; i < 20; ++i) BOOST_TEST(finds(files, path) == (name == "linked"));
-    BOOST_TEST((std::chrono::steady_clock::now() - start < std::chrono::seconds(1)));
+    BOOST_TEST(std::clock() - start < CLOCKS_PER_SEC);
   }
 }
 

@@ -156,10 +156,12 @@ BOOST_AUTO_TEST_CASE(frames_of_this_program) {
   const std::uint64_t offset = own_offset(reinterpret_cast<std::uint64_t>(&ctprof_named_function));
   const std::vector<Frame> frames{{offset, module}, {0x501, jit}, {5, module}};
   const std::uint32_t node = table.add_stack(frames, Ending::Root);
-  const std::size_t unnamed = name_frames(
-      table, {[&](std::uint32_t) { return &file; },
-              [](std::uint64_t process) { return "500 8 made_by_" + std::to_string(process); },
-              [] { return std::string(); }});
+  const NameSources sources{
+      [&](std::uint32_t) { return &file; },
+      [](std::uint64_t process) { return "500 8 made_by_" + std::to_string(process); },
+      [] { return std::string(); }};
+  BOOST_TEST(name_frames(table, sources, std::chrono::seconds(0)) == 3u);
+  const std::size_t unnamed = name_frames(table, sources);
   const Numbers stack = table.stack(node);
   BOOST_TEST(table.name(stack[0]) == "ctprof_named_function");
   BOOST_TEST(table.name(stack[1]) == "made_by_42");
