@@ -23,7 +23,8 @@ sdk::Fd opened(const sdk::Host& host, KernelConfig which) {
 
 }  // namespace
 
-// zlib passes text that is not compressed through.
+// zlib passes text that is not compressed through. An option is named in one line: all that stands
+// behind it need not be unpacked.
 std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option,
                                   KernelConfig which) {
   sdk::Fd file = opened(host, which);
@@ -31,9 +32,13 @@ std::optional<bool> is_built_with(const sdk::Host& host, const std::string& opti
       file ? ::gzdopen(file.get(), "r") : nullptr, &::gzclose);
   if (!config) return {};
   file.release();
+  const std::string is_set = option + "=y", is_not_set = "# " + option + " is not set";
   std::array<char, kLineBytes> line;
-  while (::gzgets(config.get(), line.data(), line.size()))
-    if (sdk::trimmed(line.data()) == option + "=y") return true;
+  while (::gzgets(config.get(), line.data(), line.size())) {
+    const std::string_view text = sdk::trimmed(line.data());
+    if (text == is_set) return true;
+    if (text == is_not_set) return false;
+  }
   return false;
 }
 

@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "ctprof/files.hpp"
@@ -91,4 +93,25 @@ BOOST_AUTO_TEST_CASE(columns_of_this_host) {
       "host.cpu.online", [](const Stat& s) { return s.cpus.value; }, 1);
   is_between(
       "host.forks", [](const Stat& s) { return s.forks.value; }, 1);
+}
+
+// Each option is named once: what stands behind that line is not read.
+BOOST_AUTO_TEST_CASE(what_the_kernel_was_built_with) {
+  char root_name[] = "/tmp/host_stat_test.XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(root_name) != nullptr);
+  const std::string root = root_name;
+  std::filesystem::create_directories(root + "/proc");
+  std::ofstream(root + "/proc/stat") << kText;
+  std::ofstream(root + "/proc/config.gz") << "CONFIG_HAVE_IRQ_TIME_ACCOUNTING=y\n"
+                                             "# CONFIG_IRQ_TIME_ACCOUNTING is not set\n"
+                                             "CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n"
+                                             "CONFIG_IRQ_TIME_ACCOUNTING=y\n"
+                                             "# CONFIG_PARAVIRT_TIME_ACCOUNTING is not set\n";
+  const LoadedPlugin plugin("host");
+  const TestHost host(root, {1, 1}, 0);
+  SourceDriver driver(*plugin, 0, host);
+  driver.collect_host();
+  BOOST_TEST(driver.cell("host.cpu.irq_apart", 0) == "false");
+  BOOST_TEST(driver.cell("host.cpu.steal_apart", 0) == "true");
+  std::filesystem::remove_all(root);
 }
