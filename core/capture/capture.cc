@@ -69,8 +69,8 @@ std::uint64_t adopter() {
 }  // namespace
 
 Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options,
-                         std::vector<Refusal>* refused) {
-  auto session = Session::open(registry, options);
+                         std::vector<Refusal>* refused, Ahead ahead) {
+  auto session = Session::open(registry, options, std::move(ahead));
   if (!session) return session.error();
   if (auto begun = session->begin(); !begun) return begun.error();
   if (refused) *refused = session->refused();
@@ -100,20 +100,31 @@ CellTally tally(const Snapshot& snapshot) {
   return tally;
 }
 
-Result<Session> Session::open(const Registry& registry, CaptureOptions options) {
-  auto roots = open_roots(options.rootfs);
-  if (!roots) return roots.error();
-  if (auto there = check_pids(*roots, options.pids); !there) return there.error();
-  if (auto there = check_cgroup(*roots, options.cgroup); !there) return there.error();
-  Session session(registry, std::move(options), std::move(*roots));
+Ahead::Ahead(const std::string& rootfs) {
+  if (auto roots = open_roots(rootfs)) roots_ = std::make_unique<const Roots>(std::move(*roots));
+}
+
+void Ahead::open(const Plugin& plugin) {
+  if (roots_ && plugin.open) contexts_.try_emplace(plugin.path, plugin, roots_->host());
+}
+
+Result<Session> Session::open(const Registry& registry, CaptureOptions options, Ahead ahead) {
+  if (!ahead.roots_) {
+    auto roots = open_roots(options.rootfs);
+    if (!roots) return roots.error();
+    ahead.roots_ = std::make_unique<const Roots>(std::move(*roots));
+  }
+  if (auto there = check_pids(*ahead.roots_, options.pids); !there) return there.error();
+  if (auto there = check_cgroup(*ahead.roots_, options.cgroup); !there) return there.error();
+  Session session(registry, std::move(options), std::move(ahead));
   if (auto enough = check_descriptors(kDescriptorsAfterProbing); !enough) return enough.error();
   return session;
 }
 
-Session::Session(const Registry& registry, CaptureOptions options, Roots roots)
+Session::Session(const Registry& registry, CaptureOptions options, Ahead ahead)
     : options_(std::move(options)),
-      roots_(std::make_unique<Roots>(std::move(roots))),
-      probed_(registry, roots_->host(), options_.window) {}
+      roots_(std::move(ahead.roots_)),
+      probed_(registry, roots_->host(), options_.window, std::move(ahead.contexts_)) {}
 
 Session::Metrics Session::metrics_at_opening() const {
   return options_.window && !options_.metrics ? cheap_metrics(probed_) : options_.metrics;

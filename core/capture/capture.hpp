@@ -58,12 +58,33 @@ struct CaptureOptions {
   bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
 };
 
+// What a session can begin while plugins are still loaded: it opens those that take long.
+//
+//   Ahead ahead({});
+//   auto plugins = load_plugins({..., .ahead = [&](const Plugin& plugin) { ahead.open(plugin); }});
+//   const Registry registry(std::move(*plugins));
+//   auto session = Session::open(registry, options, std::move(ahead));
+//
+// What fails here, the session does again, and says why.
+class Ahead {
+ public:
+  Ahead() = default;
+  // Of a session with that rootfs.
+  explicit Ahead(const std::string& rootfs);
+  void open(const Plugin& plugin);
+
+ private:
+  friend class Session;
+  std::unique_ptr<const Roots> roots_;  // null: nothing is done ahead
+  ContextsAhead contexts_;
+};
+
 class Session {
  public:
   // Opens /proc and its neighbours, checks that the requested processes and cgroup exist, opens
   // every plugin and probes every source. Fails if there is no /proc, or none of these.
   // REQUIRES: the registry outlives the session.
-  static Result<Session> open(const Registry& registry, CaptureOptions options);
+  static Result<Session> open(const Registry& registry, CaptureOptions options, Ahead ahead = {});
 
   // Plans the capture and reads everything. Fails if /proc cannot be read, or if no plugin has a
   // metric that was asked for. If the source that lists the threads gives up, the host is read
@@ -95,7 +116,7 @@ class Session {
   const std::vector<Refusal>& refused() const { return refused_; }
 
  private:
-  Session(const Registry& registry, CaptureOptions options, Roots roots);
+  Session(const Registry& registry, CaptureOptions options, Ahead ahead);
 
   using Metrics = std::optional<std::vector<std::string>>;
   Metrics metrics_at_opening() const;
@@ -115,7 +136,7 @@ class Session {
 
 // A whole session. Stores in `refused`, unless it is null, the sources that took no part.
 Result<Snapshot> capture(const Registry& registry, const CaptureOptions& options,
-                         std::vector<Refusal>* refused = nullptr);
+                         std::vector<Refusal>* refused = nullptr, Ahead ahead = {});
 
 // Captures one process.
 Result<Snapshot> capture_pid(const Registry& registry, std::uint64_t pid,

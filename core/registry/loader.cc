@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "core/base/text.hpp"
 #include "core/registry/plugin_call.hpp"
@@ -106,10 +107,12 @@ bool knows(const LoadedPlugins& loaded, std::string_view name) {
                      [&](const Plugin& plugin) { return plugin.name == name; });
 }
 
-void load_file(const PluginDirectory& directory, const std::string& name, bool shipped,
+bool is_named(const LoadOptions& options, const Plugin& plugin) {
+  return !options.only || std::ranges::count(*options.only, plugin.name) > 0;
+}
+
+void load_file(const std::string& path, Result<OpenPlugin> file, bool shipped,
                const LoadOptions& options, LoadedPlugins& loaded) {
-  const std::string path = directory.path_of(name);
-  auto file = directory.open_file(name);
   if (!file) return loaded.refused.push_back({path, file.error().text});
   if (options.layouts_alone && !file->file.layout) return;
   auto plugin = load(std::move(*file));
@@ -119,12 +122,29 @@ void load_file(const PluginDirectory& directory, const std::string& name, bool s
         {path, "a plugin named '" + plugin->name + "' is loaded already"});
   plugin->shipped = shipped;
   loaded.plugins.push_back(std::move(*plugin));
+  if (const Plugin& last = loaded.plugins.back();
+      options.ahead && shipped && last.ahead && last.options.empty() && is_named(options, last))
+    options.ahead(last);
 }
 
-void load_directory(const PluginDirectory& directory, bool shipped, const LoadOptions& options,
+void load_directory(const PluginDirectory& directory, const LoadOptions& options,
                     LoadedPlugins& loaded) {
   for (const std::string& name : directory.names())
-    load_file(directory, name, shipped, options, loaded);
+    load_file(directory.path_of(name), directory.open_file(name), false, options, loaded);
+}
+
+// What was loaded ahead of the others takes its place among them afterwards.
+void load_own_directory(const PluginDirectory& directory, const LoadOptions& options,
+                        LoadedPlugins& loaded) {
+  std::vector<std::pair<std::string, Result<OpenPlugin>>> files;
+  for (const std::string& name : directory.names())
+    files.emplace_back(directory.path_of(name), directory.open_file(name));
+  if (options.ahead)
+    std::ranges::stable_partition(
+        files, [](const auto& file) { return file.second && file.second->file.ahead; });
+  for (auto& [path, file] : files) load_file(path, std::move(file), true, options, loaded);
+  std::ranges::sort(loaded.plugins, {}, &Plugin::path);
+  std::ranges::sort(loaded.refused, {}, &Refusal::what);
 }
 
 std::string for_privileged(const std::string& why) {
@@ -153,7 +173,7 @@ std::string load_own(const LoadOptions& options, LoadedPlugins& loaded) {
     return "ctprof's own plugins: their directory cannot be found without /proc (mount it)";
   const auto directory =
       runs_privileged() ? open_for_privileged(path) : PluginDirectory::open(path, Trust::Anybody);
-  if (directory) return load_directory(*directory, true, options, loaded), nothing_in(path);
+  if (directory) return load_own_directory(*directory, options, loaded), nothing_in(path);
   if (runs_privileged()) loaded.refused.push_back({path, for_privileged(directory.error().text)});
   return directory.error().text;
 }
@@ -198,7 +218,7 @@ Result<LoadedPlugins> load_plugins(const LoadOptions& options) {
     for (const std::string& path : options.directories) {
       const auto directory = PluginDirectory::open(path, Trust::Anybody);
       if (!directory) return Error{"looking for plugins in " + directory.error().text};
-      load_directory(*directory, false, options, loaded);
+      load_directory(*directory, options, loaded);
     }
   if (!options.layouts_alone && loaded.plugins.empty() && loaded.refused.empty())
     return nothing_found(own, options);

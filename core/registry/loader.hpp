@@ -1,8 +1,9 @@
 // Finds plugins, loads them, and gives them their options.
 //
 // Directories are searched in this order: ctprof's own (installed, or that of the build tree),
-// --plugin-path, CTPROF_PLUGIN_PATH; within a directory, in the order of names. If two plugins have
-// the same name, the first is kept. A library that was opened stays loaded until the process ends.
+// --plugin-path, CTPROF_PLUGIN_PATH; within a directory, in the order of names, but that those of
+// ctprof's own that take long to open come first (LoadOptions::ahead). If two plugins have the same
+// name, the first is kept. A library that was opened stays loaded until the process ends.
 //
 // A file is inspected before it is loaded: one that is truncated, not a regular file, or no plugin
 // is refused, and none of its code runs.
@@ -16,6 +17,7 @@
 
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +37,10 @@ struct LoadOptions {
   bool layouts_alone = false;  // the others are looked at, and not loaded
   bool for_capture =
       false;  // `only` or not, those of ours that take part in every capture load too
+  // Those of ctprof's own plugins that ask for it (CTPROF_PLUGIN_AHEAD) are loaded before the
+  // others and handed over at once, but not if `only` leaves them out. What comes of them later
+  // counts as if they had been loaded in turn.
+  std::function<void(const Plugin&)> ahead = {};
 };
 
 // A plugin, a metric or a source that was refused, and why.

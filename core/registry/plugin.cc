@@ -163,6 +163,7 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
   plugin.abi = table.abi;
   plugin.layout = (table.flags & CTPROF_PLUGIN_LAYOUT) != 0;
   plugin.always = (table.flags & CTPROF_PLUGIN_ALWAYS) != 0;
+  plugin.ahead = (table.flags & CTPROF_PLUGIN_AHEAD) != 0;
   plugin.open = table.open_plugin;
   plugin.close = table.close_plugin;
 

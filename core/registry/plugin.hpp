@@ -50,6 +50,7 @@ struct Plugin {
   std::uint32_t abi = 0;
   bool layout = false;   // only declares; see CTPROF_PLUGIN_LAYOUT
   bool always = false;   // asks to take part in every capture; see CTPROF_PLUGIN_ALWAYS
+  bool ahead = false;    // asks to be opened before others are loaded; see CTPROF_PLUGIN_AHEAD
   bool shipped = false;  // came with ctprof: its names need no prefix
   // Its context; both null where it needs none, or is older than contexts.
   std::int32_t (*open)(const ctprof_host* host, void** context, char* message,

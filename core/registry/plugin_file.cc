@@ -302,11 +302,11 @@ class Dynamic {
 };
 
 // Fields of the table that need no relocation have the same bytes in the file as in memory.
-bool says_layout(const ElfImage& image, const ElfW(Sym) & table) {
+ctprof_plugin_flags flags_in(const ElfImage& image, const ElfW(Sym) & table) {
   ctprof_plugin_flags flags = 0;
-  const bool has_flags = table.st_size >= offsetof(ctprof_plugin, flags) + sizeof flags;
-  return has_flags && image.at_address(table.st_value + offsetof(ctprof_plugin, flags), flags) &&
-         (flags & CTPROF_PLUGIN_LAYOUT) != 0;
+  if (table.st_size >= offsetof(ctprof_plugin, flags) + sizeof flags)
+    image.at_address(table.st_value + offsetof(ctprof_plugin, flags), flags);
+  return flags;
 }
 
 }  // namespace
@@ -323,7 +323,9 @@ Result<PluginFile> read_plugin_file(int fd) {
   if (!file) return file;
   const auto table = dynamic.find(kSymbol);
   if (!table) return Error{std::string("it exports no symbol '") + kSymbol + "'"};
-  file->layout = says_layout(image, *table);
+  const ctprof_plugin_flags flags = flags_in(image, *table);
+  file->layout = (flags & CTPROF_PLUGIN_LAYOUT) != 0;
+  file->ahead = (flags & CTPROF_PLUGIN_AHEAD) != 0;
   return file;
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/process_state.hpp"
@@ -67,7 +68,39 @@ const ProbedOffer* ProbedField::chosen() const {
   return it == offers.end() ? nullptr : &*it;
 }
 
-Probed::Probed(const Registry& registry, const ctprof_host& host, bool recorders)
+PluginContext::PluginContext(const Plugin& plugin, const ctprof_host& host) : path_(plugin.path) {
+  const KeptProcessState kept;
+  const CallOwner& owner = *call_owner(path_);
+  const LimitedCall limited(owner, "open_plugin");
+  std::array<char, 512> message{};
+  std::int32_t status = 0;
+  failure_ = contained(&owner, "open_plugin", [&] {
+    status = plugin.open(&host, &context_, message.data(), message.size());
+  });
+  message.back() = 0;
+  if (failure_.empty() && status != 0)
+    failure_ = message[0] ? message.data() : "it could not be opened, and does not say why";
+  if (failure_.empty()) close_ = plugin.close;
+}
+
+PluginContext::PluginContext(PluginContext&& other) noexcept { *this = std::move(other); }
+
+PluginContext& PluginContext::operator=(PluginContext&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(close_, other.close_);
+  std::swap(context_, other.context_);
+  std::swap(failure_, other.failure_);
+  return *this;
+}
+
+PluginContext::~PluginContext() {
+  if (!close_) return;
+  const KeptProcessState kept;
+  contained(call_owner(path_), "close_plugin", [&] { close_(context_); });
+}
+
+Probed::Probed(const Registry& registry, const ctprof_host& host, bool recorders,
+               ContextsAhead ahead)
     : registry_(&registry), host_(host) {
   fields_.reserve(registry.fields().size());
   for (const Field& field : registry.fields()) {
@@ -83,7 +116,7 @@ Probed::Probed(const Registry& registry, const ctprof_host& host, bool recorders
           {Offer{recorder.plugin, recorder.source, i, recorder.source->offers[i].rank}});
   }
   opened_.reserve(registry.plugins().size());
-  for (const Plugin& plugin : registry.plugins()) open(plugin);
+  for (const Plugin& plugin : registry.plugins()) open(plugin, ahead);
   // All are open by now: what one of them does in the background goes on while others are asked.
   for (const Opened& opened : opened_)
     for (const SourceTable& source : opened.plugin->sources) ask(opened, source);
@@ -98,39 +131,14 @@ void Probed::collect_stacks() {
         stacks_.push_back({table.metric, {offer}});
 }
 
-Probed::~Probed() {
-  for (const Opened& opened : opened_) {
-    if (!opened.plugin->close || !opened.failure.empty()) continue;
-    const KeptProcessState kept;
-    contained(call_owner(opened.plugin->path), "close_plugin",
-              [&] { opened.plugin->close(opened.context); });
-  }
-}
-
-void Probed::open(const Plugin& plugin) {
+void Probed::open(const Plugin& plugin, ContextsAhead& ahead) {
   Opened& opened = opened_.emplace_back(Opened{&plugin});
   for (const PluginOption& option : plugin.options)
     opened.settings.push_back({option.key.c_str(), option.value.c_str()});
-  if (plugin.open) {
-    opened.failure = open(opened);
-    if (!opened.failure.empty()) thrown_.push_back({plugin.path, opened.failure});
-  }
-}
-
-std::string Probed::open(Opened& opened) const {
-  const Plugin& plugin = *opened.plugin;
-  const ctprof_host host = host_for(opened);
-  const KeptProcessState kept;
-  const CallOwner& owner = *call_owner(plugin.path);
-  const LimitedCall limited(owner, "open_plugin");
-  std::array<char, 512> message{};
-  std::int32_t status = 0;
-  const std::string thrown = contained(&owner, "open_plugin", [&] {
-    status = plugin.open(&host, &opened.context, message.data(), message.size());
-  });
-  message.back() = 0;
-  if (!thrown.empty() || status == 0) return thrown;
-  return message[0] ? message.data() : "it could not be opened, and does not say why";
+  if (!plugin.open) return;
+  auto made = ahead.extract(plugin.path);
+  opened.context = made ? std::move(made.mapped()) : PluginContext(plugin, host_for(opened));
+  if (!opened.context.failure().empty()) thrown_.push_back({plugin.path, opened.context.failure()});
 }
 
 void Probed::ask(const Opened& opened, const SourceTable& source) {
@@ -142,7 +150,7 @@ void Probed::ask(const Opened& opened, const SourceTable& source) {
     if (recorder.source == &source)
       for (ProbedOffer& offer : recorder.offers) answers.offers[offer.index] = &offer;
   if (source.table.stage >= CTPROF_STAGE_EXITED && recorders_.empty()) return;
-  std::string words = opened.failure;
+  std::string words = opened.context.failure();
   if (words.empty() && source.table.probe) {
     words = probe(*opened.plugin, source, host_for(*opened.plugin), answers);
     if (!words.empty())
@@ -165,7 +173,7 @@ ctprof_host Probed::host_for(const Plugin& plugin) const {
 
 ctprof_host Probed::host_for(const Opened& opened) const {
   ctprof_host host = host_;
-  host.context = opened.context;
+  host.context = opened.context.get();
   host.options = {opened.settings.data(), static_cast<std::uint32_t>(opened.settings.size()),
                   sizeof(ctprof_setting)};
   return host;

@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,13 +63,38 @@ struct ProbedRecorder {
   std::vector<ProbedOffer> offers;  // in the source's order
 };
 
+// A plugin's context on a host, from open_plugin to close_plugin.
+class PluginContext {
+ public:
+  PluginContext() = default;
+  // REQUIRES: the host, with the plugin's options, outlives it.
+  PluginContext(const Plugin& plugin, const ctprof_host& host);
+  PluginContext(PluginContext&& other) noexcept;
+  PluginContext& operator=(PluginContext&& other) noexcept;
+  ~PluginContext();
+
+  void* get() const { return context_; }
+  // Why it could not be opened, or "".
+  const std::string& failure() const { return failure_; }
+
+ private:
+  std::string path_;
+  void (*close_)(void*) = nullptr;  // null: there is nothing to close
+  void* context_ = nullptr;
+  std::string failure_;
+};
+
+// Contexts that were made while other plugins were loaded, by the plugin's path.
+using ContextsAhead = std::map<std::string, PluginContext>;
+
 class Probed {
  public:
-  // `recorders`: also those sources that work while a window is open; else there are none.
-  Probed(const Registry& registry, const ctprof_host& host, bool recorders = false);
+  // `recorders`: also those sources that work while a window is open; else there are none. `ahead`:
+  // plugins that are open on this host already.
+  Probed(const Registry& registry, const ctprof_host& host, bool recorders = false,
+         ContextsAhead ahead = {});
   Probed(Probed&&) noexcept = default;
   Probed& operator=(Probed&&) = delete;
-  ~Probed();
 
   const Registry& registry() const { return *registry_; }
   const std::vector<ProbedField>& fields() const { return fields_; }
@@ -87,14 +113,11 @@ class Probed {
  private:
   struct Opened {
     const Plugin* plugin;
-    void* context = nullptr;
-    std::string failure{};  // not empty: it could not be opened
+    PluginContext context{};
     std::vector<ctprof_setting> settings{};
   };
 
-  void open(const Plugin& plugin);
-  // Why it could not be opened, or "".
-  std::string open(Opened& opened) const;
+  void open(const Plugin& plugin, ContextsAhead& ahead);
   ctprof_host host_for(const Opened& opened) const;
   void ask(const Opened& opened, const SourceTable& source);
   void collect_stacks();

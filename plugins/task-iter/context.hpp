@@ -1,8 +1,9 @@
 // What the plugin keeps while it is open: the loaded program, where the kernel's class of BPF
 // schedulers is, and who looks into heaps.
 //
-// The program is loaded ahead, for every probe asks for it; the others are got when they are first
-// asked for. All sources and workers of the plugin share it, from any thread.
+// The program is loaded ahead, while ctprof loads other plugins, for every probe asks for it; the
+// others are got when they are first asked for. All sources and workers of the plugin share it,
+// from any thread.
 
 #pragma once
 
@@ -13,6 +14,7 @@
 
 #include "ctprof/batch.hpp"
 #include "ctprof/host.hpp"
+#include "ctprof/plugin.hpp"
 #include "plugins/task-iter/pass.hpp"
 
 namespace ctprof::jemalloc {
@@ -52,6 +54,9 @@ class Context {
   void (*before_pointers_)(Context&) = nullptr;
   unsigned long long extensible_class_ = 0;  // 0: not known yet
 };
+
+// The plugin's: the program takes longer to load than all other plugins together.
+inline constexpr sdk::Extra kExtra = sdk::with_context<Context>({.flags = CTPROF_PLUGIN_AHEAD});
 
 // Which threads a BPF scheduler (sched_ext) is in charge of: while one is loaded, those whose
 // scheduling class is the kernel's for that. Only then is the kernel asked where that class is, and

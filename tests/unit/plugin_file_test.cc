@@ -48,8 +48,9 @@ BOOST_AUTO_TEST_CASE(names_are_found_by_either_table) {
 }
 #endif
 
-BOOST_AUTO_TEST_CASE(the_layout_is_known_unloaded) {
+BOOST_AUTO_TEST_CASE(flags_are_known_unloaded) {
   BOOST_TEST(read_built("file-layout")->layout);
+  BOOST_TEST(!read_built("file-layout")->ahead);
   const auto other = read_built("procfs-sched");
   BOOST_TEST(!other->layout);
   BOOST_TEST(other->libraries.size() >= 1u);

@@ -232,7 +232,7 @@ void note_slow(const Options& options, const SlowCall& slow) {
 }
 
 // A capture. A plugin that keeps it waiting is named meanwhile.
-Result<Snapshot> watched_capture(Registry& registry, const Options& options,
+Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahead ahead,
                                  std::vector<Refusal>& refused) {
   std::optional<CallWatch> watch;
   if (!options.quiet) watch.emplace([&](const SlowCall& slow) { note_slow(options, slow); });
@@ -240,7 +240,7 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options,
                         options.hostname};
   wanted.cgroup = options.cgroup;
   wanted.all_cgroups = options.layout == FileLayout::Columns;  // the reference's layout has fewer
-  auto snapshot = capture(registry, wanted, &refused);
+  auto snapshot = capture(registry, wanted, &refused, std::move(ahead));
   if (watch) watch->end();
   return snapshot;
 }
@@ -301,10 +301,12 @@ int run_capture(const Options& options) {
   const auto target = target_of(options);
   if (!target) return fail(target.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
-  auto& registry = never_freed(load_metrics(options, Load::Capture));
+  Ahead ahead(options.rootfs);
+  auto& registry = never_freed(load_metrics(options, Load::Capture, &ahead));
   if (!registry) return fail(registry.error());
   std::vector<Refusal> refused;
-  const auto& snapshot = never_freed(watched_capture(*registry, options, refused));
+  const auto& snapshot =
+      never_freed(watched_capture(*registry, options, std::move(ahead), refused));
   if (!snapshot) return fail(snapshot.error());
   note_unused(options, refused);
   note_sources(*snapshot, *registry, options);

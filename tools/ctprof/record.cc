@@ -221,12 +221,12 @@ class Recording {
   std::set<std::string> told_;
 };
 
-Result<void> record(const Options& options, const Registry& registry, Target target,
+Result<void> record(const Options& options, const Registry& registry, Ahead ahead, Target target,
                     std::optional<Command>& command) {
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
-  auto session = Session::open(registry, std::move(capture));
+  auto session = Session::open(registry, std::move(capture), std::move(ahead));
   if (!session) return session.error();
   if (auto begun = session->begin(); !begun) return begun;
   note_unused(options, session->refused());
@@ -250,10 +250,11 @@ int run(const Options& options) {
     if (!held) return fail(held.error());
     command.emplace(std::move(*held));
   }
-  auto registry = load_metrics(options, Load::Capture);
+  Ahead ahead(options.rootfs);
+  auto registry = load_metrics(options, Load::Capture, &ahead);
   if (!registry) return fail(registry.error());
   if (auto taken = take_interrupts(); !taken) return fail(taken.error());
-  if (auto done = record(options, *registry, std::move(*target), command); !done)
+  if (auto done = record(options, *registry, std::move(ahead), std::move(*target), command); !done)
     return fail(done.error());
   if (!command) return kFine;
   if (const auto status = command->status()) return *status;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "core/base/version.hpp"
+#include "core/capture/capture.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/render/terminal_text.hpp"
@@ -148,9 +149,11 @@ int print(std::string_view text) {
              : fail(errno_error("writing to", "standard output", failed));
 }
 
-Result<Registry> load_registry(const Options& options, Load which) {
-  auto loaded = load_plugins({own_plugin_directory(), plugin_directories(options), options.plugins,
-                              which == Load::Layouts, which == Load::Capture});
+Result<Registry> load_registry(const Options& options, Load which, Ahead* ahead) {
+  LoadOptions load{own_plugin_directory(), plugin_directories(options), options.plugins,
+                   which == Load::Layouts, which == Load::Capture};
+  if (ahead) load.ahead = [&](const Plugin& plugin) { ahead->open(plugin); };
+  auto loaded = load_plugins(load);
   if (!loaded) return loaded.error();
   if (auto set = apply_settings(loaded->plugins, options.set); !set) return set.error();
   Registry registry(std::move(*loaded));
@@ -161,8 +164,8 @@ Result<Registry> load_registry(const Options& options, Load which) {
   return registry;
 }
 
-Result<Registry> load_metrics(const Options& options, Load which) {
-  auto registry = load_registry(options, which);
+Result<Registry> load_metrics(const Options& options, Load which, Ahead* ahead) {
+  auto registry = load_registry(options, which, ahead);
   if (!registry || std::any_of(registry->plugins().begin(), registry->plugins().end(),
                                [](const Plugin& p) { return !p.layout; }))
     return registry;

@@ -22,6 +22,10 @@
 #include "core/registry/registry.hpp"
 #include "tools/ctprof/options.hpp"
 
+namespace ctprof {
+class Ahead;
+}
+
 namespace ctprof::cli {
 
 // Moves standard output. Opens /dev/null on those of descriptors 0 to 2 that are closed, so that no
@@ -80,9 +84,12 @@ void note_unused(const Options& options, const std::vector<Refusal>& unused);
 // `--plugins` does not name them.
 enum class Load { All, Capture, Layouts };
 // Loads the plugins that the options name. Notes refused ones, unless only layouts are wanted.
-Result<Registry> load_registry(const Options& options, Load which = Load::All);
+// Opens those ahead that take long, unless `ahead` is null.
+Result<Registry> load_registry(const Options& options, Load which = Load::All,
+                               Ahead* ahead = nullptr);
 // The same, but fails if no plugin could be loaded.
-Result<Registry> load_metrics(const Options& options, Load which = Load::All);
+Result<Registry> load_metrics(const Options& options, Load which = Load::All,
+                              Ahead* ahead = nullptr);
 
 // Whether text on standard output may be coloured.
 bool use_color(const Options& options);

@@ -92,7 +92,10 @@ enum {
   CTPROF_PLUGIN_LAYOUT =
       1, /* only declares: it shapes files, is loaded whatever was asked for, and is never shown */
   CTPROF_PLUGIN_ALWAYS =
-      2 /* takes part in every capture, whatever was asked for; of ctprof's own plugins alone */
+      2, /* takes part in every capture, whatever was asked for; of ctprof's own plugins alone */
+  CTPROF_PLUGIN_AHEAD =
+      4 /* open_plugin begins what takes long: a capture loads it before the others, and opens it
+           while they are loaded; of ctprof's own plugins alone, and without options */
 };
 
 struct ctprof_plugin {
