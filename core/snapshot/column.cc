@@ -80,8 +80,10 @@ void Column::resize(std::size_t rows, Gap gap) {
   gaps_.resize(rows, static_cast<ctprof_gap>(gap));
 }
 
+// So much that it is mapped, and no page is written to before a row is: while a process is being
+// forked, what was written to earlier is copied at the next write.
 void Column::reserve(std::size_t rows) {
-  values_.reserve(rows * width_);
+  values_.reserve(std::max(rows * width_, kPages));
   gaps_.reserve(rows);
 }
 

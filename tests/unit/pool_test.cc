@@ -1,12 +1,16 @@
-// Values that many cells share.
+// Values that many cells share, and the memory of cells.
 
 #define BOOST_TEST_MODULE pool
 #include <boost/test/unit_test.hpp>
 
+#include <sys/mman.h>
+
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/snapshot/column.hpp"
 #include "core/snapshot/pool.hpp"
 
 namespace ctprof::tests {
@@ -55,6 +59,20 @@ BOOST_AUTO_TEST_CASE(weighted_stacks) {
   BOOST_TEST((kept[1].stack == 5 && kept[1].weight == kMost));
   BOOST_TEST((kept[2].stack == 7 && kept[2].weight == 5));
   BOOST_TEST(pool[pool.append({})].empty());
+}
+
+// No page of it is there before a row is written.
+BOOST_AUTO_TEST_CASE(what_a_column_reserves_is_not_written_to) {
+  constexpr std::size_t kRows = 1024;
+  MetricDef def;
+  def.storage = Storage::U64;
+  Column column(std::move(def), 0, Gap::Untouched);
+  column.reserve(kRows);
+  column.resize(kRows, Gap::Untouched);
+  unsigned char resident = 0;
+  BOOST_REQUIRE(::mincore(column.u64().data(), 1, &resident) == 0);
+  BOOST_TEST((resident & 1) == 0);
+  BOOST_TEST(column.u64()[0] == 0u);
 }
 
 }  // namespace
