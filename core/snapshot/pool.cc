@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <functional>
@@ -155,23 +156,60 @@ Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
   return recent = static_cast<Id>(items_.size() - 1);
 }
 
+namespace {
+
+void add(std::uint64_t& sum, std::uint64_t weight) {
+  if (__builtin_add_overflow(sum, weight, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
+}
+
+}  // namespace
+
+std::uint64_t total_of(std::span<const ctprof_stack> stacks) {
+  std::uint64_t total = 0;
+  for (const ctprof_stack& each : stacks) add(total, each.weight);
+  return total;
+}
+
 Id StackPool::append(std::span<const ctprof_stack> stacks) {
   std::vector<ctprof_stack> sorted(stacks.begin(), stacks.end());
   std::ranges::sort(sorted, {}, &ctprof_stack::stack);
   std::size_t kept = 0;
   for (const ctprof_stack& each : sorted) {
-    if (kept == 0 || sorted[kept - 1].stack != each.stack) {
+    if (kept == 0 || sorted[kept - 1].stack != each.stack)
       sorted[kept++] = each;
-    } else if (std::uint64_t& sum = sorted[kept - 1].weight;
-               __builtin_add_overflow(sum, each.weight, &sum)) {
-      sum = std::numeric_limits<std::uint64_t>::max();
-    }
+    else
+      add(sorted[kept - 1].weight, each.weight);
   }
   const std::lock_guard lock(mutex_);
   auto* at = static_cast<ctprof_stack*>(arena_.take(kept * sizeof(ctprof_stack)));
   std::copy_n(sorted.begin(), kept, at);
   items_.emplace_back(at, kept);
   return static_cast<Id>(items_.size() - 1);
+}
+
+std::uint64_t StackPool::next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+void StackPool::gather(const StackPool& from, Id id, std::vector<ctprof_stack>& stacks) {
+  const auto set = from[id];
+  const std::size_t first = stacks.size();
+  stacks.insert(stacks.end(), set.begin(), set.end());
+  if (&from == this || set.empty()) return;
+  const auto nodes = nodes_of(from);
+  for (ctprof_stack& each : std::span(stacks).subspan(first)) each.stack = nodes[each.stack];
+}
+
+// A parent comes before its children, so it has its number by then.
+std::span<const std::uint32_t> StackPool::nodes_of(const StackPool& other) {
+  const auto& nodes = other.table.nodes();
+  if (met_ == other.number_ && nodes_.size() == nodes.size()) return nodes_;
+  met_ = other.number_;
+  nodes_ = table.absorb(other.table);
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    if (nodes_[node] == StackTable::kNoStack) nodes_[node] = nodes_[nodes[node].parent];
+  return nodes_;
 }
 
 Id TextCache::intern(std::string_view text) {

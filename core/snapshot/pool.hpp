@@ -117,6 +117,9 @@ class MapPool {
   std::vector<Id> recent_;  // by hash; a map that others took the place of is kept again
 };
 
+// What they weigh together, the largest number where that is too large.
+std::uint64_t total_of(std::span<const ctprof_stack> stacks);
+
 // Weighted sets of stacks, and the stacks themselves.
 class StackPool {
  public:
@@ -127,12 +130,24 @@ class StackPool {
   std::span<const ctprof_stack> operator[](Id id) const { return items_[id]; }
   std::size_t bytes() const { return arena_.bytes(); }
 
+  // Adds the stacks of a set, of this pool or another, to `stacks`. The other's table is taken in
+  // when the first of its sets is; a stack that this one has no room for becomes what there is of
+  // it from the root on, and in the end the top. REQUIRES: no other thread uses this pool.
+  void gather(const StackPool& from, Id id, std::vector<ctprof_stack>& stacks);
+
   StackTable table;
 
  private:
+  std::span<const std::uint32_t> nodes_of(const StackPool& other);
+
   std::mutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_stack>> items_;
+  const std::uint64_t number_ = next_number();  // no other pool has it, ever
+  std::uint64_t met_ = 0;                       // whose table was taken in last
+  std::vector<std::uint32_t> nodes_;            // what its nodes are here
+
+  static std::uint64_t next_number();
 };
 
 struct Pools {

@@ -39,6 +39,16 @@ const Column* Opening::find(std::string_view metric) const {
   return it == columns.end() ? nullptr : &*it;
 }
 
+namespace {
+
+Id copy_stacks(StackPool& pool, const StackPool& from, Id id) {
+  std::vector<ctprof_stack> stacks;
+  pool.gather(from, id, stacks);
+  return pool.append(stacks);
+}
+
+}  // namespace
+
 void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
                std::uint32_t from_row, const Pools& from_pools) {
   to.take(row, from, from_row);
@@ -46,6 +56,7 @@ void copy_cell(Column& to, std::uint32_t row, Pools& pools, const Column& from,
   const Id id = from.ids()[from_row];
   switch (to.def().storage) {
     case Storage::String: to.ids()[row] = pools.texts.intern(from_pools.texts[id]); return;
+    case Storage::Stacks: to.ids()[row] = copy_stacks(pools.stacks, from_pools.stacks, id); return;
     case Storage::Map: to.ids()[row] = pools.maps.append(from_pools.maps[id], pools.texts); return;
     default: to.ids()[row] = pools.words.intern(from_pools.words[id]);
   }

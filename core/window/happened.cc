@@ -251,6 +251,7 @@ bool has_gauges(const MetricDef& def) {
 }
 
 bool counts_up(const MetricDef& def) {
+  if (def.storage == Storage::Stacks) return false;
   return def.family == "cumulative" || (def.storage == Storage::Map && !def.map_keys.empty());
 }
 

@@ -4,6 +4,7 @@
 // born inside. What its base is not known for is NoBase, what fell is WentBackwards. Maps are
 // subtracted key by key, as their definition says which keys count up, and arrays by element. A map
 // of gauges alone needs no base.
+// Stacks stay, too: they are what was recorded in the window.
 // Gauges, limits and texts stay as they were at the end; what they were at the beginning stays
 // beside them (Window::openings). A peak is one of a whole life, and stays.
 //
@@ -23,7 +24,8 @@
 
 namespace ctprof {
 
-// Whether a difference of two readings of the metric says what happened between them.
+// Whether a difference of two readings of the metric says what happened between them. Stacks are
+// what happened already: a recorder begins with the window.
 bool counts_up(const MetricDef& def);
 // Whether the metric, or some key of a map, is told as it was at the end, with what it grew by. A
 // map may have both.

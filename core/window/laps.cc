@@ -1,6 +1,7 @@
 #include "core/window/laps.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -100,13 +101,81 @@ Snapshot begin_of(Snapshot window) {
   return window;
 }
 
+namespace {
+
+// The living threads of a window, by what tells them apart, and what was recorded of them.
+Snapshot recorded_in(const Snapshot& window) {
+  Snapshot recorded;
+  recorded.meta = window.meta;
+  Table& threads = recorded.threads();
+  threads.rows = window.window->living;
+  for (const Column& column : window.threads().columns) {
+    const std::string& name = column.def().name;
+    const bool names = name == kTgid || name == kTid || name == kStartTime;
+    if (!names && column.def().storage != Storage::Stacks) continue;
+    Column& copy = threads.add(column.def(), Gap::Untouched);
+    for (std::uint32_t row = 0; row < threads.rows; ++row)
+      copy_cell(copy, row, *recorded.pools, column, row, *window.pools);
+  }
+  return recorded;
+}
+
+// Which row of a window each thread of `recorded` is; kNoRow: none. An ended one before a living
+// one of the same name, which took its place.
+std::vector<std::uint32_t> rows_now(const Snapshot& recorded, const Snapshot& window) {
+  std::vector<std::uint32_t> rows(recorded.threads().rows, kNoRow);
+  const auto earlier = same_rows(recorded, window, Entity::Thread, {}, {});
+  for (std::uint32_t row = 0; row < earlier.size(); ++row)
+    if (earlier[row].row != kNoRow) rows[earlier[row].row] = row;
+  return rows;
+}
+
+// Adds the sets of `more` to those of `column`, row by row. Returns what is in no row.
+std::vector<ctprof_stack> add_sets(Column& column, StackPool& pool, const Column& more,
+                                   const StackPool& pool_of_more,
+                                   std::span<const std::uint32_t> rows) {
+  std::vector<ctprof_stack> nowhere, stacks;
+  for (std::uint32_t from = 0; from < rows.size(); ++from) {
+    if (!more.has_value(from)) continue;
+    const std::uint32_t row = rows[from];
+    stacks.clear();
+    pool.gather(pool_of_more, more.ids()[from], row == kNoRow ? nowhere : stacks);
+    if (row == kNoRow) continue;
+    if (column.has_value(row)) pool.gather(pool, column.ids()[row], stacks);
+    column.ids()[row] = pool.append(stacks);
+    column.gaps()[row] = CTPROF_VALUE;
+  }
+  return nowhere;
+}
+
+}  // namespace
+
+// Adds what was recorded of the window's threads in those before it.
+void Laps::add_recorded(Snapshot& window) {
+  const auto rows = rows_now(recorded_, window);
+  for (const Column& more : recorded_.threads().columns) {
+    if (more.def().storage != Storage::Stacks) continue;
+    Column* column = window.threads().find(more.def().name);
+    if (!column) column = &window.threads().add(more.def(), Gap::NotInFile);
+    if (!same_meaning(column->def(), more.def())) continue;
+    const std::uint64_t nowhere =
+        total_of(add_sets(*column, window.pools->stacks, more, recorded_.pools->stacks, rows));
+    if (nowhere > 0)
+      notes_.push_back(std::to_string(nowhere) + " " + more.def().unit + " of " + more.def().name +
+                       " are of threads that are in no row");
+  }
+}
+
 Laps::Laps(Snapshot first) {
   take_ended(first);
+  recorded_ = recorded_in(first);
   begin_ = begin_of(std::move(first));
 }
 
 void Laps::add(Snapshot window) {
+  add_recorded(window);
   take_ended(window);
+  recorded_ = recorded_in(window);
   last_ = std::move(window);
 }
 
@@ -150,6 +219,23 @@ bool defines_otherwise(const Snapshot& snapshot, const Column& column) {
   return known && !same_meaning(known->def(), column.def());
 }
 
+// The end of a window, and with it what end_of() leaves out: what was recorded.
+Snapshot end_with_stacks(Snapshot window) {
+  std::deque<Column>& columns = window.threads().columns;
+  const auto first = std::stable_partition(
+      columns.begin(), columns.end(),
+      [](const Column& column) { return column.def().storage != Storage::Stacks; });
+  std::deque<Column> stacks;
+  std::move(first, columns.end(), std::back_inserter(stacks));
+  columns.erase(first, columns.end());
+  Snapshot end = end_of(std::move(window));
+  for (Column& column : stacks) {
+    column.resize(end.threads().rows, Gap::Untouched);
+    end.threads().columns.push_back(std::move(column));
+  }
+  return end;
+}
+
 }  // namespace
 
 Result<Snapshot> Laps::join() && {
@@ -159,8 +245,8 @@ Result<Snapshot> Laps::join() && {
            defines_otherwise(*last_, column);
   });
   ended_.told = sees_ends_;
-  auto whole = make_window(begin_, end_of(std::move(*last_)), std::move(ended_), "the first window",
-                           "the last");
+  auto whole = make_window(begin_, end_with_stacks(std::move(*last_)), std::move(ended_),
+                           "the first window", "the last");
   if (!whole) return whole;
   Window& window = *whole->window;
   window.partial = partial_;

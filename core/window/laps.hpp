@@ -36,7 +36,8 @@ bool follows(const Snapshot& next, const Snapshot& window);
 Snapshot begin_of(Snapshot window);
 
 // Windows back to back, made one: it opens where the first one does, and has the threads that ended
-// in any of them. Keeps one window at a time, and those threads.
+// in any of them. What was recorded in each (stacks) is added up, thread by thread. Keeps one
+// window at a time, those threads, and what was recorded of others.
 class Laps {
  public:
   // REQUIRES: of all windows, that no differences were made.
@@ -49,8 +50,10 @@ class Laps {
  private:
   void take_ended(const Snapshot& window);
   void append_ended(const Snapshot& window);
+  void add_recorded(Snapshot& window);
 
   Snapshot begin_;
+  Snapshot recorded_;  // of threads that lived when the last window ended: who, and their stacks
   Ended ended_;
   std::optional<Snapshot> last_;
   bool sees_ends_ = true, partial_ = false;

@@ -64,7 +64,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
                           const std::string& after_name = "the second");
 
 // The snapshot at the end of a window: without the threads that ended inside, and without what was
-// before. A snapshot that is no window comes back as it is.
+// before, or was recorded inside. A snapshot that is no window comes back as it is.
 Snapshot end_of(Snapshot window);
 
 }  // namespace ctprof

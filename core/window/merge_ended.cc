@@ -98,6 +98,25 @@ void add_cell(Column& column, std::uint32_t to, std::uint32_t from) {
   }
 }
 
+// The same of a column of stacks. Each set is made once, however many rows share it.
+void add_stacks(Column& column, std::span<const std::uint32_t> stands, StackPool& pool) {
+  std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> sums;
+  for (std::uint32_t row = 0; row < stands.size(); ++row)
+    if (stands[row] != row && column.has_value(row))
+      pool.gather(pool, column.ids()[row], sums[stands[row]]);
+  for (auto& [row, stacks] : sums) {
+    if (column.has_value(row)) pool.gather(pool, column.ids()[row], stacks);
+    column.ids()[row] = pool.append(stacks);
+    column.gaps()[row] = CTPROF_VALUE;
+  }
+}
+
+void add_cells(Column& column, std::span<const std::uint32_t> stands, Pools& pools) {
+  if (column.def().storage == Storage::Stacks) return add_stacks(column, stands, pools.stacks);
+  for (std::uint32_t row = 0; row < stands.size(); ++row)
+    if (stands[row] != row) add_cell(column, stands[row], row);
+}
+
 void merge_by(Ended& ended, std::uint64_t since, unsigned alike) {
   Table& threads = ended.rows.threads();
   const std::vector<std::uint32_t> stands = stand_ins(threads, since, alike);
@@ -106,8 +125,7 @@ void merge_by(Ended& ended, std::uint64_t since, unsigned alike) {
     if (stands[row] == row) left.push_back(row);
   const std::vector<RowRun> runs = runs_of(left);
   for (Column& column : threads.columns) {
-    for (std::uint32_t row = 0; row < stands.size(); ++row)
-      if (stands[row] != row) add_cell(column, stands[row], row);
+    add_cells(column, stands, *ended.rows.pools);
     Column merged(column.def(), 0, Gap::Untouched);
     merged.gather(column, runs);
     merged.provenance = column.provenance;

@@ -75,5 +75,33 @@ BOOST_AUTO_TEST_CASE(what_a_column_reserves_is_not_written_to) {
   BOOST_TEST(column.u64()[0] == 0u);
 }
 
+std::uint32_t stack_of(StackPool& pool, const std::vector<std::uint64_t>& offsets) {
+  const std::uint32_t module = pool.table.add_module({Module::Kind::File, "/bin/p", {}, 0});
+  std::vector<Frame> frames;
+  for (const std::uint64_t offset : offsets) frames.push_back({offset, module, false});
+  return pool.table.add_stack(frames, Ending::Root);
+}
+
+// Two pools number their stacks each in its own way.
+BOOST_AUTO_TEST_CASE(stacks_of_another_pool) {
+  StackPool pool, other;
+  stack_of(pool, {9});
+  const std::uint32_t here = stack_of(pool, {1, 2});
+  const std::uint32_t there = stack_of(other, {1, 2});
+  BOOST_REQUIRE(here != there);
+  const Id set = other.append(std::vector<ctprof_stack>{{there, 5}});
+  std::vector<ctprof_stack> stacks;
+  pool.gather(other, set, stacks);
+  // The other goes on growing.
+  const Id more = other.append(std::vector<ctprof_stack>{{stack_of(other, {7, 2}), 6}});
+  pool.gather(other, more, stacks);
+  pool.gather(pool, pool.append(stacks), stacks);
+  BOOST_REQUIRE_EQUAL(stacks.size(), 4u);
+  BOOST_TEST((stacks[0].stack == here && stacks[0].weight == 5));
+  BOOST_TEST((stacks[1].stack == stack_of(pool, {7, 2}) && stacks[1].weight == 6));
+  BOOST_TEST((stacks[2].stack == stacks[0].stack && stacks[3].stack == stacks[1].stack));
+  BOOST_TEST(total_of(stacks) == 22u);
+}
+
 }  // namespace
 }  // namespace ctprof::tests
