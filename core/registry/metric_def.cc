@@ -66,7 +66,7 @@ std::string_view name(Entity entity) { return kEntityNames[static_cast<std::size
 bool parse(std::string_view word, Entity& entity) { return parse_name(kEntityNames, word, entity); }
 std::string_view name(Storage storage) { return kStorageNames[static_cast<std::size_t>(storage)]; }
 bool parse(std::string_view word, Storage& storage) {
-  return parse_name(kStorageNames, word, storage) && storage != Storage::Stacks;
+  return parse_name(kStorageNames, word, storage);
 }
 
 std::string home_place(Entity entity, std::string_view name) {

@@ -37,7 +37,7 @@ enum class Storage : ctprof_storage {
   Bitset = CTPROF_BITSET,
   Map = CTPROF_MAP,
   Array = CTPROF_ARRAY,
-  Stacks = CTPROF_STACKS,  // of recorders alone, and in no column
+  Stacks = CTPROF_STACKS,  // of recorders alone, and in windows alone
 };
 
 // What a rule makes of many readings, in a word, by ctprof_reduction. The words reach the file.
@@ -47,8 +47,7 @@ inline constexpr std::array<std::string_view, 8> kReductions{
 // "thread", "process", "cgroup", "host", and back; parse() returns false for any other word.
 std::string_view name(Entity entity);
 bool parse(std::string_view word, Entity& entity);
-// "u64", "i64", "f64", "bool", "string", "bitset", "map", "array", "stacks", and back, but for the
-// last, which no file holds.
+// "u64", "i64", "f64", "bool", "string", "bitset", "map", "array", "stacks", and back.
 std::string_view name(Storage storage);
 bool parse(std::string_view word, Storage& storage);
 

@@ -116,10 +116,8 @@ void Registry::say_how_many_more() {
   }
 }
 
-// No report shows stacks, and no file holds them.
 void Registry::declare(const SharedMetric& metric) {
-  if (metric->hidden || metric->storage == Storage::Stacks ||
-      !declared_at_.try_emplace(metric->name, vocabulary_.metrics.size()).second)
+  if (metric->hidden || !declared_at_.try_emplace(metric->name, vocabulary_.metrics.size()).second)
     return;
   vocabulary_.metrics.push_back(metric);
 }

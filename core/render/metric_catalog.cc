@@ -38,6 +38,10 @@ MetricCatalog::MetricCatalog(const RuleBook& rules)
 MetricCatalog MetricCatalog::of(const Registry& registry) {
   MetricCatalog catalog(registry.rules());
   for (const Field& field : registry.fields()) catalog.add(field.def, offering_plugins(field));
+  for (const Recorder& recorder : registry.recorders())
+    for (const OfferTable& offer : recorder.source->offers)
+      if (offer.served && offer.metric->storage == Storage::Stacks)
+        catalog.add(offer.metric, {recorder.plugin->name});
   for (const MetricDef& def : registry.vocabulary().metrics)
     if (!def.hidden && !named(catalog.metrics_, def.name)) catalog.unoffered_.push_back(def);
   catalog.derived_ = registry.derived();
