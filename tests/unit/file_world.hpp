@@ -114,6 +114,7 @@ class IdleHost {
       case Storage::Bitset: column.ids()[row] = snapshot_.pools->words.intern(all_cpus_); return;
       case Storage::Array: column.ids()[row] = snapshot_.pools->words.intern({}); return;
       case Storage::Map: column.ids()[row] = map(row); return;
+      case Storage::Stacks: return;  // recorded, not read
     }
   }
 
@@ -269,10 +270,34 @@ class Differ {
       case Storage::String: return a_.pools->texts[a.ids()[row]] == b_.pools->texts[b.ids()[row]];
       case Storage::Map:
         return same_map(a_.pools->maps[a.ids()[row]], b_.pools->maps[b.ids()[row]]);
+      case Storage::Stacks: return same_stacks(a.ids()[row], b.ids()[row]);
       default: break;
     }
     const auto one = a_.pools->words[a.ids()[row]], other = b_.pools->words[b.ids()[row]];
     return std::equal(one.begin(), one.end(), other.begin(), other.end());
+  }
+
+  // Each pool numbers its stacks in its own way.
+  bool same_stacks(Id a, Id b) const {
+    const StackPool &pool = a_.pools->stacks, &other = b_.pools->stacks;
+    return std::ranges::equal(pool[a], other[b], [&](const auto& one, const auto& another) {
+      return one.weight == another.weight &&
+             text_of(pool.table, one.stack) == text_of(other.table, another.stack);
+    });
+  }
+
+  static std::string text_of(const StackTable& table, std::uint64_t node) {
+    std::string text;
+    for (const std::uint32_t number : table.stack(static_cast<std::uint32_t>(node))) {
+      const Frame& frame = table.frames()[number];
+      text +=
+          table.name(number) + "@" + std::to_string(frame.offset) + (frame.is_guessed ? "?" : "");
+      if (number == StackTable::kTruncated) continue;
+      const Module& module = table.modules()[frame.module];
+      text += std::to_string(static_cast<int>(module.kind)) + module.path + ":" + module.build_id +
+              ":" + std::to_string(module.process) + ";";
+    }
+    return text;
   }
 
   static bool same_map(std::span<const ctprof_entry> a, std::span<const ctprof_entry> b) {

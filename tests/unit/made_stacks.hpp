@@ -29,7 +29,7 @@ inline std::uint32_t node_of(StackTable& table, std::string_view functions) {
   if (truncated) names.erase(names.begin());
   std::ranges::reverse(names);
   for (const std::string_view name : names) {
-    const Frame frame{SeededHash()(name) % 4096, module, name.ends_with('?')};
+    const Frame frame{SeededHash()(name), module, name.ends_with('?')};
     table.set_name(table.add_frame(frame), name);
     frames.push_back(frame);
   }

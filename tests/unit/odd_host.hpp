@@ -24,6 +24,12 @@ class OddHost {
  public:
   explicit OddHost(std::uint64_t seed) : random_(seed) {}
 
+  // With stacks, which rows have no place for.
+  Snapshot make_with_stacks() {
+    has_stacks_ = true;
+    return make();
+  }
+
   Snapshot make() {
     make_identity();
     for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup, Entity::Host}) {
@@ -31,7 +37,8 @@ class OddHost {
         if (def.entity == entity && !def.is_mark && def.family != "identity" &&
             def.name != kThreadCount && below(4) != 0)
           add(def);
-      for (const MetricDef& def : third_party(entity)) add(def);
+      for (const MetricDef& def : third_party(entity))
+        if (def.storage != Storage::Stacks || has_stacks_) add(def);
     }
     make_processes();
     make_odd_keys();
@@ -108,6 +115,8 @@ class OddHost {
                                                           {"CategoricalString", Storage::String},
                                                           {"CpuSet", Storage::Bitset},
                                                           {"CountMap", Storage::Map},
+                                                          {"StackNs", Storage::Stacks},
+                                                          {"StackCount", Storage::Stacks},
                                                           {"LimitBytes", Storage::U64}};
     std::vector<MetricDef> defs;
     for (const auto& [newtype, storage] : kKinds) {
@@ -175,6 +184,7 @@ class OddHost {
       case Storage::Array:
         column.ids()[row] = snapshot_.pools->words.intern(std::vector{random_(), std::uint64_t{0}});
         return;
+      case Storage::Stacks: column.ids()[row] = stacks(); return;
     }
   }
 
@@ -231,6 +241,25 @@ class OddHost {
     return snapshot_.pools->maps.append(entries, texts());
   }
 
+  Id stacks() {
+    StackPool& pool = snapshot_.pools->stacks;
+    std::vector<ctprof_stack> made(below(4));
+    for (ctprof_stack& each : made)
+      each = {odd_stack(pool.table), odd_number(std::numeric_limits<std::uint64_t>::max())};
+    return pool.append(made);
+  }
+
+  std::uint32_t odd_stack(StackTable& table) {
+    std::vector<Frame> frames(below(6));
+    for (Frame& frame : frames) {
+      const Module module{static_cast<Module::Kind>(below(5)), below(2) ? odd_text() : "/bin/p",
+                          below(2) ? std::string("\xff\0", 2) : "", below(3)};
+      frame = {below(2) ? below(20) : random_(), table.add_module(module), below(2) != 0};
+      if (below(2)) table.set_name(table.add_frame(frame), odd_text());
+    }
+    return table.add_stack(frames, static_cast<Ending>(below(4)));
+  }
+
   void make_odd_keys() {
     snapshot_.objects["host"] = R"({"cpu_model":"\u0001x","n":1.50e+3})";
     snapshot_.objects["unknown top"] = R"([1,-2,true,null,"\"",{"a":[]}])";
@@ -285,6 +314,7 @@ class OddHost {
   }
 
   std::mt19937_64 random_;
+  bool has_stacks_ = false;
   Snapshot snapshot_;
 };
 

@@ -44,6 +44,9 @@ Snapshot end_alone(Snapshot window, const Options& options) {
   if (ended > 0)
     sentence += ", without the " + count(ended, "thread", "threads") + " that had ended";
   note(options, sentence);
+  for (const Column& column : window.threads().columns)
+    if (column.def().storage == Storage::Stacks)
+      note(options, "rows hold no call stacks: leaving out " + column.def().name);
   return end_of(std::move(window));
 }
 

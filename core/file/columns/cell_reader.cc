@@ -70,7 +70,7 @@ void CellReader::read_cell(Scanner& in, Column& column, std::size_t row) {
     case Storage::Bitset: return read_bits(in, column, row);
     case Storage::Array: return read_array(in, column, row);
     case Storage::Map: return read_map(in, column, row);
-    case Storage::Stacks: return;  // in no column
+    case Storage::Stacks: return read_total(in, column, row);
   }
 }
 
@@ -136,6 +136,13 @@ void CellReader::read_array(Scanner& in, Column& column, std::size_t row) {
     if (words_.size() == limits::kItems) return in.fail("an array has too many items");
   budget_->spend(words_.size() * sizeof words_[0], in);
   column.ids()[row] = pools_->words.intern(words_);
+}
+
+// Until its stacks come, a set is one as heavy, at the top.
+void CellReader::read_total(Scanner& in, Column& column, std::size_t row) {
+  const ctprof_stack all{StackTable::kTop, in.number()};
+  budget_->spend(sizeof all, in);
+  column.ids()[row] = pools_->stacks.append({&all, all.weight > 0 ? 1U : 0U});
 }
 
 void CellReader::read_map(Scanner& in, Column& column, std::size_t row) {

@@ -75,6 +75,7 @@ class CellReader {
   void read_bits(Scanner& in, Column& column, std::size_t row);
   void read_array(Scanner& in, Column& column, std::size_t row);
   void read_map(Scanner& in, Column& column, std::size_t row);
+  void read_total(Scanner& in, Column& column, std::size_t row);
   void read_entries(Scanner& in);
   void add_key(Scanner& in, bool is_member);
   Key key_of(Scanner& in, std::string_view text);

@@ -116,8 +116,8 @@ void write_ended(std::span<const Piece> tables, JsonWriter& out) {
 
 // What top-level keys of header and summary mean to this version.
 bool is_known(std::string_view key) {
-  constexpr std::array<std::string_view, 8> kKnown{"kind",      "format", "ctprof", "registry",
-                                                   "gap_names", "tables", "window", "exited"};
+  constexpr std::array<std::string_view, 9> kKnown{
+      "kind", "format", "ctprof", "registry", "gap_names", "tables", "window", "exited", "stacks"};
   return std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end();
 }
 
@@ -155,7 +155,8 @@ void read_rows(Scanner& in, Entity entity, std::size_t most_lines, std::vector<P
 
 }  // namespace
 
-void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonWriter& out) {
+void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::size_t stack_lines,
+                  JsonWriter& out) {
   out.put('{');
   out.member("kind", "header");
   out.member("format", kFormat);
@@ -169,6 +170,7 @@ void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonW
   out.put(',');
   write_plan(tables, out);
   if (snapshot.window) write_ended(tables, out);
+  if (stack_lines > 0) out.raw(",\"stacks\":"), out.number(std::uint64_t{stack_lines});
   out.close('}');
   out.put('\n');
 }
@@ -276,6 +278,8 @@ Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
   return {};
 }
 
+std::uint64_t stack_lines_of(const KeptMembers& header) { return number_in(header, "stacks"); }
+
 bool announces_window(const KeptMembers& header) {
   const auto found = header.find("window");
   return found != header.end() && found->second == "true";
@@ -303,9 +307,9 @@ Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
     for (const std::string& name : bases.columns) {
       Opening& opening = window.openings[static_cast<std::size_t>(bases.entity)];
       const Column* end = snapshot.table(bases.entity).find(name);
-      if (!end || opening.find(name))
+      if (!end || end->def().storage == Storage::Stacks || opening.find(name))
         return Error{"has a base of '" + name.substr(0, 40) +
-                     "', which is no column or there twice"};
+                     "', which is no column, has none, or is there twice"};
       opening.columns.emplace_back(end->def(), 0, Gap::NoBase);
     }
   return {};

@@ -10,8 +10,9 @@
 // gives the rows of each line, so that a reader knows the whole before it reads a part; `exited`
 // those of threads that ended. A line `window` follows where the header says so: `living` rows of
 // threads are alive at the end, and `bases` are the columns whose values at the opening are known.
-// `end` counts the lines, itself included, and the bytes of text before it: a file that was cut is
-// seen.
+// `stacks` is how many lines of kind `stacks` follow the tables (stack_lines.hpp); without it,
+// none. `end` counts the lines, itself included, and the bytes of text before it: a file that was
+// cut is seen.
 
 #pragma once
 
@@ -33,7 +34,8 @@ inline constexpr std::string_view kBeginning = "{\"kind\":\"header\"";
 inline constexpr std::array kAllEntities{Entity::Thread, Entity::Process, Entity::Cgroup,
                                          Entity::Host};
 
-void write_header(const Snapshot& snapshot, std::span<const Piece> tables, JsonWriter& out);
+void write_header(const Snapshot& snapshot, std::span<const Piece> tables, std::size_t stack_lines,
+                  JsonWriter& out);
 void write_window(const Snapshot& snapshot, JsonWriter& out);
 void write_summary(const Snapshot& snapshot, JsonWriter& out);
 void write_end(std::uint64_t lines, std::uint64_t bytes, JsonWriter& out);
@@ -47,6 +49,8 @@ Result<void> check_header(const KeptMembers& line);
 Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most_lines);
 // Gives the snapshot its columns, without rows, and what else a header says.
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot);
+// How many lines of stacks it announces.
+std::uint64_t stack_lines_of(const KeptMembers& header);
 // Whether a line `window` follows.
 bool announces_window(const KeptMembers& header);
 // Gives the snapshot its window, with columns without rows. REQUIRES: read_header() was called.

@@ -14,6 +14,7 @@
 #include "core/file/columns/header.hpp"
 #include "core/file/columns/lines.hpp"
 #include "core/file/columns/row_checks.hpp"
+#include "core/file/columns/stack_lines.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
@@ -39,8 +40,11 @@ class Reader {
  private:
   Result<KeptMembers> line();
   Result<std::vector<Piece>> plan(const KeptMembers& header) const;
-  Result<void> read_tables(std::span<const Piece> pieces, Snapshot& snapshot);
+  Result<void> read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
+                           Snapshot& snapshot);
   Result<void> fill_tables(std::span<const Piece> pieces, Snapshot& snapshot, TableReader& tables);
+  Result<void> read_stacks(std::size_t first, std::size_t lines, Snapshot& snapshot,
+                           PoolBudget& budget);
   Result<bool> take_rest(Snapshot* snapshot);
   std::size_t text_until(std::size_t frame) const;
 
@@ -80,13 +84,15 @@ Result<std::vector<Piece>> Reader::plan(const KeptMembers& header) const {
   return pieces;
 }
 
-Result<void> Reader::read_tables(std::span<const Piece> pieces, Snapshot& snapshot) {
-  const std::size_t text_bytes = text_until(next_ + pieces.size());
+Result<void> Reader::read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
+                                 Snapshot& snapshot) {
+  const std::size_t behind = next_ + pieces.size(), text_bytes = text_until(behind + stack_lines);
   TableReader::RowsByEntity rows{};
   for (const Piece& piece : pieces) rows[static_cast<std::size_t>(piece.entity)] += piece.rows;
   if (auto done = TableReader::prepare(snapshot, rows, text_bytes); !done) return done;
   TableReader tables(snapshot, text_bytes);
   if (auto done = fill_tables(pieces, snapshot, tables); !done) return done;
+  if (auto done = read_stacks(behind, stack_lines, snapshot, tables.budget()); !done) return done;
   if (!tables.met_read_at()) snapshot.read_at.clear();
   if (snapshot.window && !tables.met_seen()) snapshot.window->seen.clear();
   return {};
@@ -118,8 +124,21 @@ Result<void> Reader::fill_tables(std::span<const Piece> pieces, Snapshot& snapsh
   return failure ? Result<void>(failure->second) : Result<void>();
 }
 
+Result<void> Reader::read_stacks(std::size_t first, std::size_t lines, Snapshot& snapshot,
+                                 PoolBudget& budget) {
+  StackReader stacks(snapshot, budget);
+  for (std::size_t line = first; line < first + lines; ++line) {
+    const auto text = unfolder_.unfold(zstd_, frames_[line]);
+    if (!text) return text.error();
+    if (auto done = stacks.read(*text); !done) return at_line(line, done.error());
+  }
+  auto done = stacks.finish();
+  return done ? done : at_line(first + lines - 1, done.error());
+}
+
 // Kinds of lines that the header announces, and that stand where it says.
-constexpr std::array<std::string_view, 4> kBeforeOthers{"header", "window", "table", "exited"};
+constexpr std::array<std::string_view, 5> kBeforeOthers{"header", "window", "table", "exited",
+                                                        "stacks"};
 
 // What stands behind the tables, to the block's end. False where the file ends before.
 Result<bool> Reader::take_rest(Snapshot* snapshot) {
@@ -163,14 +182,16 @@ Result<bool> Reader::take(Snapshot* snapshot) {
   const auto pieces = plan(*header);
   if (!pieces) return pieces.error();
   if (pieces->size() > frames_.size() - next_) return false;
+  const std::uint64_t stack_lines = stack_lines_of(*header);
+  if (stack_lines > frames_.size() - next_ - pieces->size()) return false;
   if (snapshot) {
     if (auto done = read_header(*header, *snapshot); !done) return at_line(first_, done.error());
     if (window)
       if (auto done = read_window(*window, *snapshot); !done)
         return at_line(first_ + 1, done.error());
-    if (auto done = read_tables(*pieces, *snapshot); !done) return done.error();
+    if (auto done = read_tables(*pieces, stack_lines, *snapshot); !done) return done.error();
   }
-  next_ += pieces->size();
+  next_ += pieces->size() + stack_lines;
   const auto whole = take_rest(snapshot);
   if (!whole || !*whole || !snapshot) return whole;
   if (auto fine = settle_rows(*snapshot); !fine) return fine.error();

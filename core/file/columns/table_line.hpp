@@ -21,8 +21,9 @@
 // NotInFile. A metric whose newtype this version does not know is a column all the same.
 //
 // Numbers are as they are, a limit without bound is 18446744073709551615, a set of CPUs a list of
-// ranges. A map whose keys its metric names is an object; another one a list of [key, value],
-// because a query cannot ask for keys that it does not know.
+// ranges, stacks what they weigh together (stack_lines.hpp). A map whose keys its metric names is
+// an object; another one a list of [key, value], because a query cannot ask for keys that it does
+// not know.
 
 #pragma once
 
@@ -104,6 +105,8 @@ class TableReader {
   // Whether a line said when its rows were read, or seen.
   bool met_read_at() const { return met_read_at_; }
   bool met_seen() const { return met_seen_; }
+  // For what else of the block goes into its pools.
+  PoolBudget& budget() { return budget_; }
 
  private:
   struct Line;

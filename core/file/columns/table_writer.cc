@@ -29,7 +29,7 @@ class CellWriter {
       case Storage::Bitset: bits(pools_->words[column_->ids()[row]]); break;
       case Storage::Map: map(pools_->maps[column_->ids()[row]]); break;
       case Storage::Array: array(pools_->words[column_->ids()[row]]); break;
-      case Storage::Stacks: break;  // in no column
+      case Storage::Stacks: out_->number(total_of(pools_->stacks[column_->ids()[row]])); break;
     }
     out_->put(',');
   }

@@ -9,6 +9,7 @@
 #include "core/base/workers.hpp"
 #include "core/file/columns/header.hpp"
 #include "core/file/columns/lines.hpp"
+#include "core/file/columns/stack_lines.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/limits.hpp"
 
@@ -72,6 +73,17 @@ std::vector<Made> make_tables(const Snapshot& snapshot, const std::vector<Piece>
   return made;
 }
 
+// They number what they hold one after the other, so that one worker makes them.
+Made make_stacks(const Snapshot& snapshot, int level) {
+  Hand hand(level);
+  Made made;
+  write_stacks(snapshot, hand.out, [&](std::string_view line) {
+    made.frames.push_back(hand.folder.fold(line));
+    made.text_bytes += line.size();
+  });
+  return made;
+}
+
 // Puts lines into the file, and counts them.
 class Lines {
  public:
@@ -103,12 +115,13 @@ class Lines {
   std::uint64_t text_bytes_ = 0;
 };
 
-Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made, Lines& lines) {
+Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made,
+                         const Made& stacks, Lines& lines) {
   std::vector<Piece> tables;
   for (const Made& table : made)
     tables.insert(tables.end(), table.pieces.begin(), table.pieces.end());
   JsonWriter out;
-  write_header(snapshot, tables, out);
+  write_header(snapshot, tables, stacks.frames.size(), out);
   if (auto done = lines.write(out.view()); !done) return done;
   if (snapshot.window) {
     out.clear();
@@ -117,6 +130,7 @@ Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made
   }
   for (const Made& table : made)
     if (auto done = lines.write(table); !done) return done;
+  if (auto done = lines.write(stacks); !done) return done;
   for (const RawJson& line : snapshot.unknown_lines)
     if (auto done = lines.write(line + "\n"); !done) return done;
   out.clear();
@@ -134,7 +148,8 @@ Result<std::uint64_t> write_block(const Snapshot& snapshot, OutFile& file, int l
   const std::vector<Piece> pieces = pieces_of(snapshot);
   const std::vector<Made> made = make_tables(snapshot, pieces, level, workers);
   Lines lines(file, level);
-  if (auto done = write_lines(snapshot, made, lines); !done) return done.error();
+  if (auto done = write_lines(snapshot, made, make_stacks(snapshot, level), lines); !done)
+    return done.error();
   if (const std::string pad = padding(lines.text_bytes(), file.bytes()); !pad.empty())
     if (auto done = file.write(pad); !done) return done.error();
   return lines.text_bytes();

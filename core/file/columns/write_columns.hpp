@@ -2,6 +2,7 @@
 //
 //   {"kind":"header",...}                what the block is (header.hpp)
 //   {"kind":"table",...}                 the tables that the header announces, in that order
+//   {"kind":"stacks",...}                what cells of stacks are (stack_lines.hpp)
 //   ...                                  lines of kinds that this version does not know
 //   {"kind":"summary",...}
 //   {"kind":"end",...}

@@ -57,6 +57,7 @@ std::string place_text(const Place& place) {
 
 Place place_of(const MetricDef& def) {
   if (def.file_path == "none" || def.hidden) return {};
+  if (def.storage == Storage::Stacks) return {};
   Place place = parse_place(def.file_path);
   return place.root == root_of(def.entity) ? place : Place{};
 }

@@ -145,7 +145,7 @@ void Document::place_metric(const MetricDef& def, const Column* column,
 void Document::list_metrics() {
   for (const Entity entity : kAllEntities)
     for (const Column& column : snapshot_->table(entity).columns) {
-      if (column.def().hidden) continue;
+      if (column.def().hidden || column.def().storage == Storage::Stacks) continue;
       columns_[static_cast<std::size_t>(entity)].push_back(&column);
       MetricDef& def =
           registry_.metrics.emplace_back(RegistryPart::Metric{column.def(), column.provenance}).def;

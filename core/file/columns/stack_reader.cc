@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/base/text.hpp"
+#include "core/file/columns/stack_lines.hpp"
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof::columns {
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+using Texts = std::vector<std::string>;
+
+Error wrong(const std::string& what) { return {"is wrong: " + what}; }
+
+Error twice(std::string_view part, std::size_t number) {
+  return wrong(std::string(part) + " " + std::to_string(number) +
+               " is there twice, or one too many");
+}
+
+Error unknown(std::string_view part, std::uint64_t number) {
+  return wrong("it names " + std::string(part) + " " + std::to_string(number) +
+               ", which has not come");
+}
+
+void read_numbers(Scanner& in, Numbers& numbers) {
+  for (in.enter('['); in.next(']'); numbers.push_back(in.number()))
+    if (numbers.size() == limits::kItems) return in.fail("too many items for one line");
+}
+
+void read_texts(Scanner& in, Texts& texts) {
+  for (in.enter('['); in.next(']'); texts.emplace_back(in.text()))
+    if (texts.size() == limits::kItems) return in.fail("too many items for one line");
+}
+
+// Texts that are not UTF-8, by the number of their item.
+void read_raw(Scanner& in, std::vector<std::pair<std::uint64_t, std::string>>& raw) {
+  for (in.enter('['); in.next(']');) {
+    in.enter('[');
+    const std::uint64_t number = in.next(']') ? in.number() : 0;
+    const auto bytes = in.next(']') ? unhex(in.text()) : std::nullopt;
+    if (!bytes || in.next(']') || raw.size() == limits::kItems)
+      return in.fail("a pair of a number and bytes in hexadecimal was expected");
+    raw.emplace_back(number, *bytes);
+  }
+}
+
+}  // namespace
+
+// A line, taken apart.
+struct StackReader::Items {
+  std::string kind, part, metric;
+  std::uint64_t first = 0;
+  Texts text, type, build_id;
+  Numbers path, process, module, offset, guessed, name, parent, frame, row, node, weight;
+  std::vector<std::pair<std::uint64_t, std::string>> raw;
+
+  static constexpr std::pair<std::string_view, Texts Items::*> kTexts[] = {
+      {"text", &Items::text}, {"type", &Items::type}, {"build_id", &Items::build_id}};
+  static constexpr std::pair<std::string_view, Numbers Items::*> kNumbers[] = {
+      {"path", &Items::path},     {"process", &Items::process}, {"module", &Items::module},
+      {"offset", &Items::offset}, {"guessed", &Items::guessed}, {"name", &Items::name},
+      {"parent", &Items::parent}, {"frame", &Items::frame},     {"row", &Items::row},
+      {"node", &Items::node},     {"weight", &Items::weight}};
+
+  void read(Scanner& in) {
+    for (in.enter('{'); in.next('}');) read_member(in, std::string(in.key()));
+    if (!in.failed() && !in.at_end()) in.fail("more than one value");
+  }
+
+  std::size_t text_bytes() const {
+    std::size_t bytes = 0;
+    for (const Texts* texts : {&text, &build_id})
+      for (const std::string& each : *texts) bytes += each.size();
+    for (const auto& [number, exact] : raw) bytes += exact.size();
+    return bytes;
+  }
+
+ private:
+  void read_member(Scanner& in, const std::string& key) {
+    for (const auto& [word, texts] : kTexts)
+      if (key == word) return read_once(in, key, this->*texts, read_texts);
+    for (const auto& [word, numbers] : kNumbers)
+      if (key == word) return read_once(in, key, this->*numbers, read_numbers);
+    if (key == "raw") return read_once(in, key, raw, read_raw);
+    if (key == "first") return void(first = in.number());
+    for (const auto& [word, text] :
+         {std::pair{"kind", &kind}, {"part", &part}, {"metric", &metric}})
+      if (key == word) return void(*text = in.text());
+    in.skip();
+  }
+
+  template <class List>
+  void read_once(Scanner& in, const std::string& key, List& list, void (*read)(Scanner&, List&)) {
+    if (!list.empty()) return in.fail("'" + key + "' is there twice");
+    read(in, list);
+  }
+};
+
+// What a line may hold, and how much of it there must be already.
+struct StackReader::Part {
+  std::string_view name;
+  std::size_t (*come)(const StackReader& reader);
+  std::size_t (*count)(const Items& items);  // SIZE_MAX: its lists are not equally long
+  Take take;
+};
+
+namespace {
+
+template <class... Lists>
+std::size_t common_size(const Lists&... lists) {
+  const std::size_t sizes[] = {lists.size()...};
+  return std::ranges::count(sizes, sizes[0]) == std::ssize(sizes) ? sizes[0] : SIZE_MAX;
+}
+
+}  // namespace
+
+const std::array<StackReader::Part, 5> StackReader::kParts{{
+    {"strings", [](const StackReader& reader) { return reader.strings_.size(); },
+     [](const Items& items) { return items.text.size(); }, &StackReader::take_strings},
+    {"modules", [](const StackReader& reader) { return reader.table().modules().size(); },
+     [](const Items& items) {
+       return common_size(items.type, items.path, items.build_id, items.process);
+     },
+     &StackReader::take_modules},
+    {"frames", [](const StackReader& reader) { return reader.table().frames().size(); },
+     [](const Items& items) {
+       return common_size(items.module, items.offset, items.guessed, items.name);
+     },
+     &StackReader::take_frames},
+    {"nodes", [](const StackReader& reader) { return reader.table().nodes().size(); },
+     [](const Items& items) { return common_size(items.parent, items.frame); },
+     &StackReader::take_nodes},
+    {"weights", [](const StackReader& reader) { return reader.weights_; },
+     [](const Items& items) { return common_size(items.row, items.node, items.weight); },
+     &StackReader::take_weights},
+}};
+
+Result<void> StackReader::read(std::string_view line) {
+  Scanner in(line);
+  Items items;
+  items.read(in);
+  if (in.failed()) return wrong(in.why());
+  if (items.kind != "stacks") return Error{"holds no stacks, which the header announces there"};
+  return take(items, in);
+}
+
+Result<void> StackReader::take(const Items& items, Scanner& in) {
+  const auto part = std::ranges::find(kParts, items.part, &Part::name);
+  if (part == kParts.end()) return wrong("it is of the unknown part " + quoted(items.part));
+  if (part->take == &StackReader::take_weights)
+    if (auto begun = begin_metric(items.metric); !begun) return begun;
+  if (const std::size_t come = part->come(*this); items.first != come)
+    return wrong("its " + items.part + " begin with " + std::to_string(items.first) + ", not " +
+                 std::to_string(come));
+  const std::size_t count = part->count(items);
+  if (count == SIZE_MAX) return wrong("its lists are not equally long");
+  budget_->spend(items.text_bytes(), in, count);
+  return in.failed() ? Result<void>(wrong(in.why())) : (this->*part->take)(items);
+}
+
+Result<void> StackReader::take_strings(const Items& items) {
+  strings_.insert(strings_.end(), items.text.begin(), items.text.end());
+  for (const auto& [number, bytes] : items.raw) {
+    if (number < items.first || number >= strings_.size()) return unknown("string", number);
+    strings_[number] = bytes;
+  }
+  return {};
+}
+
+Result<void> StackReader::take_modules(const Items& items) {
+  for (std::size_t i = 0; i < items.type.size(); ++i) {
+    const auto type = std::ranges::find(kModuleTypes, items.type[i]);
+    if (type == kModuleTypes.end()) return wrong("a module of type " + quoted(items.type[i]));
+    if (items.path[i] >= strings_.size()) return unknown("string", items.path[i]);
+    const auto build_id = unhex(items.build_id[i]);
+    if (!build_id) return wrong("a build id that is not hexadecimal");
+    const auto kind = static_cast<Module::Kind>(type - kModuleTypes.begin());
+    const Module module{kind, strings_[items.path[i]], *build_id, items.process[i]};
+    if (table().add_module(module) != items.first + i) return twice("module", items.first + i);
+  }
+  return {};
+}
+
+Result<void> StackReader::take_frames(const Items& items) {
+  for (std::size_t i = 0; i < items.module.size(); ++i) {
+    if (items.module[i] >= table().modules().size()) return unknown("module", items.module[i]);
+    if (items.name[i] >= strings_.size()) return unknown("string", items.name[i]);
+    if (items.guessed[i] > 1) return wrong("'guessed' is neither 0 nor 1");
+    const Frame frame{items.offset[i], static_cast<std::uint32_t>(items.module[i]),
+                      items.guessed[i] == 1};
+    const std::uint32_t number = table().add_frame(frame);
+    if (number != items.first + i) return twice("frame", items.first + i);
+    const std::string& name = strings_[items.name[i]];
+    if (!name.empty()) table().set_name(number, name);
+  }
+  return {};
+}
+
+Result<void> StackReader::take_nodes(const Items& items) {
+  for (std::size_t i = 0; i < items.parent.size(); ++i) {
+    if (items.parent[i] >= table().nodes().size()) return unknown("node", items.parent[i]);
+    if (items.frame[i] >= table().frames().size()) return unknown("frame", items.frame[i]);
+    const StackTable::Node node{static_cast<std::uint32_t>(items.parent[i]),
+                                static_cast<std::uint32_t>(items.frame[i])};
+    if (table().add_node(node) != items.first + i) return twice("node", items.first + i);
+  }
+  return {};
+}
+
+Result<void> StackReader::begin_metric(const std::string& name) {
+  if (column_ && column_->def().name == name) return {};
+  if (auto ended = end_metric(); !ended) return ended;
+  for (Table& table : snapshot_->tables)
+    if (Column* column = table.find(name); column && column->def().storage == Storage::Stacks)
+      column_ = column;
+  if (!column_) return wrong("no metric of stacks is called " + quoted(name));
+  if (!met_.insert(column_).second) return wrong("the weights of " + quoted(name) + " begin again");
+  return {};
+}
+
+Result<void> StackReader::take_weights(const Items& items) {
+  for (std::size_t i = 0; i < items.row.size(); ++i) {
+    if (items.node[i] >= table().nodes().size()) return unknown("node", items.node[i]);
+    if (auto done = take_weight(items.row[i], {items.node[i], items.weight[i]}); !done) return done;
+  }
+  weights_ += items.row.size();
+  return {};
+}
+
+Result<void> StackReader::take_weight(std::uint64_t row, const ctprof_stack& weight) {
+  if (row >= column_->rows() || !column_->has_value(row))
+    return wrong("row " + std::to_string(row) + " has no stacks");
+  if (row != row_ || set_.empty()) {
+    if (auto ended = end_row(); !ended) return ended;
+    if (row < row_) return wrong("row " + std::to_string(row) + " is out of order");
+    if (auto passed = pass_rows(row); !passed) return passed;
+    row_ = row;
+  }
+  if (!set_.empty() && weight.stack <= set_.back().stack)
+    return wrong("node " + std::to_string(weight.stack) + " of row " + std::to_string(row) +
+                 " is out of order");
+  set_.push_back(weight);
+  return {};
+}
+
+// The row gets its set in place of the one that was as heavy.
+Result<void> StackReader::end_row() {
+  if (set_.empty()) return {};
+  StackPool& pool = snapshot_->pools->stacks;
+  const std::uint64_t told = total_of(pool[column_->ids()[row_]]), found = total_of(set_);
+  if (told != found)
+    return wrong("row " + std::to_string(row_) + " of " + quoted(column_->def().name) + " weighs " +
+                 std::to_string(told) + " in its table, and its stacks " + std::to_string(found));
+  column_->ids()[row_++] = pool.append(set_);
+  set_.clear();
+  return {};
+}
+
+// The rows until there have no stacks.
+Result<void> StackReader::pass_rows(std::size_t until) const {
+  for (std::size_t row = row_; row < until; ++row)
+    if (column_->has_value(row) && !snapshot_->pools->stacks[column_->ids()[row]].empty())
+      return wrong("row " + std::to_string(row) + " of " + quoted(column_->def().name) +
+                   " has weight, and no stacks come");
+  return {};
+}
+
+Result<void> StackReader::end_metric() {
+  if (!column_) return {};
+  if (auto ended = end_row(); !ended) return ended;
+  if (auto passed = pass_rows(column_->rows()); !passed) return passed;
+  column_ = nullptr;
+  weights_ = row_ = 0;
+  return {};
+}
+
+Result<void> StackReader::finish() {
+  if (auto ended = end_metric(); !ended) return ended;
+  for (Table& table : snapshot_->tables)
+    for (Column& column : table.columns) {
+      if (column.def().storage != Storage::Stacks || met_.contains(&column)) continue;
+      column_ = &column;
+      if (auto ended = end_metric(); !ended) return ended;
+    }
+  return {};
+}
+
+}  // namespace ctprof::columns
