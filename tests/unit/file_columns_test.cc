@@ -168,12 +168,12 @@ BOOST_AUTO_TEST_CASE(what_is_unknown_is_kept) {
         for (int i = 1; i < 20; ++i) cells += ",null";
         return cells;
       }() + "],");
-  lines.insert(lines.end() - 2, "{\"kind\":\"stacks\",\"nodes\":[1,2]}\n");
+  lines.insert(lines.end() - 2, "{\"kind\":\"moons\",\"nodes\":[1,2]}\n");
   const std::string bytes = folded(counted(lines));
   const Snapshot again = loaded(bytes);
   BOOST_TEST(again.objects.at("newer") == "[1,\"x\"]");
   BOOST_REQUIRE(again.unknown_lines.size() == 1u);
-  BOOST_TEST(again.unknown_lines[0] == "{\"kind\":\"stacks\",\"nodes\":[1,2]}");
+  BOOST_TEST(again.unknown_lines[0] == "{\"kind\":\"moons\",\"nodes\":[1,2]}");
   const auto& kept = again.unknown_keys[0].at("newer_metric");
   BOOST_REQUIRE(kept.size() == 1u);
   BOOST_TEST(kept[0].second == "{\"a\":1}");
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(lines_of_later_kinds_are_kept) {
   Lines lines = lines_of(written(host_of(20)));
   const Lines more{"{\"columns\":{\"run_time_ns\":[1,null]},\"kind\":\"newer\"}\n",
                    "{\"columns\":{\"tid\":[7]},\"kind\":\"later\"}\n",
-                   "{\"kind\":\"stacks\",\"nodes\":[[0,1]]}\n"};
+                   "{\"kind\":\"moons\",\"nodes\":[[0,1]]}\n"};
   lines.insert(lines.end() - 2, more.begin(), more.end());
   lines = counted(lines);
   BOOST_TEST((lines_of(written(loaded(folded(lines)))) == lines));
