@@ -250,7 +250,9 @@ std::size_t memory_of(const Snapshot& snapshot) {
   for (const Table& table : snapshot.tables) add(table.columns);
   for (const Opening& opening : snapshot.window->openings) add(opening.columns);
   constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
-  return kEmptyWindow + cells * kCell + snapshot.pools->bytes();
+  const StackTable& stacks = snapshot.pools->stacks.table;
+  const std::size_t items = stacks.nodes().size() + stacks.frames().size();
+  return kEmptyWindow + cells * kCell + snapshot.pools->bytes() + items * limits::kPooledOverhead;
 }
 
 Error not_a_run(std::size_t number, const std::string& cause) {
