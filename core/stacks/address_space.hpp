@@ -47,6 +47,9 @@ struct CodeRange {
 class AddressSpace {
  public:
   explicit AddressSpace(std::uint64_t process) : process_(process) {}
+  // As fork(2) makes it.
+  AddressSpace(std::uint64_t process, const AddressSpace& parent)
+      : process_(process), ranges_(parent.ranges_) {}
 
   std::uint64_t process() const { return process_; }
   // Replaces what it overlaps. Where there are 16,384 already, nothing changes. REQUIRES: start <

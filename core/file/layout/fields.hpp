@@ -52,6 +52,23 @@ void each_field(T& cost, Visitor&& visit) {
   visit("unseen_rows", cost.unseen_rows);
 }
 
+template <Of<StackTally> T, class Visitor>
+void each_field(T& tally, Visitor&& visit) {
+  visit("plugin", tally.plugin);
+  visit("source", tally.source);
+  visit("records", tally.records);
+  visit("to_root", tally.to_root);
+  visit("cut", tally.cut);
+  visit("deep", tally.deep);
+  visit("lost", tally.lost);
+  visit("without_user", tally.without_user);
+  visit("guessed", tally.guessed);
+  visit("no_room", tally.no_room);
+  visit("in_no_row", tally.in_no_row);
+  visit("frames", tally.frames);
+  visit("unnamed", tally.unnamed);
+}
+
 template <Of<Takeover> T, class Visitor>
 void each_field(T& takeover, Visitor&& visit) {
   visit("plugin", takeover.plugin);
@@ -80,15 +97,16 @@ void each_field(T& meta, Visitor&& visit) {
   visit("skew_ns", meta.skew_ns);
   visit("sources", meta.sources);
   visit("takeovers", meta.takeovers);
+  visit("stacks", meta.stacks);
   visit("notes", meta.notes);
 }
 
 // Whether a field of Meta is known only when all has been read: a file in columns has it at its
 // end.
 inline bool is_late(std::string_view key) {
-  constexpr std::array<std::string_view, 10> kLate{
+  constexpr std::array<std::string_view, 11> kLate{
       "end",     "cpu_time_ns", "own_threads", "rows_listed", "rows_absent", "thread_skew_ns",
-      "skew_ns", "sources",     "takeovers",   "notes"};
+      "skew_ns", "sources",     "takeovers",   "stacks",      "notes"};
   return std::find(kLate.begin(), kLate.end(), key) != kLate.end();
 }
 
@@ -186,6 +204,7 @@ class FieldWriter {
   static bool is_nothing(const std::string& text) { return text.empty(); }
   static bool is_nothing(bool flag) { return !flag; }
   static bool is_nothing(const std::vector<Takeover>& takeovers) { return takeovers.empty(); }
+  static bool is_nothing(const std::vector<StackTally>& stacks) { return stacks.empty(); }
   static bool is_nothing(Gap gap) { return gap == Gap::None; }
   template <class T>
   static bool is_nothing(const std::optional<T>& value) {

@@ -1,0 +1,127 @@
+// From the raw records of a window to columns of stacks: unwound, each stack kept once, named, and
+// put into the rows of their threads.
+//
+//   RecordedStacks stacks(window, proc);
+//   for (const ProcessCode& code : ...) stacks.mapped(code.tgid, code.read_ns, code.mappings);
+//   for (const Recorded& recorder : ...) {
+//     stacks.begin(recorder.plugin, recorder.source, recorder.metrics);
+//     recorder.records.for_each([&](const auto& record) { stacks.take(record); },
+//                               [&](const auto& change) { stacks.take(change); });
+//   }
+//   stacks.finish();
+//
+// A thread is the one of its tgid, tid and start time; where the start is not told, the one that
+// was there when the record was taken. A stack's weight is its thread's, also of one that ended;
+// one that has a row with others is told by its process. What belongs to no row is told as a sum.
+//
+// What records and files say is believed by nobody: all work is bounded, files are opened as
+// target_files.hpp does.
+//
+// What is here:   who the thread is, what its process had mapped when, where names come from.
+// What is not:    reading rings (a recorder), unwinding and naming (core/stacks).
+//
+// Threads: one.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/capture/target_files.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "core/stacks/modules.hpp"
+#include "core/stacks/unwinder.hpp"
+
+namespace ctprof {
+
+// The threads of a window, to be found by what a record says of them.
+class ThreadRows {
+ public:
+  // REQUIRES: window.window.
+  explicit ThreadRows(const Snapshot& window);
+  // Nothing where no row has the thread.
+  std::optional<std::uint32_t> find(const ctprof_record& record) const;
+
+ private:
+  struct Row {
+    std::uint64_t tgid, tid, start;
+    Seen seen;  // on CLOCK_BOOTTIME
+    std::uint32_t row;
+  };
+  std::vector<Row> rows_;                                    // by tgid and tid
+  std::unordered_map<std::uint64_t, std::uint32_t> shared_;  // by tgid: a row of several threads
+};
+
+class RecordedStacks {
+ public:
+  // `proc`: the open directory /proc. REQUIRES: window.window; the window outlives this.
+  RecordedStacks(Snapshot& window, int proc);
+
+  // What code a process had mapped at that time; changes before it are in it.
+  void mapped(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings);
+  // From here on it is what this source recorded; `metrics` are its offers in order. Each metric of
+  // stacks becomes a column, in which a thread without a record has none.
+  void begin(const std::string& plugin, const std::string& source,
+             const std::vector<SharedMetric>& metrics);
+  void take(const ctprof_change& change);
+  void take(const ctprof_record& record);
+  // Fills the columns, names the frames, and says in Meta::stacks and in notes what was not
+  // possible.
+  void finish();
+
+ private:
+  struct Process {
+    AddressSpace space;
+    std::uint64_t read_ns = 0;
+    bool has_ended = false;
+  };
+  using Processes = std::unordered_map<std::uint64_t, Process, SeededHash>;
+  // Weights of one column, by row.
+  struct Sums {
+    std::string metric, unit;
+    std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> by_row{};
+    std::vector<ctprof_stack> in_no_row{};
+  };
+
+  Process& process_of(std::uint64_t tgid);
+  void map(Process& process, const Mapping& mapping);
+  void make_room();
+  Ending find_frames(const ctprof_record& record);
+  Ending find_user_frames(const ctprof_record& record);
+  void add_kernel_frames(const ctprof_record& record);
+  void count(const ctprof_record& record, Ending ending);
+  std::uint32_t node_of(Ending ending);
+  std::uint32_t module_of(std::uint32_t module);
+  sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path);
+  void fill(const Sums& sums);
+  std::size_t name_all();
+  StackTable& table() { return window_.pools->stacks.table; }
+
+  Snapshot& window_;
+  ThreadRows rows_;
+  TargetFiles files_;
+  Modules modules_;
+  Unwinder unwinder_;
+  std::vector<FileId> ids_;             // by module
+  std::vector<std::uint32_t> numbers_;  // in the table, by module; kNoNumber: not there yet
+  std::vector<std::uint32_t> origins_;  // modules, by their number in the table
+  Processes met_, processes_;           // when the window opened; now
+  std::size_t ranges_ = 0;              // in all of them, about
+  std::deque<Sums> sums_;
+  std::vector<Sums*> by_offer_;  // of the source; null: not a metric of stacks
+  StackTally* tally_ = nullptr;  // of the source
+  std::vector<Frame> frames_, user_frames_;
+  std::vector<std::uint64_t> addresses_;
+};
+
+// One line for the user: what could be unwound and named of what a source recorded.
+std::string in_words(const StackTally& tally);
+
+}  // namespace ctprof

@@ -1,0 +1,405 @@
+// Raw records made into columns of stacks: of this very process, whose stack is copied as a
+// recorder does it, and of processes that are made up.
+
+#define BOOST_TEST_MODULE recorded_stacks
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/capture/recorded_stacks.hpp"
+#include "tests/unit/made_stacks.hpp"
+#include "tests/unit/window_made.hpp"
+
+namespace ctprof {
+namespace {
+
+using namespace hand_made;
+
+const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
+constexpr std::uint64_t kTick = 10'000'000;  // ns
+
+sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// From second 10 to 20; thread 8 of process 7 ended at 12, and its number was used again.
+Snapshot made_window() {
+  const std::vector<Born> before{{7, 5}, {8, 5}}, after{{7, 5}, {8, 1500}};
+  auto made = make_window(taken(10, before, 7), taken(20, after, 7), ended_at(12, {{8, 5}}, 7));
+  BOOST_REQUIRE(made);
+  return std::move(*made);
+}
+
+// Records and their column, of metric kStacks.
+class Recording {
+ public:
+  explicit Recording(Snapshot window = made_window())
+      : window_(std::move(window)), stacks_(window_, proc().get()) {}
+
+  RecordedStacks& stacks() { return stacks_; }
+  void begin() { stacks_.begin("test", "tests", {kStacks}); }
+  // Puts the column of the row in words.
+  std::string row(std::size_t row) {
+    const Column* column = window_.threads().find(kStacks.name);
+    return column ? stacks_of(window_, *column, row) : "no column";
+  }
+  // The frames of the row's only stack, leaf first.
+  std::vector<Frame> frames(std::size_t row) {
+    const StackPool& pool = window_.pools->stacks;
+    const auto set = pool[window_.threads().find(kStacks.name)->ids()[row]];
+    BOOST_REQUIRE_EQUAL(set.size(), 1u);
+    std::vector<Frame> frames;
+    for (const std::uint32_t frame : pool.table.stack(static_cast<std::uint32_t>(set[0].stack)))
+      frames.push_back(pool.table.frames()[frame]);
+    return frames;
+  }
+  const Module& module(const Frame& frame) {
+    return window_.pools->stacks.table.modules()[frame.module];
+  }
+  const Snapshot& window() const { return window_; }
+
+ private:
+  Snapshot window_;
+  RecordedStacks stacks_;
+};
+
+ctprof_record record_of(std::uint64_t tgid, std::uint64_t tid, std::uint64_t weight,
+                        std::uint64_t at_ns = 0, std::uint64_t start = 0) {
+  ctprof_record record{};
+  record.size = sizeof record;
+  record.tgid = tgid;
+  record.tid = tid;
+  record.weight = weight;
+  record.at_ns = at_ns;
+  record.start_time_clock_ticks = start;
+  return record;
+}
+
+ctprof_record with_addresses(ctprof_record record, const std::vector<std::uint64_t>& addresses) {
+  record.user_kind = CTPROF_USER_ADDRESSES;
+  record.user = addresses.data();
+  record.user_count = static_cast<std::uint32_t>(addresses.size());
+  return record;
+}
+
+// --- of this process ---
+
+// Where a thread of ours is, and its stack.
+struct Taken {
+  Registers at;
+  std::string stack;
+};
+
+[[gnu::noinline]] void take_stack(Taken& taken) {
+  constexpr std::size_t kBytes = 4096;
+  ucontext_t context;
+  ::getcontext(&context);
+#ifdef __aarch64__
+  const auto& all = context.uc_mcontext;
+  taken.at = {all.pc, all.sp, all.regs[29], all.regs[30]};
+#else
+  const auto* all = context.uc_mcontext.gregs;
+  const auto register_of = [&](int which) { return static_cast<std::uint64_t>(all[which]); };
+  taken.at = {register_of(REG_RIP), register_of(REG_RSP), register_of(REG_RBP), 0};
+#endif
+  taken.stack.assign(reinterpret_cast<const char*>(taken.at.sp), kBytes);
+}
+
+[[gnu::noinline]] void inner_work(Taken& taken) {
+  take_stack(taken);
+  asm volatile("" ::: "memory");
+}
+[[gnu::noinline]] void outer_work(Taken& taken) {
+  inner_work(taken);
+  asm volatile("" ::: "memory");
+}
+
+Taken taken_in_a_thread() {
+  Taken taken;
+  std::thread([&] {
+    // Below the copy's end there is enough of the stack.
+    char room[8192];
+    asm volatile("" ::"r"(room) : "memory");
+    outer_work(taken);
+  }).join();
+  return taken;
+}
+
+ctprof_record with_copy(ctprof_record record, const Taken& taken) {
+  record.user_kind = CTPROF_USER_COPY;
+  record.ip = taken.at.ip;
+  record.sp = taken.at.sp;
+  record.bp = taken.at.bp;
+  record.lr = taken.at.lr;
+  record.stack = reinterpret_cast<const std::uint8_t*>(taken.stack.data());
+  record.stack_size = taken.stack.size();
+  return record;
+}
+
+Snapshot window_of_self() {
+  const std::vector<Born> threads{{kSelf, 5}};
+  auto made = make_window(taken(10, threads), taken(20, threads), {});
+  BOOST_REQUIRE(made);
+  return std::move(*made);
+}
+
+std::vector<Mapping> own_mappings() { return code_mappings(text_of("/proc/self/maps")); }
+
+BOOST_AUTO_TEST_CASE(a_stack_of_our_own_is_unwound_and_named) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self());
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  for (int i = 0; i < 3; ++i)
+    recording.stacks().take(with_copy(record_of(kSelf, kSelf, 10), taken));
+  recording.stacks().finish();
+  const std::string row = recording.row(0);
+  BOOST_TEST_CONTEXT(row) {
+    const auto outer = row.find("outer_work"), inner = row.find("inner_work"),
+               leaf = row.find("take_stack");
+    BOOST_TEST((outer < inner && inner < leaf && leaf != std::string::npos));
+    BOOST_TEST(row.ends_with(" 30"));
+  }
+  const Module& module = recording.module(recording.frames(0).front());
+  BOOST_TEST(module.path == std::filesystem::canonical("/proc/self/exe").string());
+  BOOST_TEST(module.build_id.size() == 20u);
+  const StackTally& tally = recording.window().meta.stacks.at(0);
+  BOOST_TEST(tally.records == 3u);
+  // The copy ends in `room`.
+  BOOST_TEST(tally.to_root + tally.cut == 3u);
+  BOOST_TEST(tally.lost == 0u);
+}
+
+// The same by addresses alone, kernel frames above.
+BOOST_AUTO_TEST_CASE(kernel_frames_are_above_those_of_the_user) {
+  const Taken taken = taken_in_a_thread();
+  Recording recording(window_of_self());
+  recording.stacks().mapped(kSelf, 1, own_mappings());
+  recording.begin();
+  const std::vector<std::uint64_t> user{taken.at.ip, taken.at.ip + 1},
+      kernel{0xffffffff81000010, 0xffffffff81000020};
+  ctprof_record record = with_addresses(record_of(kSelf, kSelf, 7), user);
+  record.kernel = kernel.data();
+  record.kernel_count = 2;
+  record.flags = CTPROF_RECORD_GUESSED;
+  recording.stacks().take(record);
+  recording.stacks().finish();
+  const auto frames = recording.frames(0);
+  BOOST_REQUIRE_EQUAL(frames.size(), 4u);
+  BOOST_TEST(frames[0].offset == kernel[0]);
+  BOOST_TEST(frames[1].offset == kernel[1] - 1);
+  BOOST_TEST((recording.module(frames[0]).kind == Module::Kind::Kernel));
+  BOOST_TEST((recording.module(frames[2]).kind == Module::Kind::File));
+  BOOST_TEST(frames[2].offset == frames[3].offset);
+  BOOST_TEST(!frames[2].is_guessed);
+  BOOST_TEST(frames[3].is_guessed);
+  BOOST_TEST((recording.row(0).find("take_stack") != std::string::npos));
+  BOOST_TEST(recording.window().meta.stacks.at(0).guessed == 1u);
+}
+
+// --- whose it is ---
+
+BOOST_AUTO_TEST_CASE(threads_are_told_by_their_start_or_by_the_time) {
+  Recording recording;
+  recording.begin();
+  const auto at = [](std::uint64_t second) { return second * kSecond; };
+  recording.stacks().take(record_of(7, 7, 1, at(11)));
+  recording.stacks().take(record_of(7, 8, 2, at(11)));
+  recording.stacks().take(record_of(7, 8, 4, at(19)));
+  recording.stacks().take(record_of(7, 8, 8, at(19), 5));
+  recording.stacks().take(record_of(7, 8, 16, at(11), 1500));
+  recording.stacks().take(record_of(7, 9, 32, at(11)));
+  recording.stacks().take(record_of(6, 8, 64, at(11)));
+  recording.stacks().take(record_of(7, 8, 128, at(11), 77));
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(0) == " 1");
+  BOOST_TEST(recording.row(1) == " 20");
+  BOOST_TEST(recording.row(2) == " 10");
+  BOOST_TEST(recording.window().meta.stacks.at(0).in_no_row == 3u);
+  BOOST_TEST(recording.window().meta.notes.at(0) ==
+             "224 ns of oncpu_stacks are of threads that are in no row");
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_without_a_record_has_no_weight_and_no_gap) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(record_of(7, 7, 1));
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(1) == "");
+  BOOST_TEST(name(recording.window().threads().find(kStacks.name)->gap(1)) == "None");
+}
+
+BOOST_AUTO_TEST_CASE(a_stack_that_is_not_whole_says_so) {
+  Recording recording;
+  recording.begin();
+  ctprof_record cut = with_addresses(record_of(7, 7, 1), {});
+  cut.flags = CTPROF_RECORD_CUT;
+  ctprof_record without_user = record_of(7, 8, 2, 0, 1500);
+  without_user.flags = CTPROF_RECORD_NO_USER;
+  recording.stacks().take(cut);
+  recording.stacks().take(without_user);
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(0) == "[truncated] 1");
+  BOOST_TEST(recording.row(1) == "[truncated] 2");
+  const StackTally& tally = recording.window().meta.stacks.at(0);
+  BOOST_TEST(tally.deep == 1u);
+  BOOST_TEST(tally.without_user == 1u);
+  BOOST_TEST(tally.to_root == 0u);
+  BOOST_TEST(in_words(tally).starts_with("tests: 0 of 2 stacks reach their root, 1 are deeper"));
+}
+
+// --- what its process had mapped ---
+
+constexpr std::uint64_t kCode = 0x400000;
+
+ctprof_change change_of(ctprof_change_kind kind, std::uint64_t tgid, std::uint64_t at_ns) {
+  ctprof_change change{};
+  change.size = sizeof change;
+  change.kind = kind;
+  change.tgid = tgid;
+  change.at_ns = at_ns;
+  return change;
+}
+
+ctprof_change mapping_of(std::uint64_t tgid, std::uint64_t at_ns, std::string_view path,
+                         std::uint64_t inode) {
+  ctprof_change change = change_of(CTPROF_CHANGE_MAPPED, tgid, at_ns);
+  change.start = kCode;
+  change.length = 0x1000;
+  change.inode = inode;
+  change.path = {path.data(), path.size()};
+  return change;
+}
+
+// Where the module of an address is, by what the process had mapped then.
+std::string path_in(Recording& recording) {
+  const std::vector<std::uint64_t> there{kCode + 4};
+  recording.stacks().take(with_addresses(record_of(7, 7, 1), there));
+  recording.stacks().finish();
+  const auto frames = recording.frames(0);
+  BOOST_TEST(frames[0].offset == (recording.module(frames[0]).path.empty() ? kCode + 4 : 4));
+  return recording.module(frames[0]).path;
+}
+
+BOOST_AUTO_TEST_CASE(mappings_replace_those_before) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
+  recording.stacks().take(mapping_of(7, 6, "/no/such/other", 2));
+  BOOST_TEST(path_in(recording) == "/no/such/other");
+  BOOST_TEST(recording.window().meta.stacks.at(0).unnamed == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_read_later_counts) {
+  Recording recording;
+  recording.stacks().mapped(7, 10,
+                            std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, 3}, "/no/read"}});
+  recording.begin();
+  recording.stacks().take(mapping_of(7, 9, "/no/earlier", 1));
+  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 9));
+  BOOST_TEST(path_in(recording) == "/no/read");
+}
+
+BOOST_AUTO_TEST_CASE(execve_leaves_nothing_mapped) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
+  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 6));
+  BOOST_TEST(path_in(recording) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_child_has_what_its_parent_had_mapped) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(mapping_of(3, 5, "/no/of/parent", 1));
+  ctprof_change fork = change_of(CTPROF_CHANGE_FORKED, 7, 6);
+  fork.parent = 3;
+  recording.stacks().take(fork);
+  recording.stacks().take(mapping_of(3, 7, "/no/of/parent/later", 2));
+  BOOST_TEST(path_in(recording) == "/no/of/parent");
+}
+
+// --- files ---
+
+class Scratch {
+ public:
+  Scratch() {
+    char name[] = "/tmp/target_files_XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(name) != nullptr);
+    path_ = name;
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+FileId id_of(const std::string& path) {
+  struct stat status {};
+  BOOST_REQUIRE(::stat(path.c_str(), &status) == 0);
+  return {status.st_dev, status.st_ino};
+}
+
+std::string read_of(const sdk::Fd& fd) {
+  char text[64];
+  const ssize_t got = fd ? ::pread(fd.get(), text, sizeof text, 0) : 0;
+  return fd ? std::string(text, static_cast<std::size_t>(got)) : "none";
+}
+
+BOOST_AUTO_TEST_CASE(the_very_file_is_opened_or_none) {
+  const Scratch scratch;
+  const std::string path = scratch / "file";
+  std::ofstream(path) << "text";
+  const FileId id = id_of(path);
+  const auto open = [&](std::uint64_t process) {
+    return read_of(TargetFiles(proc().get()).open(process, {}, path, id));
+  };
+  BOOST_TEST(open(kSelf) == "text");
+  BOOST_TEST(open(1 << 22) == "text");  // no such process: under our own root
+  std::filesystem::rename(path, scratch / "away");
+  std::ofstream(path) << "another";
+  BOOST_TEST(open(kSelf) == "none");
+}
+
+// A pipe would wait for somebody who writes to it, and a link may lead anywhere.
+BOOST_AUTO_TEST_CASE(only_regular_files_are_opened) {
+  const Scratch scratch;
+  const std::string pipe = scratch / "pipe", file = scratch / "file", link = scratch / "link";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::ofstream(file) << "text";
+  BOOST_REQUIRE(::symlink(file.c_str(), link.c_str()) == 0);
+  TargetFiles files(proc().get());
+  BOOST_TEST(read_of(files.open(kSelf, {}, pipe, id_of(pipe))) == "none");
+  BOOST_TEST(read_of(files.open(kSelf, {}, link, id_of(file))) == "none");
+  BOOST_TEST(files.held_up() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(maps_of_compilers_are_found) {
+  const std::string path = "/tmp/perf-" + std::to_string(kSelf) + ".map";
+  std::ofstream(path) << "1000 10 made\n";
+  BOOST_TEST(TargetFiles(proc().get()).perf_map(kSelf) == "1000 10 made\n");
+  std::filesystem::remove(path);
+  BOOST_TEST(TargetFiles(proc().get()).perf_map(kSelf) == "");
+}
+
+}  // namespace
+}  // namespace ctprof
