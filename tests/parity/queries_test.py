@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -16,7 +17,9 @@ try:
 except ImportError:
     duckdb = None
 
-PAGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "core", "file", "queries.md")
+ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
+PAGE = os.path.join(ROOT, "core", "file", "queries.md")
+WITH_STACKS = os.path.join(ROOT, "tests", "fuzz", "seeds", "fuzz_columns", "stacks")  # lines of a window
 KERNELS = ("6.12", "6.18", "5.10")
 COPIED = "6.18"  # a tree that loses files
 
@@ -37,12 +40,13 @@ class Queries(unittest.TestCase):
         self.directory = scratch.name
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.directory)
-        macros, *self.queries = blocks()
+        self.queries = [block for block in blocks() if not block.startswith("CREATE")]
         self.connection = duckdb.connect()
         self.addCleanup(self.connection.close)
-        for statement in macros.split(";"):
-            if statement.strip():
-                self.connection.execute(statement)
+        for macros in (block for block in blocks() if block.startswith("CREATE")):
+            for statement in macros.split(";"):
+                if statement.strip():
+                    self.connection.execute(statement)
 
     def capture(self, root):
         for name in ("before", "after"):
@@ -94,6 +98,41 @@ class Queries(unittest.TestCase):
     def remove(path):
         if os.path.exists(path):
             os.remove(path)
+
+    def test_on_stacks(self):
+        parts = self.stacks()
+        own = {}
+        for node, weight in zip(parts["weights"]["node"], parts["weights"]["weight"]):
+            function = self.function_of(parts, parts["nodes"]["frame"][node - 1])
+            own[function] = own.get(function, 0) + weight
+        self.assertEqual(self.rows(5), sorted(own.items(), key=lambda item: (-item[1], item[0])))
+        self.assertEqual({"main", "work"} - own.keys(), set())
+
+    def stacks(self):
+        """Makes a file with stacks; part -> list -> its items, of all lines."""
+        with open(WITH_STACKS, "rb") as seed:
+            *lines, _ = seed.read().splitlines(keepends=True)
+        lines.append(b'{"kind":"end","lines":%d,"bytes":%d}\n' % (len(lines) + 1, len(b"".join(lines))))
+        with open("made.ctprof.zst", "wb") as file:
+            for line in lines:
+                file.write(subprocess.run(["zstd", "-q", f"--stream-size={len(line)}"], input=line, capture_output=True, check=True).stdout)
+        harness.run("export", "made.ctprof.zst", "--to", "columns", "-o", "run.ctprof.zst")
+        parts = {}
+        for line in subprocess.run(["zstd", "-dcq", "run.ctprof.zst"], capture_output=True, check=True).stdout.splitlines():
+            line = json.loads(line)
+            if line["kind"] == "stacks":
+                for key, items in line.items():
+                    if isinstance(items, list):
+                        parts.setdefault(line["part"], {}).setdefault(key, []).extend(items)
+        return parts
+
+    @staticmethod
+    def function_of(parts, frame):
+        if frame == 0:
+            return "[truncated]"
+        frames, strings = parts["frames"], parts["strings"]["text"]
+        path = strings[parts["modules"]["path"][frames["module"][frame - 1]]]
+        return strings[frames["name"][frame - 1]] or f"{path}+{frames['offset'][frame - 1]:#x}"
 
     def check(self, file):
         self.check_threads(file)
