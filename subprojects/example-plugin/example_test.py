@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Captures a sleeping and a running process with both plugins, and looks at what the file, show and compare say of them.
+"""Captures a sleeping and a running process with the plugins, and looks at what the file, show and compare say of them.
 
     example_test.py CTPROF PLUGIN_DIR
 """
@@ -58,10 +58,11 @@ class Examples(unittest.TestCase):
         self.assertTrue(0 < busy <= 1024, busy)
         self.assertLessEqual(self.rows[self.sleeper.pid]["examplec_util_avg"], 1024)
 
-    def test_both_are_listed(self):
+    def test_all_are_listed(self):
         listed = json.loads(ctprof("metric-list", "--format", "json"))["metrics"]
         brought_by = {metric["name"]: metric["plugin"] for metric in listed}
         self.assertEqual(brought_by.get("example_wchan"), "example")
+        self.assertEqual(brought_by.get("example_fault_stacks"), "example-fault")
         self.assertEqual(brought_by.get("examplec_util_avg"), "examplec")
 
     def test_show_has_both(self):
