@@ -179,6 +179,7 @@ BOOST_AUTO_TEST_CASE(what_stacks_consist_of_is_checked) {
             "node 2 is there twice, or one too many");
   line_says(kFrames, "\"module\":[0,", "\"module\":[1,", "it names module 1, which has not come");
   line_says(kFrames, "\"guessed\":[0,", "\"guessed\":[2,", "'guessed' is neither 0 nor 1");
+  line_says(kFrames, "\"inlined\":[0,", "\"inlined\":[65536,", "'inlined' is too large");
   line_says(kFrames, "\"name\":[2,", "\"name\":[5,", "it names string 5, which has not come");
   line_says(kFrames, "\"first\":1", "\"first\":0", "its frames begin with 0, not 1");
   line_says(kModules, "\"file\"", "\"pile\"", "a module of type 'pile'");

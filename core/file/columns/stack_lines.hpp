@@ -2,9 +2,9 @@
 //
 //   {"kind":"stacks","part":"strings","first":0,"text":["","main","/usr/bin/cat"],"raw":[[7,"62ff"]]}
 //   {"kind":"stacks","part":"modules","first":0,"type":["kernel","file"],"path":[0,2],
-//    "build_id":["","5cafe0"],"process":[0,0]}
+//    "build_id":["","5cafe0"],"process":[0,0],"shift":[0,0]}
 //   {"kind":"stacks","part":"frames","first":1,"module":[1,1],"offset":[4660,4711],"guessed":[0,1],
-//    "name":[1,0]}
+//    "inlined":[0,0],"name":[1,0]}
 //   {"kind":"stacks","part":"nodes","first":1,"parent":[0,1],"frame":[1,2]}
 //   {"kind":"stacks","part":"weights","first":0,"metric":"oncpu_stacks","row":[7,7],"node":[1,2],
 //    "weight":[1000000,2000000]}

@@ -52,16 +52,18 @@ struct StackReader::Items {
   std::string kind, part, metric;
   std::uint64_t first = 0;
   Texts text, type, build_id;
-  Numbers path, process, module, offset, guessed, name, parent, frame, row, node, weight;
+  Numbers path, process, shift, module, offset, guessed, inlined, name, parent, frame, row, node,
+      weight;
   std::vector<std::pair<std::uint64_t, std::string>> raw;
 
   static constexpr std::pair<std::string_view, Texts Items::*> kTexts[] = {
       {"text", &Items::text}, {"type", &Items::type}, {"build_id", &Items::build_id}};
   static constexpr std::pair<std::string_view, Numbers Items::*> kNumbers[] = {
-      {"path", &Items::path},     {"process", &Items::process}, {"module", &Items::module},
-      {"offset", &Items::offset}, {"guessed", &Items::guessed}, {"name", &Items::name},
-      {"parent", &Items::parent}, {"frame", &Items::frame},     {"row", &Items::row},
-      {"node", &Items::node},     {"weight", &Items::weight}};
+      {"path", &Items::path},       {"process", &Items::process}, {"shift", &Items::shift},
+      {"module", &Items::module},   {"offset", &Items::offset},   {"guessed", &Items::guessed},
+      {"inlined", &Items::inlined}, {"name", &Items::name},       {"parent", &Items::parent},
+      {"frame", &Items::frame},     {"row", &Items::row},         {"node", &Items::node},
+      {"weight", &Items::weight}};
 
   void read(Scanner& in) {
     for (in.enter('{'); in.next('}');) read_member(in, std::string(in.key()));
@@ -120,12 +122,12 @@ const std::array<StackReader::Part, 5> StackReader::kParts{{
      [](const Items& items) { return items.text.size(); }, &StackReader::take_strings},
     {"modules", [](const StackReader& reader) { return reader.table().modules().size(); },
      [](const Items& items) {
-       return common_size(items.type, items.path, items.build_id, items.process);
+       return common_size(items.type, items.path, items.build_id, items.process, items.shift);
      },
      &StackReader::take_modules},
     {"frames", [](const StackReader& reader) { return reader.table().frames().size(); },
      [](const Items& items) {
-       return common_size(items.module, items.offset, items.guessed, items.name);
+       return common_size(items.module, items.offset, items.guessed, items.inlined, items.name);
      },
      &StackReader::take_frames},
     {"nodes", [](const StackReader& reader) { return reader.table().nodes().size(); },
@@ -176,7 +178,7 @@ Result<void> StackReader::take_modules(const Items& items) {
     const auto build_id = unhex(items.build_id[i]);
     if (!build_id) return wrong("a build id that is not hexadecimal");
     const auto kind = static_cast<Module::Kind>(type - kModuleTypes.begin());
-    const Module module{kind, strings_[items.path[i]], *build_id, items.process[i]};
+    const Module module{kind, strings_[items.path[i]], *build_id, items.process[i], items.shift[i]};
     if (table().add_module(module) != items.first + i) return twice("module", items.first + i);
   }
   return {};
@@ -187,8 +189,9 @@ Result<void> StackReader::take_frames(const Items& items) {
     if (items.module[i] >= table().modules().size()) return unknown("module", items.module[i]);
     if (items.name[i] >= strings_.size()) return unknown("string", items.name[i]);
     if (items.guessed[i] > 1) return wrong("'guessed' is neither 0 nor 1");
+    if (items.inlined[i] > UINT16_MAX) return wrong("'inlined' is too large");
     const Frame frame{items.offset[i], static_cast<std::uint32_t>(items.module[i]),
-                      items.guessed[i] == 1};
+                      items.guessed[i] == 1, static_cast<std::uint16_t>(items.inlined[i])};
     const std::uint32_t number = table().add_frame(frame);
     if (number != items.first + i) return twice("frame", items.first + i);
     const std::string& name = strings_[items.name[i]];

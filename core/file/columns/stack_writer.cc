@@ -126,6 +126,7 @@ class StackWriter {
     list("path", range, [&](std::size_t i) { return string(modules[i].path); });
     list("build_id", range, [&](std::size_t i) { return hex(modules[i].build_id); });
     list("process", range, [&](std::size_t i) { return modules[i].process; });
+    list("shift", range, [&](std::size_t i) { return modules[i].shift; });
   }
 
   void write_frames(const Range& range) {
@@ -133,6 +134,7 @@ class StackWriter {
     list("module", range, [&](std::size_t i) { return frames[i].module; });
     list("offset", range, [&](std::size_t i) { return frames[i].offset; });
     list("guessed", range, [&](std::size_t i) { return std::uint64_t{frames[i].is_guessed}; });
+    list("inlined", range, [&](std::size_t i) { return std::uint64_t{frames[i].inlined}; });
     list("name", range,
          [&](std::size_t i) { return string(table().name(static_cast<std::uint32_t>(i))); });
   }
