@@ -1,0 +1,256 @@
+#include "core/flame/flame_tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/seeded_hash.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kSmall = "[small]";
+
+void add_to(std::uint64_t& sum, std::uint64_t value) {
+  if (__builtin_add_overflow(sum, value, &sum)) sum = std::numeric_limits<std::uint64_t>::max();
+}
+
+void add_totals(std::vector<FlameNode>& nodes) {
+  for (std::size_t number = nodes.size(); number-- > 0;) {
+    FlameNode& node = nodes[number];
+    FlameNode& parent = nodes[node.parent];
+    for (const auto figures : {&FlameNode::now, &FlameNode::base}) {
+      add_to((node.*figures).total, (node.*figures).self);
+      if (number > 0) add_to((parent.*figures).total, (node.*figures).total);
+    }
+  }
+}
+
+// Nodes by parent and label: open addressing, for there are millions, and what std::unordered_map
+// spends on each of them is most of the time that a tree takes.
+class ChildIndex {
+ public:
+  // The node's place, to be filled by whoever finds kNone there. Valid until the next call.
+  std::uint32_t& find(std::uint32_t parent, std::uint32_t label) {
+    if (2 * used_ >= slots_.size()) grow();
+    const std::uint64_t key = std::uint64_t{parent} << 32 | label;
+    Slot& slot = slot_of(key);
+    if (slot.node == kNone) slot.key = key, ++used_;
+    return slot.node;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::uint32_t node = kNone;
+  };
+
+  Slot& slot_of(std::uint64_t key) {
+    std::size_t at = SeededHash()(key) & (slots_.size() - 1);
+    while (slots_[at].node != kNone && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+
+  void grow() {
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+    for (const Slot& slot : old)
+      if (slot.node != kNone) slot_of(slot.key) = slot;
+  }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(1024);  // a power of two of them
+  std::size_t used_ = 0;
+};
+
+class TreeBuilder {
+ public:
+  TreeBuilder() {
+    label({std::string(kAll), {}, FrameKind::Group});
+    tree_.nodes.emplace_back();
+  }
+
+  void add(const FlameSide& side, FlameFigures FlameNode::*figures) {
+    table_ = side.profile->table;
+    labels_of_frames_.assign(table_->frames().size(), kNone);
+    places_.assign(table_->nodes().size(), {});
+    for (const OwnedStacks& owned : side.profile->owners)
+      if (!owned.weights[side.value].empty()) add(owned, side.value, figures);
+  }
+
+  FlameTree take() {
+    add_totals(tree_.nodes);
+    return std::move(tree_);
+  }
+
+ private:
+  // Where a node of the table stands below an owner.
+  struct Place {
+    std::uint32_t owner = kNone;
+    std::uint32_t node = 0;
+  };
+
+  void add(const OwnedStacks& owned, std::size_t value, FlameFigures FlameNode::*figures) {
+    ++owner_;
+    root_ = 0;
+    for (const std::string_view name : roots_of(owned.owner))
+      root_ = child(root_, label({std::string(name), {}, FrameKind::Group}));
+    for (const ctprof_stack& stack : owned.weights[value]) {
+      const std::uint32_t node = place(static_cast<std::uint32_t>(stack.stack));
+      add_to((tree_.nodes[node].*figures).self, stack.weight);
+    }
+  }
+
+  // Up to what is placed already, and down again. So that a stack costs what is new about it.
+  std::uint32_t place(std::uint32_t stack) {
+    new_.clear();
+    for (; stack != StackTable::kTop && places_[stack].owner != owner_;
+         stack = table_->nodes()[stack].parent)
+      new_.push_back(stack);
+    std::uint32_t node = stack == StackTable::kTop ? root_ : places_[stack].node;
+    for (auto each = new_.rbegin(); each != new_.rend(); ++each) {
+      node = child(node, label_of(table_->nodes()[*each].frame));
+      places_[*each] = {owner_, node};
+    }
+    return node;
+  }
+
+  std::uint32_t label_of(std::uint32_t frame) {
+    std::uint32_t& known = labels_of_frames_[frame];
+    if (known == kNone)
+      known = label({function_of(*table_, frame), std::string(module_of(*table_, frame)),
+                     kind_of(*table_, frame)});
+    return known;
+  }
+
+  std::uint32_t label(FlameLabel label) {
+    std::string key(1, static_cast<char>(label.kind));
+    key += std::to_string(label.name.size()) + ' ' + label.name + label.module;
+    const auto next = static_cast<std::uint32_t>(tree_.labels.size());
+    const auto [known, is_new] = label_numbers_.emplace(std::move(key), next);
+    if (is_new) tree_.labels.push_back(std::move(label));
+    return known->second;
+  }
+
+  std::uint32_t child(std::uint32_t parent, std::uint32_t label) {
+    std::uint32_t& node = children_.find(parent, label);
+    if (node != kNone) return node;
+    node = static_cast<std::uint32_t>(tree_.nodes.size());
+    tree_.nodes.push_back({.parent = parent, .label = label, .now = {}, .base = {}});
+    return node;
+  }
+
+  FlameTree tree_;
+  std::unordered_map<std::string, std::uint32_t, SeededHash> label_numbers_;
+  ChildIndex children_;
+
+  const StackTable* table_ = nullptr;
+  std::vector<std::uint32_t> labels_of_frames_;
+  std::vector<Place> places_;       // by node of the table
+  std::vector<std::uint32_t> new_;  // nodes of the table that have no place yet
+  std::uint32_t owner_ = 0;
+  std::uint32_t root_ = 0;  // of that owner
+};
+
+double scale_of(const FlameSide& candidate, const FlameSide& baseline) {
+  const bool known = candidate.seconds > 0 && baseline.seconds > 0;
+  return known ? candidate.seconds / baseline.seconds : 1;
+}
+
+// At most `most` nodes have more than this.
+std::uint64_t largest_small(const FlameTree& tree, std::size_t most, double least_share) {
+  const double share = static_cast<double>(tree.root().now.total) * least_share;
+  const auto by_share = static_cast<std::uint64_t>(std::max(std::ceil(share) - 1, 0.0));
+  if (tree.nodes.size() <= most) return by_share;
+  std::vector<std::uint64_t> totals;
+  for (const FlameNode& node : tree.nodes) totals.push_back(node.now.total);
+  const auto first_beyond = totals.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(totals.begin(), first_beyond, totals.end(), std::greater<>());
+  return std::max(by_share, *first_beyond);
+}
+
+void add_small(FlameNode& small, const FlameNode& node) {
+  ++small.merged;
+  for (const auto figures : {&FlameNode::now, &FlameNode::base}) {
+    add_to((small.*figures).self, (node.*figures).self);
+    add_to((small.*figures).total, (node.*figures).self);
+  }
+}
+
+// By parent; those that are too small themselves stay out.
+void append_small(FlameTree& kept, const std::vector<FlameNode>& merged, std::uint64_t limit) {
+  const auto label = static_cast<std::uint32_t>(kept.labels.size());
+  kept.labels.push_back({std::string(kSmall), {}, FrameKind::Small});
+  for (std::uint32_t parent = 0; parent < merged.size(); ++parent) {
+    if (merged[parent].now.total <= limit) continue;
+    kept.nodes.push_back(merged[parent]);
+    kept.nodes.back().parent = parent;
+    kept.nodes.back().label = label;
+  }
+}
+
+}  // namespace
+
+FlameTree make_flame_tree(const FlameSide& side) {
+  TreeBuilder builder;
+  builder.add(side, &FlameNode::now);
+  return builder.take();
+}
+
+FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline) {
+  TreeBuilder builder;
+  builder.add(candidate, &FlameNode::now);
+  builder.add(baseline, &FlameNode::base);
+  FlameTree tree = builder.take();
+  tree.has_base = true;
+  tree.base_scale = scale_of(candidate, baseline);
+  return tree;
+}
+
+// What is below a small node is small, too: it goes where that one went.
+FlameTree without_small(const FlameTree& tree, std::size_t most, double least_share) {
+  const std::uint64_t limit = largest_small(tree, most, least_share);
+  FlameTree kept{tree.labels, {}, tree.has_base, tree.base_scale, tree.small};
+  std::vector<std::uint32_t> heirs(tree.nodes.size());  // the kept one that a node is or is part of
+  std::vector<FlameNode> merged;                        // by kept parent
+  for (std::size_t number = 0; number < tree.nodes.size(); ++number) {
+    FlameNode node = tree.nodes[number];
+    node.parent = heirs[node.parent];
+    const bool stays = number == 0 || node.now.total > limit;
+    heirs[number] = stays ? static_cast<std::uint32_t>(kept.nodes.size()) : node.parent;
+    if (stays) {
+      kept.nodes.push_back(node);
+      merged.emplace_back();
+    } else if (node.now.total > 0) {
+      add_small(merged[node.parent], node);
+      ++kept.small;
+    }
+  }
+  append_small(kept, merged, limit);
+  return kept;
+}
+
+std::vector<std::uint32_t> only_in_base(const FlameTree& tree) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t number = 1; number < tree.nodes.size(); ++number) {
+    const FlameNode& node = tree.nodes[number];
+    if (node.now.total == 0 && node.base.total > 0 && tree.nodes[node.parent].now.total > 0)
+      found.push_back(number);
+  }
+  std::ranges::stable_sort(found, std::greater<>(),
+                           [&](std::uint32_t number) { return tree.nodes[number].base.total; });
+  return found;
+}
+
+std::vector<std::string_view> path_to(const FlameTree& tree, std::uint32_t node) {
+  std::vector<std::string_view> path;
+  for (; node != 0; node = tree.nodes[node].parent)
+    path.push_back(tree.label(tree.nodes[node]).name);
+  std::ranges::reverse(path);
+  return path;
+}
+
+}  // namespace ctprof

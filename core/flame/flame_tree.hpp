@@ -1,0 +1,77 @@
+// Weighted stacks as the tree that a flame graph draws, of one side or of two that are compared.
+//
+//   all 100 ─ worker 100 ─ io 100 ─ main 100 ─ read 60
+//                                            ─ parse 40 (of them 30 itself)
+//
+// A function that is called from two places of its caller is one node here, where a table of stacks
+// has two. Recursion stays as deep as it is.
+//
+// Figures are sums of weights; where a sum would not fit it is the largest number.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/flame/stack_profile.hpp"
+
+namespace ctprof {
+
+// What nodes have in common that mean the same.
+struct FlameLabel {
+  std::string name;
+  std::string module;
+  FrameKind kind = FrameKind::Group;
+};
+
+struct FlameFigures {
+  std::uint64_t self = 0;   // where this is the innermost frame
+  std::uint64_t total = 0;  // self, and that of all below
+};
+
+struct FlameNode {
+  std::uint32_t parent = 0;
+  std::uint32_t label = 0;
+  std::uint32_t merged = 0;  // of a Small one: how many nodes it stands for
+  FlameFigures now;
+  FlameFigures base;  // the baseline's, where there is one
+};
+
+struct FlameTree {
+  std::vector<FlameLabel> labels;
+  std::vector<FlameNode> nodes;  // a parent before its children; [0] is above all
+  bool has_base = false;
+  // What the baseline's figures are multiplied by before they are compared.
+  double base_scale = 1;
+  std::size_t small = 0;  // nodes that were left out or merged as too small to be drawn
+
+  const FlameLabel& label(const FlameNode& node) const { return labels[node.label]; }
+  const FlameNode& root() const { return nodes.front(); }
+};
+
+// One side: the stacks of the profile's value number `value`, and the length of what they are of.
+struct FlameSide {
+  const StackProfile* profile = nullptr;
+  std::size_t value = 0;
+  double seconds = 0;
+};
+
+FlameTree make_flame_tree(const FlameSide& side);
+// A differential: the baseline's figures beside the candidate's, as if it had been as long, where
+// both lengths are known. The sides may have tables of their own.
+FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline);
+
+// The tree with at most `most` nodes, and none that has less than `least_share` of all. What is
+// smaller is merged, parent by parent, into nodes of kind Small, of which there is at most one for
+// each node that stays.
+FlameTree without_small(const FlameTree& tree, std::size_t most, double least_share);
+
+// The topmost nodes that only the baseline has, largest first.
+std::vector<std::uint32_t> only_in_base(const FlameTree& tree);
+
+// The names from the first below the root down to the node.
+std::vector<std::string_view> path_to(const FlameTree& tree, std::uint32_t node);
+
+}  // namespace ctprof

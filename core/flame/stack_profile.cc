@@ -1,0 +1,61 @@
+#include "core/flame/stack_profile.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace ctprof {
+namespace {
+
+std::string hexadecimal(std::uint64_t value) {
+  std::array<char, 16> digits;
+  const char* end = std::to_chars(digits.begin(), digits.end(), value, 16).ptr;
+  return "0x" + std::string(digits.cbegin(), end);
+}
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+const Module* find_module(const StackTable& table, std::uint32_t frame) {
+  if (frame == StackTable::kTruncated) return nullptr;
+  return &table.modules()[table.frames()[frame].module];
+}
+
+}  // namespace
+
+std::vector<std::string_view> roots_of(const StackOwner& owner) {
+  std::vector<std::string_view> roots;
+  if (!owner.process.empty()) roots.push_back(owner.process);
+  if (!owner.thread.empty()) roots.push_back(owner.thread);
+  if (roots.empty()) roots.push_back(owner.cgroup.empty() ? "[unknown]" : owner.cgroup);
+  return roots;
+}
+
+FrameKind kind_of(const StackTable& table, std::uint32_t frame) {
+  const Module* module = find_module(table, frame);
+  if (!module) return FrameKind::Truncated;
+  if (table.frames()[frame].is_guessed) return FrameKind::Guessed;
+  if (module->kind == Module::Kind::Kernel) return FrameKind::Kernel;
+  return module->kind == Module::Kind::Anonymous ? FrameKind::Jit : FrameKind::Native;
+}
+
+std::string_view module_of(const StackTable& table, std::uint32_t frame) {
+  const Module* module = find_module(table, frame);
+  if (!module) return {};
+  switch (module->kind) {
+    case Module::Kind::Kernel: return "[kernel]";
+    case Module::Kind::Vdso: return "[vdso]";
+    case Module::Kind::Anonymous: return "[jit]";
+    case Module::Kind::File: return module->path;
+    case Module::Kind::Unknown: break;
+  }
+  return {};
+}
+
+std::string function_of(const StackTable& table, std::uint32_t frame) {
+  const std::string& name = table.name(frame);
+  if (!name.empty()) return name;
+  const std::string place = hexadecimal(table.frames()[frame].offset);
+  const std::string_view module = last_part(module_of(table, frame));
+  return module.empty() ? place : std::string(module) + "+" + place;
+}
+
+}  // namespace ctprof
