@@ -1,0 +1,198 @@
+// Draws and exports made stacks, for readers that are not ours.
+//
+//   make_flame STACKS FORM > FILE
+//
+// On standard error it says how many milliseconds of CPU time that took, without the making.
+// What there is to be had of both is in the tables below.
+
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string_view>
+
+#include "core/flame/flame_page.hpp"
+#include "tests/flame/made_stacks.hpp"
+
+namespace ctprof::tests {
+namespace {
+
+using Made = std::unique_ptr<MadeStacks>;
+
+// Few frames of every kind, with sums that are easy to tell.
+Made few() {
+  auto made = std::make_unique<MadeStacks>(kTwoValues);
+  const std::uint32_t app = made->module("/usr/bin/worker"), libc = made->module("/lib/libc.so.6");
+  const std::uint32_t kernel = made->kernel(), jit = made->jit(70);
+  const auto in = [&](std::uint32_t module, const char* name) { return made->frame(module, name); };
+  const Frame start = in(app, "_start"), main = in(app, "main"), parse = in(app, "parse(char*)");
+  made->owner({"worker", "io 1", "/a.slice", 70, 71});
+  made->add({start, main, parse}, {300'000'000, 3});
+  made->add({start, main, parse, parse, in(libc, "memcpy")}, {150'000'000, 2});
+  made->add({start, main, in(libc, "read"), in(kernel, "entry_SYSCALL_64"), in(kernel, "vfs_read")},
+            {250'000'000, 0});
+  made->add({start, main, in(jit, "LazyCompile:~render app.js:3")}, {100'000'000, 1});
+  made->owner({"worker", "", "/a.slice", 70, 70});
+  made->add({made->frame(app, "poll", true)}, {50'000'000, 0});
+  made->add({in(libc, "clone")}, {30'000'000, 0}, Ending::Cut);
+  made->add({made->frame(libc, "")}, {20'000'000, 0});
+  made->owner({"kworker/0:1", "", "", 9, 9});
+  made->add({in(kernel, "kthread"), in(kernel, "worker_thread")}, {100'000'000, 0});
+  return made;
+}
+
+// The same a while later: parse takes twice the time, read is gone.
+Made slower() {
+  auto made = std::make_unique<MadeStacks>(kTwoValues);
+  const std::uint32_t app = made->module("/usr/bin/worker"), libc = made->module("/lib/libc.so.6");
+  const std::uint32_t kernel = made->kernel();
+  const auto in = [&](std::uint32_t module, const char* name) { return made->frame(module, name); };
+  const Frame start = in(app, "_start"), main = in(app, "main"), parse = in(app, "parse(char*)");
+  made->owner({"worker", "io 1", "/a.slice", 80, 81});
+  made->add({start, main, parse}, {600'000'000, 3});
+  made->add({start, main, parse, parse, in(libc, "memcpy")}, {100'000'000, 2});
+  made->add({start, main, in(app, "report")}, {60'000'000, 1});
+  made->owner({"kworker/0:1", "", "", 9, 9});
+  made->add({in(kernel, "kthread"), in(kernel, "worker_thread")}, {105'000'000, 0});
+  return made;
+}
+
+// Names that somebody chose to do harm.
+Made hostile() {
+  auto made = std::make_unique<MadeStacks>(kTwoValues);
+  const std::string bidi = "a\u202egnp.exe\u2066", marks = "zal\u0301\u0302\u0303\u0304go";
+  const std::vector<std::string> names{"<script>alert(1)</script>",
+                                       "</title></svg><img src=x onerror=alert(2)>",
+                                       "\"' onload='alert(3)' x=\"",
+                                       "]]><script>alert(4)</script>",
+                                       "&lt;b&gt;&#60;i&#62;",
+                                       bidi,
+                                       marks,
+                                       "back\\slash",
+                                       "a;b c;d 12\n34 56",
+                                       std::string("nul\0nul", 7),
+                                       "\xff\xfe broken \xc3",
+                                       "\x1b[31mred\x07",
+                                       "\uffff\ufffe",
+                                       std::string(4096, 'W'),
+                                       std::string(4096, '<'),
+                                       "-->",
+                                       "javascript:alert(5)",
+                                       "_[k]",
+                                       " ",
+                                       "{\"x\":1}"};
+  for (const std::string& name : names) {
+    const std::uint32_t module = made->module("/tmp/" + name);
+    made->owner({name, name, "/" + name, 1, 1});
+    made->add({made->frame(module, name), made->frame(module, name + "2")}, {1'000'000, 1});
+  }
+  return made;
+}
+
+// Distinct stacks of all depths, as wide as those of a busy host.
+Made many() {
+  constexpr std::size_t kStacks = 100'000;
+  auto made = std::make_unique<MadeStacks>(kOnCpu);
+  std::mt19937_64 random(7);
+  std::vector<Frame> frames;
+  for (int module = 0; module < 50; ++module) {
+    const std::uint32_t number = made->module("/usr/lib/libpart" + std::to_string(module) + ".so");
+    for (int name = 0; name < 100; ++name)
+      frames.push_back(made->frame(number, "part" + std::to_string(module) + "::function" +
+                                               std::to_string(name) + "(Some const&, int)"));
+  }
+  std::size_t left = 0;
+  for (std::size_t stack = 0; stack < kStacks; ++stack, --left) {
+    if (left == 0) {
+      left = 1000;
+      made->owner({"process" + std::to_string(stack / 10'000), "thread" + std::to_string(stack), "",
+                   100 + stack / 10'000, 100 + stack});
+    }
+    std::vector<Frame> path;
+    for (std::size_t depth = 5 + random() % 40, most = 2; path.size() < depth; ++most)
+      path.push_back(frames[random() % std::min(most, frames.size())]);
+    path.push_back(frames[stack % frames.size()]);
+    path.push_back(frames[stack / frames.size()]);
+    made->add(path, {1000 + 1'000'000'000 / (1 + random() % 100'000)});
+  }
+  return made;
+}
+
+Made deep() {
+  auto made = std::make_unique<MadeStacks>(kOnCpu);
+  const std::uint32_t app = made->module("/usr/bin/worker");
+  made->owner({"worker", "", "", 1, 1});
+  std::vector<Frame> path(120, made->frame(app, "again"));
+  for (std::uint64_t depth = 1; depth < 120; depth += 2)
+    made->add({path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth)}, {depth});
+  return made;
+}
+
+Made none() { return std::make_unique<MadeStacks>(kOnCpu); }
+
+constexpr std::pair<std::string_view, Made (*)()> kStacks[] = {
+    {"few", few},   {"slower", slower}, {"hostile", hostile},
+    {"many", many}, {"deep", deep},     {"none", none}};
+
+using Write = std::function<std::string(const StackProfile&)>;
+
+std::string draw(const StackProfile& profile, FlameStyle style) {
+  style.title = profile.values[0].name + ", made";
+  style.unit = profile.values[0].unit;
+  return flame_page(make_flame_tree({&profile, 0, 0}), style);
+}
+
+// Against what was before, which took twice as long as it lasted.
+std::string differ(const StackProfile& profile, Made (*before)(), double seconds) {
+  const Made base = before();
+  return flame_page(make_flame_tree({&profile, 0, 10}, {&base->profile(), 0, seconds}),
+                    {.form = FlameStyle::Form::Html, .title = "difference", .unit = "ns"});
+}
+
+constexpr auto kSvg = FlameStyle::Form::Svg, kHtml = FlameStyle::Form::Html;
+
+const std::pair<std::string_view, Write> kForms[] = {
+    {"svg",
+     [](const StackProfile& p) {
+       return draw(p, {kSvg, {}, {}, false, false});
+     }},
+    {"html",
+     [](const StackProfile& p) {
+       return draw(p, {kHtml, {}, {}, false, false});
+     }},
+    {"icicle",
+     [](const StackProfile& p) {
+       return draw(p, {kSvg, {}, {}, true, false});
+     }},
+    {"waiting",
+     [](const StackProfile& p) {
+       return draw(p, {kSvg, {}, {}, false, true});
+     }},
+    {"against-few", [](const StackProfile& p) { return differ(p, few, 10); }},
+    {"against-few-longer", [](const StackProfile& p) { return differ(p, few, 20); }},
+};
+
+template <class Table>
+auto find(const Table& table, std::string_view name) {
+  for (const auto& [known, what] : table)
+    if (known == name) return what;
+  std::cerr << "make_flame: no " << name << "\n";
+  std::exit(2);
+}
+
+}  // namespace
+}  // namespace ctprof::tests
+
+int main(int count, char** words) {
+  using namespace ctprof;
+  using namespace ctprof::tests;
+  if (count != 3) return 2;
+  const Made made = find(kStacks, words[1])();
+  const StackProfile& profile = made->profile();
+  const std::clock_t begin = std::clock();
+  std::cout << find(kForms, words[2])(profile);
+  std::cerr << 1000 * (std::clock() - begin) / CLOCKS_PER_SEC << "\n";
+  return std::cout.flush() ? 0 : 1;
+}
