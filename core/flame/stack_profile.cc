@@ -37,17 +37,20 @@ FrameKind kind_of(const StackTable& table, std::uint32_t frame) {
   return module->kind == Module::Kind::Anonymous ? FrameKind::Jit : FrameKind::Native;
 }
 
-std::string_view module_of(const StackTable& table, std::uint32_t frame) {
-  const Module* module = find_module(table, frame);
-  if (!module) return {};
-  switch (module->kind) {
+std::string_view name_of(const Module& module) {
+  switch (module.kind) {
     case Module::Kind::Kernel: return "[kernel]";
     case Module::Kind::Vdso: return "[vdso]";
     case Module::Kind::Anonymous: return "[jit]";
-    case Module::Kind::File: return module->path;
+    case Module::Kind::File: return module.path;
     case Module::Kind::Unknown: break;
   }
   return {};
+}
+
+std::string_view module_of(const StackTable& table, std::uint32_t frame) {
+  const Module* module = find_module(table, frame);
+  return module ? name_of(*module) : std::string_view();
 }
 
 std::string function_of(const StackTable& table, std::uint32_t frame) {

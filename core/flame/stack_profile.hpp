@@ -67,6 +67,7 @@ FrameKind kind_of(const StackTable& table, std::uint32_t frame);
 std::string function_of(const StackTable& table, std::uint32_t frame);
 
 // A file's path, "[kernel]", "[vdso]", "[jit]", or nothing.
+std::string_view name_of(const Module& module);
 std::string_view module_of(const StackTable& table, std::uint32_t frame);
 
 }  // namespace ctprof

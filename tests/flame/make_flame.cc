@@ -3,7 +3,7 @@
 //   make_flame STACKS FORM > FILE
 //
 // On standard error it says how many milliseconds of CPU time that took, without the making.
-// What there is to be had of both is in the tables below.
+// What there is to be had is in the tables below, and all formats of stack_forms.hpp.
 
 #include <cstdlib>
 #include <ctime>
@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/flame/flame_page.hpp"
+#include "core/flame/stack_forms.hpp"
 #include "tests/flame/made_stacks.hpp"
 
 namespace ctprof::tests {
@@ -174,12 +175,25 @@ const std::pair<std::string_view, Write> kForms[] = {
     {"against-few-longer", [](const StackProfile& p) { return differ(p, few, 20); }},
 };
 
+std::string export_to(const StackForm& form, const StackProfile& profile) {
+  StringSink out;
+  if (const auto written = form.write(profile, out); !written)
+    throw_exception_from_error(written.error(), {});
+  return out.text();
+}
+
 template <class Table>
 auto find(const Table& table, std::string_view name) {
   for (const auto& [known, what] : table)
     if (known == name) return what;
   std::cerr << "make_flame: no " << name << "\n";
   std::exit(2);
+}
+
+Write form(std::string_view name) {
+  for (const StackForm& form : stack_forms())
+    if (form.name == name) return [&](const StackProfile& p) { return export_to(form, p); };
+  return find(kForms, name);
 }
 
 }  // namespace
@@ -189,10 +203,11 @@ int main(int count, char** words) {
   using namespace ctprof;
   using namespace ctprof::tests;
   if (count != 3) return 2;
+  const Write write = form(words[2]);
   const Made made = find(kStacks, words[1])();
   const StackProfile& profile = made->profile();
   const std::clock_t begin = std::clock();
-  std::cout << find(kForms, words[2])(profile);
+  std::cout << write(profile);
   std::cerr << 1000 * (std::clock() - begin) / CLOCKS_PER_SEC << "\n";
   return std::cout.flush() ? 0 : 1;
 }

@@ -1,0 +1,216 @@
+// pprof's profile: https://github.com/google/pprof/blob/main/proto/profile.proto, packed by gzip.
+//
+// Places are offsets in files here, where pprof has addresses in memory. So each file gets a range
+// of addresses of its own that begins at its first byte: an address less the range's start is the
+// offset. The kernel and code without a file keep their addresses.
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <protozero/pbf_writer.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/flame/stack_forms.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+namespace {
+
+// Numbers of fields.
+enum Profile {
+  kSampleType = 1,
+  kSample = 2,
+  kMapping = 3,
+  kLocation = 4,
+  kFunction = 5,
+  kStringTable = 6,
+  kDefaultSampleType = 14
+};
+enum ValueType { kType = 1, kUnit = 2 };
+enum Sample { kLocationId = 1, kValue = 2, kLabel = 3 };
+enum Label { kKey = 1, kText = 2, kNumber = 3 };
+enum Mapping {
+  kMappingId = 1,
+  kStart = 2,
+  kLimit = 3,
+  kFilename = 5,
+  kBuildId = 6,
+  kHasFunctions = 7
+};
+enum Location { kId = 1, kLocationMapping = 2, kAddress = 3, kLine = 4 };
+enum Line { kLineFunction = 1 };
+enum Function { kFunctionId = 1, kName = 2, kSystemName = 3, kFunctionFile = 4 };
+
+// Above all addresses of programs, below those of the kernel.
+constexpr std::uint64_t kFirstFile = std::uint64_t{1} << 56, kFileSize = std::uint64_t{1} << 40;
+constexpr int kGzip = 16 + MAX_WBITS;  // as deflateInit2 wants to be told
+
+bool is_file(const ctprof::Module& module) {
+  return module.kind == Module::Kind::File || module.kind == Module::Kind::Vdso;
+}
+
+std::uint64_t start_of(const StackTable& table, std::uint32_t module) {
+  return is_file(table.modules()[module]) ? kFirstFile + module * kFileSize : 0;
+}
+
+std::uint64_t address_of(const StackTable& table, const Frame& frame) {
+  const std::uint64_t start = start_of(table, frame.module);
+  return start == 0 ? frame.offset : start + std::min(frame.offset, kFileSize - 1);
+}
+
+std::int64_t signed_value(std::uint64_t weight) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(weight, kMost));
+}
+
+class Writer {
+ public:
+  explicit Writer(const StackProfile& profile) : profile_(&profile), table_(profile.table) {
+    text("");
+  }
+
+  std::string write() {
+    write_types();
+    used_.resize(table_->frames().size());
+    for (const OwnedStacks& owned : profile_->owners)
+      for (const StackRow& row : rows_of(owned)) write_sample(owned.owner, row);
+    for (std::uint32_t module = 0; module < table_->modules().size(); ++module)
+      write_mapping(module);
+    for (std::uint32_t frame = 0; frame < used_.size(); ++frame)
+      if (used_[frame]) write_location(frame);
+    for (const std::string& each : texts_) out_.add_string(kStringTable, each);
+    return std::move(data_);
+  }
+
+ private:
+  std::int64_t text(const std::string& text) {
+    const auto [known, is_new] =
+        text_numbers_.emplace(text, static_cast<std::int64_t>(texts_.size()));
+    if (is_new) texts_.push_back(text);
+    return known->second;
+  }
+  std::int64_t name(std::string_view name) { return text(told_name(name)); }
+
+  void write_types() {
+    for (const StackValue& value : profile_->values) {
+      protozero::pbf_writer type(out_, kSampleType);
+      type.add_int64(kType, name(value.name));
+      type.add_int64(kUnit, name(value.unit == "ns" ? "nanoseconds" : value.unit));
+    }
+    if (!profile_->values.empty())
+      out_.add_int64(kDefaultSampleType, name(profile_->values.front().name));
+  }
+
+  void write_sample(const StackOwner& owner, const StackRow& row) {
+    std::vector<std::uint64_t> locations;
+    for (const std::uint32_t frame : frames_of(*table_, row.stack)) {
+      locations.push_back(frame + 1);
+      used_[frame] = true;
+    }
+    std::vector<std::int64_t> values;
+    for (const std::uint64_t weight : row.weights) values.push_back(signed_value(weight));
+    protozero::pbf_writer sample(out_, kSample);
+    sample.add_packed_uint64(kLocationId, locations.begin(), locations.end());
+    sample.add_packed_int64(kValue, values.begin(), values.end());
+    write_label(sample, "process", owner.process);
+    write_label(sample, "thread", owner.thread);
+    write_label(sample, "cgroup", owner.cgroup);
+    write_label(sample, "pid", owner.pid);
+    write_label(sample, "tid", owner.tid);
+  }
+
+  void write_label(protozero::pbf_writer& sample, const char* key, const std::string& value) {
+    if (value.empty()) return;
+    protozero::pbf_writer label(sample, kLabel);
+    label.add_int64(kKey, text(key));
+    label.add_int64(kText, name(value));
+  }
+  void write_label(protozero::pbf_writer& sample, const char* key, std::uint64_t value) {
+    if (value == 0) return;
+    protozero::pbf_writer label(sample, kLabel);
+    label.add_int64(kKey, text(key));
+    label.add_int64(kNumber, signed_value(value));
+  }
+
+  void write_mapping(std::uint32_t number) {
+    const ctprof::Module& module = table_->modules()[number];
+    const std::uint64_t start = start_of(*table_, number);
+    protozero::pbf_writer mapping(out_, kMapping);
+    mapping.add_uint64(kMappingId, number + 1);
+    mapping.add_uint64(kStart, start);
+    mapping.add_uint64(kLimit,
+                       start == 0 ? std::numeric_limits<std::uint64_t>::max() : start + kFileSize);
+    mapping.add_int64(kFilename, name(name_of(module)));
+    if (!module.build_id.empty()) mapping.add_int64(kBuildId, text(hex(module.build_id)));
+    mapping.add_bool(kHasFunctions, true);
+  }
+
+  void write_location(std::uint32_t number) {
+    const std::uint64_t called = function(number);
+    const Frame& frame = table_->frames()[number];
+    protozero::pbf_writer location(out_, kLocation);
+    location.add_uint64(kId, number + 1);
+    if (number != StackTable::kTruncated) {
+      location.add_uint64(kLocationMapping, frame.module + 1);
+      location.add_uint64(kAddress, address_of(*table_, frame));
+    }
+    protozero::pbf_writer line(location, kLine);
+    line.add_uint64(kLineFunction, called);
+  }
+
+  std::uint64_t function(std::uint32_t frame) {
+    const std::int64_t name_text = name(function_of(*table_, frame));
+    const std::int64_t file_text = name(module_of(*table_, frame));
+    const auto [known, is_new] =
+        functions_.emplace(std::pair(name_text, file_text), functions_.size() + 1);
+    if (!is_new) return known->second;
+    protozero::pbf_writer function(out_, kFunction);
+    function.add_uint64(kFunctionId, known->second);
+    function.add_int64(kName, name_text);
+    function.add_int64(kSystemName, name_text);
+    function.add_int64(kFunctionFile, file_text);
+    return known->second;
+  }
+
+  const StackProfile* profile_;
+  const StackTable* table_;
+  std::string data_;
+  protozero::pbf_writer out_{data_};
+  std::vector<bool> used_;  // by frame
+  std::vector<std::string> texts_;
+  std::map<std::string, std::int64_t> text_numbers_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> functions_;  // by name and file
+};
+
+Result<void> gzip(const std::string& text, std::string& packed) {
+  if (text.size() > std::numeric_limits<uInt>::max())
+    return Error{"packing a profile: more than 4 GiB of stacks"};
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, MAX_MEM_LEVEL,
+                   Z_DEFAULT_STRATEGY) != Z_OK)
+    return Error{"packing a profile: out of memory"};
+  packed.resize(deflateBound(&stream, text.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);  // there is room for all of it
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return {};
+}
+
+}  // namespace
+
+Result<void> write_pprof(const StackProfile& profile, Sink& out) {
+  std::string packed;
+  if (const auto done = gzip(Writer(profile).write(), packed); !done) return done;
+  return out.write(packed);
+}
+
+}  // namespace ctprof

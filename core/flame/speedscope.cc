@@ -1,0 +1,143 @@
+// Speedscope's own format: https://www.speedscope.app/file-format-schema.json
+//
+// Frames stand once in `shared`; a sample is a list of their indices, outermost first.
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/version.hpp"
+#include "core/flame/stack_forms.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kSchema = "https://www.speedscope.app/file-format-schema.json";
+constexpr std::size_t kFull = 1 << 20;  // bytes that are handed on
+
+std::string_view unit_of(const StackValue& value) {
+  if (value.unit == "ns") return "nanoseconds";
+  return value.unit == "bytes" ? "bytes" : "none";
+}
+
+class Writer {
+ public:
+  Writer(const StackProfile& profile, Sink& out) : profile_(&profile), out_(&out) {}
+
+  Result<void> write() {
+    number_frames();
+    json_.put('{');
+    json_.member("$schema", kSchema);
+    json_.member("exporter", "ctprof " + std::string(kVersion));
+    json_.key("shared");
+    json_.raw("{\"frames\":[");
+    json_.raw(frames_.view());
+    json_.close(']');
+    json_.raw("},\"profiles\":[");
+    for (std::size_t value = 0; value < profile_->values.size(); ++value)
+      if (const auto written = write_profile(value); !written) return written;
+    json_.close(']');
+    json_.raw("}\n");
+    return out_->write(json_.view());
+  }
+
+ private:
+  void number_frames() {
+    const StackTable& table = *profile_->table;
+    for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
+      add_frame(function_of(table, frame), module_of(table, frame));
+    for (const OwnedStacks& owned : profile_->owners) {
+      for (const std::string_view root : roots_of(owned.owner)) {
+        const auto next = profile_->table->frames().size() + roots_.size();
+        if (roots_.emplace(root, next).second) add_frame(root, {});
+      }
+    }
+  }
+
+  void add_frame(std::string_view name, std::string_view file) {
+    frames_.put('{');
+    frames_.member("name", told_name(name));
+    if (!file.empty()) frames_.member("file", told_name(file));
+    frames_.close('}');
+    frames_.put(',');
+  }
+
+  Result<void> write_profile(std::size_t value) {
+    json_.put('{');
+    json_.member("type", "sampled");
+    json_.member("name", told_name(profile_->values[value].name));
+    json_.member("unit", unit_of(profile_->values[value]));
+    json_.member("startValue", std::uint64_t{0});
+    json_.member("endValue", total(value));
+    json_.key("samples");
+    json_.put('[');
+    if (const auto written = each(value, &Writer::write_sample); !written) return written;
+    json_.close(']');
+    json_.raw(",\"weights\":[");
+    if (const auto written = each(value, &Writer::write_weight); !written) return written;
+    json_.close(']');
+    json_.raw("},");
+    return {};
+  }
+
+  using Write = void (Writer::*)(const StackOwner&, const ctprof_stack&);
+  Result<void> each(std::size_t value, Write write) {
+    for (const OwnedStacks& owned : profile_->owners) {
+      for (const ctprof_stack& stack : owned.weights[value]) {
+        (this->*write)(owned.owner, stack);
+        if (json_.size() < kFull) continue;
+        // The last comma stays, for closing the list may take it back.
+        if (const auto written = out_->write(json_.view().substr(0, json_.size() - 1)); !written)
+          return written;
+        json_.clear();
+        json_.put(',');
+      }
+    }
+    return {};
+  }
+
+  void write_sample(const StackOwner& owner, const ctprof_stack& stack) {
+    json_.put('[');
+    for (const std::string_view root : roots_of(owner)) write_index(roots_.find(root)->second);
+    const auto frames = frames_of(*profile_->table, stack.stack);
+    std::for_each(frames.rbegin(), frames.rend(), [&](std::uint32_t each) { write_index(each); });
+    json_.close(']');
+    json_.put(',');
+  }
+
+  void write_weight(const StackOwner&, const ctprof_stack& stack) {
+    json_.number(stack.weight);
+    json_.put(',');
+  }
+
+  void write_index(std::uint64_t index) {
+    json_.number(index);
+    json_.put(',');
+  }
+
+  std::uint64_t total(std::size_t value) const {
+    std::uint64_t sum = 0;
+    for (const OwnedStacks& owned : profile_->owners)
+      for (const ctprof_stack& stack : owned.weights[value])
+        if (__builtin_add_overflow(sum, stack.weight, &sum))
+          return std::numeric_limits<std::uint64_t>::max();
+    return sum;
+  }
+
+  const StackProfile* profile_;
+  Sink* out_;
+  JsonWriter json_{Escape::Unshowable};
+  JsonWriter frames_{Escape::Unshowable};
+  std::map<std::string, std::uint64_t, std::less<>> roots_;
+};
+
+}  // namespace
+
+Result<void> write_speedscope(const StackProfile& profile, Sink& out) {
+  return Writer(profile, out).write();
+}
+
+}  // namespace ctprof

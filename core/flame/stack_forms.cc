@@ -1,0 +1,47 @@
+#include "core/flame/stack_forms.hpp"
+
+#include <array>
+#include <map>
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+constexpr std::array kForms{
+    StackForm{"folded", "flamegraph.pl, inferno", write_folded},
+    StackForm{"pprof", "go tool pprof", write_pprof},
+    StackForm{"speedscope", "speedscope.app", write_speedscope},
+    StackForm{"perfetto", "ui.perfetto.dev", write_perfetto},
+};
+
+// Deeper than what any recorder takes.
+constexpr std::size_t kMostDepth = 1024;
+
+}  // namespace
+
+std::span<const StackForm> stack_forms() { return kForms; }
+
+std::vector<std::uint32_t> frames_of(const StackTable& table, std::uint64_t stack) {
+  std::vector<std::uint32_t> frames;
+  auto node = static_cast<std::uint32_t>(stack);
+  for (; node != StackTable::kTop && frames.size() < kMostDepth; node = table.nodes()[node].parent)
+    frames.push_back(table.nodes()[node].frame);
+  if (node != StackTable::kTop) frames.push_back(StackTable::kTruncated);
+  return frames;
+}
+
+std::vector<StackRow> rows_of(const OwnedStacks& owned) {
+  std::map<std::uint64_t, std::vector<std::uint64_t>> found;
+  for (std::size_t value = 0; value < owned.weights.size(); ++value) {
+    for (const ctprof_stack& stack : owned.weights[value]) {
+      auto& weights = found[stack.stack];
+      weights.resize(owned.weights.size());
+      weights[value] += stack.weight;
+    }
+  }
+  std::vector<StackRow> rows;
+  for (auto& [stack, weights] : found) rows.push_back({stack, std::move(weights)});
+  return rows;
+}
+
+}  // namespace ctprof
