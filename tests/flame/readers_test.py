@@ -1,0 +1,218 @@
+#!/usr/bin/python3
+"""Exported stacks, opened by those who are to read them: flamegraph.pl, inferno, pprof, speedscope in a browser, Perfetto's own classes.
+
+What the sums must be is known from the folded stacks, which are added up here by themselves.
+"""
+
+import base64
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import browser  # noqa: E402
+
+MAKE = os.environ["MAKE_FLAME"]
+FETCHED = pathlib.Path(os.environ["FETCHED"])  # by tools/dev: what Debian has no package of
+FLAMEGRAPH = pathlib.Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")  # libdevel-nytprof-perl
+SPEEDSCOPE = FETCHED / "npm/node_modules/speedscope/dist/release/index.html"
+
+
+def make(stacks, form):
+    return subprocess.run([MAKE, stacks, form], capture_output=True, check=True).stdout
+
+
+def run(*command, **how):
+    return subprocess.run(list(map(str, command)), capture_output=True, check=True, encoding="utf-8", errors="replace", **how).stdout
+
+
+def by_frame(folded):
+    """Inclusive sums: what a flame graph shows."""
+    sums = collections.Counter()
+    for line in folded.decode().splitlines():
+        path, weight = line.rsplit(" ", 1)
+        for frame in set(path.split(";")):
+            sums[frame] += int(weight)
+    return sums
+
+
+def drawn(svg):
+    """The widest frame of each name in a picture of flamegraph.pl's kind."""
+    sums = collections.Counter()
+    for name, samples in re.findall(r"<title>(.*) \(([\d,]+) samples, [\d.]+%\)</title>", svg):
+        sums[name] = max(sums[name], int(samples.replace(",", "")))
+    return sums
+
+
+class Folded(unittest.TestCase):
+    def test_lines(self):
+        lines = make("few", "folded").decode().splitlines()
+        self.assertIn("worker;io_1;_start;main;read;entry_SYSCALL_64_[k];vfs_read_[k] 250000000", lines)
+        self.assertIn("worker;[truncated];clone 30000000", lines)
+        self.assertEqual(len(lines), 8)
+
+    def test_names_stay_in_their_line(self):
+        lines = make("hostile", "folded").decode().splitlines()
+        self.assertEqual(len(lines), 20)
+        for line in lines:
+            self.assertRegex(line, r"^[^ ;]+;[^ ;]+;[^ ;]+;[^ ;]+ 1000000$")
+            self.assertLessEqual(max(map(len, re.split("[ ;]", line))), 1024)
+
+    @unittest.skipUnless(FLAMEGRAPH.exists(), "no flamegraph.pl")
+    def test_flamegraph(self):
+        svg = run("perl", FLAMEGRAPH, "-", input=make("few", "folded").decode())
+        sums = by_frame(make("few", "folded"))
+        self.assertEqual(drawn(svg) | {"all": 0}, sums | {"all": 0})
+        hostile = run("perl", FLAMEGRAPH, "-", input=make("hostile", "folded").decode())
+        self.assertEqual(hostile.count("<script"), svg.count("<script"))
+
+    @unittest.skipUnless(shutil.which("inferno-flamegraph"), "no inferno")
+    def test_inferno(self):
+        svg = run("inferno-flamegraph", input=make("few", "folded").decode())
+        self.assertEqual(drawn(svg)["main"], by_frame(make("few", "folded"))["main"])
+
+
+@unittest.skipUnless(shutil.which("go"), "no go tool pprof")
+class Pprof(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.TemporaryDirectory()
+        self.addCleanup(self.home.cleanup)
+
+    def pprof(self, stacks, *options):
+        path = pathlib.Path(self.home.name) / "profile"
+        path.write_bytes(make(stacks, "pprof"))
+        return run("go", "tool", "pprof", *options, path, env=os.environ | {"PPROF_TMPDIR": self.home.name})
+
+    def test_top(self):
+        told = self.pprof("few", "-top", "-unit=ms")
+        self.assertIn("100% of 1000ms total", told)
+        rows = {row[5]: row[3] for row in (line.split(None, 5) for line in told.splitlines()[5:])}
+        sums = by_frame(make("few", "folded"))
+        for name in ("parse(char*)", "main", "memcpy", "libc.so.6+0x10a0"):
+            self.assertEqual(rows[name], f"{sums[name] // 1_000_000}ms")
+        self.assertEqual(rows["vfs_read"], f"{sums['vfs_read_[k]'] // 1_000_000}ms")
+        self.assertIn("100% of 6 total", self.pprof("few", "-top", "-sample_index=faults_stacks"))
+
+    def test_raw(self):
+        told = self.pprof("few", "-raw")
+        self.assertIn("oncpu_stacks/nanoseconds[dflt] faults_stacks/count", told)
+        self.assertRegex(told, r"300000000 +3: 4 3 2 \n +cgroup:\[/a.slice\] process:\[worker\] thread:\[io 1\]\n +pid:\[70\] tid:\[71\]")
+        self.assertRegex(told, r"1: 0x\w+/0x\w+/0x0 /usr/bin/worker abcd01\w+ \[FN\]")
+        self.assertRegex(told, r"M=2 memcpy /lib/libc.so.6")
+
+    def test_many_and_hostile(self):
+        self.assertIn("11830.16ms total", self.pprof("many", "-top", "-nodecount=3"))
+        told = self.pprof("hostile", "-raw")
+        self.assertIn(r"a\u202egnp.exe\u2066", told)
+        self.assertNotIn("\u202e", told)
+
+
+@unittest.skipUnless(browser.PROGRAM and SPEEDSCOPE.exists(), "no speedscope, or no browser for it")
+class Speedscope(unittest.TestCase):
+    ROWS = "[...document.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))"
+
+    def shown(self, stacks):
+        """Rows of its tables: profiles with their totals, and functions."""
+        one = browser.Browser()
+        with tempfile.TemporaryDirectory() as home:
+            try:
+                load = pathlib.Path(home) / "load.js"
+                packed = base64.b64encode(make(stacks, "speedscope")).decode()
+                load.write_text(f"speedscope.loadFileFromBase64('made.speedscope.json', '{packed}')")
+                page = browser.Page(one, SPEEDSCOPE, after=f"#localProfilePath={load}&view=sandwich")
+                page.wait_for("document.querySelectorAll('tr').length > 3")
+                return page.ask(self.ROWS)
+            finally:
+                one.close()
+
+    def test_sums(self):
+        rows = self.shown("few")
+        self.assertIn(["1", "oncpu_stacks", "1.00s"], rows)
+        self.assertIn(["2", "faults_stacks", "6"], rows)
+        self.assertIn(["450.00ms (45%)", "300.00ms (30%)", "parse(char*)"], rows)
+        self.assertIn(["250.00ms (25%)", "250.00ms (25%)", "vfs_read"], rows)
+        self.assertIn(["800.00ms (80%)", "0.00ns (<0.01%)", "io 1"], rows)
+
+    def test_names(self):
+        self.assertIn("<script>alert(1)</script>2", [row[-1] for row in self.shown("hostile")])
+
+
+class SpeedscopeFile(unittest.TestCase):
+    def test_it_is_whole(self):
+        """Written in pieces, and JSON all the same."""
+        file = json.loads(make("many", "speedscope"))
+        (profile,) = file["profiles"]
+        self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+        self.assertEqual(sum(profile["weights"]), profile["endValue"])
+        self.assertLess(max(map(max, profile["samples"])), len(file["shared"]["frames"]))
+
+
+class Perfetto(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        sys.path.insert(0, str(FETCHED / "python"))
+        try:
+            from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+        except ImportError:
+            raise unittest.SkipTest("no perfetto package")
+        cls.proto = perfetto_trace_pb2
+
+    def read(self, stacks):
+        trace = self.proto.Trace()
+        trace.ParseFromString(make(stacks, "perfetto"))
+        return trace
+
+    def test_sums(self):
+        sums, names, frames, stacks, threads, times = collections.Counter(), {}, {}, {}, {}, []
+        for packet in self.read("few").packet:
+            self.assertEqual(packet.trusted_packet_sequence_id, 1)
+            threads |= {(thread.tgid, thread.tid): thread.name for thread in packet.process_tree.threads}
+            names |= {entry.iid: entry.str.decode() for entry in packet.interned_data.function_names}
+            frames |= {frame.iid: frame for frame in packet.interned_data.frames}
+            stacks |= {stack.iid: list(stack.frame_ids) for stack in packet.interned_data.callstacks}
+            if not packet.HasField("stack_sample"):
+                continue
+            sample = packet.stack_sample
+            times.append(packet.timestamp)
+            called = [threads[sample.task_context.pid, sample.task_context.tid]]
+            called += [names[frames[frame].function_name_id] for frame in stacks[sample.callstack_iid]]
+            for name in set(called):
+                sums[name] += sample.primary_weight
+            sums["faults"] += sum(sample.follower_weights)
+        self.assertEqual(times, sorted(set(times)))
+        expected = by_frame(make("few", "folded"))
+        self.assertEqual(sums["io 1"], expected["io_1"])
+        self.assertEqual(sums["vfs_read"], expected["vfs_read_[k]"])
+        self.assertEqual(sums["faults"], 6)
+        for name in ("main", "parse(char*)", "memcpy", "[truncated]", "kworker/0:1"):
+            self.assertEqual(sums[name], expected[name], name)
+
+    def test_what_is_known_of_values_and_code(self):
+        packets = self.read("few").packet
+        defaults = packets[0].trace_packet_defaults.stack_sample_defaults
+        unit = self.proto.StackSample
+        self.assertEqual((defaults.primary_descriptor.name, defaults.primary_descriptor.unit), ("oncpu_stacks", unit.UNIT_NANOSECONDS))
+        self.assertEqual([(counter.name, counter.unit) for counter in defaults.follower_descriptors], [("faults_stacks", unit.UNIT_COUNT)])
+        names = next(packet.interned_data for packet in packets if packet.interned_data.mappings)
+        self.assertIn(b"/lib/libc.so.6", [path.str for path in names.mapping_paths])
+        self.assertTrue(names.build_ids[0].str.startswith(b"abcd01"))
+        kinds = collections.Counter(frame.kind for frame in names.frames)
+        self.assertEqual(kinds[self.proto.Frame.KIND_KERNEL], 4)
+        self.assertEqual(kinds[self.proto.Frame.KIND_JIT], 1)
+
+    def test_other_stacks(self):
+        for stacks, samples in (("hostile", 20), ("none", 0), ("many", 100_000)):
+            with self.subTest(stacks):
+                found = self.read(stacks).packet
+                self.assertEqual(sum(packet.HasField("stack_sample") for packet in found), samples)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
