@@ -124,7 +124,8 @@ Result<Session> Session::open(const Registry& registry, CaptureOptions options, 
 Session::Session(const Registry& registry, CaptureOptions options, Ahead ahead)
     : options_(std::move(options)),
       roots_(std::move(ahead.roots_)),
-      probed_(registry, roots_->host(), options_.window, std::move(ahead.contexts_)) {}
+      probed_(registry, roots_->host(), options_.window ? Recorders::OfEnds : Recorders::None,
+              std::move(ahead.contexts_)) {}
 
 Session::Metrics Session::metrics_at_opening() const {
   return options_.window && !options_.metrics ? cheap_metrics(probed_) : options_.metrics;

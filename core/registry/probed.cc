@@ -51,6 +51,11 @@ void take_remedy(void* core, std::uint32_t index, const char* lack, std::size_t 
   if (offer->verdict != Gap::None) offer->remedy = std::move(remedy);
 }
 
+bool is_asked(const Recorder& recorder, Recorders asked) {
+  const bool records = recorder.source->table.stage == CTPROF_STAGE_RECORD;
+  return records ? asked == Recorders::All : asked != Recorders::None;
+}
+
 // Probes a source. Returns a message if it threw, or "".
 std::string probe(const Plugin& plugin, const SourceTable& source, const ctprof_host& host,
                   Answers& answers) {
@@ -99,7 +104,7 @@ PluginContext::~PluginContext() {
   contained(call_owner(path_), "close_plugin", [&] { close_(context_); });
 }
 
-Probed::Probed(const Registry& registry, const ctprof_host& host, bool recorders,
+Probed::Probed(const Registry& registry, const ctprof_host& host, Recorders recorders,
                ContextsAhead ahead)
     : registry_(&registry), host_(host) {
   fields_.reserve(registry.fields().size());
@@ -108,7 +113,7 @@ Probed::Probed(const Registry& registry, const ctprof_host& host, bool recorders
     for (const Offer& offer : field.offers) probed.offers.push_back({offer});
   }
   for (const Recorder& recorder : registry.recorders()) {
-    if (!recorders) break;
+    if (!is_asked(recorder, recorders)) continue;
     ProbedRecorder& probed =
         recorders_.emplace_back(ProbedRecorder{recorder.plugin, recorder.source, {}});
     for (std::uint32_t i = 0; i < recorder.source->offers.size(); ++i)
@@ -149,7 +154,8 @@ void Probed::ask(const Opened& opened, const SourceTable& source) {
   for (ProbedRecorder& recorder : recorders_)
     if (recorder.source == &source)
       for (ProbedOffer& offer : recorder.offers) answers.offers[offer.index] = &offer;
-  if (source.table.stage >= CTPROF_STAGE_EXITED && recorders_.empty()) return;
+  const bool is_recorder = source.table.stage >= CTPROF_STAGE_EXITED;
+  if (is_recorder && !std::ranges::count(recorders_, &source, &ProbedRecorder::source)) return;
   std::string words = opened.context.failure();
   if (words.empty() && source.table.probe) {
     words = probe(*opened.plugin, source, host_for(*opened.plugin), answers);

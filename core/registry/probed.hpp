@@ -63,6 +63,10 @@ struct ProbedRecorder {
   std::vector<ProbedOffer> offers;  // in the source's order
 };
 
+// Which of the sources that work while a window is open are to be asked: none, those that tell of
+// threads that end, or those that record call stacks, too.
+enum class Recorders { None, OfEnds, All };
+
 // A plugin's context on a host, from open_plugin to close_plugin.
 class PluginContext {
  public:
@@ -89,9 +93,8 @@ using ContextsAhead = std::map<std::string, PluginContext>;
 
 class Probed {
  public:
-  // `recorders`: also those sources that work while a window is open; else there are none. `ahead`:
-  // plugins that are open on this host already.
-  Probed(const Registry& registry, const ctprof_host& host, bool recorders = false,
+  // `ahead`: plugins that are open on this host already.
+  Probed(const Registry& registry, const ctprof_host& host, Recorders recorders = Recorders::None,
          ContextsAhead ahead = {});
   Probed(Probed&&) noexcept = default;
   Probed& operator=(Probed&&) = delete;

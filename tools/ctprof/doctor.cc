@@ -250,7 +250,7 @@ int run_doctor(const Options& options) {
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  const Probed probed(*registry, roots->host(), true);
+  const Probed probed(*registry, roots->host(), Recorders::All);
   note_unused(options, probed.thrown());
   const Advice advice = advice_on(probed, roots->live);
   return options.format == Format::Json ? print(json_of(advice, *registry))

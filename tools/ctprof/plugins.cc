@@ -111,7 +111,7 @@ int run_plugins(const Options& options) {
   if (!roots) return fail(roots.error());
   const auto registry = load_registry(options);
   if (!registry) return fail(registry.error());
-  const Probed probed(*registry, roots->host(), true);
+  const Probed probed(*registry, roots->host(), Recorders::All);
   note_unused(options, probed.thrown());
   return options.format == Format::Json ? print(json_of(probed)) : page(options, text_of(probed));
 }
