@@ -14,5 +14,7 @@ std::uint64_t monotonic_ns();
 std::uint64_t realtime_ns();
 // The CPU time of this process so far, user and system.
 std::uint64_t cpu_time_ns();
+// Of the calling thread alone.
+std::uint64_t thread_cpu_time_ns();
 
 }  // namespace ctprof
