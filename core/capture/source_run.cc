@@ -267,17 +267,11 @@ ctprof_listing SourceRun::listing(Worker& worker, const std::vector<std::uint64_
 
 // Calls a function of the source that may fail; false if it did, with why in worker.failed.
 template <class Call>
-bool SourceRun::ask(Worker& worker, std::string_view function, Call call) {
+bool SourceRun::ask(Worker& worker, const char* function, Call call) {
   const std::uint64_t begin = boottime_ns();
   if (worker.first_ns == 0) worker.first_ns = begin;
-  worker.message[0] = 0;
-  std::int32_t status = 0;
-  std::string failure = contained(owner_, std::string(function).c_str(), [&] { status = call(); });
-  worker.message.back() = 0;
-  if (failure.empty() && status != 0)
-    failure = worker.message[0] ? worker.message.data() : "it failed, and does not say why";
-  else if (failure.empty() && !worker.sink.fault().empty())
-    failure = "it " + worker.sink.fault();
+  std::string failure = asked(owner_, function, worker.message, call);
+  if (failure.empty() && !worker.sink.fault().empty()) failure = "it " + worker.sink.fault();
   if (worker.failed.empty()) worker.failed = failure;
   worker.last_ns = boottime_ns();
   worker.busy_ns += worker.last_ns - begin;

@@ -102,7 +102,7 @@ class SourceRun {
   void count_gaps(SourceCost& cost) const;
   ctprof_listing listing(Worker& worker, const std::vector<std::uint64_t>& pids);
   template <class Call>
-  bool ask(Worker& worker, std::string_view function, Call call);
+  bool ask(Worker& worker, const char* function, Call call);
   void drop_room();
   static ctprof_batch* room(void* core);
   static void commit(void* core, std::uint32_t rows);
