@@ -1,0 +1,235 @@
+// An entry is a head, the struct as it was given, and behind it what its pointers led to, each at a
+// multiple of eight bytes. Of a copy of a stack there are the bytes before the first border, the
+// numbers of the pieces, and the bytes behind the last border.
+
+#include "core/capture/record_arena.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "core/base/seeded_hash.hpp"
+
+namespace ctprof {
+namespace {
+
+struct Head {
+  std::uint32_t bytes;  // of the whole entry
+  std::uint32_t is_change;
+};
+
+constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+// Four words a step, so that the multiplications overlap.
+std::uint64_t hash_of(const std::byte* piece) {
+  static const std::uint64_t seed = SeededHash()(std::uint64_t{1}) | 1;
+  std::array<std::uint64_t, 4> lanes{seed, seed + 2, seed + 4, seed + 6}, words;
+  for (std::size_t at = 0; at < PiecePool::kSize; at += sizeof words) {
+    std::memcpy(words.data(), piece + at, sizeof words);
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const std::uint64_t mixed = (lanes[i] ^ words[i]) * (seed ^ 0x9e3779b97f4a7c14);
+      lanes[i] = mixed ^ mixed >> 29;
+    }
+  }
+  std::uint64_t hash = seed;
+  for (const std::uint64_t lane : lanes) hash = SeededHash()(hash ^ lane);
+  return hash;
+}
+
+std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+
+void copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+// Where a copy of a stack is cut.
+struct Cut {
+  Cut(std::uint64_t sp, std::size_t size)
+      : first(std::min(size, (PiecePool::kSize - sp % PiecePool::kSize) % PiecePool::kSize)),
+        pieces((size - first) / PiecePool::kSize),
+        last(size - first - pieces * PiecePool::kSize) {}
+
+  std::size_t first;   // bytes before the first border
+  std::size_t pieces;  // between two borders
+  std::size_t last;    // bytes behind the last one
+  std::size_t in_entry() const {
+    return padded(first) + padded(pieces * sizeof(std::uint32_t)) + padded(last);
+  }
+};
+
+Cut cut_of(const ctprof_record& record) { return {record.sp, record.stack_size}; }
+
+// Reads what follows the struct of an entry.
+class Reader {
+ public:
+  explicit Reader(const std::byte* at) : at_(at) {}
+
+  const std::byte* take(std::size_t bytes) {
+    const std::byte* taken = at_;
+    at_ += padded(bytes);
+    return taken;
+  }
+  const std::uint64_t* take_addresses(std::size_t count) {
+    return reinterpret_cast<const std::uint64_t*>(take(count * sizeof(std::uint64_t)));
+  }
+  ctprof_text take_text(std::size_t size) {
+    return {reinterpret_cast<const char*>(take(size)), size};
+  }
+
+ private:
+  const std::byte* at_;
+};
+
+}  // namespace
+
+const std::byte* PiecePool::operator[](std::uint32_t piece) const {
+  return blocks_[piece / kInBlock].get() + piece % kInBlock * kSize;
+}
+
+std::size_t PiecePool::bytes() const {
+  return blocks_.size() * kInBlock * kSize + hashes_.size() * sizeof(std::uint64_t) +
+         slots_.size() * sizeof(Slot);
+}
+
+// The slot of the piece, or the free one that is its.
+std::size_t PiecePool::slot_of(std::uint64_t hash, const std::byte* piece) const {
+  const std::size_t mask = slots_.size() - 1;
+  const std::uint32_t tag = tag_of(hash);
+  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.piece_and_one == 0) return at;
+    if (slot.tag == tag && std::memcmp((*this)[slot.piece_and_one - 1], piece, kSize) == 0)
+      return at;
+  }
+}
+
+void PiecePool::grow() {
+  slots_.assign(std::max<std::size_t>(1024, slots_.size() * 2), Slot{});
+  const std::size_t mask = slots_.size() - 1;
+  for (std::uint32_t piece = 0; piece < hashes_.size(); ++piece) {
+    std::size_t at = hashes_[piece] & mask;
+    while (slots_[at].piece_and_one != 0) at = (at + 1) & mask;
+    slots_[at] = {tag_of(hashes_[piece]), piece + 1};
+  }
+}
+
+std::uint32_t PiecePool::intern(const std::byte* piece) {
+  if (hashes_.size() * 2 >= slots_.size()) grow();
+  const std::uint64_t hash = hash_of(piece);
+  Slot& slot = slots_[slot_of(hash, piece)];
+  if (slot.piece_and_one != 0) return slot.piece_and_one - 1;
+  const auto number = static_cast<std::uint32_t>(hashes_.size());
+  if (number % kInBlock == 0)
+    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kInBlock * kSize));
+  std::memcpy(blocks_.back().get() + number % kInBlock * kSize, piece, kSize);
+  hashes_.push_back(hash);
+  slot = {tag_of(hash), number + 1};
+  return number;
+}
+
+// Writes what follows the head of an entry.
+class RecordArena::Writer {
+ public:
+  explicit Writer(std::byte* at) : at_(at) {}
+
+  void put(const void* data, std::size_t bytes) {
+    copy(at_, data, bytes);
+    at_ += padded(bytes);
+  }
+  void put_stack(const ctprof_record& record, PiecePool& pool) {
+    const Cut cut = cut_of(record);
+    const auto* memory = reinterpret_cast<const std::byte*>(record.stack);
+    put(memory, cut.first);
+    auto* numbers = reinterpret_cast<std::uint32_t*>(at_);
+    for (std::size_t i = 0; i < cut.pieces; ++i)
+      numbers[i] = pool.intern(memory + cut.first + i * PiecePool::kSize);
+    at_ += padded(cut.pieces * sizeof(std::uint32_t));
+    put(memory + record.stack_size - cut.last, cut.last);
+  }
+
+ private:
+  std::byte* at_;
+};
+
+std::size_t RecordArena::bytes() const { return blocks_.size() * kBlock + pieces_.bytes(); }
+
+std::byte* RecordArena::room(std::size_t bytes) {
+  if (this->bytes() > budget_) return nullptr;
+  if (blocks_.empty() || blocks_.back().used + bytes > kBlock) {
+    if (this->bytes() + kBlock > budget_) return nullptr;
+    blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(kBlock), 0});
+  }
+  Block& block = blocks_.back();
+  return block.bytes.get() + std::exchange(block.used, block.used + bytes);
+}
+
+bool RecordArena::add(const ctprof_record& record) {
+  const std::size_t bytes =
+      sizeof(Head) + sizeof record +
+      (std::size_t{record.kernel_count} + record.user_count) * sizeof(std::uint64_t) +
+      cut_of(record).in_entry();
+  std::byte* entry = room(bytes);
+  if (!entry) return false;
+  const Head head{static_cast<std::uint32_t>(bytes), 0};
+  Writer writer(entry);
+  writer.put(&head, sizeof head);
+  writer.put(&record, sizeof record);
+  writer.put(record.kernel, record.kernel_count * sizeof(std::uint64_t));
+  writer.put(record.user, record.user_count * sizeof(std::uint64_t));
+  writer.put_stack(record, pieces_);
+  return true;
+}
+
+bool RecordArena::add(const ctprof_change& change) {
+  const std::size_t bytes = sizeof(Head) + sizeof change + padded(change.path.size);
+  std::byte* entry = room(bytes);
+  if (!entry) return false;
+  const Head head{static_cast<std::uint32_t>(bytes), 1};
+  Writer writer(entry);
+  writer.put(&head, sizeof head);
+  writer.put(&change, sizeof change);
+  writer.put(change.path.data, change.path.size);
+  return true;
+}
+
+void RecordArena::next(Cursor& at) const {
+  Head head;
+  std::memcpy(&head, entry(at), sizeof head);
+  at.offset += head.bytes;
+  if (at.offset == blocks_[at.block].used) at = {at.block + 1, 0};
+}
+
+bool RecordArena::is_change(const Cursor& at) const {
+  Head head;
+  std::memcpy(&head, entry(at), sizeof head);
+  return head.is_change != 0;
+}
+
+ctprof_change RecordArena::change_at(const Cursor& at) const {
+  Reader in(entry(at) + sizeof(Head));
+  ctprof_change change;
+  std::memcpy(&change, in.take(sizeof change), sizeof change);
+  change.path = in.take_text(change.path.size);
+  return change;
+}
+
+ctprof_record RecordArena::record_at(const Cursor& at, std::vector<std::uint8_t>& stack) const {
+  Reader in(entry(at) + sizeof(Head));
+  ctprof_record record;
+  std::memcpy(&record, in.take(sizeof record), sizeof record);
+  record.kernel = in.take_addresses(record.kernel_count);
+  record.user = in.take_addresses(record.user_count);
+  const Cut cut = cut_of(record);
+  stack.resize(record.stack_size);
+  copy(stack.data(), in.take(cut.first), cut.first);
+  const auto* numbers =
+      reinterpret_cast<const std::uint32_t*>(in.take(cut.pieces * sizeof(std::uint32_t)));
+  for (std::size_t i = 0; i < cut.pieces; ++i)
+    copy(stack.data() + cut.first + i * PiecePool::kSize, pieces_[numbers[i]], PiecePool::kSize);
+  copy(stack.data() + (record.stack_size - cut.last), in.take(cut.last), cut.last);
+  record.stack = stack.data();
+  return record;
+}
+
+}  // namespace ctprof

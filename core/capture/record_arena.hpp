@@ -1,0 +1,108 @@
+// Raw call stacks, kept in little room until somebody unwinds them.
+//
+// A recorder copies the top of a stack, some kilobytes, for each record; of what two records of one
+// thread hold, most is the same. So copies are cut at addresses that are multiples of a kilobyte,
+// and each piece is kept once. What a record says of itself is not checked here.
+//
+//   RecordArena arena(256 << 20);
+//   if (!arena.add(record)) ++lost;
+//   arena.for_each([](const ctprof_record& record) { ... },
+//                  [](const ctprof_change& change) { ... });
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ctprof/abi.h"
+
+namespace ctprof {
+
+// Pieces of memory of one size, each kept once.
+class PiecePool {
+ public:
+  static constexpr std::size_t kSize = 1024;
+
+  // Its number; the same for equal bytes. REQUIRES: kSize bytes.
+  std::uint32_t intern(const std::byte* piece);
+  const std::byte* operator[](std::uint32_t piece) const;
+  std::size_t bytes() const;
+
+ private:
+  static constexpr std::size_t kInBlock = 256;
+  struct Slot {
+    std::uint32_t tag = 0;
+    std::uint32_t piece_and_one = 0;  // 0: free
+  };
+
+  std::size_t slot_of(std::uint64_t hash, const std::byte* piece) const;
+  void grow();
+
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::vector<std::uint64_t> hashes_;  // of each piece, so that growing does not read it again
+  std::vector<Slot> slots_;
+};
+
+class RecordArena {
+ public:
+  // The most that an entry may hold; `add` takes no more.
+  static constexpr std::size_t kMostAddresses = 2048;
+  static constexpr std::size_t kMostStack = 64 * 1024;
+  static constexpr std::size_t kMostText = 4096;
+
+  // `budget`: bytes that it may take.
+  explicit RecordArena(std::size_t budget) : budget_(budget) {}
+  RecordArena(RecordArena&&) = default;
+  RecordArena& operator=(RecordArena&&) = default;
+
+  // Copies, with all that it points to. False: there is no room, and nothing was added.
+  // REQUIRES: pointers and sizes are sound, and within the bounds above.
+  bool add(const ctprof_record& record);
+  bool add(const ctprof_change& change);
+
+  // Calls on_record(const ctprof_record&) and on_change(const ctprof_change&) for each, in the
+  // order in which they were added. What they point to lives until the call returns.
+  template <class OnRecord, class OnChange>
+  void for_each(OnRecord on_record, OnChange on_change) const {
+    std::vector<std::uint8_t> stack;
+    for (Cursor at = begin(); !is_end(at); next(at))
+      is_change(at) ? on_change(change_at(at)) : on_record(record_at(at, stack));
+  }
+
+  std::size_t bytes() const;
+
+ private:
+  static constexpr std::size_t kBlock = 256 * 1024;
+  struct Block {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t used = 0;
+  };
+  struct Cursor {
+    std::size_t block = 0;
+    std::size_t offset = 0;
+  };
+  class Writer;
+
+  // Room for an entry, or null.
+  std::byte* room(std::size_t bytes);
+  Cursor begin() const { return {}; }
+  bool is_end(const Cursor& at) const { return at.block == blocks_.size(); }
+  void next(Cursor& at) const;
+  const std::byte* entry(const Cursor& at) const {
+    return blocks_[at.block].bytes.get() + at.offset;
+  }
+  bool is_change(const Cursor& at) const;
+  ctprof_change change_at(const Cursor& at) const;
+  ctprof_record record_at(const Cursor& at, std::vector<std::uint8_t>& stack) const;
+
+  std::size_t budget_;
+  std::vector<Block> blocks_;
+  PiecePool pieces_;
+};
+
+}  // namespace ctprof
