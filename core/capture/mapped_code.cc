@@ -1,0 +1,139 @@
+#include "core/capture/mapped_code.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{500};
+// A process has some ten kilobytes of text there; whoever wants may have hundreds of megabytes.
+constexpr std::size_t kMostText = 8 << 20;
+// Of all processes together.
+constexpr std::size_t kMostBytes = 256 << 20;
+
+// The beginning of a file, up to kMostText; nothing where it cannot be read.
+std::optional<std::string> beginning_of(int file) {
+  std::string text;
+  for (std::size_t size = 0; size < kMostText;) {
+    text.resize(size + (64 << 10));
+    const ssize_t got = ::read(file, text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    size += static_cast<std::size_t>(got);
+    text.resize(size);
+    if (got == 0) break;
+  }
+  return text;
+}
+
+std::optional<ProcessCode> code_of(int proc, std::uint64_t tgid) {
+  const sdk::Fd file(
+      ::openat(proc, (std::to_string(tgid) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto text = file ? beginning_of(file.get()) : std::nullopt;
+  if (!text) return std::nullopt;
+  return ProcessCode{tgid, boottime_ns(), code_mappings(*text)};
+}
+
+std::size_t bytes_of(const ProcessCode& code) {
+  std::size_t bytes = sizeof code;
+  for (const Mapping& mapping : code.mappings) bytes += sizeof mapping + mapping.path.size();
+  return bytes;
+}
+
+}  // namespace
+
+struct MappedCode::Shared {
+  explicit Shared(int proc_fd) : proc(::fcntl(proc_fd, F_DUPFD_CLOEXEC, 0)) {}
+
+  void read_all();
+  void keep(std::optional<ProcessCode> code);
+
+  const sdk::Fd proc;
+  std::mutex mutex;  // of all below
+  std::condition_variable changed;
+  std::deque<std::uint64_t> wanted;
+  Taken taken;
+  std::size_t bytes = 0;
+  bool reads = false;  // one that is no longer in `wanted`
+  bool runs = true;
+  bool ends = false;
+};
+
+// What the thread does.
+void MappedCode::Shared::read_all() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [&] { return ends || !wanted.empty(); });
+    if (ends) break;
+    const std::uint64_t tgid = wanted.front();
+    wanted.pop_front();
+    reads = true;
+    lock.unlock();
+    auto code = code_of(proc.get(), tgid);
+    lock.lock();
+    reads = false;
+    keep(std::move(code));
+    changed.notify_all();
+  }
+  runs = false;
+  changed.notify_all();
+}
+
+void MappedCode::Shared::keep(std::optional<ProcessCode> code) {
+  const std::size_t more = code ? bytes_of(*code) : 0;
+  if (!code || bytes + more > kMostBytes) return void(++taken.unknown);
+  bytes += more;
+  taken.processes.push_back(std::move(*code));
+}
+
+MappedCode::MappedCode(int proc) : shared_(std::make_shared<Shared>(proc)) {
+  try {
+    thread_ = std::thread([shared = shared_] { shared->read_all(); });
+  } catch (const std::system_error&) {
+    shared_->runs = false;  // RLIMIT_NPROC has no more to give
+  }
+}
+
+MappedCode::~MappedCode() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->ends = true;
+  shared_->changed.notify_all();
+  const bool ended = shared_->changed.wait_for(lock, kPatience, [&] { return !shared_->runs; });
+  lock.unlock();
+  if (thread_.joinable()) ended ? thread_.join() : thread_.detach();
+}
+
+void MappedCode::want(std::uint64_t tgid) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->wanted.push_back(tgid);
+  shared_->changed.notify_all();
+}
+
+MappedCode::Taken MappedCode::take() {
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->runs)
+    shared_->changed.wait_for(lock, kPatience,
+                              [&] { return shared_->wanted.empty() && !shared_->reads; });
+  shared_->bytes = 0;
+  Taken taken = std::exchange(shared_->taken, {});
+  taken.unknown += shared_->wanted.size() + (shared_->reads ? 1 : 0);
+  shared_->wanted.clear();
+  return taken;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,56 @@
+// Code that processes had mapped before anybody told of their mappings: /proc/<pid>/maps, read when
+// a process is first met.
+//
+// A process can hold up whoever reads there (held.hpp), and the kernel's rings fill meanwhile. So a
+// thread of its own reads, and nobody waits for it for long; one that is held up is left behind.
+//
+//   MappedCode code(proc);
+//   code.want(tgid);                       // returns at once
+//   const MappedCode::Taken taken = code.take();
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/stacks/address_space.hpp"
+
+namespace ctprof {
+
+// What a process had mapped at one moment.
+struct ProcessCode {
+  std::uint64_t tgid = 0;
+  std::uint64_t read_ns = 0;  // CLOCK_BOOTTIME
+  std::vector<Mapping> mappings;
+};
+
+class MappedCode {
+ public:
+  struct Taken {
+    std::vector<ProcessCode> processes;
+    std::uint64_t unknown = 0;  // processes that had ended, may not be read, or held us up
+  };
+
+  // `proc`: the open directory /proc; it may be closed afterwards.
+  explicit MappedCode(int proc);
+  ~MappedCode();
+  MappedCode(const MappedCode&) = delete;
+  MappedCode& operator=(const MappedCode&) = delete;
+
+  void want(std::uint64_t tgid);
+  // What was read since the last time. Waits at most half a second for what was not read yet, and
+  // gives that up.
+  Taken take();
+
+ private:
+  struct Shared;
+
+  std::shared_ptr<Shared> shared_;  // the thread's, too, which may outlive this object
+  std::thread thread_;
+};
+
+}  // namespace ctprof
