@@ -59,6 +59,11 @@ std::optional<std::vector<std::string>> cheap_metrics(const Probed& probed) {
   return names;
 }
 
+Recorders recorders_of(const CaptureOptions& options) {
+  if (!options.window) return Recorders::None;
+  return options.record.recorders.empty() ? Recorders::OfEnds : Recorders::All;
+}
+
 // To whom orphans of our children fall.
 std::uint64_t adopter() {
   int adopts = 0;
@@ -124,8 +129,7 @@ Result<Session> Session::open(const Registry& registry, CaptureOptions options, 
 Session::Session(const Registry& registry, CaptureOptions options, Ahead ahead)
     : options_(std::move(options)),
       roots_(std::move(ahead.roots_)),
-      probed_(registry, roots_->host(), options_.window ? Recorders::OfEnds : Recorders::None,
-              std::move(ahead.contexts_)) {}
+      probed_(registry, roots_->host(), recorders_of(options_), std::move(ahead.contexts_)) {}
 
 Session::Metrics Session::metrics_at_opening() const {
   return options_.window && !options_.metrics ? cheap_metrics(probed_) : options_.metrics;
@@ -133,11 +137,26 @@ Session::Metrics Session::metrics_at_opening() const {
 
 Result<void> Session::begin() {
   if (options_.window) state_ = host_state(*roots_);
+  if (auto started = start_recorders(); !started) return started;
   auto snapshot = read(metrics_at_opening(), options_.window);
   if (!snapshot) return snapshot.error();
   read_ = std::move(*snapshot);
   if (ends_) ends_->opened();
+  if (records_) records_->forget();
   return {};
+}
+
+// Making rings takes long, so recorders are started before the host is read, and what they record
+// meanwhile is none of the window's.
+Result<void> Session::start_recorders() {
+  if (!options_.window || options_.record.recorders.empty()) return {};
+  const KeptProcessState kept;
+  const auto planned = plan_recorders(probed_, options_.record.recorders);
+  if (!planned) return planned.error();
+  const int proc = roots_->proc_fd.get();
+  records_ = std::make_unique<Records>(*planned, probed_, options_.record,
+                                       WantedProcesses(options_.pids, options_.cgroup, proc), proc);
+  return records_->start();
 }
 
 // Reads the host; before that, if it opens a window, begins to watch for threads that end.
@@ -173,15 +192,20 @@ Result<Snapshot> Session::read(const Metrics& metrics, bool opens) {
 void Session::drain() {
   const KeptProcessState kept;
   if (!ends_) return;
-  ends_->drain();
+  drain_sources();
   ends_->bound();
+}
+
+void Session::drain_sources() {
+  ends_->drain();
+  if (records_) records_->drain();
 }
 
 std::uint64_t Session::drain_during(const std::function<void()>& work) {
   if (!ends_) return work(), 0;
   const KeptProcessState kept;
   return work_beside(
-      kDrainEvery, [this] { ends_->drain(); }, work);
+      kDrainEvery, [this] { drain_sources(); }, work);
 }
 
 Result<Snapshot> Session::window_until_now(bool is_last) {
@@ -191,6 +215,7 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   if (!after) return after.error();
   const KeptProcessState kept;
   is_last ? ends_->stop() : ends_->drain();
+  gather_recorded(is_last, after->meta);
   Ended& ended = ends_->told(before, after->meta.sources);
   if (options_.command != 0) mark_descendants(before, *after, ended);
   auto window = make_lap(before, std::move(*after), ended, "the window's begin", "its end");
@@ -207,6 +232,16 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   std::ranges::move(what_happened(std::exchange(state_, state), state),
                     std::back_inserter(window->window->notes));
   return window;
+}
+
+void Session::gather_recorded(bool is_last, Meta& meta) {
+  if (!records_) return;
+  is_last ? records_->stop() : records_->drain();
+  recorded_ = records_->take();
+  for (const Recorded& recorded : recorded_.recorders) {
+    if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
+    meta.notes.push_back(in_words(recorded));
+  }
 }
 
 void Session::mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const {
@@ -236,6 +271,7 @@ Result<Snapshot> Session::end() {
   if (!options_.window) return *std::exchange(read_, std::nullopt);
   auto window = window_until_now(true);
   ends_.reset();
+  records_.reset();
   return window;
 }
 

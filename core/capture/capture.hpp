@@ -19,6 +19,8 @@
 // threads that ended since the last time, and end() reads the host again; what it returns is a
 // window (core/window). Without, end() returns what begin() read, and drain() does nothing. lap()
 // returns a window and goes on with the next one, which begins with what this one read at its end.
+// Recorders of call stacks work from the end of the reading at the beginning until that of the
+// reading at the end, so that for each thread it is about as long as its window is.
 //
 // Threads: one thread uses a session. Any number of sessions may share a registry, in turn or at
 // the same time; each of them probes the host anew.
@@ -31,11 +33,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/capture/ends.hpp"
 #include "core/capture/meta.hpp"
+#include "core/capture/records.hpp"
 #include "core/capture/roots.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/plan.hpp"
@@ -55,7 +59,8 @@ struct CaptureOptions {
   std::string cgroup = {};                          // only processes in or below it; empty: all
   // Of a window: a process that does not run yet, and whose descendants are marked; 0: none.
   std::uint64_t command = 0;
-  bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
+  bool all_cgroups = true;    // those without threads too, unless only some processes are wanted
+  RecordOptions record = {};  // of a window: call stacks
 };
 
 // What a session can begin while plugins are still loaded: it opens those that take long.
@@ -103,6 +108,8 @@ class Session {
   // Hands over the snapshot, or the window. REQUIRES: begin() succeeded, and end() has not been
   // called.
   Result<Snapshot> end();
+  // Hands over the call stacks of the window that lap() or end() returned last, raw.
+  RecordedWindow take_recorded() { return std::exchange(recorded_, {}); }
   // Threads when the window opened.
   std::size_t threads() const;
   // Threads that ended in the window until the last drain().
@@ -121,13 +128,18 @@ class Session {
   using Metrics = std::optional<std::vector<std::string>>;
   Metrics metrics_at_opening() const;
   Result<Snapshot> read(const Metrics& metrics, bool opens);
+  Result<void> start_recorders();
+  void drain_sources();
+  void gather_recorded(bool is_last, Meta& meta);
   Result<Snapshot> window_until_now(bool is_last);
   void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const;
 
   CaptureOptions options_;
   std::unique_ptr<const Roots> roots_;  // on the heap: ctprof_host keeps pointers into it
   Probed probed_;
-  std::unique_ptr<Ends> ends_;    // of a window
+  std::unique_ptr<Ends> ends_;        // of a window
+  std::unique_ptr<Records> records_;  // of a window, where recorders were asked for
+  RecordedWindow recorded_;
   std::optional<Snapshot> read_;  // at the beginning, or the window that ended there
   HostState state_;               // of the host then
   bool has_laps_ = false;

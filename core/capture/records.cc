@@ -1,0 +1,367 @@
+#include "core/capture/records.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/base/seeded_hash.hpp"
+#include "core/registry/plugin_call.hpp"
+
+namespace ctprof {
+namespace {
+
+// The kernel gives no higher one (PID_MAX_LIMIT).
+constexpr std::uint64_t kMostId = 1 << 22;
+// Places of losses that are kept; the rest is counted.
+constexpr std::size_t kMostLosses = 4096;
+constexpr std::size_t kShownLosses = 3;
+
+constexpr std::array<std::string_view, 3> kLossKinds{"lost", "throttled", "offline"};
+
+// Up to the field that is last in the first version of these structs.
+constexpr std::size_t kLeastRecord = offsetof(ctprof_record, stack_size) + sizeof(std::uint64_t);
+constexpr std::size_t kLeastChange = sizeof(ctprof_change);
+constexpr std::size_t kLeastLoss = sizeof(ctprof_loss);
+
+bool is_id(std::uint64_t id) { return id > 0 && id <= kMostId; }
+
+bool is_there(const void* data, std::size_t size) { return data || size == 0; }
+
+// What of the struct is ours and theirs; the rest is zero. REQUIRES: its size is not too small.
+template <class Struct>
+Struct copied(const Struct& given) {
+  Struct copy{};
+  std::memcpy(static_cast<void*>(&copy), &given, std::min<std::size_t>(given.size, sizeof copy));
+  return copy;
+}
+
+// What is wrong with a record, or "".
+std::string fault_of(const ctprof_record& record, const std::vector<bool>& chosen) {
+  if (record.offer >= chosen.size() || !chosen[record.offer])
+    return "of offer " + std::to_string(record.offer) + ", which nobody asked for";
+  if (!is_id(record.tgid) || !is_id(record.tid))
+    return "of the impossible thread " + std::to_string(record.tgid) + "/" +
+           std::to_string(record.tid);
+  if (record.user_kind > CTPROF_USER_COPY)
+    return "whose user part is of the unknown kind " + std::to_string(record.user_kind);
+  if (record.kernel_count > RecordArena::kMostAddresses ||
+      record.user_count > RecordArena::kMostAddresses)
+    return "with more than " + std::to_string(RecordArena::kMostAddresses) + " addresses";
+  if (record.stack_size > RecordArena::kMostStack)
+    return "with more than " + std::to_string(RecordArena::kMostStack) + " bytes of stack";
+  if (!is_there(record.kernel, record.kernel_count) || !is_there(record.user, record.user_count) ||
+      !is_there(record.stack, record.stack_size))
+    return "with NULL where a stack must be";
+  return {};
+}
+
+std::string fault_of(const ctprof_change& change) {
+  if (change.kind > CTPROF_CHANGE_ENDED)
+    return "of the unknown kind " + std::to_string(change.kind);
+  if (!is_id(change.tgid)) return "of the impossible process " + std::to_string(change.tgid);
+  if (change.path.size > RecordArena::kMostText)
+    return "with a path of more than " + std::to_string(RecordArena::kMostText) + " bytes";
+  if (!is_there(change.path.data, change.path.size)) return "with NULL where a path must be";
+  return {};
+}
+
+std::size_t memory_of(const RecordOptions& options) {
+  const auto of_host = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
+                       static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return std::min(options.memory, of_host / 4);
+}
+
+// Leaves out what its kind of user part does not have.
+void drop_unused(ctprof_record& record) {
+  if (record.user_kind != CTPROF_USER_ADDRESSES) record.user_count = 0;
+  if (record.user_kind != CTPROF_USER_COPY) record.stack_size = 0;
+}
+
+std::uint64_t length_of(const ctprof_loss& loss) { return loss.until_ns - loss.from_ns; }
+
+std::string place_of(const ctprof_loss& loss) {
+  char text[96];
+  std::snprintf(text, sizeof text, "CPU %u for %.1f ms at %.3f s", loss.cpu,
+                static_cast<double>(length_of(loss)) / 1e6,
+                static_cast<double>(loss.from_ns) / 1e9);
+  return text;
+}
+
+// ", 12 lost", nothing if there are none.
+std::string with_count(std::uint64_t number, std::string_view what) {
+  return number == 0 ? "" : ", " + std::to_string(number) + " " + std::string(what);
+}
+
+// The longest ones.
+std::string places_in_words(const Recorded& recorded) {
+  std::vector<ctprof_loss> losses = recorded.losses;
+  std::ranges::stable_sort(losses, std::greater(), length_of);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(losses.size(), kShownLosses); ++i)
+    text += (i == 0 ? " (" : ", ") + std::string(kLossKinds[losses[i].kind]) + " on " +
+            place_of(losses[i]);
+  if (text.empty()) return text;
+  const std::uint64_t more = losses.size() + recorded.losses_left_out;
+  return text + (more > kShownLosses ? ", ...)" : ")");
+}
+
+}  // namespace
+
+std::string in_words(const Recorded& recorded) {
+  char cost[64];
+  std::snprintf(cost, sizeof cost, "; %.1f ms of CPU time, %.1f MiB",
+                static_cast<double>(recorded.cpu_ns) / 1e6,
+                static_cast<double>(recorded.records.bytes()) / (1 << 20));
+  return recorded.source + ": " + std::to_string(recorded.taken) +
+         (recorded.taken == 1 ? " stack" : " stacks") + with_count(recorded.cut, "cut off") +
+         with_count(recorded.without_user, "without user part") +
+         with_count(recorded.lost, "lost") + with_count(recorded.unseen, "not taken") +
+         places_in_words(recorded) +
+         with_count(recorded.no_room, "dropped, for which there was no memory left") +
+         with_count(recorded.changes_lost, "mappings dropped likewise") + cost +
+         (recorded.failed.empty() ? "" : "; then it failed: " + recorded.failed);
+}
+
+// What is known of processes, for all recorders.
+class Records::Processes {
+ public:
+  Processes(WantedProcesses wanted, int proc) : wanted_(std::move(wanted)), code_(proc) {}
+
+  const std::vector<std::uint64_t>& pids() const { return wanted_.pids(); }
+  bool is_wanted(std::uint64_t tgid) { return wanted_.has(tgid); }
+  // It runs code of its own, which is to be known.
+  void meet(std::uint64_t tgid) {
+    if (met_.insert(tgid).second) code_.want(tgid);
+  }
+  // Whether anybody wants to know. A new process has what its parent had; one that runs another
+  // program tells of all that it maps.
+  bool note(const ctprof_change& change) {
+    if (change.kind == CTPROF_CHANGE_FORKED) wanted_.forked(change.tgid, change.parent);
+    const bool wanted = wanted_.has(change.tgid);
+    if (wanted && change.kind == CTPROF_CHANGE_FORKED) meet(change.parent);
+    if (change.kind == CTPROF_CHANGE_FORKED || change.kind == CTPROF_CHANGE_EXECED)
+      met_.insert(change.tgid);
+    if (change.kind == CTPROF_CHANGE_ENDED) {
+      met_.erase(change.tgid);
+      wanted_.ended(change.tgid);
+    }
+    return wanted;
+  }
+  MappedCode::Taken take() {
+    met_.clear();
+    return code_.take();
+  }
+
+ private:
+  WantedProcesses wanted_;
+  MappedCode code_;
+  std::unordered_set<std::uint64_t, SeededHash> met_;  // whose code is known, or asked for
+};
+
+// One recorder, with its worker.
+class Records::Recorder {
+ public:
+  Recorder(const PlannedSource& planned, const ctprof_host& host, std::size_t memory,
+           Processes& processes)
+      : planned_(planned),
+        table_(planned_.source->table),
+        owner_(call_owner(planned.plugin->path, "source '" + planned.source->name + "'")),
+        host_(host),
+        memory_(memory),
+        processes_(processes),
+        recorded_(nothing_yet()) {}
+  ~Recorder() {
+    if (opened_) contained(owner_, "close_worker", [&] { table_.close_worker(worker_); });
+  }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  const std::string& source() const { return recorded_.source; }
+
+  // Why it cannot, or "".
+  std::string start(const ctprof_window& window) {
+    std::string failed = asked(owner_, "open_worker", message_, [&] {
+      return table_.open_worker(&host_, &worker_, message_.data(), message_.size());
+    });
+    opened_ = failed.empty();
+    if (opened_)
+      failed = asked(owner_, "start", message_, [&] {
+        return table_.start(worker_, &window, message_.data(), message_.size());
+      });
+    works_ = failed.empty();
+    return failed;
+  }
+
+  void drain() {
+    if (!works_) return;
+    const std::uint64_t begin = thread_cpu_time_ns();
+    ctprof_records to = target();
+    fail(asked(owner_, "drain_records", message_,
+               [&] { return table_.drain_records(worker_, &to); }));
+    if (works_ && message_[0]) recorded_.remark = message_.data();
+    recorded_.lost += to.lost;
+    recorded_.unseen += to.unseen;
+    recorded_.cpu_ns += thread_cpu_time_ns() - begin;
+  }
+
+  void stop() {
+    if (!works_) return;
+    fail(asked(owner_, "stop", message_,
+               [&] { return table_.stop(worker_, message_.data(), message_.size()); }));
+    drain();
+  }
+
+  // What it had to say is true of the next window, too.
+  Recorded take() {
+    Recorded next = nothing_yet();
+    next.remark = recorded_.remark;
+    next.failed = recorded_.failed;
+    return std::exchange(recorded_, std::move(next));
+  }
+
+ private:
+  Recorded nothing_yet() const {
+    Recorded recorded(memory_);
+    recorded.plugin = planned_.plugin->name;
+    recorded.source = planned_.source->name;
+    for (const OfferTable& offer : planned_.source->offers)
+      recorded.metrics.push_back(offer.metric);
+    return recorded;
+  }
+
+  ctprof_records target() {
+    ctprof_records to{};
+    to.size = sizeof to;
+    to.core = this;
+    to.put = &put_record;
+    to.message = message_.data();
+    to.message_size = message_.size();
+    to.context = host_.context;
+    to.change = &put_change;
+    to.lose = &put_loss;
+    return to;
+  }
+
+  // The first failure counts, and is the end.
+  void fail(std::string why) {
+    if (!works_ || why.empty()) return;
+    works_ = false;
+    recorded_.failed = std::move(why);
+  }
+
+  static void put_record(void* core, const ctprof_record* record) {
+    static_cast<Recorder*>(core)->put(record, kLeastRecord);
+  }
+  static void put_change(void* core, const ctprof_change* change) {
+    static_cast<Recorder*>(core)->put(change, kLeastChange);
+  }
+  static void put_loss(void* core, const ctprof_loss* loss) {
+    static_cast<Recorder*>(core)->put(loss, kLeastLoss);
+  }
+
+  template <class Struct>
+  void put(const Struct* given, std::size_t least) {
+    if (!works_) return;
+    if (!given || given->size < least)
+      return fail("it handed over nothing, or a struct that is too small");
+    take(copied(*given));
+  }
+
+  void take(ctprof_record record) {
+    drop_unused(record);
+    if (const std::string fault = fault_of(record, planned_.chosen); !fault.empty())
+      return fail("it recorded a stack " + fault);
+    if (!processes_.is_wanted(record.tgid)) return void(++recorded_.others);
+    if (record.user_kind != CTPROF_USER_NONE) processes_.meet(record.tgid);
+    if (!recorded_.records.add(record)) return void(++recorded_.no_room);
+    ++recorded_.taken;
+    recorded_.cut += (record.flags & CTPROF_RECORD_CUT) != 0;
+    recorded_.without_user += (record.flags & CTPROF_RECORD_NO_USER) != 0;
+  }
+
+  void take(const ctprof_change& change) {
+    if (const std::string fault = fault_of(change); !fault.empty())
+      return fail("it told of a change " + fault);
+    if (processes_.note(change) && !recorded_.records.add(change)) ++recorded_.changes_lost;
+  }
+
+  void take(const ctprof_loss& loss) {
+    if (loss.kind >= kLossKinds.size() || loss.until_ns < loss.from_ns)
+      return fail("it told of a loss of an unknown kind, or one that ended before it began");
+    if (recorded_.losses.size() == kMostLosses) return void(++recorded_.losses_left_out);
+    recorded_.losses.push_back(loss);
+  }
+
+  PlannedSource planned_;
+  const ctprof_source& table_;
+  const CallOwner* owner_;
+  ctprof_host host_;
+  std::size_t memory_;
+  Processes& processes_;
+  void* worker_ = nullptr;
+  bool opened_ = false;
+  bool works_ = false;
+  std::array<char, 512> message_{};
+  Recorded recorded_;
+};
+
+Records::Records(const std::vector<PlannedSource>& recorders, const Probed& probed,
+                 const RecordOptions& options, WantedProcesses wanted, int proc)
+    : options_(options), processes_(std::make_unique<Processes>(std::move(wanted), proc)) {
+  for (const PlannedSource& planned : recorders)
+    recorders_.push_back(std::make_unique<Recorder>(planned, probed.host_for(*planned.plugin),
+                                                    memory_of(options) / recorders.size(),
+                                                    *processes_));
+}
+
+Records::~Records() = default;
+
+Result<void> Records::start() {
+  ctprof_window window{};
+  window.size = sizeof window;
+  window.pids = processes_->pids().data();
+  window.pids_count = static_cast<std::uint32_t>(processes_->pids().size());
+  window.frequency_hz = options_.frequency_hz;
+  window.opened_ns = boottime_ns();
+  window.depth = options_.depth;
+  window.stack_bytes = options_.stack_bytes;
+  window.user_kind = options_.user_kind;
+  window.ring_bytes = options_.ring_bytes;
+  for (const auto& recorder : recorders_)
+    if (const std::string failed = recorder->start(window); !failed.empty())
+      return error("starting the recorder", recorder->source(), failed);
+  return {};
+}
+
+void Records::drain() {
+  for (const auto& recorder : recorders_) recorder->drain();
+}
+
+void Records::stop() {
+  for (const auto& recorder : recorders_) recorder->stop();
+}
+
+void Records::forget() {
+  drain();
+  take();
+}
+
+RecordedWindow Records::take() {
+  RecordedWindow window;
+  for (const auto& recorder : recorders_) window.recorders.push_back(recorder->take());
+  MappedCode::Taken code = processes_->take();
+  window.code = std::move(code.processes);
+  window.unknown = code.unknown;
+  return window;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,103 @@
+// Call stacks that are recorded while a window is open: the recorders that were asked for, at work.
+//
+// start() before the window opens; forget() when it does; drain() often, for the kernel's buffers
+// are small; stop() at its end; take() for what came. Records are checked, and kept raw
+// (record_arena.hpp): nobody unwinds between two reads of a buffer. A recorder that fails gives a
+// sentence, and what it recorded until then is kept.
+//
+// Who unwinds them later goes through `records` once, from the oldest on: changes say what
+// processes mapped from then on. What a process had mapped before that is in `code`, read when it
+// was met first; a process that has nothing there told of all its mappings itself, or is one of
+// `unknown`.
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/capture/mapped_code.hpp"
+#include "core/capture/record_arena.hpp"
+#include "core/capture/wanted_processes.hpp"
+#include "core/registry/plan.hpp"
+#include "core/registry/probed.hpp"
+
+namespace ctprof {
+
+// Which recorders are to work, and how. What is 0 is up to the recorder.
+struct RecordOptions {
+  std::vector<std::string> recorders = {};  // by the name of the plugin or the source
+  std::uint32_t frequency_hz = 99;
+  std::uint32_t depth = 127;
+  std::uint32_t stack_bytes = 0;
+  ctprof_user_stack user_kind = CTPROF_USER_COPY;
+  std::uint64_t ring_bytes = 0;
+  // For what all of them record in one window; a quarter of the host's is the most.
+  std::size_t memory = std::size_t{2} << 30;
+};
+
+// What one recorder did in one window.
+struct Recorded {
+  explicit Recorded(std::size_t memory) : records(memory) {}
+
+  std::string plugin;
+  std::string source;
+  std::vector<SharedMetric> metrics;  // by `offer` of a record
+  RecordArena records;                // in the order in which they were handed over
+  std::uint64_t taken = 0;            // records that are there
+  std::uint64_t others = 0;           // of processes that nobody asked for: left out
+  std::uint64_t lost = 0;             // by full buffers of the kernel
+  std::uint64_t unseen = 0;           // that should have been taken, and were not
+  std::uint64_t no_room = 0;          // lost because our own memory was used up
+  std::uint64_t changes_lost = 0;     // of processes' memory, likewise
+  std::uint64_t cut = 0;              // of those taken: frames are missing at the root
+  std::uint64_t without_user = 0;     // of those taken: the user part could not be had
+  std::vector<ctprof_loss> losses;    // where records are missing, as far as that is told
+  std::uint64_t losses_left_out = 0;  // there were more
+  std::uint64_t cpu_ns = 0;           // what draining cost us
+  std::string remark;                 // of the source, for the user
+  std::string failed;                 // why it stopped; empty: it did not
+};
+
+// All that was recorded in one window. It stands for itself: of what an earlier one told nothing is
+// needed.
+struct RecordedWindow {
+  std::vector<Recorded> recorders;
+  std::vector<ProcessCode> code;
+  std::uint64_t unknown = 0;  // processes whose code is not known
+};
+
+// One line for the user: what was taken and what is missing, where, and what it cost.
+std::string in_words(const Recorded& recorded);
+
+class Records {
+ public:
+  // `proc`: the open directory /proc. REQUIRES: `probed` and it outlive this object.
+  Records(const std::vector<PlannedSource>& recorders, const Probed& probed,
+          const RecordOptions& options, WantedProcesses wanted, int proc);
+  ~Records();
+
+  // Fails if one of them cannot.
+  Result<void> start();
+  void drain();
+  // Drops what came until now. What recorders had to say, and which of them failed, stays.
+  void forget();
+  // Drains once more.
+  void stop();
+  // What was recorded since forget(), or since this was last called.
+  RecordedWindow take();
+
+ private:
+  class Processes;
+  class Recorder;
+
+  RecordOptions options_;
+  std::unique_ptr<Processes> processes_;
+  std::vector<std::unique_ptr<Recorder>> recorders_;
+};
+
+}  // namespace ctprof

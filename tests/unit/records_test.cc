@@ -1,0 +1,374 @@
+// Recorders of call stacks at work: what they may hand over, and what becomes of those that lie.
+
+#define BOOST_TEST_MODULE records
+#include "core/capture/records.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <stdexcept>
+
+#include "fake_plugins.hpp"
+
+using namespace ctprof;
+
+namespace {
+
+constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kStacks{
+    {.name = "small_stacks", .description = "for tests"}};
+
+// A recorder that does what the test says.
+struct Small : sdk::RecordSource {
+  static constexpr auto kOffers = sdk::offers(kStacks);
+  static inline std::function<void(const sdk::Window&)> on_start;
+  static inline std::function<void(const sdk::Records&)> on_drain;
+  static inline int starts, stops, drains;
+  static inline bool refuses;
+
+  static void probe(const sdk::Host&, const sdk::Probe& probe) {
+    if (refuses) probe.refuse_all(Gap::Denied, "nobody may");
+  }
+  explicit Small(const sdk::Host&) {}
+  void start(const sdk::Window& window) {
+    ++starts;
+    if (on_start) on_start(window);
+  }
+  void drain(const sdk::Records& records) {
+    ++drains;
+    if (on_drain) on_drain(records);
+  }
+  void stop() { ++stops; }
+};
+
+// A registry with that recorder, and Records that drives it.
+struct World {
+  World() : registry(fake::registry(plugins())), probed(registry, fake::no_host(), Recorders::All) {
+    Small::on_start = nullptr;
+    Small::on_drain = nullptr;
+    Small::starts = Small::stops = Small::drains = 0;
+  }
+  static std::vector<Plugin> plugins() {
+    std::vector<Plugin> made;
+    made.push_back(fake::plugin<Small>("small"));
+    return made;
+  }
+
+  std::unique_ptr<Records> records(RecordOptions options = {},
+                                   std::vector<std::uint64_t> pids = {}) {
+    options.recorders = {"small"};
+    return std::make_unique<Records>(*plan_recorders(probed, options.recorders), probed, options,
+                                     WantedProcesses(std::move(pids), "", proc.get()), proc.get());
+  }
+  // What became of one drain.
+  Recorded drained(std::function<void(const sdk::Records&)> drain, RecordOptions options = {},
+                   std::vector<std::uint64_t> pids = {}) {
+    const auto all = records(options, std::move(pids));
+    BOOST_TEST(bool(all->start()));
+    Small::on_drain = std::move(drain);
+    all->drain();
+    return std::move(all->take().recorders.front());
+  }
+
+  Registry registry;
+  Probed probed;
+  sdk::Fd proc{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+};
+
+ctprof_change change(ctprof_change_kind kind, std::uint64_t tgid, ctprof_text path = {}) {
+  ctprof_change made{};
+  made.size = sizeof made;
+  made.kind = kind;
+  made.tgid = tgid;
+  made.path = path;
+  return made;
+}
+
+ctprof_loss loss(ctprof_loss_kind kind, std::uint32_t cpu, std::uint64_t from_ns,
+                 std::uint64_t until_ns, std::uint64_t count) {
+  return {sizeof(ctprof_loss), kind, cpu, 0, from_ns, until_ns, count};
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_window_says_what_was_asked_for, World) {
+  Small::on_start = [](const sdk::Window& window) {
+    BOOST_TEST(window.frequency_hz() == 123);
+    BOOST_TEST(window.depth() == 9);
+    BOOST_TEST(window.stack_bytes() == 4096);
+    BOOST_TEST(window.user_kind() == CTPROF_USER_ADDRESSES);
+    BOOST_TEST(window.ring_bytes() == 65536);
+    BOOST_TEST(window.opened_ns() > 0);
+    BOOST_TEST(window.pids().size() == 2);
+    BOOST_TEST(window.pids()[0] == 3);
+  };
+  const auto all = records({.frequency_hz = 123,
+                            .depth = 9,
+                            .stack_bytes = 4096,
+                            .user_kind = CTPROF_USER_ADDRESSES,
+                            .ring_bytes = 65536},
+                           {5, 3});
+  BOOST_TEST(bool(all->start()));
+  BOOST_TEST(Small::starts == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(started_and_stopped_once_and_drained_after, World) {
+  const auto all = records();
+  BOOST_TEST(bool(all->start()));
+  all->drain();
+  all->stop();
+  all->drain();
+  BOOST_TEST(Small::starts == 1);
+  BOOST_TEST(Small::stops == 1);
+  BOOST_TEST(Small::drains == 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(stacks_come_back_as_they_were, World) {
+  std::vector<std::uint8_t> memory(5000);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i * i / 7);
+  const std::vector<std::uint64_t> kernel{1, 2, 3}, user{4, 5};
+  const Recorded recorded = drained([&](const sdk::Records& to) {
+    sdk::Record copied(7, 8, 100);
+    copied.set_kernel(kernel);
+    copied.set_user_copy(10, 0x1234, 12, 13, memory);
+    copied.at_ns = 99;
+    to.put(copied);
+    to.put(change(CTPROF_CHANGE_MAPPED, 7, {"/bin/true", 9}));
+    sdk::Record followed(7, 9, 1);
+    followed.set_user(user);
+    followed.flags = CTPROF_RECORD_CUT | CTPROF_RECORD_NO_USER;
+    to.put(followed);
+    to.count_lost(3);
+    to.lose(loss(CTPROF_LOSS_THROTTLED, 1, 5, 6, 2));
+    to.remark("all is well");
+  });
+  BOOST_TEST(recorded.failed == "");
+  BOOST_TEST(recorded.taken == 2);
+  BOOST_TEST(recorded.lost == 3);
+  BOOST_TEST(recorded.unseen == 2);
+  BOOST_TEST(recorded.cut == 1);
+  BOOST_TEST(recorded.without_user == 1);
+  BOOST_TEST(recorded.remark == "all is well");
+  BOOST_REQUIRE(recorded.losses.size() == 1);
+  BOOST_TEST(recorded.losses[0].cpu == 1);
+  std::string order;
+  recorded.records.for_each(
+      [&](const ctprof_record& record) {
+        order += "r" + std::to_string(record.tid);
+        if (record.tid == 9) {
+          BOOST_TEST((record.user_count == 2 && record.user[1] == 5 && record.stack_size == 0));
+          return;
+        }
+        BOOST_TEST((record.kernel_count == 3 && record.kernel[2] == 3));
+        BOOST_TEST((record.weight == 100 && record.at_ns == 99 && record.lr == 13));
+        BOOST_TEST(std::vector(record.stack, record.stack + record.stack_size) == memory);
+      },
+      [&](const ctprof_change& change) {
+        order += "c";
+        BOOST_TEST(std::string(change.path.data, change.path.size) == "/bin/true");
+      });
+  BOOST_TEST(order == "r8cr9");
+}
+
+// A stack whose pointer lies anywhere, and is of any size.
+BOOST_FIXTURE_TEST_CASE(beyond_the_memory_records_are_dropped_and_counted, World) {
+  std::vector<std::uint8_t> memory(8192);
+  std::uint32_t seed = 1;
+  const Recorded recorded = drained(
+      [&](const sdk::Records& to) {
+        for (int i = 0; i < 4000; ++i) {
+          for (auto& byte : memory)
+            byte = static_cast<std::uint8_t>((seed = seed * 69069 + 1) >> 24);
+          sdk::Record record(1, 1, 1);
+          record.set_user_copy(0, 0x7000, 0, 0, memory);
+          to.put(record);
+        }
+      },
+      {.memory = 4 << 20});
+  BOOST_TEST(recorded.failed == "");
+  BOOST_TEST(recorded.taken + recorded.no_room == 4000);
+  BOOST_TEST(recorded.taken > 300);
+  BOOST_TEST(recorded.no_room > 3000);
+  BOOST_TEST(recorded.records.bytes() < std::size_t{5} << 20);
+  BOOST_TEST(has(in_words(recorded), "dropped, for which there was no memory left"));
+}
+
+BOOST_FIXTURE_TEST_CASE(others_are_left_out, World) {
+  const Recorded recorded = drained(
+      [](const sdk::Records& to) {
+        to.put(sdk::Record(3, 3, 1));
+        to.put(sdk::Record(4, 4, 1));
+      },
+      {}, {5, 3});
+  BOOST_TEST(recorded.taken == 1);
+  BOOST_TEST(recorded.others == 1);
+  const auto all = records({}, {5, 3});
+  BOOST_TEST(bool(all->start()));
+  Small::on_drain = [](const sdk::Records& to) {
+    ctprof_change told = change(CTPROF_CHANGE_FORKED, 4);
+    told.parent = static_cast<std::uint64_t>(::getpid());
+    to.put(told);
+  };
+  all->drain();
+  BOOST_TEST(all->take().code.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(code_is_asked_for_where_nobody_tells_of_it, World) {
+  const auto all = records();
+  BOOST_TEST(bool(all->start()));
+  const auto own = static_cast<std::uint64_t>(::getpid());
+  const auto parent = static_cast<std::uint64_t>(::getppid());
+  constexpr std::uint64_t kNew = 1 << 22, kOther = kNew - 1, kKernels = kNew - 2;
+  Small::on_drain = [&](const sdk::Records& to) {
+    const std::vector<std::uint64_t> user{1};
+    for (const std::uint64_t tgid : {own, own, kNew, kOther, kKernels}) {
+      ctprof_change told = change(CTPROF_CHANGE_FORKED, kNew);
+      told.parent = parent;
+      if (tgid == kNew) to.put(told);
+      if (tgid == kOther) to.put(change(CTPROF_CHANGE_EXECED, kOther));
+      sdk::Record record(tgid, tgid, 1);
+      if (tgid != kKernels) record.set_user(user);
+      to.put(record);
+    }
+  };
+  all->drain();
+  const RecordedWindow window = all->take();
+  BOOST_TEST(window.unknown == 0);
+  BOOST_REQUIRE(window.code.size() == 2);
+  BOOST_TEST(window.code[0].tgid == own);
+  BOOST_TEST(!window.code[0].mappings.empty());
+  BOOST_TEST(window.code[1].tgid == parent);
+  all->drain();
+  BOOST_TEST(all->take().code.size() == 2);  // a window stands for itself
+}
+
+BOOST_FIXTURE_TEST_CASE(what_came_before_the_window_is_forgotten_but_for_words, World) {
+  const auto all = records();
+  BOOST_TEST(bool(all->start()));
+  Small::on_drain = [](const sdk::Records& to) {
+    to.put(sdk::Record(3, 3, 1));
+    to.count_lost(5);
+    to.remark("rings are small");
+  };
+  all->drain();
+  Small::on_drain = [](const sdk::Records& to) { to.put(sdk::Record(0, 0, 1)); };
+  all->forget();
+  const RecordedWindow window = all->take();
+  BOOST_TEST(window.recorders[0].taken == 0);
+  BOOST_TEST(window.recorders[0].lost == 0);
+  BOOST_TEST(window.recorders[0].remark == "rings are small");
+  BOOST_TEST(has(window.recorders[0].failed, "impossible thread"));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
+  const auto failure = [this](std::function<void(sdk::Record&)> lie) {
+    const Recorded recorded = drained([&](const sdk::Records& to) {
+      to.put(sdk::Record(1, 1, 1));
+      sdk::Record record(1, 1, 1);
+      lie(record);
+      to.put(record);
+      to.put(sdk::Record(1, 1, 1));
+    });
+    BOOST_TEST(recorded.taken == 1);
+    return recorded.failed;
+  };
+  const auto lies = [&](std::function<void(sdk::Record&)> lie, std::string_view sentence) {
+    const std::string failed = failure(std::move(lie));
+    BOOST_TEST(has(failed, sentence), failed);
+  };
+  lies([](auto& r) { r.size = 8; }, "too small");
+  lies([](auto& r) { r.offer = 1; }, "of offer 1, which nobody asked for");
+  lies([](auto& r) { r.tid = 0; }, "of the impossible thread 1/0");
+  lies([](auto& r) { r.tgid = UINT64_MAX; }, "of the impossible thread");
+  lies([](auto& r) { r.user_kind = 3; }, "of the unknown kind 3");
+  lies([](auto& r) { r.kernel_count = 1; }, "with NULL where a stack must be");
+  lies([](auto& r) { r.user_kind = CTPROF_USER_ADDRESSES, r.user_count = 1; }, "with NULL");
+  lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = 1; }, "with NULL");
+  lies([](auto& r) { r.kernel_count = UINT32_MAX; }, "with more than 2048 addresses");
+  lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = UINT64_MAX; },
+       "with more than 65536 bytes of stack");
+}
+
+BOOST_FIXTURE_TEST_CASE(who_lies_of_changes_and_losses_is_out, World) {
+  const auto failed = [this](std::function<void(const sdk::Records&)> drain) {
+    return drained(std::move(drain)).failed;
+  };
+  BOOST_TEST(
+      has(failed([](const auto& to) { to.put(change(9, 1)); }), "a change of the unknown kind 9"));
+  BOOST_TEST(has(failed([](const auto& to) { to.put(change(CTPROF_CHANGE_ENDED, 0)); }),
+                 "impossible process 0"));
+  BOOST_TEST(has(failed([](const auto& to) {
+                   to.put(change(CTPROF_CHANGE_MAPPED, 1, {nullptr, 4}));
+                 }),
+                 "with NULL where a path must be"));
+  BOOST_TEST(has(failed([](const auto& to) {
+                   to.put(change(CTPROF_CHANGE_MAPPED, 1, {"", SIZE_MAX}));
+                 }),
+                 "with a path of more than 4096 bytes"));
+  BOOST_TEST(has(failed([](const auto& to) { to.lose(loss(CTPROF_LOSS_FULL, 0, 2, 1, 0)); }),
+                 "ended before it began"));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_throws_is_out, World) {
+  const auto all = records();
+  Small::on_start = [](const sdk::Window&) { throw std::runtime_error("not today"); };
+  const auto started = all->start();
+  BOOST_REQUIRE(!started);
+  BOOST_TEST(started.error().text == "starting the recorder 'small': not today");
+  all->drain();
+  all->stop();
+  BOOST_TEST((Small::drains == 0 && Small::stops == 0));
+  Small::on_start = nullptr;
+  const Recorded recorded =
+      drained([](const sdk::Records&) { throw std::runtime_error("cannot read"); });
+  BOOST_TEST(recorded.failed == "cannot read");
+  BOOST_TEST(has(in_words(recorded), "then it failed: cannot read"));
+}
+
+BOOST_AUTO_TEST_CASE(a_second_start_or_stop_is_an_error_of_its_own) {
+  constexpr ctprof_source kSource = sdk::SourceTable<Small>::make("small");
+  char message[64];
+  void* worker = nullptr;
+  const ctprof_host host{};
+  ctprof_window window{};
+  window.size = sizeof window;
+  Small::on_start = nullptr;
+  Small::starts = Small::stops = 0;
+  BOOST_TEST(kSource.open_worker(&host, &worker, message, sizeof message) == 0);
+  BOOST_TEST(kSource.start(worker, &window, message, sizeof message) == CTPROF_DONE);
+  BOOST_TEST(kSource.start(worker, &window, message, sizeof message) == CTPROF_ALREADY);
+  BOOST_TEST(kSource.stop(worker, message, sizeof message) == CTPROF_DONE);
+  BOOST_TEST(kSource.stop(worker, message, sizeof message) == CTPROF_ALREADY);
+  kSource.close_worker(worker);
+  BOOST_TEST((Small::starts == 1 && Small::stops == 1));
+}
+
+BOOST_FIXTURE_TEST_CASE(recorders_by_name, World) {
+  BOOST_TEST(plan_recorders(probed, {"small", "small"})->size() == 1);
+  BOOST_TEST(plan_recorders(probed, {"smal"}).error().text ==
+             "no loaded plugin has a recorder 'smal' (did you mean 'small'?); there are: small");
+  Small::refuses = true;
+  const Probed refused(registry, fake::no_host(), Recorders::All);
+  Small::refuses = false;
+  BOOST_TEST(plan_recorders(refused, {"small"}).error().text ==
+             "the recorder 'small' cannot record here: nobody may");
+}
+
+BOOST_AUTO_TEST_CASE(in_words_says_where_it_was) {
+  Recorded recorded(1024);
+  recorded.source = "small";
+  recorded.taken = 1;
+  recorded.lost = 12;
+  for (std::uint32_t cpu = 0; cpu < 4; ++cpu)
+    recorded.losses.push_back(
+        loss(CTPROF_LOSS_FULL, cpu, 1'000'000'000, 1'020'000'000 + (cpu == 3 ? 1'000'000 : 0), 3));
+  const std::string words = in_words(recorded);
+  BOOST_TEST(has(words, "small: 1 stack, 12 lost (lost on CPU 3 for 21.0 ms at 1.000 s, "));
+  BOOST_TEST(has(words, "CPU 1 for 20.0 ms at 1.000 s, ...);"), words);
+  BOOST_TEST(!has(words, "cut off"));
+}
