@@ -1,0 +1,154 @@
+#include "plugins/on-cpu/event.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "plugins/on-cpu/records.hpp"
+
+namespace ctprof::on_cpu {
+namespace {
+
+constexpr std::uint64_t kFormatLost = 1u << 4;  // PERF_FORMAT_LOST
+
+// All that is a bit of perf_event_attr stands in one word behind read_format; the headers that we
+// are built with may not know the newest of them.
+void set_bits(perf_event_attr& attr, std::uint64_t bits) {
+  constexpr std::size_t kAt = offsetof(perf_event_attr, read_format) + sizeof attr.read_format;
+  auto* word = reinterpret_cast<char*>(&attr) + kAt;
+  std::uint64_t value = 0;
+  std::memcpy(&value, word, sizeof value);
+  value |= bits;
+  std::memcpy(word, &value, sizeof value);
+}
+
+void set_rate(perf_event_attr& attr, const Sampling& how) {
+  if (how.by_cycles) {
+    attr.type = PERF_TYPE_HARDWARE;
+    attr.config = PERF_COUNT_HW_CPU_CYCLES;
+    attr.freq = 1;
+    attr.sample_freq = how.frequency_hz;
+  } else {
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    attr.sample_period = how.period_ns();
+  }
+}
+
+void set_stacks(perf_event_attr& attr, const Sampling& how) {
+  attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+  attr.sample_max_stack = static_cast<std::uint16_t>(how.depth);
+  if (how.defers) set_bits(attr, kDeferBits);
+  if (!how.copies()) return;
+  attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  attr.sample_regs_user = kRegisters;
+  attr.sample_stack_user = how.stack_bytes;
+  attr.exclude_callchain_user = 1;
+}
+
+perf_event_attr attr_of(const Sampling& how) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  set_rate(attr, how);
+  set_stacks(attr, how);
+  attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | (how.counts_lost ? kFormatLost : 0);
+  attr.disabled = attr.sample_id_all = 1;
+  attr.exclude_idle = how.by_cycles ? 1 : 0;  // the clock's idle ticks count
+  attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  attr.watermark = 1;
+  attr.wakeup_watermark = INT_MAX;  // nobody waits for it
+  return attr;
+}
+
+sdk::Fd open_event(const Sampling& how, int cpu) {
+  perf_event_attr attr = attr_of(how);
+  return sdk::Fd(
+      static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+bool can(const Sampling& how, int cpu) { return static_cast<bool>(open_event(how, cpu)); }
+
+}  // namespace
+
+std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+int settle(Sampling& sampling, int cpu) {
+  Sampling tried = sampling;
+  if (!can(tried, cpu)) return errno;
+  tried.by_cycles = true;
+  sampling.by_cycles = tried.by_cycles = can(tried, cpu);
+  for (bool Sampling::*ability : {&Sampling::counts_lost, &Sampling::defers}) {
+    if (ability == &Sampling::defers && sampling.copies()) continue;
+    tried.*ability = true;
+    sampling.*ability = tried.*ability = can(tried, cpu);
+  }
+  return 0;
+}
+
+int Event::open(const Sampling& how, int cpu, std::size_t ring_bytes, std::optional<Event>& event) {
+  Event made;
+  made.counts_lost_ = how.counts_lost;
+  made.fd_ = open_event(how, cpu);
+  if (!made.fd_) return errno;
+  const std::size_t page = page_size();
+  for (std::size_t bytes = ring_bytes; bytes >= page; bytes /= 2) {
+    void* at = ::mmap(nullptr, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd_.get(), 0);
+    if (at == MAP_FAILED) continue;
+    made.mapped_ = at;
+    made.mapped_bytes_ = page + bytes;
+    made.ring_.emplace(static_cast<perf_event_mmap_page*>(at), static_cast<std::byte*>(at) + page,
+                       bytes);
+    event = std::move(made);
+    return 0;
+  }
+  return errno;
+}
+
+Event::Event(Event&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      mapped_(std::exchange(other.mapped_, nullptr)),
+      mapped_bytes_(other.mapped_bytes_),
+      ring_(std::move(other.ring_)),
+      counts_lost_(other.counts_lost_) {}
+
+Event& Event::operator=(Event&& other) noexcept {
+  unmap();
+  fd_ = std::move(other.fd_);
+  mapped_ = std::exchange(other.mapped_, nullptr);
+  mapped_bytes_ = other.mapped_bytes_;
+  ring_ = std::move(other.ring_);
+  counts_lost_ = other.counts_lost_;
+  return *this;
+}
+
+Event::~Event() { unmap(); }
+
+void Event::unmap() {
+  if (mapped_) ::munmap(mapped_, mapped_bytes_);
+}
+
+int Event::start() { return ::ioctl(fd_.get(), PERF_EVENT_IOC_ENABLE, 0) == 0 ? 0 : errno; }
+
+void Event::stop() { ::ioctl(fd_.get(), PERF_EVENT_IOC_DISABLE, 0); }
+
+std::optional<Counts> Event::counts() const {
+  struct {
+    std::uint64_t value, enabled_ns, lost;
+  } read{};
+  const std::size_t size = counts_lost_ ? sizeof read : offsetof(decltype(read), lost);
+  if (::read(fd_.get(), &read, size) != static_cast<ssize_t>(size)) return std::nullopt;
+  return Counts{read.enabled_ns, read.lost};
+}
+
+}  // namespace ctprof::on_cpu

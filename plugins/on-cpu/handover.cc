@@ -1,0 +1,75 @@
+#include "plugins/on-cpu/handover.hpp"
+
+#include <string_view>
+
+namespace ctprof::on_cpu {
+namespace {
+
+ctprof_text text_of(std::string_view text) { return {text.data(), text.size()}; }
+
+ctprof_change change_of(ctprof_change_kind kind, std::uint32_t tgid, std::uint64_t at_ns) {
+  ctprof_change change{};
+  change.kind = kind;
+  change.tgid = tgid;
+  change.at_ns = at_ns;
+  return change;
+}
+
+void put_mapped(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {
+  const auto mapped = mapped_of(record);
+  if (!mapped) return;
+  ctprof_change change = change_of(CTPROF_CHANGE_MAPPED, mapped->tgid, at_ns);
+  change.start = mapped->start;
+  change.length = mapped->length;
+  change.offset = mapped->offset;
+  change.device_major = mapped->device_major;
+  change.device_minor = mapped->device_minor;
+  change.inode = mapped->inode;
+  change.path = text_of(mapped->path);
+  records.put(change);
+}
+
+// A thread that is new, or ends, changes nothing.
+void put_family(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {
+  const auto family = family_of(record);
+  if (!family) return;
+  const bool is_birth = header_of(record).type == PERF_RECORD_FORK;
+  if (is_birth ? family->tgid == family->parent : family->tgid != family->tid) return;
+  ctprof_change change =
+      change_of(is_birth ? CTPROF_CHANGE_FORKED : CTPROF_CHANGE_ENDED, family->tgid, at_ns);
+  if (is_birth) change.parent = family->parent;
+  records.put(change);
+}
+
+}  // namespace
+
+sdk::Record record_of(const Sample& sample, const Sampling& how, std::uint64_t at_ns) {
+  sdk::Record record(sample.tgid, sample.tid, how.period_ns());
+  record.at_ns = at_ns;
+  record.set_kernel(sample.kernel);
+  if (const auto& registers = sample.registers) {
+    record.set_user_copy(registers->ip, registers->sp, registers->bp, registers->lr, sample.stack);
+  } else if (!sample.user.empty()) {
+    record.set_user(sample.user);
+    record.flags |= CTPROF_RECORD_GUESSED;  // the kernel follows frame pointers on trust
+  } else if (sample.is_32_bit || sample.deferred) {
+    record.flags |= CTPROF_RECORD_NO_USER;
+  }
+  if (sample.kernel.size() + sample.user.size() >= how.depth) record.flags |= CTPROF_RECORD_CUT;
+  return record;
+}
+
+void put_change(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {
+  switch (header_of(record).type) {
+    case PERF_RECORD_MMAP2: return put_mapped(records, record, at_ns);
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT: return put_family(records, record, at_ns);
+    case PERF_RECORD_COMM:
+      if (const std::uint32_t tgid = execed_of(record))
+        records.put(change_of(CTPROF_CHANGE_EXECED, tgid, at_ns));
+      return;
+    default: return;
+  }
+}
+
+}  // namespace ctprof::on_cpu

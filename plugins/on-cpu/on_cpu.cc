@@ -1,0 +1,98 @@
+// on-cpu: where threads spend their time on CPUs: a stack, many times a second, on each CPU.
+//
+// Source: perf_event_open(2), an event for each CPU, read through rings. Of each sample there is
+// the kernel's part of the stack, and of the user's either registers and a copy of the stack's top,
+// which ctprof unwinds, or what the kernel finds by frame pointers. Needs CAP_PERFMON, or
+// kernel.perf_event_paranoid below 1; CAP_IPC_LOCK for large rings.
+//
+// What is here:   the recorder, what it chooses where nobody says, the plugin's table.
+// What is not:    events and rings (event.cc, ring.cc), reading them (sampler.cc), what the host
+//                 lacks (probe.cc).
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/on-cpu/probe.hpp"
+#include "plugins/on-cpu/sampler.hpp"
+
+namespace ctprof::on_cpu {
+namespace {
+
+// Stacks that are copied are deep at low rates, and at high ones what a reader can take in time.
+constexpr std::uint32_t kHighRate = 250;
+constexpr std::uint32_t kDeepCopy = 32 * 1024, kShallowCopy = 8 * 1024;
+// What the kernel takes: below 64 KiB, in steps of eight bytes.
+constexpr std::uint32_t kMostCopy = 65'528 - 8;
+// About a second's worth; and no more than so much for all CPUs together.
+constexpr std::uint64_t kRing = 8 << 20, kRingOfHighRate = 32 << 20, kMostOfRings = 512 << 20;
+constexpr std::uint32_t kRingHighRate = 1000;
+
+inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kOnCpuStacks{
+    {.name = "oncpu_stacks",
+     .section = "stacks",
+     .source = "perf_event_open(2): cycles or cpu-clock",
+     .description = "Time on a CPU, by call stack, as samples see it."}};
+
+Sampling sampling_of(const sdk::Host& host, const sdk::Window& window) {
+  Sampling how;
+  if (window.frequency_hz() > 0) how.frequency_hz = window.frequency_hz();
+  how.depth = std::min(window.depth() > 0 ? window.depth() : how.depth, deepest_chain(host));
+  how.stack_bytes = how.frequency_hz <= kHighRate ? kDeepCopy : kShallowCopy;
+  if (window.stack_bytes() > 0) how.stack_bytes = std::min(window.stack_bytes(), kMostCopy) / 8 * 8;
+  if (window.user_kind() == CTPROF_USER_ADDRESSES) how.stack_bytes = 0;
+  return how;
+}
+
+std::size_t ring_bytes_of(const sdk::Window& window, const Sampling& how, std::size_t cpus) {
+  const std::uint64_t fitting = how.frequency_hz < kRingHighRate ? kRing : kRingOfHighRate;
+  const std::uint64_t wanted = window.ring_bytes() > 0 ? window.ring_bytes() : fitting;
+  const std::uint64_t page = page_size();
+  return std::bit_floor(std::clamp(wanted, page, std::max(page, kMostOfRings / cpus)));
+}
+
+std::string kib(std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
+
+class OnCpu : public sdk::RecordSource {
+ public:
+  static constexpr auto kOffers = sdk::offers(kOnCpuStacks);
+
+  explicit OnCpu(const sdk::Host& host) : host_(host) {}
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+
+  void start(const sdk::Window& window) {
+    const std::vector<int> cpus = online_cpus(host_);
+    Sampling how = sampling_of(host_, window);
+    if (const int failed = settle(how, cpus.empty() ? 0 : cpus.front()); failed != 0)
+      throw std::runtime_error(refusal(host_, failed).why);
+    const std::size_t wanted = ring_bytes_of(window, how, std::max<std::size_t>(1, cpus.size()));
+    sampler_ = std::make_unique<Sampler>(host_, how, wanted);
+    sampler_->start();
+    if (sampler_->ring_bytes() < wanted)
+      remark_ = "on-cpu: rings are of " + kib(sampler_->ring_bytes()) + " rather than " +
+                kib(wanted) +
+                ", for the kernel lets nobody have more without CAP_IPC_LOCK "
+                "(kernel.perf_event_mlock_kb); they may overflow";
+  }
+
+  void drain(const sdk::Records& records) {
+    sampler_->drain(records);
+    if (!remark_.empty()) records.remark(remark_);
+    remark_.clear();
+  }
+
+  void stop() { sampler_->stop(); }
+
+ private:
+  sdk::Host host_;
+  std::unique_ptr<Sampler> sampler_;
+  std::string remark_;
+};
+
+}  // namespace
+}  // namespace ctprof::on_cpu
+
+CTPROF_PLUGIN("on-cpu", "1.0", "Call stacks of what runs on each CPU, sampled by perf events.",
+              ctprof::on_cpu::OnCpu)

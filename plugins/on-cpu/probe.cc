@@ -1,0 +1,74 @@
+#include "plugins/on-cpu/probe.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "ctprof/files.hpp"
+#include "plugins/on-cpu/event.hpp"
+#include "plugins/on-cpu/sampler.hpp"
+#include "plugins/shared/kernel.hpp"
+
+namespace ctprof::on_cpu {
+namespace {
+
+constexpr const char* kParanoid = "sys/kernel/perf_event_paranoid";
+// The kernel's own, where it cannot be read.
+constexpr std::uint32_t kUsualChain = 127;
+
+std::string paranoid(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), kParanoid);
+  return text ? " is " + std::string(sdk::trimmed(text.value)) : "";
+}
+
+bool has(unsigned capability) { return has_capabilities({capability}, true); }
+
+}  // namespace
+
+Refusal refusal(const sdk::Host& host, int error) {
+  if ((error == EACCES || error == EPERM) && !has(CAP_PERFMON) && !has(CAP_SYS_ADMIN))
+    return {Gap::Denied,
+            "kernel.perf_event_paranoid" + paranoid(host) +
+                ", and sampling every CPU then needs CAP_PERFMON: run ctprof as root, or give it "
+                "that",
+            sdk::by_capabilities("cap_perfmon")};
+  if (error == EACCES || error == EPERM)
+    return {Gap::Denied,
+            "perf_event_open(2) is closed to this process, as by a container's seccomp profile: "
+            "start ctprof outside of it",
+            {}};
+  if (error == ENOSYS || error == ENOENT || error == EOPNOTSUPP)
+    return {Gap::Unsupported, "the kernel has no CONFIG_PERF_EVENTS, or cannot sample stacks",
+            sdk::by_kernel("CONFIG_PERF_EVENTS=y")};
+  return {Gap::SourceFailed,
+          "the kernel opens no event for sampling: " + std::string(std::strerror(error)),
+          {}};
+}
+
+void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
+  if (!host.live() || !host.own_tids())
+    return probe.refuse_all(Gap::Unsupported,
+                            "perf events sample the running kernel; this tree is another");
+  const auto cpus = online_cpus(host);
+  Sampling sampling;
+  sampling.depth = deepest_chain(host);
+  if (const int failed = settle(sampling, cpus.empty() ? 0 : cpus.front()); failed != 0) {
+    const Refusal why = refusal(host, failed);
+    return probe.refuse_all(why.gap, why.why, why.remedy);
+  }
+  if (!has(CAP_IPC_LOCK))
+    probe.all_lack(
+        "without CAP_IPC_LOCK rings are no larger than kernel.perf_event_mlock_kb allows, and may "
+        "overflow at high rates",
+        sdk::by_capabilities("cap_ipc_lock"));
+}
+
+std::uint32_t deepest_chain(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), "sys/kernel/perf_event_max_stack");
+  const auto deepest = text ? sdk::number<std::uint32_t>(sdk::trimmed(text.value))
+                            : sdk::Reading<std::uint32_t>(kUsualChain);
+  return deepest && deepest.value > 0 ? deepest.value : kUsualChain;
+}
+
+}  // namespace ctprof::on_cpu

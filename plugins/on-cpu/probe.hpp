@@ -1,0 +1,25 @@
+// Whether this host can be sampled, and what it lacks.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ctprof/host.hpp"
+
+namespace ctprof::on_cpu {
+
+// Why the kernel does not open an event for a CPU, and what would change that.
+struct Refusal {
+  Gap gap;
+  std::string why;
+  sdk::Remedy remedy;
+};
+Refusal refusal(const sdk::Host& host, int error);
+
+void probe_host(const sdk::Host& host, const sdk::Probe& probe);
+
+// The most frames that the kernel follows (kernel.perf_event_max_stack).
+std::uint32_t deepest_chain(const sdk::Host& host);
+
+}  // namespace ctprof::on_cpu

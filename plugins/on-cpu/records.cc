@@ -1,0 +1,180 @@
+#include "plugins/on-cpu/records.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace ctprof::on_cpu {
+namespace {
+
+constexpr std::size_t kTrailer = 2 * sizeof(std::uint64_t);  // of all but samples: thread and time
+constexpr std::size_t kRegisterCount = std::popcount(kRegisters);
+constexpr std::uint16_t kIsExec = 1 << 13;  // PERF_RECORD_MISC_COMM_EXEC
+
+// Takes values off the front; once there is too little, everything is zero and empty.
+class Reader {
+ public:
+  explicit Reader(Bytes record) : rest_(record.subspan(sizeof(perf_event_header))) {}
+
+  template <class T>
+  T take() {
+    T value{};
+    if (const Bytes bytes = take_bytes(sizeof value); !bytes.empty())
+      std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  Bytes take_bytes(std::uint64_t count) {
+    if (count > rest_.size()) failed_ = true;
+    if (failed_) return {};
+    const Bytes taken = rest_.first(count);
+    rest_ = rest_.subspan(count);
+    return taken;
+  }
+  // REQUIRES: only multiples of eight bytes were taken.
+  std::span<const std::uint64_t> take_words(std::uint64_t count) {
+    if (count > rest_.size() / sizeof(std::uint64_t)) failed_ = true;
+    const Bytes bytes = failed_ ? Bytes{} : take_bytes(count * sizeof(std::uint64_t));
+    return {reinterpret_cast<const std::uint64_t*>(bytes.data()),
+            bytes.size() / sizeof(std::uint64_t)};
+  }
+  Bytes rest() const { return rest_; }
+  bool failed() const { return failed_; }
+
+ private:
+  Bytes rest_;
+  bool failed_ = false;
+};
+
+bool is_context(std::uint64_t address) {
+  return address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
+}
+
+// Parts of a chain stand behind words that say whose they are.
+void take_chain(std::span<const std::uint64_t> chain, Sample& sample) {
+  for (std::size_t at = 0; at < chain.size();) {
+    const std::uint64_t context = chain[at++];
+    const auto begin = chain.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto part = std::span(begin, std::find_if(begin, chain.end(), is_context));
+    at += part.size();
+    if (context == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)) sample.kernel = part;
+    if (context == static_cast<std::uint64_t>(PERF_CONTEXT_USER)) sample.user = part;
+    if (context == kContextUserDeferred && !part.empty()) sample.deferred = part.front();
+  }
+}
+
+Registers registers_of(std::span<const std::uint64_t> words) {
+#if defined(__x86_64__)
+  return {.ip = words[2], .sp = words[1], .bp = words[0], .lr = 0};
+#else
+  return {.ip = words[3], .sp = words[2], .bp = words[0], .lr = words[1]};
+#endif
+}
+
+void take_registers(Reader& in, Sample& sample) {
+  const auto abi = in.take<std::uint64_t>();
+  sample.is_32_bit = abi == PERF_SAMPLE_REGS_ABI_32;
+  if (abi == PERF_SAMPLE_REGS_ABI_NONE) return;
+  const auto words = in.take_words(kRegisterCount);
+  if (!in.failed() && !sample.is_32_bit) sample.registers = registers_of(words);
+}
+
+// Its size is what there was room for; how much of it was filled stands behind it.
+void take_stack(Reader& in, Sample& sample) {
+  const auto size = in.take<std::uint64_t>();
+  if (size == 0) return;
+  const Bytes memory = in.take_bytes(size);
+  const auto filled = in.take<std::uint64_t>();
+  sample.stack = {reinterpret_cast<const std::uint8_t*>(memory.data()),
+                  std::min<std::size_t>(memory.size(), filled)};
+}
+
+bool is_of(Bytes record, std::uint32_t type) { return header_of(record).type == type; }
+
+// Up to the first NUL; the rest is padding, and the trailer.
+std::string_view text_of(Bytes bytes) {
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  return {text, ::strnlen(text, bytes.size())};
+}
+
+}  // namespace
+
+// Second in a sample, behind the thread; and last in every other record.
+std::uint64_t time_of(Bytes record) {
+  std::uint64_t time = 0;
+  const std::size_t at = is_of(record, PERF_RECORD_SAMPLE)
+                             ? sizeof(perf_event_header) + sizeof(std::uint64_t)
+                             : record.size() - sizeof time;
+  if (at + sizeof time <= record.size()) std::memcpy(&time, record.data() + at, sizeof time);
+  return time;
+}
+
+std::optional<Sample> sample_of(Bytes record, bool copies) {
+  Reader in(record);
+  Sample sample;
+  sample.tgid = in.take<std::uint32_t>();
+  sample.tid = in.take<std::uint32_t>();
+  in.take<std::uint64_t>();  // time_of
+  take_chain(in.take_words(in.take<std::uint64_t>()), sample);
+  if (copies) {
+    take_registers(in, sample);
+    take_stack(in, sample);
+  }
+  if (in.failed()) return std::nullopt;
+  return sample;
+}
+
+std::optional<Deferred> deferred_of(Bytes record) {
+  if (record.size() < sizeof(perf_event_header) + kTrailer) return std::nullopt;
+  Reader in(record.first(record.size() - kTrailer));
+  Deferred deferred;
+  deferred.number = in.take<std::uint64_t>();
+  Sample chain;
+  take_chain(in.take_words(in.take<std::uint64_t>()), chain);
+  deferred.user = chain.user;
+  if (in.failed()) return std::nullopt;
+  std::uint32_t thread[2];
+  std::memcpy(thread, record.data() + record.size() - kTrailer, sizeof thread);
+  deferred.tid = thread[1];
+  return deferred;
+}
+
+std::optional<Mapped> mapped_of(Bytes record) {
+  if (record.size() < sizeof(perf_event_header) + kTrailer) return std::nullopt;
+  Reader in(record.first(record.size() - kTrailer));
+  Mapped mapped;
+  mapped.tgid = in.take<std::uint32_t>();
+  in.take<std::uint32_t>();  // the thread
+  mapped.start = in.take<std::uint64_t>();
+  mapped.length = in.take<std::uint64_t>();
+  mapped.offset = in.take<std::uint64_t>();
+  mapped.device_major = in.take<std::uint32_t>();
+  mapped.device_minor = in.take<std::uint32_t>();
+  mapped.inode = in.take<std::uint64_t>();
+  in.take<std::uint64_t>();  // its generation
+  in.take<std::uint64_t>();  // protection and flags
+  if (in.failed()) return std::nullopt;
+  mapped.path = text_of(in.rest());
+  return mapped;
+}
+
+std::optional<Family> family_of(Bytes record) {
+  Reader in(record);
+  Family family;
+  family.tgid = in.take<std::uint32_t>();
+  family.parent = in.take<std::uint32_t>();
+  family.tid = in.take<std::uint32_t>();
+  if (in.failed()) return std::nullopt;
+  return family;
+}
+
+std::uint32_t execed_of(Bytes record) {
+  return (header_of(record).misc & kIsExec) != 0 ? Reader(record).take<std::uint32_t>() : 0;
+}
+
+std::uint64_t lost_of(Bytes record) {
+  Reader in(record);
+  in.take<std::uint64_t>();  // the event's number
+  return in.take<std::uint64_t>();
+}
+
+}  // namespace ctprof::on_cpu

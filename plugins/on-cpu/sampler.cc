@@ -1,0 +1,309 @@
+#include "plugins/on-cpu/sampler.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "ctprof/files.hpp"
+#include "plugins/on-cpu/handover.hpp"
+#include "plugins/on-cpu/records.hpp"
+
+namespace ctprof::on_cpu {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// A record gets its time a little before it can be read; an interrupt may lie between.
+constexpr std::uint64_t kNotYetNs = 2'000'000;
+constexpr std::uint64_t kSleptNs = 100'000'000;
+// Between a moment and the samples until then.
+constexpr std::uint64_t kUnevenTicks = 2;
+constexpr std::uint64_t kLookEveryNs = 250'000'000;
+constexpr std::size_t kMostPending = 1024;
+constexpr int kMostCpus = 8192;
+// The kernel writes on while we read: it gets back what was read after so many records.
+constexpr std::uint64_t kGiveBackEvery = 64;
+
+std::uint64_t now_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t monotonic_ns() { return now_ns(CLOCK_MONOTONIC); }
+
+Sample sample_of(const Pending::Waiting& waiting) {
+  Sample sample;
+  sample.tgid = waiting.tgid;
+  sample.tid = waiting.tid;
+  sample.kernel = waiting.kernel;
+  sample.deferred = waiting.number;
+  return sample;
+}
+
+}  // namespace
+
+struct Sampler::Cpu {
+  int number = 0;
+  std::optional<Event> event;            // none while it is offline
+  std::uint64_t counted_ns = 0;          // for how long it was sampled, when last looked at
+  std::uint64_t last_ns = 0;             // of the last record; on the monotonic clock, as all here
+  std::uint64_t taken = 0;               // records of any type
+  std::uint64_t samples = 0;             // of this event, as the next two; idle ones, too
+  std::uint64_t lost = 0;                // as far as it was told
+  std::uint64_t missed = 0;              // that never came, likewise
+  std::uint64_t throttled_since_ns = 0;  // 0: it is not
+  std::uint64_t offline_since_ns = 0;
+};
+
+Sampler::Sampler(const sdk::Host& host, const Sampling& how, std::size_t ring_bytes)
+    : host_(host), how_(how), ring_bytes_(ring_bytes) {
+  if (how_.defers) pending_.emplace(kMostPending, how_.depth);
+}
+
+Sampler::~Sampler() = default;
+
+void Sampler::start() {
+  for (const int number : online_cpus(host_)) open(cpu_of(number));
+  if (std::ranges::none_of(cpus_, [](const auto& cpu) { return cpu->event.has_value(); }))
+    throw std::runtime_error("on-cpu: the kernel does not tell which CPUs are online");
+  next_.reserve(cpus_.size());
+  for (const auto& cpu : cpus_)
+    if (cpu->event) cpu->event->start();
+  looked_ns_ = monotonic_ns();
+}
+
+// False where the CPU is gone; throws where it is anything else.
+bool Sampler::open(Cpu& cpu) {
+  const int failed = Event::open(how_, cpu.number, ring_bytes_, cpu.event);
+  if (failed == ENODEV) return false;
+  if (failed != 0)
+    throw std::runtime_error("on-cpu: sampling CPU " + std::to_string(cpu.number) + ": " +
+                             std::strerror(failed));
+  cpu.last_ns = monotonic_ns();
+  cpu.counted_ns = cpu.samples = cpu.lost = cpu.missed = cpu.throttled_since_ns = 0;
+  ring_bytes_ = std::min(ring_bytes_, cpu.event->ring().size());
+  return true;
+}
+
+void Sampler::stop() {
+  for (const auto& cpu : cpus_)
+    if (cpu->event) cpu->event->stop();
+  stopped_ = true;
+}
+
+void Sampler::drain(const sdk::Records& records) {
+  const std::uint64_t now = monotonic_ns();
+  follow_boottime();
+  take_until(records, stopped_ ? UINT64_MAX : now - kNotYetNs);
+  if (!stopped_ && now - looked_ns_ >= kLookEveryNs) look_at_cpus(records, now);
+  if (!stopped_ || settled_) return;
+  settled_ = true;
+  if (pending_) pending_->give_up_all([&](const auto& waiting) { give_up(records, waiting); });
+  for (const auto& cpu : cpus_) settle_account(records, *cpu, now);
+}
+
+// Two clocks are not read at once; only a host that slept has another difference, and order must
+// not suffer from less.
+void Sampler::follow_boottime() {
+  std::uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    const std::uint64_t monotonic = monotonic_ns();
+    least = std::min(least, now_ns(CLOCK_BOOTTIME) - monotonic);
+  }
+  if (to_boottime_ns_ == 0 || least > to_boottime_ns_ + kSleptNs) to_boottime_ns_ = least;
+}
+
+void Sampler::push_next(Cpu& cpu) {
+  const Bytes record = cpu.event->ring().record();
+  if (record.empty()) return;
+  next_.push_back({time_of(record), &cpu});
+  std::ranges::push_heap(next_, std::greater(), &Next::time_ns);
+}
+
+void Sampler::take_until(const sdk::Records& records, std::uint64_t until_ns) {
+  next_.clear();
+  for (const auto& cpu : cpus_) {
+    if (!cpu->event) continue;
+    cpu->event->ring().look();
+    push_next(*cpu);
+  }
+  while (!next_.empty() && next_.front().time_ns <= until_ns) {
+    std::ranges::pop_heap(next_, std::greater(), &Next::time_ns);
+    const auto [time_ns, cpu] = next_.back();
+    next_.pop_back();
+    Ring& ring = cpu->event->ring();
+    take(records, *cpu, ring.record(), time_ns);
+    ring.skip();
+    if (++cpu->taken % kGiveBackEvery == 0) ring.give_back();
+    push_next(*cpu);
+  }
+  for (const auto& cpu : cpus_)
+    if (cpu->event) cpu->event->ring().give_back();
+}
+
+void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns) {
+  const std::uint64_t at_ns = time_ns + to_boottime_ns_;
+  switch (header_of(record).type) {
+    case PERF_RECORD_SAMPLE:
+      ++cpu.samples;
+      take_sample(records, record, at_ns);
+      break;
+    case kRecordDeferred: take_deferred(records, record); break;
+    case PERF_RECORD_LOST:
+      cpu.lost += lost_of(record);
+      lose(records, cpu, CTPROF_LOSS_FULL, cpu.last_ns, time_ns, lost_of(record));
+      break;
+    case PERF_RECORD_THROTTLE: cpu.throttled_since_ns = time_ns; break;
+    case PERF_RECORD_UNTHROTTLE: end_throttling(records, cpu, time_ns); break;
+    default: put_change(records, record, at_ns);
+  }
+  cpu.last_ns = time_ns;
+}
+
+// Where the kernel has no id, for a thread is all but gone, or in none of our PID namespaces, it is
+// -1.
+void Sampler::take_sample(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {
+  constexpr std::uint32_t kNobody = UINT32_MAX;
+  const auto sample = sample_of(record, how_.copies());
+  if (!sample || sample->tgid == kNobody || sample->tid == kNobody) return records.count_unseen(1);
+  if (sample->tgid == 0) return;
+  if (sample->deferred && pending_)
+    return pending_->keep(*sample, at_ns, [&](const auto& waiting) { give_up(records, waiting); });
+  records.put(record_of(*sample, how_, at_ns));
+}
+
+void Sampler::take_deferred(const sdk::Records& records, Bytes record) {
+  const auto deferred = deferred_of(record);
+  if (!deferred || !pending_) return;
+  pending_->complete(*deferred, [&](const Pending::Waiting& waiting) {
+    Sample sample = sample_of(waiting);
+    sample.user = deferred->user;
+    records.put(record_of(sample, how_, waiting.at_ns));
+  });
+}
+
+void Sampler::give_up(const sdk::Records& records, const Pending::Waiting& waiting) const {
+  records.put(record_of(sample_of(waiting), how_, waiting.at_ns));
+}
+
+void Sampler::lose(const sdk::Records& records, const Cpu& cpu, ctprof_loss_kind kind,
+                   std::uint64_t from_ns, std::uint64_t until_ns, std::uint64_t count) const {
+  ctprof_loss loss{};
+  loss.kind = kind;
+  loss.cpu = static_cast<std::uint32_t>(cpu.number);
+  loss.from_ns = from_ns + to_boottime_ns_;
+  loss.until_ns = std::max(from_ns, until_ns) + to_boottime_ns_;
+  loss.count = count;
+  records.lose(loss);
+}
+
+void Sampler::end_throttling(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const {
+  if (cpu.throttled_since_ns == 0) return;
+  const std::uint64_t missed = (time_ns - cpu.throttled_since_ns) / how_.period_ns();
+  lose(records, cpu, CTPROF_LOSS_THROTTLED, cpu.throttled_since_ns, time_ns, missed);
+  cpu.missed += missed;
+  cpu.throttled_since_ns = 0;
+}
+
+void Sampler::end_offline(const sdk::Records& records, Cpu& cpu, std::uint64_t time_ns) const {
+  if (cpu.offline_since_ns == 0) return;
+  lose(records, cpu, CTPROF_LOSS_OFFLINE, cpu.offline_since_ns, time_ns,
+       (time_ns - cpu.offline_since_ns) / how_.period_ns());
+  cpu.offline_since_ns = 0;
+}
+
+// An event whose time stands still has lost its CPU, even if that is back already. REQUIRES:
+// records were taken until kNotYetNs before `now_ns`.
+bool Sampler::goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const {
+  auto counts = cpu.event->counts();
+  if (!counts || counts->enabled_ns == std::exchange(cpu.counted_ns, counts->enabled_ns))
+    return false;
+  if (!how_.counts_lost) return true;  // what was lost may not have been told yet
+  const std::uint64_t not_taken_ns = monotonic_ns() - now_ns + kNotYetNs;
+  counts->enabled_ns -= std::min(counts->enabled_ns, not_taken_ns);
+  count_missed(records, cpu, *counts);
+  return true;
+}
+
+// The clock ticks once a period, on idle CPUs, too; a tick that never came had the CPU taken away
+// from this guest, or interrupts shut out.
+void Sampler::count_missed(const sdk::Records& records, Cpu& cpu, const Counts& counts) const {
+  if (how_.by_cycles) return;
+  const std::uint64_t lost = std::max(cpu.lost, counts.lost);
+  const std::uint64_t known = cpu.samples + lost + cpu.missed + kUnevenTicks;
+  const std::uint64_t ticks = counts.enabled_ns / how_.period_ns();
+  if (ticks <= known) return;
+  cpu.missed += ticks - known;
+  records.count_unseen(ticks - known);
+}
+
+void Sampler::look_at_cpus(const sdk::Records& records, std::uint64_t now_ns) {
+  looked_ns_ = now_ns;
+  for (const auto& cpu : cpus_)
+    if (cpu->event && !goes_on(records, *cpu, now_ns)) close(records, *cpu, now_ns);
+  for (const int number : online_cpus(host_)) {
+    Cpu& cpu = cpu_of(number);
+    if (cpu.event || !open(cpu)) continue;
+    cpu.event->start();
+    end_offline(records, cpu, now_ns);
+  }
+}
+
+Sampler::Cpu& Sampler::cpu_of(int number) {
+  const auto known = std::ranges::find(cpus_, number, [](const auto& cpu) { return cpu->number; });
+  if (known != cpus_.end()) return **known;
+  cpus_.push_back(std::make_unique<Cpu>());
+  cpus_.back()->number = number;
+  return *cpus_.back();
+}
+
+// Its ring is the last that is left of it.
+void Sampler::close(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) {
+  Ring& ring = cpu.event->ring();
+  for (ring.look(); !ring.record().empty(); ring.skip())
+    take(records, cpu, ring.record(), time_of(ring.record()));
+  settle_account(records, cpu, now_ns);
+  cpu.event.reset();
+  cpu.offline_since_ns = cpu.last_ns;
+}
+
+// What the kernel lost and could not tell, for the ring stayed full; and what never came.
+void Sampler::settle_account(const sdk::Records& records, Cpu& cpu, std::uint64_t now_ns) const {
+  end_throttling(records, cpu, now_ns);
+  end_offline(records, cpu, now_ns);
+  const auto counts = cpu.event ? cpu.event->counts() : std::nullopt;
+  if (!counts) return;
+  if (counts->lost > cpu.lost) {
+    lose(records, cpu, CTPROF_LOSS_FULL, cpu.last_ns, now_ns, counts->lost - cpu.lost);
+    cpu.lost = counts->lost;
+  }
+  count_missed(records, cpu, *counts);
+  records.count_lost(cpu.event->ring().torn());
+}
+
+std::vector<int> cpus_of(std::string_view list) {
+  std::vector<int> cpus;
+  while (!list.empty()) {
+    std::string_view range = sdk::take(list, ',');
+    const auto first = sdk::number<int>(sdk::take(range, '-'));
+    const auto last = range.empty() ? first : sdk::number<int>(range);
+    if (!first || !last || first.value < 0 || last.value >= kMostCpus) return {};
+    for (int cpu = first.value; cpu <= last.value; ++cpu) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::vector<int> online_cpus(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.sys(), "devices/system/cpu/online");
+  return text ? cpus_of(sdk::trimmed(text.value)) : std::vector<int>{};
+}
+
+}  // namespace ctprof::on_cpu
