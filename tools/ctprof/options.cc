@@ -14,6 +14,7 @@
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"
 #include "tools/ctprof/option_table.hpp"
+#include "tools/ctprof/record_options.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -89,6 +90,8 @@ class Reader {
     read_lists();
     read_numbers();
     read_choices();
+    auto record = read_record_options(given_);
+    record ? void(options_.record = std::move(*record)) : fail(record.error());
     if (error_) return *error_;
     return options_;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/capture/records.hpp"
 #include "core/file/file.hpp"
 
 namespace ctprof::cli {
@@ -48,6 +49,7 @@ struct Options {
   std::uint64_t duration_ns = 0;     // of record; 0: until something else ends it
   std::uint64_t repeat = 0;          // windows back to back, into a directory; 0: one, into a file
   std::vector<std::string> command;  // behind --
+  RecordOptions record;              // of record: call stacks
   bool sync = true;
   bool hostname = true;
   bool verbose = false;

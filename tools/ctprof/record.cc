@@ -225,6 +225,7 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
                     std::optional<Command>& command) {
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
+  capture.record = options.record;
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
   auto session = Session::open(registry, std::move(capture), std::move(ahead));
   if (!session) return session.error();
