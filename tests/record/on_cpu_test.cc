@@ -1,0 +1,333 @@
+// The recorder on-cpu on this host: programs that know what they do, sampled in windows.
+//
+// Without leave to sample every case is skipped, by name.
+
+#define BOOST_TEST_MODULE on_cpu
+#include <boost/test/unit_test.hpp>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/capture/capture.hpp"
+#include "core/registry/identity.hpp"
+#include "core/registry/loader.hpp"
+#include "core/window/happened.hpp"
+
+using namespace ctprof;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Never returns. Its code is some bytes long.
+[[gnu::noinline, noreturn]] void spin() {
+  for (std::uint64_t i = 0;; ++i) asm volatile("" : : "r"(i));
+}
+constexpr std::uint64_t kLongestSpin = 128;
+
+// A child that spins until this object ends; ahead of others, for the host may be busy.
+class Spinner {
+ public:
+  explicit Spinner(int nice = -15) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setpriority(PRIO_PROCESS, 0, nice);
+    spin();
+  }
+  ~Spinner() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::uint64_t pid() const { return static_cast<std::uint64_t>(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+const Registry& registry() {
+  static const Registry made = [] {
+    const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+    LoadOptions options;
+    options.own_directory = directory ? directory : ".";
+    options.only = std::vector<std::string>{"on-cpu", "procfs-sched"};
+    return Registry(*load_plugins(options));
+  }();
+  return made;
+}
+
+struct Taken {
+  Snapshot snapshot;
+  Recorded recorded;
+  std::vector<ProcessCode> code;
+  std::uint64_t length_ns = 0;
+
+  std::uint64_t run_time_ns(std::uint64_t pid) const {
+    const auto tids = snapshot.threads().find(kTid)->u64();
+    const auto times = snapshot.threads().find("run_time_ns")->u64();
+    for (std::size_t row = 0; row < tids.size(); ++row)
+      if (tids[row] == pid) return times[row];
+    return 0;
+  }
+};
+
+Taken window(RecordOptions options, std::chrono::milliseconds length,
+             const std::vector<std::uint64_t>& pids = {},
+             std::chrono::milliseconds drained_every = 20ms) {
+  options.recorders = {"on-cpu"};
+  CaptureOptions capture;
+  capture.window = true;
+  capture.metrics = std::vector<std::string>{"run_time_ns"};
+  capture.pids = pids;
+  capture.record = options;
+  auto session = Session::open(registry(), capture);
+  BOOST_REQUIRE_MESSAGE(session, session.error().text);
+  const auto begun = session->begin();
+  BOOST_REQUIRE_MESSAGE(begun, begun.error().text);
+  const auto opened = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() < opened + length) {
+    std::this_thread::sleep_for(drained_every);
+    session->drain();
+  }
+  auto snapshot = session->end();
+  const auto length_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - opened);
+  BOOST_REQUIRE_MESSAGE(snapshot, snapshot.error().text);
+  to_differences(*snapshot);
+  auto all = session->take_recorded();
+  BOOST_REQUIRE(all.recorders.size() == 1);
+  BOOST_TEST_MESSAGE(in_words(all.recorders.front()));
+  BOOST_TEST(all.recorders.front().failed == "");
+  return {std::move(*snapshot), std::move(all.recorders.front()), std::move(all.code),
+          static_cast<std::uint64_t>(length_ns.count())};
+}
+
+// The samples of a process; the stacks that they point to are gone.
+std::vector<ctprof_record> records_of(const Recorded& recorded, std::uint64_t tgid) {
+  std::vector<ctprof_record> records;
+  recorded.records.for_each(
+      [&](const ctprof_record& record) {
+        if (record.tgid == tgid) records.push_back(record);
+      },
+      [](const ctprof_change&) {});
+  return records;
+}
+
+std::string refusal() {
+  CaptureOptions capture;
+  capture.window = true;
+  capture.record.recorders = {"on-cpu"};
+  auto session = Session::open(registry(), capture);
+  if (!session) return session.error().text;
+  const auto begun = session->begin();
+  return begun ? "" : begun.error().text;
+}
+
+boost::test_tools::assertion_result may_sample(boost::unit_test::test_unit_id) {
+  static const std::string why = refusal();
+  boost::test_tools::assertion_result may(why.empty());
+  may.message() << why;
+  return may;
+}
+
+double total_weight(const std::vector<ctprof_record>& records) {
+  double total = 0;
+  for (const ctprof_record& record : records) total += static_cast<double>(record.weight);
+  return total;
+}
+
+}  // namespace
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(samples_weigh_the_time_that_the_thread_ran) {
+  const Spinner spinner;
+  std::this_thread::sleep_for(50ms);
+  const Taken taken = window({.frequency_hz = 999}, 10s, {spinner.pid()});
+  const auto records = records_of(taken.recorded, spinner.pid());
+  const auto ran = static_cast<double>(taken.run_time_ns(spinner.pid()));
+  BOOST_TEST_MESSAGE(records.size() << " samples weigh " << total_weight(records) / ran
+                                    << " of the run time of " << ran / 1e9 << " s");
+  BOOST_TEST(ran > 1e9);
+  BOOST_TEST(std::abs(total_weight(records) / ran - 1) < 0.03);
+  BOOST_TEST(taken.recorded.lost == 0);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(registers_are_those_of_the_function_that_spins) {
+  const Spinner spinner;
+  std::this_thread::sleep_for(50ms);
+  const Taken taken = window({.frequency_hz = 999, .stack_bytes = 4096}, 1s, {spinner.pid()});
+  const auto begin = reinterpret_cast<std::uint64_t>(&spin);
+  std::size_t there = 0, all = 0, whole = 0;
+  for (const ctprof_record& record : records_of(taken.recorded, spinner.pid())) {
+    BOOST_TEST(record.user_kind == CTPROF_USER_COPY);
+    there += record.ip >= begin && record.ip < begin + kLongestSpin;
+    whole += record.stack_size > 0 && record.stack_size <= 4096;
+    ++all;
+  }
+  BOOST_TEST(all > 100);
+  BOOST_TEST(there >= all * 99 / 100);
+  BOOST_TEST(whole == all);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(every_tick_of_busy_cpus_is_accounted_for) {
+  std::vector<std::unique_ptr<Spinner>> spinners;
+  const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
+  for (long i = 0; i < cpus; ++i) spinners.push_back(std::make_unique<Spinner>());
+  std::this_thread::sleep_for(100ms);
+  const Taken taken = window({.frequency_hz = 999}, 5s);
+  const Recorded& recorded = taken.recorded;
+  std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
+  const auto note = [&](std::uint64_t from_ns, std::uint64_t until_ns) {
+    first_ns = std::min(first_ns, from_ns);
+    last_ns = std::max(last_ns, until_ns);
+  };
+  recorded.records.for_each([&](const ctprof_record& record) { note(record.at_ns, record.at_ns); },
+                            [](const ctprof_change&) {});
+  for (const ctprof_loss& loss : recorded.losses) note(loss.from_ns, loss.until_ns);
+  const double ticks = static_cast<double>(last_ns - first_ns) * 999e-9 * static_cast<double>(cpus);
+  const auto told = static_cast<double>(recorded.taken + recorded.lost + recorded.unseen);
+  BOOST_TEST_MESSAGE(told << " of " << ticks << " ticks are accounted for");
+  BOOST_TEST(std::abs(told / ticks - 1) < 0.01);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(idle_cpus_have_no_samples_and_miss_none) {
+  const Taken taken = window({.frequency_hz = 999}, 2s);
+  const auto ticks = static_cast<double>(taken.length_ns) * 999e-9 *
+                     static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+  BOOST_TEST(static_cast<double>(taken.recorded.unseen) < 0.05 * ticks);
+  BOOST_TEST(records_of(taken.recorded, 0).empty());
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(code_of_a_process_that_lived_before) {
+  const Spinner spinner;
+  const Taken taken = window({.frequency_hz = 999}, 300ms, {spinner.pid()});
+  BOOST_REQUIRE(taken.code.size() == 1);
+  BOOST_TEST(taken.code[0].tgid == spinner.pid());
+  const auto at = reinterpret_cast<std::uint64_t>(&spin);
+  BOOST_TEST(std::ranges::any_of(taken.code[0].mappings, [&](const Mapping& mapping) {
+    return mapping.start <= at && at < mapping.end &&
+           mapping.path.find("on_cpu_test") != std::string::npos;
+  }));
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(a_reader_that_is_held_up_loses_and_what_is_kept_is_intact) {
+  const Spinner spinner;
+  std::this_thread::sleep_for(50ms);
+  const Taken taken =
+      window({.frequency_hz = 999, .stack_bytes = 1024, .ring_bytes = 65536}, 3s, {}, 600ms);
+  const Recorded& recorded = taken.recorded;
+  BOOST_TEST(recorded.lost > 500);
+  BOOST_REQUIRE(!recorded.losses.empty());
+  std::uint64_t longest_ns = 0;
+  for (const ctprof_loss& loss : recorded.losses)
+    longest_ns = std::max(longest_ns, loss.until_ns - loss.from_ns);
+  BOOST_TEST(longest_ns > 300'000'000);
+  BOOST_TEST(longest_ns < 1'500'000'000);
+  const auto begin = reinterpret_cast<std::uint64_t>(&spin);
+  std::uint64_t last_ns = 0;
+  std::size_t there = 0, all = 0;
+  for (const ctprof_record& record : records_of(recorded, spinner.pid())) {
+    BOOST_TEST(record.at_ns > last_ns);
+    last_ns = record.at_ns;
+    there += record.ip >= begin && record.ip < begin + kLongestSpin;
+    ++all;
+  }
+  BOOST_TEST(all > 50);
+  BOOST_TEST(there >= all * 99 / 100);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(frame_pointers_instead_of_copies) {
+  const Spinner spinner;
+  const Taken taken =
+      window({.frequency_hz = 999, .user_kind = CTPROF_USER_ADDRESSES}, 1s, {spinner.pid()});
+  const auto records = records_of(taken.recorded, spinner.pid());
+  BOOST_TEST(records.size() > 100);
+  for (const ctprof_record& record : records) {
+    BOOST_TEST(record.user_kind == CTPROF_USER_ADDRESSES);
+    BOOST_TEST((record.flags & CTPROF_RECORD_GUESSED) != 0);
+  }
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
+  const Spinner one(0), two(0);  // the reader is to have its share
+  const Taken taken = window({.frequency_hz = 4000}, 10s);
+  const Recorded& recorded = taken.recorded;
+  BOOST_TEST(recorded.lost == 0);
+  BOOST_TEST(recorded.no_room == 0);
+  BOOST_TEST(recorded.taken > 40'000);
+  BOOST_TEST(static_cast<double>(recorded.unseen) < 0.01 * static_cast<double>(recorded.taken));
+  BOOST_TEST(recorded.cpu_ns / recorded.taken < 5000);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_and_says_where) {
+  const Spinner one, two;
+  const Taken taken = window({.frequency_hz = 4000, .stack_bytes = 1024, .ring_bytes = 4096}, 1s);
+  const Recorded& recorded = taken.recorded;
+  BOOST_TEST(recorded.taken > 50);
+  BOOST_TEST(recorded.lost > recorded.taken);
+  BOOST_TEST(recorded.losses.size() > 10);
+  std::uint64_t told = 0;
+  for (const ctprof_loss& loss : recorded.losses) {
+    told += loss.count;
+    BOOST_TEST(loss.from_ns <= loss.until_ns);
+    BOOST_TEST(loss.from_ns >= taken.snapshot.window->opened.boottime_ns);
+  }
+  BOOST_TEST(told == recorded.lost);
+  for (const ctprof_record& record : records_of(recorded, one.pid()))
+    BOOST_TEST(record.weight == 250'000);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(what_a_program_maps_is_told_before_its_samples) {
+  pid_t pid = 0;
+  std::thread starter([&] {
+    std::this_thread::sleep_for(200ms);
+    pid = ::fork();
+    if (pid == 0)
+      ::execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done",
+              static_cast<char*>(nullptr));
+  });
+  const Taken taken = window({.frequency_hz = 999}, 2s);
+  starter.join();
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  std::string order;
+  std::uint64_t last_ns = 0;
+  const auto note = [&](std::uint64_t tgid, std::uint64_t at_ns, const char* what) {
+    BOOST_TEST(at_ns >= last_ns);
+    last_ns = at_ns;
+    if (tgid == static_cast<std::uint64_t>(pid) && !order.ends_with(what)) order += what;
+  };
+  bool found = false;
+  taken.recorded.records.for_each(
+      [&](const ctprof_record& record) { note(record.tgid, record.at_ns, "sample "); },
+      [&](const ctprof_change& change) {
+        constexpr const char* kWords[] = {"mapped ", "execed ", "forked ", "ended "};
+        note(change.tgid, change.at_ns, kWords[change.kind]);
+        const std::string path(change.path.data, change.path.size);
+        found = found || (change.tgid == static_cast<std::uint64_t>(pid) &&
+                          path.find("libc.so") != path.npos && change.inode != 0);
+      });
+  BOOST_TEST(found);
+  BOOST_TEST(order.find("forked ") != order.npos, order);
+  BOOST_TEST(order.find("execed ") > order.find("forked "), order);
+  BOOST_TEST(order.find("mapped ") > order.find("execed "), order);
+  BOOST_TEST(order.rfind("sample ") > order.find("mapped "), order);
+}

@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+"""`record --recorders`: what it takes, what it says, and what it leaves behind when it is killed.
+
+Environment: CTPROF; BAD_PLUGINS, where a recorder is that lies."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import Recorder, Window, harness, run, soon  # noqa: E402
+
+LIES = os.path.join(os.environ["BAD_PLUGINS"], "")
+PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
+
+
+def events_of(pid):
+    """How many perf events the process has open."""
+    try:
+        return sum(os.readlink(f"/proc/{pid}/fd/{fd}").startswith("anon_inode:[perf_event]") for fd in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.here = pathlib.Path(scratch.name)
+        self.file = self.here / ("it" + recording.SUFFIX)
+
+    def recorded(self, *words):
+        done = run("-d", "500ms", "-o", self.file, "--metrics", "run_time_ns", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        Window(self.file)
+        return done.stderr
+
+
+class OnCpu(Case):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to sample")
+
+    def test_one_line_says_what_was_taken(self):
+        said = self.recorded("--recorders", "on-cpu", "--freq", "999")
+        self.assertRegex(said, r"(?m)^ctprof: on-cpu: \d+ stacks.*; [\d.]+ ms of CPU time, [\d.]+ MiB$")
+
+    def test_a_ring_of_one_page_says_where_it_lost(self):
+        said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
+        self.assertRegex(said, r"\d+ lost.*\(lost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
+
+    def test_held_up_it_says_what_it_lost_and_for_how_long(self):
+        with Recorder("-o", self.file, "--recorders", "on-cpu", "--freq", "1000", "--ring", "64K", "--metrics", "run_time_ns") as recorder:
+            self.assertTrue(soon(lambda: events_of(recorder.process.pid) > 0))
+            time.sleep(0.5)
+            recorder.signal(signal.SIGSTOP)
+            busy = time.monotonic() + 1.5
+            while time.monotonic() < busy:
+                pass
+            recorder.signal(signal.SIGCONT)
+            time.sleep(0.2)
+            recorder.signal(signal.SIGINT)
+            status, said = recorder.finish()
+        self.assertEqual(status, 0, said)
+        stretches = [float(ms) for ms in re.findall(r"lost on CPU \d+ for ([\d.]+) ms", said)]
+        self.assertGreater(sum(stretches), 800, said)
+
+    def test_of_the_processes_that_are_asked_for(self):
+        with subprocess.Popen(["sleep", "60"]) as sleeper, subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+            try:
+                taken = {}
+                for process in sleeper, busy:
+                    said = self.recorded("--recorders", "on-cpu", "--freq", "999", "-p", process.pid)
+                    taken[process] = int(re.search(r"on-cpu: (\d+) stack", said)[1])
+            finally:
+                sleeper.kill()
+                busy.kill()
+        self.assertEqual(taken[sleeper], 0)
+        self.assertGreater(taken[busy], 20)
+
+    def test_killed_it_leaves_nothing(self):
+        for wait in (0, 0.05, 0.2):
+            with Recorder("-d", "60s", "-o", self.file, "--recorders", "on-cpu", "--freq", "4000") as recorder:
+                pid = recorder.process.pid
+                self.assertTrue(soon(lambda pid=pid: events_of(pid) > 0))
+                time.sleep(wait)
+                recorder.process.kill()
+                recorder.process.communicate()
+            self.assertEqual(events_of(pid), 0)
+            self.assertEqual(recording.files_in(self.here), [])
+
+    def test_interrupted_it_writes_what_it_has(self):
+        with Recorder("-o", self.file, "--recorders", "on-cpu") as recorder:
+            pid = recorder.process.pid
+            self.assertTrue(soon(lambda: events_of(pid) > 0))
+            recorder.signal(signal.SIGINT)
+            said = recorder.process.communicate()[1]
+            self.assertEqual(recorder.process.returncode, 0, said)
+        self.assertRegex(said, r"on-cpu: \d+ stack")
+        Window(self.file)
+
+    def test_without_leave_it_is_one_sentence_with_a_remedy(self):
+        if int(PARANOID.read_text()) < 1:
+            self.skipTest("kernel.perf_event_paranoid lets everybody sample")
+        self.here.chmod(0o777)
+        done = run("-d", "100ms", "-o", self.file, "--recorders", "on-cpu", "-q", user=65534, group=65534, extra_groups=[])
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertRegex(done.stderr, r"cannot record here: kernel.perf_event_paranoid is \d.*CAP_PERFMON")
+
+
+class Lies(Case):
+    def test_a_recorder_that_lies_ends_and_the_window_does_not(self):
+        said = self.recorded("--recorders", "record_lies", "--plugin-path", LIES)
+        self.assertRegex(said, r"(?m)^ctprof: lies: \d+ stacks?;.*; then it failed: it recorded a stack with NULL where a stack must be$")
+
+
+class Asked(Case):
+    def refusal(self, *words):
+        done = run("-d", "100ms", "-o", self.file, *words)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        return re.sub(r"(?m)^ctprof: (refused|not used|CTPROF_).*\n", "", done.stderr)
+
+    def test_a_recorder_that_is_none(self):
+        self.assertIn("no loaded plugin has a recorder 'on-cup' (did you mean 'on-cpu'?)", self.refusal("--recorders", "on-cup"))
+
+    def test_numbers_out_of_range(self):
+        for option, value in (("freq", "0"), ("freq", "4001"), ("freq", "x"), ("max-depth", "1025"), ("stack-bytes", "65K"), ("ring", "4095"),
+                              ("ring", "2G"), ("ring", "99999999999G")):
+            with self.subTest(option=option, value=value):
+                self.assertIn(f"--{option}: '{value}' is not a", self.refusal("--recorders", "on-cpu", f"--{option}", value))
+
+    def test_options_of_recorders_without_any(self):
+        self.assertIn("--freq is for recorders", self.refusal("--freq", "99"))
+        self.assertIn("invalid --unwind 'dwarf' (choose cfi, fp)", self.refusal("--recorders", "on-cpu", "--unwind", "dwarf"))
+
+
+if __name__ == "__main__":
+    unittest.main()
