@@ -6,6 +6,7 @@ Environment: CTPROF; BAD_PLUGINS, where a recorder is that lies."""
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -55,6 +56,15 @@ class OnCpu(Case):
     def test_a_ring_of_one_page_says_where_it_lost(self):
         said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
         self.assertRegex(said, r"\d+ lost.*\(lost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
+
+    def test_without_leave_to_lock_memory_rings_shrink_and_it_says_so(self):
+        if not shutil.which("setpriv") or not 0 <= int(PARANOID.read_text()):
+            self.skipTest("needs setpriv, and a kernel that limits the rings of those without CAP_IPC_LOCK")
+        done = subprocess.run(["setpriv", "--bounding-set=-ipc_lock", *recording.command("-d", "100ms", "-o", self.file, "--recorders", "on-cpu",
+                                                                                       "--ring", "512M", "--metrics", "run_time_ns")],
+                              capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"rings are of \d+ KiB rather than \d+ KiB, for .* CAP_IPC_LOCK")
 
     def test_held_up_it_says_what_it_lost_and_for_how_long(self):
         with Recorder("-o", self.file, "--recorders", "on-cpu", "--freq", "1000", "--ring", "64K", "--metrics", "run_time_ns") as recorder:
