@@ -16,6 +16,7 @@
 #include "core/capture/descriptors.hpp"
 #include "core/capture/host_pass.hpp"
 #include "core/capture/identity_reader.hpp"
+#include "core/capture/recorded_stacks.hpp"
 #include "core/registry/process_state.hpp"
 #include "core/window/descendants.hpp"
 
@@ -220,6 +221,7 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   if (options_.command != 0) mark_descendants(before, *after, ended);
   auto window = make_lap(before, std::move(*after), ended, "the window's begin", "its end");
   if (!window) return window;
+  add_stacks(*window, is_last);
   if (window->window->ended_merged > 0)
     window->meta.notes.push_back(std::to_string(window->window->ended_merged) +
                                  " of the threads that ended share rows with others of the same "
@@ -242,6 +244,14 @@ void Session::gather_recorded(bool is_last, Meta& meta) {
     if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
     meta.notes.push_back(in_words(recorded));
   }
+}
+
+// Puts what recorders gathered into the rows of its threads; unless it was the last window, they go
+// on meanwhile.
+void Session::add_stacks(Snapshot& window, bool is_last) {
+  if (!records_) return;
+  const auto unwind = [&] { put_stacks(recorded_, roots_->proc_fd.get(), window); };
+  is_last ? unwind() : void(drain_during(unwind));
 }
 
 void Session::mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const {

@@ -108,7 +108,8 @@ class Session {
   // Hands over the snapshot, or the window. REQUIRES: begin() succeeded, and end() has not been
   // called.
   Result<Snapshot> end();
-  // Hands over the call stacks of the window that lap() or end() returned last, raw.
+  // Hands over the call stacks of the window that lap() or end() returned last as they were
+  // recorded, raw; its rows have them too.
   RecordedWindow take_recorded() { return std::exchange(recorded_, {}); }
   // Threads when the window opened.
   std::size_t threads() const;
@@ -131,6 +132,7 @@ class Session {
   Result<void> start_recorders();
   void drain_sources();
   void gather_recorded(bool is_last, Meta& meta);
+  void add_stacks(Snapshot& window, bool is_last);
   Result<Snapshot> window_until_now(bool is_last);
   void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const;
 

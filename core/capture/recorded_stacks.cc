@@ -269,6 +269,18 @@ void RecordedStacks::finish() {
         "unwound by them, and have no names");
 }
 
+void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window) {
+  RecordedStacks stacks(window, proc);
+  for (const ProcessCode& code : recorded.code)
+    stacks.mapped(code.tgid, code.read_ns, code.mappings);
+  for (const Recorded& recorder : recorded.recorders) {
+    stacks.begin(recorder.plugin, recorder.source, recorder.metrics);
+    recorder.records.for_each([&](const ctprof_record& record) { stacks.take(record); },
+                              [&](const ctprof_change& change) { stacks.take(change); });
+  }
+  stacks.finish();
+}
+
 std::string in_words(const StackTally& tally) {
   return tally.source + ": " + std::to_string(tally.to_root) + " of " +
          std::to_string(tally.records) + " stacks reach their root" +

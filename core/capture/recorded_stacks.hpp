@@ -1,14 +1,7 @@
 // From the raw records of a window to columns of stacks: unwound, each stack kept once, named, and
 // put into the rows of their threads.
 //
-//   RecordedStacks stacks(window, proc);
-//   for (const ProcessCode& code : ...) stacks.mapped(code.tgid, code.read_ns, code.mappings);
-//   for (const Recorded& recorder : ...) {
-//     stacks.begin(recorder.plugin, recorder.source, recorder.metrics);
-//     recorder.records.for_each([&](const auto& record) { stacks.take(record); },
-//                               [&](const auto& change) { stacks.take(change); });
-//   }
-//   stacks.finish();
+//   put_stacks(recorded, proc, window);
 //
 // A thread is the one of its tgid, tid and start time; where the start is not told, the one that
 // was there when the record was taken. A stack's weight is its thread's, also of one that ended;
@@ -34,6 +27,7 @@
 #include <vector>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/capture/records.hpp"
 #include "core/capture/target_files.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "core/stacks/modules.hpp"
@@ -120,6 +114,9 @@ class RecordedStacks {
   std::vector<Frame> frames_, user_frames_;
   std::vector<std::uint64_t> addresses_;
 };
+
+// All of it, from what was recorded in a window to its columns. `proc` and REQUIRES: as above.
+void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window);
 
 // One line for the user: what could be unwound and named of what a source recorded.
 std::string in_words(const StackTally& tally);
