@@ -55,7 +55,7 @@
   const isBelow = (frame, other) => frame.index >= other.index && frame.index < other.end;
   const isAbove = (frame, other) => frame !== other && isBelow(other, frame);
 
-  function place(frame) {
+  function place(frame, wide) {
     const above = isAbove(frame, zoomed);
     const seen = above || isBelow(frame, zoomed);
     frame.element.classList.toggle('out', !seen);
@@ -66,7 +66,7 @@
     frame.element.setAttribute('x', frame.shownX + '%');
     frame.element.setAttribute('width', frame.shownWidth + '%');
     frame.element.setAttribute('y', (rootOnTop ? frame.depth : rows - 1 - frame.depth) * ROW);
-    write(frame, root.getBoundingClientRect().width * frame.shownWidth / 100);
+    write(frame, wide * frame.shownWidth / 100);
   }
 
   // As much of the name as fits.
@@ -83,8 +83,10 @@
     frame.text.textContent = pixels < LEAST_TEXT ? '' : fits ? frame.name : letters.slice(0, room - 1).join('') + '…';
   }
 
+  // Asked for once: between changes each question lays out the whole page anew.
   function draw() {
-    frames.forEach(place);
+    const wide = root.getBoundingClientRect().width;
+    frames.forEach((frame) => place(frame, wide));
     if (current.element.classList.contains('out')) select(zoomed, false);
   }
 
