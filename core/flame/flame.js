@@ -80,7 +80,8 @@
     if (!frame.text) return;
     const letters = Array.from(frame.name);
     const fits = letters.length <= room;
-    frame.text.textContent = pixels < LEAST_TEXT ? '' : fits ? frame.name : letters.slice(0, room - 1).join('') + '…';
+    const cut = fits ? frame.name : letters.slice(0, room - 1).join('') + '…';
+    frame.text.textContent = pixels < LEAST_TEXT ? '' : cut;
   }
 
   // Asked for once: between changes each question lays out the whole page anew.
@@ -124,7 +125,8 @@
     const box = frame.element.firstElementChild.nextElementSibling.getBoundingClientRect();
     const top = head.getBoundingClientRect().bottom;
     if (top > box.top) window.scrollBy(0, box.top - top - ROW);
-    else if (box.bottom > window.innerHeight) window.scrollBy(0, box.bottom - window.innerHeight + ROW);
+    const beyond = box.bottom - window.innerHeight;
+    if (beyond > 0 && box.top >= top) window.scrollBy(0, beyond + ROW);
   }
 
   // The nearest one of the same depth, to the left (-1) or right (1).
@@ -139,7 +141,8 @@
   }
 
   function inward(frame) {
-    return isAbove(frame, zoomed) ? frame.children.find((child) => isBelow(zoomed, child)) : widest(frame.children);
+    if (!isAbove(frame, zoomed)) return widest(frame.children);
+    return frame.children.find((child) => isBelow(zoomed, child));
   }
 
   function neighbour(frame, key) {
@@ -202,9 +205,11 @@
   // Tools stand between the head and the frames, which move down for them.
   const top = parseFloat(canvas.getAttribute('y'));
   const tools = make(SVG, head, 'g', {'class': 'tools', transform: 'translate(0,' + top + ')'});
-  const place_for_bar = make(SVG, tools, 'foreignObject', {x: PAD, y: -4, width: '98%', height: 32});
-  const bar = make(XHTML, place_for_bar, 'div', {'class': 'bar'});
-  const field = make(XHTML, bar, 'input', {type: 'search', placeholder: 'Search  /', 'aria-label': 'Search by regular expression'});
+  const room = {x: PAD, y: -4, width: '98%', height: 32};
+  const bar = make(XHTML, make(SVG, tools, 'foreignObject', room), 'div', {'class': 'bar'});
+  const field = make(XHTML, bar, 'input', {
+    type: 'search', placeholder: 'Search  /', 'aria-label': 'Search by regular expression',
+  });
   const turner = button(rootOnTop ? 'Flame' : 'Icicle', 'Turn upside down', turn);
   button('Reset', 'Show all (Escape)', () => { clear(); zoom(frames[0]); });
   const result = make(XHTML, bar, 'output', {title: 'Share of all that was found'});
@@ -212,8 +217,10 @@
   told.figures.setAttribute('class', 'told quiet');
 
   function makeRoom() {
-    for (const part of root.querySelectorAll('.below, .frames')) part.setAttribute('y', parseFloat(part.getAttribute('y')) + TOOLS);
-    for (const part of [root, head.querySelector('.paper')]) part.setAttribute('height', parseFloat(part.getAttribute('height')) + TOOLS);
+    const number = (part, name) => parseFloat(part.getAttribute(name));
+    const add = (part, name) => part.setAttribute(name, number(part, name) + TOOLS);
+    for (const part of root.querySelectorAll('.below, .frames')) add(part, 'y');
+    for (const part of [root, head.querySelector('.paper')]) add(part, 'height');
   }
 
   function measure() {
