@@ -307,9 +307,11 @@ Result<void> read_window(const KeptMembers& members, Snapshot& snapshot) {
     for (const std::string& name : bases.columns) {
       Opening& opening = window.openings[static_cast<std::size_t>(bases.entity)];
       const Column* end = snapshot.table(bases.entity).find(name);
-      if (!end || end->def().storage == Storage::Stacks || opening.find(name))
+      if (!end || opening.find(name))
         return Error{"has a base of '" + name.substr(0, 40) +
-                     "', which is no column, has none, or is there twice"};
+                     "', which is no column or there twice"};
+      if (end->def().storage == Storage::Stacks)
+        return Error{"has a base of '" + name.substr(0, 40) + "', which can have none"};
       opening.columns.emplace_back(end->def(), 0, Gap::NoBase);
     }
   return {};
