@@ -81,6 +81,15 @@ Table table_then(const Table& table, const Opening& opening, std::span<const std
   return then;
 }
 
+// What is said of a column that is not there any more.
+void forget_lost_columns(Snapshot& snapshot) {
+  std::erase_if(snapshot.unknown_definitions.of_metrics, [&](const auto& of_metric) {
+    return std::ranges::none_of(snapshot.tables, [&](const Table& table) {
+      return table.find(of_metric.first) != nullptr;
+    });
+  });
+}
+
 }  // namespace
 
 Snapshot begin_of(Snapshot window) {
@@ -92,6 +101,7 @@ Snapshot begin_of(Snapshot window) {
       for (const std::uint32_t row : rows) window.read_at.push_back(what.seen[row].first);
     table = table_then(table, what.openings[entity], rows);
   }
+  forget_lost_columns(window);
   window.meta.start = window.meta.end = what.opened;
   window.born_at.clear();
   window.unknown_keys = {};

@@ -109,12 +109,16 @@ BOOST_AUTO_TEST_CASE(what_a_window_began_with) {
   Snapshot window = made(make_window(
       taken(10, were), taken(20, {{1, 5, 160, 3, "FIFO"}, {3, 5, 9, 4}, {9, 1500, 1, 1}}),
       ended_at(15, {{2, 5, 80, 0}, {8, 1100, 6, 0}})));
+  for (const MetricDef* def : {&kPeak, &kHeap})
+    window.unknown_definitions.of_metrics[def->name]["newer"] = "1";
   const Snapshot begin = begin_of(std::move(window));
   BOOST_TEST(!begin.window);
   BOOST_TEST(begin.meta.start.boottime_ns == 10 * kSecond);
   BOOST_TEST(cells(begin, kFaults) == "1:100 2:50 3:7");
   BOOST_TEST(cells(begin, kHeap) == "1:8 2:9 3:4");
   BOOST_TEST(cells(begin, kPeak) == "no column");
+  BOOST_TEST(begin.unknown_definitions.of_metrics.contains(kHeap.name));
+  BOOST_TEST(!begin.unknown_definitions.of_metrics.contains(kPeak.name));
   BOOST_TEST(begin.read_at == std::vector<std::uint64_t>(3, 7), boost::test_tools::per_element());
   const Column& policies = *begin.threads().find("policy");
   BOOST_TEST(begin.pools->texts[policies.ids()[0]] == "OTHER");
