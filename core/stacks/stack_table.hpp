@@ -87,8 +87,9 @@ class StackTable {
   // The node of a stack, leaf first; `frames` name modules of this table. kNoStack, once there are
   // too many.
   std::uint32_t add_stack(std::span<const Frame> frames, Ending ending);
-  // A stack's parts one by one, for whoever reads a table back: the number of a frame or a node, the
-  // same for the same. kNoStack, once there are too many. REQUIRES: this table has what they name.
+  // A stack's parts one by one, for whoever reads a table back: the number of a frame or a node,
+  // the same for the same. kNoStack, once there are too many. REQUIRES: this table has what they
+  // name.
   std::uint32_t add_frame(const Frame& frame);
   std::uint32_t add_node(const Node& node) { return add_node(node.parent, node.frame); }
   // Takes in all that another table has. Its node n is [n] of what is returned, or kNoStack.
