@@ -23,7 +23,6 @@ constexpr ctprof_rule kInert[] = {
     inert_rule("Formula", "Derived", "computed from a group's aggregates"),
     inert_rule("Key", "IdU32,IdU64,IdText", "identifies or groups rows"),
     inert_rule("Dead", "DeadCounter", "listed, never reduced"),
-    inert_rule("StackSum", "StackNs,StackCount,StackBytes", "call stacks, which recorders gather"),
 };
 
 }  // namespace
@@ -38,7 +37,7 @@ std::vector<const ctprof_rule*> gathered() {
   std::vector<const ctprof_rule*> rules;
   for (const auto kind :
        {rules::sums(), rules::extremes(), rules::fractions(), rules::bounds(), rules::ranges(),
-        rules::modes(), rules::affinity(), rules::maps(), rules::inert()})
+        rules::modes(), rules::affinity(), rules::maps(), rules::stacks(), rules::inert()})
     for (const ctprof_rule& rule : kind) rules.push_back(&rule);
   return rules;
 }

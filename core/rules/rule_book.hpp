@@ -60,6 +60,7 @@ std::span<const ctprof_rule> ranges();     // RangeI32 ...: smallest and largest
 std::span<const ctprof_rule> modes();      // Mode, ModeChar, ModeBool: what most are
 std::span<const ctprof_rule> affinity();   // Affinity
 std::span<const ctprof_rule> maps();       // MapSum, MapMixed: key by key
+std::span<const ctprof_rule> stacks();     // StackSum: call stacks, by stack
 std::span<const ctprof_rule> inert();      // Formula, Key, Dead: nothing is reduced
 
 // What a rule puts as its difference where there is no number to put: the two sides agree, or not.

@@ -191,8 +191,8 @@ inline constexpr std::array kRules{
     // Key by key; keys that only some rows have count where they are.
     RuleInfo{"MapSum", Reduction::PerKey, ""},
     RuleInfo{"MapMixed", Reduction::PerKey, ""},
-    // Stack by stack, as recorders hand them over.
-    RuleInfo{"StackSum", Reduction::None, ""},
+    // Stack by stack; as a number, what they weigh together.
+    RuleInfo{"StackSum", Reduction::Sum, ""},
     // Nothing is reduced: a formula is computed from the values of its inputs, a key identifies
     // rows, a dead counter never moves.
     RuleInfo{"Formula", Reduction::None, ""},
@@ -304,6 +304,7 @@ inline constexpr SectionInfo kSections[] = {
     {"cgroup-stats", true},  {"cgroup-limits", true},    {"memory-stat", true},
     {"memory-events", true}, {"pressure", true},         {"host-pressure", false},
     {"smaps-rollup", false}, {"sched-ext", false},       {"host-cpu", false},
+    {"stacks", false},
 };
 
 // The roles. A role has a meaning that accounting relies on, so it comes with a unit and an entity,

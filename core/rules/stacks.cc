@@ -1,0 +1,135 @@
+// Call stacks: added up stack by stack. As a number, a group's stacks are their total; it stops at
+// 2^64-1 like any sum, and says so. What each stack has is asked of the state (stacks.hpp).
+
+#include "core/rules/stacks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/base/number.hpp"
+#include "core/rules/rule_book.hpp"
+
+namespace ctprof::rules {
+namespace {
+
+constexpr std::uint64_t kFull = std::numeric_limits<std::uint64_t>::max();
+
+void add_weight(std::uint64_t& sum, std::uint64_t weight) {
+  if (__builtin_add_overflow(sum, weight, &sum)) sum = kFull;
+}
+
+// Rows are appended and sorted now and then, so that a group of many rows with a few stacks each
+// takes no longer than its stacks do.
+class Gathered {
+ public:
+  void add(std::span<const ctprof_stack> more) {
+    add_weight(total_, weight_of(more));
+    stacks_.insert(stacks_.end(), more.begin(), more.end());
+    if (stacks_.size() > 2 * settled_ + kSlack) settle();
+  }
+  void merge(const Gathered& other) {
+    add(other.stacks_);
+    total_ = std::max(total_, other.total_);  // one that is full stays so
+  }
+  void settle();
+
+  std::uint64_t total() const { return total_; }
+  std::span<const ctprof_stack> stacks() const { return stacks_; }
+
+ private:
+  static constexpr std::size_t kSlack = 256;
+
+  std::vector<ctprof_stack> stacks_;  // the first of them ascending, each once
+  std::size_t settled_ = 0;           // how many
+  std::uint64_t total_ = 0;
+};
+
+void Gathered::settle() {
+  const auto middle = stacks_.begin() + static_cast<std::ptrdiff_t>(settled_);
+  const auto by_stack = [](const ctprof_stack& a, const ctprof_stack& b) {
+    return a.stack < b.stack;
+  };
+  std::sort(middle, stacks_.end(), by_stack);
+  std::inplace_merge(stacks_.begin(), middle, stacks_.end(), by_stack);
+  std::size_t kept = 0;
+  for (const ctprof_stack& each : stacks_) {
+    if (kept > 0 && stacks_[kept - 1].stack == each.stack)
+      add_weight(stacks_[kept - 1].weight, each.weight);
+    else
+      stacks_[kept++] = each;
+  }
+  stacks_.resize(kept);
+  settled_ = kept;
+}
+
+struct State {
+  Gathered* gathered;  // null: no reading yet
+};
+
+Gathered* gathered_in(const void* state) { return static_cast<const State*>(state)->gathered; }
+
+Gathered& started(State& state) {
+  if (!state.gathered) state.gathered = new Gathered;
+  return *state.gathered;
+}
+
+void add(void* states, const ctprof_rows* rows) {
+  for_each_reading<State, std::uint32_t>(states, *rows, [&](State& state, std::uint32_t id) {
+    std::size_t count = 0;
+    const ctprof_stack* given = rows->stacks(rows->core, id, &count);
+    started(state).add({given, count});
+  });
+}
+
+void merge(void* into, const void* from) {
+  if (const Gathered* other = gathered_in(from)) started(*static_cast<State*>(into)).merge(*other);
+}
+
+void finish(void* state) {
+  if (Gathered* gathered = gathered_in(state)) gathered->settle();
+}
+
+void destroy(void* state) { delete gathered_in(state); }
+
+ctprof_number number(const void* state) {
+  const Gathered* gathered = gathered_in(state);
+  return gathered ? number_of(gathered->total()) : no_number();
+}
+
+void text(const void* state, const char* unit, const ctprof_sink* out) {
+  const Gathered* gathered = gathered_in(state);
+  const bool is_full = gathered && gathered->total() == kFull;
+  put(*out, (is_full ? "≥" : "") + scaled(number(state), unit));
+}
+
+constexpr ctprof_rule stack_rule() {
+  ctprof_rule rule = rule_of<State>("StackSum", "StackNs,StackCount,StackBytes",
+                                    "adds up, stack by stack", CTPROF_REDUCES_BY_SUM, add, merge);
+  rule.finish = finish;
+  rule.destroy = destroy;
+  rule.number = number;
+  rule.text = text;
+  return rule;
+}
+
+constexpr ctprof_rule kStacks[] = {stack_rule()};
+
+}  // namespace
+
+std::span<const ctprof_rule> stacks() { return kStacks; }
+
+bool gathers_stacks(const ctprof_rule& rule) { return &rule == kStacks; }
+
+std::span<const ctprof_stack> stacks_in(const void* state) {
+  const Gathered* gathered = gathered_in(state);
+  return gathered ? gathered->stacks() : std::span<const ctprof_stack>{};
+}
+
+std::uint64_t weight_of(std::span<const ctprof_stack> stacks) {
+  std::uint64_t sum = 0;
+  for (const ctprof_stack& each : stacks) add_weight(sum, each.weight);
+  return sum;
+}
+
+}  // namespace ctprof::rules
