@@ -108,6 +108,9 @@ std::vector<SideRuns> sides_of(const Spec& spec, std::size_t runs);
 // The word for the axis, as the user wrote it.
 std::string_view axis_word(const Spec& spec);
 
+// Where functions and stacks are told, of every metric that has stacks.
+inline constexpr std::string_view kStacksSection = "stacks";
+
 // The section of that name in the table of ctprof/newtypes.hpp, or null.
 const SectionInfo* find_section(std::string_view name);
 

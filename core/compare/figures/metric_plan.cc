@@ -166,6 +166,7 @@ class Planner {
     metric.tags = tags_of(def);
     metric.family = def.family;
     metric.adds_up = def.family == kCumulative;
+    metric.has_stacks = def.storage == Storage::Stacks;
     metric.map_keys = def.map_keys;
     metric.headline = def.headline;
     metric.setting = def.setting;
@@ -322,6 +323,12 @@ bool is_wanted(const std::vector<T>& wanted, const T& name) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
 }
 
+// Metrics of stacks are in the section of stacks too, whichever they name.
+bool is_in_sections(const std::vector<std::string>& wanted, const PlannedMetric& metric) {
+  return is_wanted(wanted, metric.section) ||
+         (metric.has_stacks && is_wanted(wanted, std::string(kStacksSection)));
+}
+
 Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {
   for (const std::string& name : spec.metrics)
     if (!plan.find(name)) return unknown_metric(plan, name);
@@ -331,7 +338,7 @@ Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides,
     return known.error();
   for (PlannedMetric& metric : plan.metrics)
     metric.shown = is_wanted(spec.metrics, metric.name) && !(metric.key && spec.metrics.empty()) &&
-                   is_wanted(spec.sections, metric.section) &&
+                   is_in_sections(spec.sections, metric) &&
                    (spec.plugins.empty() || is_from(plan, metric, sides, spec.plugins));
   return {};
 }

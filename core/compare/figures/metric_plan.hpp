@@ -18,6 +18,7 @@
 #include "core/expression/expression.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/rules/rule_book.hpp"
+#include "core/rules/stacks.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof {
@@ -38,6 +39,7 @@ struct PlannedMetric {
   std::optional<Expression> expression;   // of a derived metric
   std::optional<std::string> key;         // of a map, which is its only input (added_metrics.hpp)
   std::string map_keys;                   // what its definition says of a map's keys
+  bool has_stacks = false;                // its cells are weighted sets of stacks
   std::optional<Headline> headline;       // a column of the first screen
   bool setting = false;                   // chosen by the user or administrator
   bool is_third_party = false;            // a plugin's that is not ctprof's own
@@ -49,6 +51,8 @@ struct PlannedMetric {
   bool has_number() const { return expression || key || (rule && rule->number); }
   // Whether the value is a map, told key by key.
   bool is_map() const { return rule && rule->parts; }
+  // Whether its stacks can be told one by one: they are added up by the built-in rule.
+  bool tells_stacks() const { return has_stacks && rules::gathers_stacks(*rule); }
   // Whether this key of the map counts up.
   bool key_adds_up(std::string_view of_map) const;
 };

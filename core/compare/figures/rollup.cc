@@ -6,6 +6,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/figures/rule_states.hpp"
+#include "core/rules/stacks.hpp"
 
 namespace ctprof {
 namespace {
@@ -158,6 +159,23 @@ CellValue Rollup::read_together(CellAt at) const {
                                   [&] { return planned.rule->number(together.state); });
   }
   return together;
+}
+
+// As many as a median of totals is of (add_absent).
+std::vector<RunStacks> Rollup::stacks(CellAt at) const {
+  std::vector<RunStacks> found;
+  std::size_t unread = 0;
+  for_each_run(at, [&](std::size_t run, std::uint32_t group) {
+    const CellValue value = runs_[run].read(group, at.metric);
+    const ctprof_number one = number_of(std::uint64_t{1});
+    const double scale = as_double(per_second(at.metric) ? per_second(one, run) : one);
+    if (value.state && !std::isnan(scale))
+      found.push_back({rules::stacks_in(value.state), scale});
+    else
+      ++unread;
+  });
+  if (!found.empty()) found.resize(runs(at.side) - unread);
+  return found;
 }
 
 Coverage Rollup::coverage(CellAt at) const {

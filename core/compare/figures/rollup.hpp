@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,12 @@ struct Part {
   std::string_view key;
   ctprof_number number;
   std::string_view unit;
+};
+
+// What a run has of a metric of stacks.
+struct RunStacks {
+  std::span<const ctprof_stack> stacks{};
+  double scale = 1;  // makes a weight what is told of it
 };
 
 class Rollup {
@@ -70,6 +77,9 @@ class Rollup {
   void append_extras(std::string& out, CellAt at) const;
   // The keys of a map, in the order of their bytes.
   void parts(CellAt at, const std::function<void(const Part&)>& visit) const;
+  // Of each run that counts the stacks of a metric that tells them (PlannedMetric::tells_stacks);
+  // none of a run without the group. Valid as long as this.
+  std::vector<RunStacks> stacks(CellAt at) const;
   // Which parts a derived figure is made of.
   MadeOf made_of(CellAt at) const;
   // Null if there is none.

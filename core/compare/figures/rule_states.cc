@@ -14,8 +14,9 @@ std::span<const T> copy_of(std::span<const T> items, Arena& arena) {
 
 }  // namespace
 
-void KeptContent::show(const Snapshot& snapshot) {
+void KeptContent::show(const Snapshot& snapshot, const RunNodes& nodes) {
   let_go();
+  nodes_ = nodes;
   pools_ = snapshot.pools.get();
   texts_.resize(pools_->texts.size());
   near_keys_.resize(kKeys);
@@ -28,6 +29,9 @@ void KeptContent::let_go() {
   keys_ = {};
   near_keys_ = {};
   entries_ = {};
+  nodes_ = {};
+  stacks_ = {};
+  frames_ = {};
 }
 
 void KeptContent::join(const KeptContent& other) {
@@ -39,6 +43,8 @@ void KeptContent::fill(ctprof_rows& rows, bool for_plugin) {
   rows.text = text_of;
   rows.bits = bits_of;
   rows.map = map_of;
+  rows.stacks = stacks_of;
+  rows.frames = frames_of;
 }
 
 std::string_view KeptContent::text(Id id) {
@@ -82,6 +88,36 @@ const ctprof_entry* KeptContent::map_of(const void* core, std::uint32_t id, std:
   *entries = map.size();
   if (!view.for_plugin) return kept.entries_.data();
   return copy_of(std::span<const ctprof_entry>(kept.entries_), kept.arena()).data();
+}
+
+// Several of the run's stacks may be one in the book; they stand side by side, then.
+const ctprof_stack* KeptContent::stacks_of(const void* core, std::uint32_t id,
+                                           std::size_t* stacks) {
+  const View& view = *static_cast<const View*>(core);
+  KeptContent& kept = *view.kept;
+  const auto given = kept.pools_->stacks[id];
+  kept.stacks_.assign(given.begin(), given.end());
+  for (ctprof_stack& each : kept.stacks_) each.stack = kept.nodes_.numbers[each.stack];
+  std::ranges::sort(kept.stacks_, {}, &ctprof_stack::stack);
+  *stacks = given.size();
+  if (!view.for_plugin) return kept.stacks_.data();
+  return copy_of(std::span<const ctprof_stack>(kept.stacks_), kept.arena()).data();
+}
+
+const std::uint32_t* KeptContent::frames_of(const void* core, std::uint64_t stack,
+                                            std::size_t* frames) {
+  KeptContent& kept = *static_cast<const View*>(core)->kept;
+  const StackBook& book = *kept.nodes_.book;
+  *frames = 0;
+  if (stack >= book.size()) return nullptr;
+  const auto [place, is_new] = kept.frames_.try_emplace(stack);
+  if (is_new) {
+    const auto number = static_cast<std::uint32_t>(stack);
+    const auto functions = book.functions_of(number, book.depth(number));
+    place->second = copy_of(std::span<const std::uint32_t>(functions), kept.arena());
+  }
+  *frames = place->second.size();
+  return place->second.data();
 }
 
 }  // namespace ctprof

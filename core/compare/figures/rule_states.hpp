@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/compare/figures/stack_book.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "ctprof/abi.h"
@@ -39,11 +40,19 @@ auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
   }
 }
 
-// Copies of a snapshot's texts, sets and maps for rules to read. A state may point to what its rule
-// was shown (abi.h, ctprof_rows), and outlives the snapshot.
+// A run's stacks among those of all: the book, which outlives this, and the number there of each
+// node of the run's table. No book: stacks are not wanted.
+struct RunNodes {
+  const StackBook* book = nullptr;
+  std::span<const std::uint32_t> numbers{};
+};
+
+// Copies of a snapshot's texts, sets, maps and stacks for rules to read. A state may point to what
+// its rule was shown (abi.h, ctprof_rows), and outlives the snapshot.
 //
-// Texts, sets and keys of maps are copied when first asked for; the entries of a map only for rules
-// of plugins, because built-in rules do not point to them. Threads: one at a time.
+// Texts, sets and keys of maps are copied when first asked for; the entries of a map and weighted
+// stacks only for rules of plugins, because built-in rules do not point to them. Stacks have the
+// numbers that they have in the book. Threads: one at a time.
 class KeptContent {
  public:
   KeptContent() = default;
@@ -51,13 +60,13 @@ class KeptContent {
   KeptContent& operator=(const KeptContent&) = delete;
 
   // Reads from this snapshot from now on.
-  void show(const Snapshot& snapshot);
+  void show(const Snapshot& snapshot, const RunNodes& nodes);
   // Forgets the snapshot, but keeps the copies.
   void let_go();
   // Also keeps what the other has copied.
   void join(const KeptContent& other);
 
-  // Sets the functions by which rules read texts, sets and maps of `rows`. REQUIRES: this outlives
+  // Sets the functions by which rules read the contents of `rows`. REQUIRES: this outlives
   // the states made of them.
   void fill(ctprof_rows& rows, bool for_plugin);
   std::string_view copy(std::string_view text) { return arena().copy(text); }
@@ -72,6 +81,8 @@ class KeptContent {
   static ctprof_text text_of(const void* core, std::uint32_t id);
   static const std::uint64_t* bits_of(const void* core, std::uint32_t id, std::size_t* words);
   static const ctprof_entry* map_of(const void* core, std::uint32_t id, std::size_t* entries);
+  static const ctprof_stack* stacks_of(const void* core, std::uint32_t id, std::size_t* stacks);
+  static const std::uint32_t* frames_of(const void* core, std::uint64_t stack, std::size_t* frames);
   Arena& arena() { return *arenas_.front(); }
   const char* kept_key(ctprof_text key);
 
@@ -90,6 +101,9 @@ class KeptContent {
   std::unordered_map<const char*, const char*> keys_;
   std::vector<Key> near_keys_;  // a cache: maps repeat their keys
   std::vector<ctprof_entry> entries_;
+  RunNodes nodes_;
+  std::vector<ctprof_stack> stacks_;
+  std::unordered_map<std::uint64_t, std::span<const std::uint32_t>> frames_;
 };
 
 // The states of one rule, one for each group, created and destroyed together.

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "core/base/workers.hpp"
 #include "core/compare/figures/rule_states.hpp"
 #include "core/registry/identity.hpp"
+#include "core/rules/stacks.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/merge_ended.hpp"
 #include "ctprof/gap.hpp"
@@ -15,6 +17,8 @@ namespace ctprof {
 namespace {
 
 using Groups = std::span<const std::uint32_t>;
+
+constexpr std::size_t kMostReducers = 8;
 
 ctprof_rows rows_of(const Column& column, Groups groups, bool all_there) {
   ctprof_rows rows{};
@@ -82,18 +86,25 @@ const Column* numbers(const Snapshot& snapshot, std::string_view name) {
   return column && column->def().storage == Storage::U64 ? column : nullptr;
 }
 
-// The value, or 0 if it is negative.
-std::uint64_t above_zero(const Column& column, std::size_t row) {
+bool has_readings(Storage storage) {
+  return storage == Storage::U64 || storage == Storage::I64 || storage == Storage::Stacks;
+}
+
+// The value, or 0 if it is negative; of stacks what they weigh.
+std::uint64_t above_zero(const Column& column, std::size_t row, const Pools& pools) {
   if (column.def().storage == Storage::U64) return column.u64()[row];
+  if (column.def().storage == Storage::Stacks)
+    return rules::weight_of(pools.stacks[column.ids()[row]]);
   const std::int64_t value = column.i64()[row];
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
 }  // namespace
 
-RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan)
+RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
+                       const RunNodes& nodes)
     : plan_(&plan), groups_(rows.groups), content_(std::make_unique<KeptContent>()) {
-  content_->show(snapshot);
+  content_->show(snapshot, nodes);
   for (const PlannedMetric& metric : plan.metrics)
     metrics_.push_back(reduce(snapshot, rows, metric));
   take_times(snapshot, rows.of_row[static_cast<std::size_t>(Entity::Thread)]);
@@ -186,17 +197,17 @@ RunFigures::Opened RunFigures::opened(const Snapshot& snapshot, const Column& co
 
 void RunFigures::find_busiest(Cells& cells, const PlannedMetric& metric, const Snapshot& snapshot,
                               const Column& column, std::span<const std::uint32_t> groups) {
-  const Storage storage = column.def().storage;
   if (metric.entity != Entity::Thread || (!metric.is_sum && !metric.is_maximum) ||
-      (storage != Storage::U64 && storage != Storage::I64))
+      !has_readings(column.def().storage))
     return;
   cells.busiest.resize(groups_.keys.size());
   std::vector<std::uint32_t> found(cells.busiest.size(), kNoGroup);
   for (std::uint32_t row = 0; row < groups.size(); ++row) {
     if (groups[row] == kNoGroup || !column.has_value(row)) continue;
     std::uint64_t& most = cells.busiest[groups[row]].reading;
-    if (above_zero(column, row) <= most) continue;
-    most = above_zero(column, row);
+    const std::uint64_t reading = above_zero(column, row, *snapshot.pools);
+    if (reading <= most) continue;
+    most = reading;
     found[groups[row]] = row;
   }
   const Column *tids = numbers(snapshot, kTid), *comms = snapshot.threads().find(kComm);
@@ -357,6 +368,25 @@ Difference RunFigures::change(std::uint32_t group, std::size_t map, std::string_
   ctprof_number then = no_number();
   if (began == Beginning::There) then = number_in(metrics_[map].opened.states[group], map, key);
   return difference(ctprof::has_value(then) ? then : number_of(std::uint64_t{0}), now);
+}
+
+std::vector<RunFigures> reduce_all(std::span<const Snapshot* const> runs,
+                                   std::span<const RowGroups> rows, const MetricPlan& plan,
+                                   StackBook& book) {
+  const bool has_stacks = std::ranges::any_of(plan.metrics, [](const PlannedMetric& metric) {
+    return metric.has_stacks && !metric.left_out;
+  });
+  std::vector<std::vector<std::uint32_t>> numbers(runs.size());
+  for (std::size_t run = 0; has_stacks && run < runs.size(); ++run)
+    numbers[run] = book.add(runs[run]->pools->stacks.table);
+  std::vector<std::optional<RunFigures>> found(runs.size());
+  share(static_cast<unsigned>(std::min(runs.size(), kMostReducers)), runs.size(),
+        [&](unsigned, std::size_t run) {
+          found[run].emplace(*runs[run], rows[run], plan, RunNodes{&book, numbers[run]});
+        });
+  std::vector<RunFigures> figures;
+  for (auto& one : found) figures.push_back(std::move(*one));
+  return figures;
 }
 
 const Busiest* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {

@@ -112,8 +112,10 @@ struct Absence {
 
 class RunFigures {
  public:
-  // REQUIRES: `rows` are of this snapshot, and the plan outlives this.
-  RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan);
+  // REQUIRES: `rows` are of this snapshot, and the plan outlives this; `nodes` are of its stacks
+  // where the plan has a metric of such.
+  RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
+             const RunNodes& nodes = {});
   RunFigures(RunFigures&&) = default;
   RunFigures& operator=(RunFigures&&) = default;
 
@@ -197,5 +199,11 @@ class RunFigures {
   std::vector<GroupTimes> times_;         // by group
   bool knows_read_at_ = false, knows_starts_ = false;
 };
+
+// Reduces all runs by a few OS threads. Their stacks are put into the book before, if the plan has
+// a metric of such.
+std::vector<RunFigures> reduce_all(std::span<const Snapshot* const> runs,
+                                   std::span<const RowGroups> rows, const MetricPlan& plan,
+                                   StackBook& book);
 
 }  // namespace ctprof

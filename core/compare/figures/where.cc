@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/spec.hpp"
+#include "core/rules/stacks.hpp"
 
 namespace ctprof {
 namespace {
@@ -31,7 +32,8 @@ ValueType type_of(Storage storage) {
   switch (storage) {
     case Storage::U64:
     case Storage::I64:
-    case Storage::F64: return ValueType::Number;
+    case Storage::F64:
+    case Storage::Stacks: return ValueType::Number;
     case Storage::Bool: return ValueType::Flag;
     case Storage::String: return ValueType::Text;
     default: return ValueType::Unknown;
@@ -127,6 +129,9 @@ Value value_at(const Column& column, std::size_t row, const Pools& pools) {
     case Storage::U64: return {ValueType::Number, static_cast<double>(column.u64()[row])};
     case Storage::I64: return {ValueType::Number, static_cast<double>(column.i64()[row])};
     case Storage::F64: return {ValueType::Number, column.f64()[row]};
+    case Storage::Stacks:
+      return {ValueType::Number,
+              static_cast<double>(rules::weight_of(pools.stacks[column.ids()[row]]))};
     case Storage::Bool: return {ValueType::Number, column.bools()[row] ? 1.0 : 0.0};
     case Storage::String: return {ValueType::Text, 0, pools.texts[column.ids()[row]]};
     default: return {};

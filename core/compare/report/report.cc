@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/workers.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/where.hpp"
@@ -21,8 +20,6 @@ namespace ctprof {
 namespace {
 
 using Runs = std::span<const Snapshot* const>;
-
-constexpr std::size_t kMostReducers = 8;
 
 // The groups of a window that ran most come first; those of a snapshot go by their names.
 std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
@@ -65,17 +62,6 @@ std::vector<double> seconds_of(std::span<const RunFacts> runs) {
   return seconds;
 }
 
-// Reduces all runs by a few OS threads.
-std::vector<RunFigures> reduced(Runs runs, std::span<const RowGroups> rows,
-                                const MetricPlan& plan) {
-  std::vector<std::optional<RunFigures>> found(runs.size());
-  share(static_cast<unsigned>(std::min<std::size_t>(runs.size(), kMostReducers)), runs.size(),
-        [&](unsigned, std::size_t run) { found[run].emplace(*runs[run], rows[run], plan); });
-  std::vector<RunFigures> figures;
-  for (auto& one : found) figures.push_back(std::move(*one));
-  return figures;
-}
-
 GroupedThreads grouped(Runs runs, std::span<const RowGroups> rows, const Grouping& grouping,
                        std::size_t run) {
   const auto& own = rows[run].of_row[static_cast<std::size_t>(Entity::Thread)];
@@ -101,7 +87,7 @@ Report::Whole::Whole(Runs given, const Spec& wanted, MetricPlan metrics, Groupin
       spec(wanted),
       plan(std::move(metrics)),
       grouping(std::move(groups)),
-      rollup(reduced(given, rows, plan), side_runs, seconds_of(runs), grouping, plan),
+      rollup(reduce_all(given, rows, plan, book), side_runs, seconds_of(runs), grouping, plan),
       changes(rollup, plan) {}
 
 // Finds what depends on the groups that are left, or needs the snapshots once more.
@@ -111,6 +97,7 @@ void Report::Whole::settle(Runs given, std::span<const RowGroups> rows,
   const bool compares = sides.size() > 1;
   order.emplace(rollup, grouping, plan, keys_or_default(spec, given, compares, plan));
   find_screen(given, rows);
+  stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)});
   failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup);
   if (!compares) return;
   for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))

@@ -27,6 +27,7 @@
 #include "core/compare/grouping/grouping.hpp"
 #include "core/compare/report/order.hpp"
 #include "core/compare/report/screen.hpp"
+#include "core/compare/report/stack_section.hpp"
 
 namespace ctprof {
 
@@ -83,6 +84,8 @@ class Report {
   // Of windows, unless only some metrics are wanted; null otherwise, and where the files know of no
   // headlines.
   const Screen* screen() const { return whole_->screen ? &*whole_->screen : nullptr; }
+  // Null where no metric that is shown has stacks.
+  StackSection* stacks() const { return whole_->stacks.get(); }
   const std::vector<Section>& sections() const { return sections_; }
   const OneSided& only(std::size_t side) const { return only_[side]; }
   const std::vector<Absent>& absent() const { return absent_; }
@@ -111,11 +114,13 @@ class Report {
     Spec spec;
     MetricPlan plan;
     Grouping grouping;
+    StackBook book;
     Rollup rollup;
     Changes changes;
     std::optional<Order> order;
     std::vector<RowAt> failing;  // by group and metric
     std::optional<Screen> screen;
+    std::unique_ptr<StackSection> stacks;
     std::vector<OneBoot> one_boot;  // of each side but the first
     std::vector<Rates> rates;
     std::vector<Lives> lives;  // of each side

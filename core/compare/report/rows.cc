@@ -80,6 +80,20 @@ class Teller {
     }
   }
 
+  void stacks() {
+    StackSection* section = report_->stacks();
+    for (const RowAt& at : section ? section->groups() : std::span<const RowAt>{}) {
+      const StackGroup group = section->of(at);
+      fill(RowKind::Stacks, at);
+      row_.stacks = &group;
+      (*visit_)(row_);
+      row_.kind = RowKind::Function;
+      for (const FunctionRow& row : group.functions) row_.function = &row, (*visit_)(row_);
+      row_.kind = RowKind::Stack;
+      for (const StackRow& row : group.stacks) row_.stack = &row, (*visit_)(row_);
+    }
+  }
+
   void renames() {
     const auto& renames = report_->grouping().renames;
     const std::size_t limit = report_->spec().limit;
@@ -151,20 +165,25 @@ class Teller {
       metric(kind, at, 0, &at == &section.rows.back() ? section.cut_keys : 0);
   }
 
-  void metric(RowKind kind, RowAt at, std::size_t only_side = 0, std::size_t cut_keys = 0) {
+  // What every row with a metric has.
+  void fill(RowKind kind, RowAt at) {
     start(kind);
     row_.at = at;
-    row_.side = only_side;
     row_.metric = &report_->metrics()[at.metric];
     row_.group = report_->grouping().name(row_.metric->entity, at.group);
     for (std::size_t side = 0; side < report_->sides().size(); ++side) add_figure(side);
     for (std::size_t side = 1; side < report_->sides().size(); ++side) add_change(side);
     row_.per_second = report_->rollup().per_second(at.metric);
+    row_.fails = report_->fails(at);
+  }
+
+  void metric(RowKind kind, RowAt at, std::size_t only_side = 0, std::size_t cut_keys = 0) {
+    fill(kind, at);
+    row_.side = only_side;
     if (row_.metric->is_map()) row_.keys = key_figures(*report_, at);
     for (const KeyFigure& key : row_.keys) row_.per_second = row_.per_second || key.per_second;
     if (cut_keys > 0) keep_furthest(row_.keys, row_.sides.size(), row_.key_count() - cut_keys);
     row_.keys_are_cut = cut_keys > 0;
-    row_.fails = report_->fails(at);
     (*visit_)(row_);
   }
 
@@ -275,6 +294,9 @@ void tell(const Report& report, RowKind kind, const RowVisitor& visit) {
     case RowKind::OnlyIn:
     case RowKind::Group:
     case RowKind::Figure: return teller.one_sided();
+    case RowKind::Stacks:
+    case RowKind::Function:
+    case RowKind::Stack: return teller.stacks();
     case RowKind::Renamed: return teller.renames();
     case RowKind::Hosts:
     case RowKind::HostFact: return teller.host_facts();

@@ -29,6 +29,9 @@ enum class RowKind : std::uint8_t {
   OnlyIn,    // begins the groups that only one side has
   Group,     // such a group; its figures follow
   Figure,    // one of these
+  Stacks,    // begins a group's stacks in one metric; their functions and stacks follow
+  Function,  // one of its functions
+  Stack,     // one of its stacks
   Renamed,   // a cgroup that was renamed
   Hosts,     // begins the differences between the hosts of the baseline and a side, if known
   HostFact,  // one such difference
@@ -92,6 +95,10 @@ struct ReportRow {
   // Of groups that one side alone has, and of hosts.
   std::size_t side = 0;
   const OneSided* only = nullptr;
+  // Of stacks, beside the figures of the group: the group's stacks, and one of their rows.
+  const StackGroup* stacks = nullptr;
+  const FunctionRow* function = nullptr;
+  const StackRow* stack = nullptr;
   // Of the rest.
   const CgroupRename* rename = nullptr;
   const HostDifference* difference = nullptr;
@@ -110,7 +117,8 @@ double movement(std::span<const KeyFigure> key);
 using RowVisitor = std::function<void(const ReportRow&)>;
 
 // Visits the rows of a kind in order, each with those that belong to it: a Section's metrics, an
-// OnlyIn's groups, a Group's figures, the HostFacts of Hosts.
+// OnlyIn's groups, a Group's figures, the functions and then the stacks of Stacks, the HostFacts of
+// Hosts.
 void tell(const Report& report, RowKind kind, const RowVisitor& visit);
 
 }  // namespace ctprof

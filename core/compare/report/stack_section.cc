@@ -1,0 +1,195 @@
+#include "core/compare/report/stack_section.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+// Zero of what a side has no figure of.
+double known(double figure) { return std::isfinite(figure) ? figure : 0; }
+
+double went(const FunctionRow& row, double FunctionWeight::*figure) {
+  return std::abs(ctprof::went(figures(row, figure)));
+}
+
+bool is_told(const PlannedMetric& metric) {
+  return metric.tells_stacks() && metric.shown && !metric.left_out;
+}
+
+// Keeps the first `limit`, all where that is 0, and returns how many went.
+template <class Rows>
+std::size_t cut_to(Rows& rows, std::size_t limit) {
+  if (limit == 0 || rows.size() <= limit) return 0;
+  const std::size_t cut = rows.size() - limit;
+  rows.resize(limit);
+  return cut;
+}
+
+// Puts items of several sides, each ascending by `key`, side by side.
+template <class Row, class Item, class Key, class Put>
+std::vector<Row> side_by_side(std::span<const SideStacks> sides,
+                              std::vector<Item> SideStacks::*items, Key key, Put put) {
+  std::vector<std::pair<std::uint32_t, std::pair<std::size_t, const Item*>>> all;
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    for (const Item& item : sides[side].*items) all.push_back({item.*key, {side, &item}});
+  std::ranges::sort(all);
+  std::vector<Row> rows;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const auto& [number, item] = all[at];
+    if (at == 0 || all[at - 1].first != number) {
+      rows.emplace_back();
+      rows.back().sides.resize(sides.size());
+    }
+    put(rows.back(), item.first, *item.second);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<double> figures(const FunctionRow& row, double FunctionWeight::*figure) {
+  std::vector<double> sides;
+  for (const FunctionWeight& side : row.sides) sides.push_back(side.*figure);
+  return sides;
+}
+
+ctprof_number as_number(double weight) {
+  constexpr double kExact = 0x1p53;  // doubles are whole numbers up to there
+  const bool is_whole = weight >= 0 && weight <= kExact && weight == std::trunc(weight);
+  return is_whole ? number_of(static_cast<std::uint64_t>(weight)) : number_of(weight);
+}
+
+double went(std::span<const double> sides) {
+  if (sides.size() == 1) return known(sides[0]);
+  double most = 0;
+  for (const double side : sides.subspan(1)) {
+    const double change = known(side) - known(sides[0]);
+    if (std::abs(change) > std::abs(most)) most = change;
+  }
+  return most;
+}
+
+StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Rollup& rollup,
+                           std::span<const std::uint32_t> groups, StackLimits limits)
+    : book_(&book), plan_(&plan), rollup_(&rollup), limits_(limits), figures_(book) {
+  constexpr std::uint32_t kHost[] = {0};
+  for (std::uint32_t metric = 0; metric < plan.metrics.size(); ++metric)
+    if (is_told(plan.metrics[metric]))
+      take_metric(metric, plan.metrics[metric].entity == Entity::Host ? kHost : groups);
+}
+
+void StackSection::take_metric(std::uint32_t metric, std::span<const std::uint32_t> groups) {
+  std::vector<Ranked> ranked;
+  for (const std::uint32_t group : groups) {
+    const RowAt at{group, metric};
+    double weight = 0;
+    for (std::size_t side = 0; side < rollup_->sides(); ++side)
+      weight = std::max(weight, known(as_double(rollup_->read({side, group, metric}).number)));
+    if (weight > 0) ranked.push_back({at, weight});
+  }
+  const auto heavier = [](const Ranked& a, const Ranked& b) {
+    return std::pair(-a.rank, a.at.group) < std::pair(-b.rank, b.at.group);
+  };
+  std::ranges::sort(ranked, heavier);
+  left_out_ += std::erase_if(ranked, [&](const Ranked& one) { return !affords(one.at); });
+  if (rollup_->sides() > 1) {
+    for (Ranked& one : ranked) one.rank = rank(one.at);
+    std::ranges::sort(ranked, heavier);
+  }
+  cut_ += cut_to(ranked, limits_.limit);
+  for (const Ranked& one : ranked) groups_.push_back(one.at);
+}
+
+// What it takes to find the functions' figures, at most: a step for each function of each stack.
+bool StackSection::affords(RowAt at) {
+  bool has_room = true;
+  for (std::size_t side = 0; side < rollup_->sides(); ++side)
+    for (const RunStacks& run : rollup_->stacks({side, at.group, at.metric}))
+      for (const ctprof_stack& each : run.stacks)
+        has_room =
+            limits_.allowance.spend(1 + book_->depth(static_cast<std::uint32_t>(each.stack))) &&
+            has_room;
+  return has_room;
+}
+
+// The largest change of a function by itself.
+double StackSection::rank(RowAt at) {
+  double most = 0;
+  for (const FunctionRow& row : functions_of(sides_of(at)))
+    most = std::max(most, went(row, &FunctionWeight::self));
+  return most;
+}
+
+std::vector<SideStacks> StackSection::sides_of(RowAt at) {
+  std::vector<SideStacks> sides;
+  for (std::size_t side = 0; side < rollup_->sides(); ++side)
+    sides.push_back(figures_.of(*rollup_, {side, at.group, at.metric}));
+  return sides;
+}
+
+std::vector<FunctionRow> StackSection::functions_of(std::span<const SideStacks> sides) const {
+  return side_by_side<FunctionRow>(
+      sides, &SideStacks::functions, &FunctionWeight::function,
+      [](FunctionRow& row, std::size_t side, const FunctionWeight& weight) {
+        row.function = weight.function;
+        row.sides[side] = weight;
+      });
+}
+
+std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides) const {
+  return side_by_side<StackRow>(
+      sides, &SideStacks::stacks, &SideStacks::Weight::stack,
+      [](StackRow& row, std::size_t side, const SideStacks::Weight& weight) {
+        row.stack = weight.stack;
+        row.sides[side] += weight.weight;
+      });
+}
+
+StackGroup StackSection::of(RowAt at) {
+  const auto sides = sides_of(at);
+  StackGroup group{at, {}, functions_of(sides), stacks_of(sides)};
+  for (std::size_t side = 0; side < sides.size(); ++side)
+    group.weights.push_back(as_double(rollup_->read({side, at.group, at.metric}).number));
+  const auto& functions = book_->functions();
+  const auto function_key = [&](const FunctionRow& row) {
+    const StackFunction& function = functions[row.function];
+    return std::tuple(-went(row, &FunctionWeight::self), -went(row, &FunctionWeight::total),
+                      std::string_view(function.name), std::string_view(function.module),
+                      row.function);
+  };
+  std::ranges::sort(group.functions, {}, function_key);
+  std::ranges::sort(group.stacks, {}, [](const StackRow& row) {
+    return std::pair(-std::abs(ctprof::went(row.sides)), row.stack);
+  });
+  group.functions_cut = cut_to(group.functions, limits_.limit);
+  group.stacks_cut = cut_to(group.stacks, limits_.limit);
+  return group;
+}
+
+std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
+                                                 const Grouping& grouping, const Rollup& rollup,
+                                                 const std::optional<Screen>& screen,
+                                                 StackLimits limits) {
+  if (std::ranges::none_of(plan.metrics, is_told)) return nullptr;
+  std::vector<std::uint32_t> groups;
+  if (screen)
+    for (const ScreenRow& row : screen->rows) groups.push_back(row.group);
+  for (std::uint32_t group = 0; !screen && group < grouping.names.size(); ++group)
+    groups.push_back(group);
+  auto section = std::make_unique<StackSection>(book, plan, rollup, groups, limits);
+  if (const std::size_t beyond = book.beyond())
+    plan.notes.push_back(std::to_string(beyond) +
+                         " stacks are more than can be kept; their weights are in totals alone");
+  if (const std::size_t out = section->left_out())
+    plan.notes.push_back("the stacks of " + std::to_string(out) +
+                         (out == 1 ? " group" : " groups") +
+                         " are left out: counting them takes more work than files of this size "
+                         "may ask for");
+  return section;
+}
+
+}  // namespace ctprof
