@@ -9,6 +9,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/row_json.hpp"
+#include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
@@ -60,6 +61,7 @@ class Writer {
     tell(*report_, RowKind::Section, [&](const ReportRow& row) {
       if (row.kind == RowKind::Metric) write_row(row, std::nullopt);
     });
+    tell(*report_, RowKind::Stacks, [&](const ReportRow& row) { take_stacks(row); });
     tell(*report_, RowKind::OnlyIn, [&](const ReportRow& row) {
       if (row.kind == RowKind::Figure) write_row(row, row.side);
     });
@@ -154,6 +156,22 @@ class Writer {
     return only;
   }
 
+  // A function has two lines, a stack one.
+  void take_stacks(const ReportRow& row) {
+    if (row.kind == RowKind::Stacks) return;
+    if (allowance_.is_spent()) return void(++left_out_);
+    const StackBook& book = report_->stacks()->book();
+    const auto only = only_side(row);
+    if (row.kind == RowKind::Stack)
+      return write_line(
+          row, only,
+          of_weights(row, "stack " + stack_text(book, row.stack->stack, 0), row.stack->sides));
+    const std::string name = function_in_module(book.functions()[row.function->function]);
+    for (const auto& [what, figure] :
+         {std::pair("self ", &FunctionWeight::self), {"total ", &FunctionWeight::total}})
+      write_line(row, only, of_weights(row, what + name, figures(*row.function, figure)));
+  }
+
   // `only`: the one side that has the group.
   void write_row(const ReportRow& row, std::optional<std::size_t> only) {
     if (allowance_.is_spent()) return void(++left_out_);
@@ -175,6 +193,20 @@ class Writer {
     for (std::size_t side = 1; side < sides_; ++side)
       figures.between[side - 1] = {
           {digits(key[side].difference), {}}, digits(key[side].pct), digits(key[side].rate)};
+    return figures;
+  }
+
+  // Of a function or stack.
+  Figures of_weights(const ReportRow& row, std::string_view key,
+                     const std::vector<double>& sides) const {
+    Figures figures = empty_figures(key, row.metric->unit, row.per_second);
+    for (std::size_t side = 0; side < sides_; ++side)
+      figures.of[side].number = digits(as_number(sides[side]));
+    for (std::size_t side = 1; side < sides_; ++side) {
+      const Difference moved = difference(as_number(sides[0]), as_number(sides[side]));
+      figures.between[side - 1] = {
+          {digits(moved), {}}, digits(percent_of(moved, as_number(sides[0]))), {}};
+    }
     return figures;
   }
 

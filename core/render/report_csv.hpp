@@ -12,6 +12,10 @@
 // kernel can have, and others have neither. Under
 // `--group-by all` three columns stand for the group: cgroup, pcomm, comm.
 //
+// Of metrics with stacks the functions and stacks of groups follow (compare/report/
+// stack_section.hpp), with keys of the form `self NAME (MODULE)`, `total NAME (MODULE)` and `stack
+// LEAF ← CALLER ← ...`.
+//
 // What follows the coverage is of the whole row, as in JSON, and a map's lines have it alike; but a
 // rate is of the key. `failed` is true where --fail-on picks the row out; such rows that are not
 // shown otherwise come last.

@@ -4,6 +4,7 @@
 #include "core/compare/figures/allowance.hpp"
 #include "core/render/row_json.hpp"
 #include "core/render/screen_json.hpp"
+#include "core/render/stacks_json.hpp"
 #include "core/render/window_text.hpp"
 
 namespace ctprof {
@@ -22,7 +23,12 @@ class Writer {
     json_.raw(std::to_string(kReportSchema));
     for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
     json_.text_member("group_by", axis_word(report_->spec()));
-    if (report_->screen()) write_first_screen();
+    const auto may_go_on = [&] {
+      flush();
+      return has_room();
+    };
+    if (report_->screen()) write_screen(json_, *report_, may_go_on);
+    if (report_->stacks()) write_stacks(json_, *report_, may_go_on);
     write_rows("rows", RowKind::Section, RowKind::Metric);
     if (!report_->spec().fail_on.empty()) write_rows("failed", RowKind::Failed, RowKind::Failed);
     if (report_->compares()) {
@@ -128,13 +134,6 @@ class Writer {
       flush();
     });
     json_.close(']');
-  }
-
-  void write_first_screen() {
-    write_screen(json_, *report_, [&] {
-      flush();
-      return has_room();
-    });
   }
 
   void write_one_sided() {

@@ -31,7 +31,9 @@
 // much more it is than when the window opened, and by key of the gauges in a map; null elsewhere.
 //
 // A report of windows, unless only some metrics are wanted, has a member `screen`: what the first
-// screen shows (compare/report/screen.hpp), with all digits and all rows up to the limit.
+// screen shows (compare/report/screen.hpp), with all digits and all rows up to the limit. One of
+// metrics with stacks has a member `stacks`: the functions and stacks of groups
+// (compare/report/stack_section.hpp), as many as the limit allows of each.
 //
 // `pct` is the difference as a fraction of the baseline; null stands for what is missing; ranges,
 // modes, maps and affinities are small objects, and a map's `delta` is one by key, as is its `rate`

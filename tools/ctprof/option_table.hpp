@@ -54,7 +54,7 @@ inline constexpr std::array kOptions{
                "only these metrics; of show and compare also METRIC[KEY], one key of a map (if the "
                "key has brackets or quotes: METRIC[\"KEY\"], where \\\" is a quote)"},
     OptionInfo{"sections", "NAME,...", "show,compare",
-               "only these sections; metric-list names them"},
+               "only these sections; metric-list names them; stacks: functions and stacks alone"},
     OptionInfo{"group-by", "KEY", "show,compare",
                "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, "
                "pid (each process), or the name of a text metric of processes"},

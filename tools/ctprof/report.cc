@@ -17,6 +17,7 @@
 #include "core/render/report_sentences.hpp"
 #include "core/render/report_text.hpp"
 #include "core/render/screen_text.hpp"
+#include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/happened.hpp"
 #include "tools/ctprof/pager.hpp"
@@ -239,8 +240,11 @@ std::string text_of(const Report& report, std::span<const std::string> files,
                     const ColumnChoice& columns, const Options& options) {
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
   if (report.screen() && !wants_details(options))
-    return screen_text(report, files, {layout, terminal_lines(), options.limit});
-  return report_text(report, files, columns, layout);
+    return screen_text(report, files, {layout, terminal_lines(), options.limit}) +
+           stacks_text(report, layout, options.limit);
+  const bool are_named = !report.spec().sections.empty() || !report.spec().metrics.empty();
+  return report_text(report, files, columns, layout) +
+         (are_named && !options.details ? stacks_text(report, layout, options.limit) : "");
 }
 
 int print_report(const Report& report, std::span<const std::string> files,

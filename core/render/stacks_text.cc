@@ -1,0 +1,227 @@
+#include "core/render/stacks_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/number.hpp"
+#include "core/render/report_lines.hpp"
+#include "core/render/report_sentences.hpp"
+
+namespace ctprof {
+namespace {
+
+const std::string kCalledBy = " ← ";
+constexpr std::size_t kMostFunctions = 512;
+constexpr std::size_t kLeastName = 24;
+constexpr std::size_t kBetween = 2;
+// What is told where nobody says how much.
+constexpr std::size_t kFewGroups = 4, kFewFunctions = 8, kFewStacks = 4;
+
+std::string hexadecimal(std::uint64_t number) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.begin(), digits.end(), number, 16).ptr;
+  return "0x" + std::string(digits.begin(), end);
+}
+
+std::string more_text(std::size_t more) { return "… (" + std::to_string(more) + " more)"; }
+
+// "70.1%", of several sides "10.0→15.0%"; "-" of a side that has nothing.
+std::string percent_text(std::span<const double> parts, std::span<const double> wholes) {
+  std::vector<std::string> steps;
+  for (std::size_t side = 0; side < parts.size(); ++side) {
+    const bool is_known = wholes[side] > 0 && std::isfinite(parts[side]);
+    const auto tenths = std::lround(is_known ? 1000 * parts[side] / wholes[side] : 0);
+    steps.push_back(is_known ? std::to_string(tenths / 10) + "." + std::to_string(tenths % 10)
+                             : "-");
+  }
+  std::string text;
+  for (const std::string& step : steps) text += (text.empty() ? "" : "→") + step;
+  return text + (text.ends_with('-') ? "" : "%");
+}
+
+Tint tint_of(double change) {
+  return change > 0 ? Tint::More : change < 0 ? Tint::Less : Tint::Plain;
+}
+
+// One group's tables.
+class GroupTables {
+ public:
+  GroupTables(const Report& report, const ReportRow& opens, const TextLayout& layout,
+              const std::optional<std::size_t>& rows)
+      : report_(&report),
+        group_(opens.stacks),
+        metric_(opens.metric),
+        per_second_(opens.per_second ? "/s" : ""),
+        layout_(&layout),
+        most_functions_(rows ? *rows : kFewFunctions),
+        most_stacks_(rows ? *rows : kFewStacks) {}
+
+  void append_to(std::string& out, const std::string& group) const {
+    out +=
+        "\n" + told_name(metric_->name) + " of " + group + ": " + amounts(group_->weights) + "\n";
+    append_functions(out);
+    append_stacks(out);
+    append_rest(out);
+  }
+
+ private:
+  bool compares() const { return report_->compares(); }
+  static std::size_t kept(std::size_t most, std::size_t all) {
+    return most == 0 ? all : std::min(most, all);
+  }
+
+  // "1.23s", of several sides "100→180ms/s".
+  std::string amounts(std::span<const double> sides) const {
+    return brief_steps(sides, metric_->unit) + per_second_;
+  }
+  TextCell change(std::span<const double> sides) const {
+    const double change = went(sides);
+    return {(change > 0 ? "+" : "") + brief(change, metric_->unit) + per_second_, tint_of(change)};
+  }
+
+  std::vector<TextCell> cells(std::span<const double> sides) const {
+    std::vector<TextCell> row;
+    if (compares()) row.push_back(change(sides));
+    row.push_back({amounts(sides)});
+    row.push_back({percent_text(sides, group_->weights)});
+    return row;
+  }
+
+  std::vector<TextColumn> columns(const char* what) const {
+    std::vector<TextColumn> columns;
+    if (compares()) columns.push_back({"change", Align::Right, 0, false});
+    columns.push_back({what, Align::Right, 0, false});
+    columns.push_back({"%", Align::Right, 0, false});
+    return columns;
+  }
+
+  void append_functions(std::string& out) const {
+    auto layout = columns("self");
+    layout.push_back({"total", Align::Right, 0, false});
+    layout.push_back({"%", Align::Right, 0, false});
+    layout.push_back({"function", Align::Left, kLeastName, false});
+    layout.push_back({"module", Align::Left, 0, true});
+    TextTable table(std::move(layout));
+    const auto& rows = group_->functions;
+    for (const FunctionRow& row : std::span(rows).first(kept(most_functions_, rows.size()))) {
+      auto line = cells(figures(row, &FunctionWeight::self));
+      const auto totals = figures(row, &FunctionWeight::total);
+      line.push_back({amounts(totals)});
+      line.push_back({percent_text(totals, group_->weights)});
+      const StackFunction& function = report_->stacks()->book().functions()[row.function];
+      line.push_back({function_text(function)});
+      line.push_back({told_name(function.module)});
+      table.add(std::move(line));
+    }
+    if (!table.empty()) table.append_to(out, *layout_);
+  }
+
+  // A stack is cut where the line ends; what stands before it is as wide as its widest cell.
+  void append_stacks(std::string& out) const {
+    const auto& all = group_->stacks;
+    const auto rows = std::span(all).first(kept(most_stacks_, all.size()));
+    std::vector<std::vector<TextCell>> lines;
+    auto layout = columns("stacks");
+    std::vector<std::size_t> widths;
+    for (const TextColumn& column : layout) widths.push_back(display_width(column.header));
+    for (const StackRow& row : rows) {
+      lines.push_back(cells(row.sides));
+      for (std::size_t at = 0; at < widths.size(); ++at)
+        widths[at] = std::max(widths[at], display_width(lines.back()[at].text));
+    }
+    layout.push_back({"leaf ← caller", Align::Left, kLeastName, false});
+    TextTable table(std::move(layout));
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      lines[at].push_back({stack_text(report_->stacks()->book(), rows[at].stack, left(widths))});
+      table.add(std::move(lines[at]));
+    }
+    if (!table.empty()) table.append_to(out, *layout_);
+  }
+
+  std::size_t left(std::span<const std::size_t> widths) const {
+    if (layout_->width == 0 || layout_->wrap) return 0;
+    std::size_t taken = 0;
+    for (const std::size_t width : widths) taken += width + kBetween;
+    return std::max(layout_->width, taken + kLeastName) - taken;
+  }
+
+  void append_rest(std::string& out) const {
+    const auto rest = [](std::size_t told, std::size_t all, std::size_t cut) {
+      return all - told + cut;
+    };
+    const std::size_t functions = rest(kept(most_functions_, group_->functions.size()),
+                                       group_->functions.size(), group_->functions_cut),
+                      stacks = rest(kept(most_stacks_, group_->stacks.size()),
+                                    group_->stacks.size(), group_->stacks_cut);
+    std::string text;
+    if (functions) text += counted(functions, "more function");
+    if (stacks) text += (text.empty() ? "" : ", ") + counted(stacks, "more stack");
+    if (!text.empty()) out += text + " (--limit 0 shows all)\n";
+  }
+
+  const Report* report_;
+  const StackGroup* group_;
+  const PlannedMetric* metric_;
+  std::string per_second_;
+  const TextLayout* layout_;
+  std::size_t most_functions_, most_stacks_;
+};
+
+}  // namespace
+
+std::string function_text(const StackFunction& function) {
+  std::string text = told_name(function.name);
+  if (text.empty()) text = told_name(function.module) + "+" + hexadecimal(function.offset);
+  return function.is_guessed ? text + " (guessed)" : text;
+}
+
+std::string function_in_module(const StackFunction& function) {
+  const bool is_told = function.name.empty() || function.module.empty();
+  return function_text(function) + (is_told ? "" : " (" + told_name(function.module) + ")");
+}
+
+std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t width) {
+  const std::size_t all = book.depth(stack);
+  if (all == 0) return "[unknown]";
+  std::string text, fitting;
+  std::size_t told = 0;
+  for (const std::uint32_t number : book.functions_of(stack, kMostFunctions)) {
+    text += (told ? kCalledBy : "") + function_text(book.functions()[number]);
+    ++told;
+    const std::string with_rest = told == all ? text : text + kCalledBy + more_text(all - told);
+    if (told == 1 || width == 0 || display_width(with_rest) <= width)
+      fitting = with_rest;
+    else if (display_width(text) > width)
+      break;
+  }
+  return fitting;
+}
+
+std::string stacks_text(const Report& report, const TextLayout& layout,
+                        const std::optional<std::size_t>& rows) {
+  if (!report.stacks() || report.stacks()->groups().empty()) return "";
+  std::string out = "\n" + tinted("## stacks", Tint::Heading, layout.color) + "\n";
+  const std::size_t most = rows ? *rows : kFewGroups;
+  std::size_t told = 0, left_out = 0;
+  Allowance allowance(report.sides());
+  tell(report, RowKind::Stacks, [&](const ReportRow& row) {
+    if (row.kind != RowKind::Stacks) return;
+    if (allowance.is_spent() || (most && told == most)) return void(++left_out);
+    ++told;
+    const std::size_t before = out.size();
+    GroupTables(report, row, layout, rows).append_to(out, group_text(report.grouping(), row.group));
+    allowance.spend(out.size() - before);
+  });
+  left_out += report.stacks()->cut();
+  if (left_out)
+    out += "\nstacks of " + counted(left_out, "more group") + " (--limit 0 shows all)\n";
+  return out;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,35 @@
+// The section `stacks` as text: of each metric and group a table of functions, and one of stacks,
+// leaf first.
+//
+// What a function or stack has is told in percent of what its group has, and in the metric's unit.
+// Several sides stand in one cell, "10.0→15.0"; what changed most comes first.
+//
+// Not here: which rows there are (compare/report/stack_section.hpp), their JSON (stacks_json.hpp).
+
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "core/compare/report/report.hpp"
+#include "core/compare/report/rows.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof {
+
+// A function for people: its name, or its module and its place there; marked where it was guessed.
+std::string function_text(const StackFunction& function);
+// The same with its module: "main (prog)".
+std::string function_in_module(const StackFunction& function);
+
+// The stack in one line, "leaf ← caller ← its caller", with the modules of functions that have no
+// name. What is beyond `width` is counted at its end (0: any width; but 512 functions at most).
+std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t width);
+
+// Empty if there are no stacks. `rows`: of groups, of functions and of stacks each, 0: all; none: a
+// few.
+std::string stacks_text(const Report& report, const TextLayout& layout,
+                        const std::optional<std::size_t>& rows);
+
+}  // namespace ctprof
