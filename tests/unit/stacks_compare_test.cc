@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string>
@@ -350,7 +351,9 @@ BOOST_AUTO_TEST_CASE(a_function_made_slower_is_the_first_row) {
 BOOST_AUTO_TEST_CASE(of_several_runs_figures_are_medians) {
   std::vector<Snapshot> runs;
   for (const std::uint64_t f : {10, 90, 30})
-    runs.push_back(window_of({{"a", {{{"p:f"}, f * 10 * kMs}, {{"p:g"}, 50 * 10 * kMs}}}}));
+    runs.push_back(window_of(
+        {{"a",
+          {{{"p:f"}, f * 10 * kMs}, {{"p:g"}, 500 * kMs}, {{"p:" + std::to_string(f)}, kMs}}}}));
   runs.push_back(window_of({{"a", {{{"p:g"}, 500 * kMs}}}}));
   runs.push_back(window_of({{"b", {{{"p:g"}, 500 * kMs}}}}));
   std::vector<const Snapshot*> all;
@@ -361,7 +364,8 @@ BOOST_AUTO_TEST_CASE(of_several_runs_figures_are_medians) {
   BOOST_TEST(figures_of(report, group, "f (p)", 1) == "0 0");
   BOOST_TEST(figures_of(report, group, "g (p)", 0) == "50000000 50000000");
   BOOST_TEST(figures_of(report, group, "g (p)", 1) == "25000000 25000000");  // one run lacks it
-  BOOST_TEST(group.weights[0] == 80e6);
+  BOOST_TEST(figures_of(report, group, "30 (p)") == "-");  // zero in the median of the runs
+  BOOST_TEST(group.weights[0] == 80.1e6);
 }
 
 // Figures stay after the runs are gone.
@@ -370,6 +374,26 @@ BOOST_AUTO_TEST_CASE(a_report_needs_no_snapshots) {
   const Report report = report_of({snapshot.get()});
   snapshot.reset();
   BOOST_TEST(figures_of(report, first_group(report), "f (p)") == "3 3");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_side_has_not_got_is_no_change) {
+  const std::vector<std::pair<std::string, Row>> both{{"a", {{{"p:f"}, 9 * kMs}}},
+                                                      {"b", {{{"p:g"}, 3 * kMs}}}};
+  const Snapshot before = window_of(both);
+  Snapshot after = window_of(both);
+  after.threads().find("on")->gaps()[0] = static_cast<ctprof_gap>(Gap::ThreadGone);
+  const Report unread = report_of({&before, &after});
+  const StackGroup group = first_group(unread);
+  BOOST_TEST(group.functions[0].sides[0].self == 9e5);
+  BOOST_TEST(std::isnan(group.functions[0].sides[1].self));
+  BOOST_TEST(went(figures(group.functions[0], &FunctionWeight::self)) == 0);
+  const Snapshot gone = window_of({{"b", {{{"p:g"}, 3 * kMs}}}});
+  const StackGroup first = first_group(report_of({&before, &gone}));
+  BOOST_TEST(went(figures(first.functions[0], &FunctionWeight::self)) == -9e5);
+  after.threads().find("on")->gaps()[1] = static_cast<ctprof_gap>(Gap::ThreadGone);
+  const Report none = report_of({&before, &after});
+  BOOST_TEST(none.stacks()->groups().empty());
+  BOOST_TEST(has(none.notes().back(), "the stacks of 'on' are not told"));
 }
 
 // --- conditions

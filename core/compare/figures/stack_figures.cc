@@ -100,9 +100,10 @@ SideStacks StackFigures::of(const Rollup& rollup, CellAt at) {
           {static_cast<std::uint32_t>(each.stack), static_cast<double>(each.weight) * run.scale});
   }
   const std::size_t runs = functions.size();
-  if (runs == 0) return {};
-  if (runs == 1) return {std::move(functions.front()), std::move(stacks.front())};
+  if (runs == 0) return {rollup.coverage(at).rows == 0, {}, {}};
+  if (runs == 1) return {true, std::move(functions.front()), std::move(stacks.front())};
   return {
+      true,
       joined(functions, &FunctionWeight::function,
              [&](std::span<const FunctionWeight> of_runs) {
                return FunctionWeight{of_runs.front().function,

@@ -26,8 +26,9 @@ struct FunctionWeight {
   double self = 0, total = 0;
 };
 
-// Figures of one side.
+// Figures of one side. Not known: the side has the group, and its stacks could not be read.
 struct SideStacks {
+  bool is_known = true;
   std::vector<FunctionWeight> functions;  // ascending by function
   struct Weight {
     std::uint32_t stack;

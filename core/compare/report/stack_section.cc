@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -9,8 +10,7 @@
 namespace ctprof {
 namespace {
 
-// Zero of what a side has no figure of.
-double known(double figure) { return std::isfinite(figure) ? figure : 0; }
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double went(const FunctionRow& row, double FunctionWeight::*figure) {
   return std::abs(ctprof::went(figures(row, figure)));
@@ -64,22 +64,34 @@ ctprof_number as_number(double weight) {
 }
 
 double went(std::span<const double> sides) {
-  if (sides.size() == 1) return known(sides[0]);
-  double most = 0;
-  for (const double side : sides.subspan(1)) {
-    const double change = known(side) - known(sides[0]);
-    if (std::abs(change) > std::abs(most)) most = change;
-  }
+  double most = sides.size() == 1 && sides[0] > 0 ? sides[0] : 0;
+  for (const double side : sides.subspan(1))
+    if (const double change = side - sides[0]; std::abs(change) > std::abs(most)) most = change;
   return most;
 }
 
-StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Rollup& rollup,
-                           std::span<const std::uint32_t> groups, StackLimits limits)
+StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
+                           const Rollup& rollup, std::span<const std::uint32_t> groups,
+                           StackLimits limits)
     : book_(&book), plan_(&plan), rollup_(&rollup), limits_(limits), figures_(book) {
   constexpr std::uint32_t kHost[] = {0};
-  for (std::uint32_t metric = 0; metric < plan.metrics.size(); ++metric)
-    if (is_told(plan.metrics[metric]))
+  for (std::uint32_t metric = 0; metric < plan.metrics.size(); ++metric) {
+    if (!is_told(plan.metrics[metric])) continue;
+    if (is_on_all_sides(grouping, metric))
       take_metric(metric, plan.metrics[metric].entity == Entity::Host ? kHost : groups);
+    else
+      one_sided_.push_back(metric);
+  }
+}
+
+bool StackSection::is_on_all_sides(const Grouping& grouping, std::uint32_t metric) const {
+  const auto groups = static_cast<std::uint32_t>(grouping.count(plan_->metrics[metric].entity));
+  for (std::size_t side = 0; side < rollup_->sides(); ++side) {
+    std::uint32_t group = 0;
+    while (group < groups && !rollup_->read({side, group, metric}).has_value()) ++group;
+    if (group == groups) return false;
+  }
+  return true;
 }
 
 void StackSection::take_metric(std::uint32_t metric, std::span<const std::uint32_t> groups) {
@@ -88,7 +100,8 @@ void StackSection::take_metric(std::uint32_t metric, std::span<const std::uint32
     const RowAt at{group, metric};
     double weight = 0;
     for (std::size_t side = 0; side < rollup_->sides(); ++side)
-      weight = std::max(weight, known(as_double(rollup_->read({side, group, metric}).number)));
+      if (const double its = as_double(rollup_->read({side, group, metric}).number); its > weight)
+        weight = its;
     if (weight > 0) ranked.push_back({at, weight});
   }
   const auto heavier = [](const Ranked& a, const Ranked& b) {
@@ -132,21 +145,36 @@ std::vector<SideStacks> StackSection::sides_of(RowAt at) {
 }
 
 std::vector<FunctionRow> StackSection::functions_of(std::span<const SideStacks> sides) const {
-  return side_by_side<FunctionRow>(
+  auto rows = side_by_side<FunctionRow>(
       sides, &SideStacks::functions, &FunctionWeight::function,
       [](FunctionRow& row, std::size_t side, const FunctionWeight& weight) {
         row.function = weight.function;
         row.sides[side] = weight;
       });
+  std::erase_if(rows, [](const FunctionRow& row) {
+    return std::ranges::all_of(row.sides,
+                               [](const FunctionWeight& side) { return side.total == 0; });
+  });
+  for (FunctionRow& row : rows)
+    for (std::size_t side = 0; side < sides.size(); ++side)
+      if (!sides[side].is_known) row.sides[side] = {row.function, kUnknown, kUnknown};
+  return rows;
 }
 
 std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides) const {
-  return side_by_side<StackRow>(
-      sides, &SideStacks::stacks, &SideStacks::Weight::stack,
-      [](StackRow& row, std::size_t side, const SideStacks::Weight& weight) {
-        row.stack = weight.stack;
-        row.sides[side] += weight.weight;
-      });
+  auto rows =
+      side_by_side<StackRow>(sides, &SideStacks::stacks, &SideStacks::Weight::stack,
+                             [](StackRow& row, std::size_t side, const SideStacks::Weight& weight) {
+                               row.stack = weight.stack;
+                               row.sides[side] = weight.weight;
+                             });
+  std::erase_if(rows, [](const StackRow& row) {
+    return std::ranges::all_of(row.sides, [](double side) { return side == 0; });
+  });
+  for (StackRow& row : rows)
+    for (std::size_t side = 0; side < sides.size(); ++side)
+      if (!sides[side].is_known) row.sides[side] = kUnknown;
+  return rows;
 }
 
 StackGroup StackSection::of(RowAt at) {
@@ -180,7 +208,7 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
     for (const ScreenRow& row : screen->rows) groups.push_back(row.group);
   for (std::uint32_t group = 0; !screen && group < grouping.names.size(); ++group)
     groups.push_back(group);
-  auto section = std::make_unique<StackSection>(book, plan, rollup, groups, limits);
+  auto section = std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits);
   if (const std::size_t beyond = book.beyond())
     plan.notes.push_back(std::to_string(beyond) +
                          " stacks are more than can be kept; their weights are in totals alone");
@@ -189,6 +217,9 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
                          (out == 1 ? " group" : " groups") +
                          " are left out: counting them takes more work than files of this size "
                          "may ask for");
+  for (const std::uint32_t metric : section->one_sided())
+    plan.notes.push_back("the stacks of '" + plan.metrics[metric].name +
+                         "' are not told: there are none on one side");
   return section;
 }
 

@@ -3,7 +3,8 @@
 // The groups of a metric are those of the first screen, or all where there is none. Of one side
 // they are in the order of what they weigh, functions by their own weight, then by their total. Of
 // several sides the change decides: groups by that of the function which changed most by itself,
-// functions by that of their own weight, then of their total. Ties go by name.
+// functions by that of their own weight, then of their total. Ties go by name. What weighs nothing
+// on any side (in the median of its runs) is not told, nor a metric that a side has no value of.
 //
 // Groups are counted out one by one, when they are told: a host has many, with 100,000 stacks.
 //
@@ -54,7 +55,8 @@ struct StackGroup {
 // A weight as a number: a whole one where it is whole.
 ctprof_number as_number(double weight);
 
-// How far a figure went, by the side that went furthest from the first; of one side the figure.
+// How far a figure went, by the side that went furthest from the first; of one side the figure. 0
+// where that is not known (NaN).
 double went(std::span<const double> sides);
 
 // How many groups of a metric are told, and functions and stacks of a group (0: all), and what the
@@ -67,8 +69,8 @@ struct StackLimits {
 class StackSection {
  public:
   // `groups`: those that may be told, in any order. All of these but the limits outlive this.
-  StackSection(const StackBook& book, const MetricPlan& plan, const Rollup& rollup,
-               std::span<const std::uint32_t> groups, StackLimits limits);
+  StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
+               const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits);
 
   const StackBook& book() const { return *book_; }
   // In the order in which they are told, as many as the limit allows of each metric.
@@ -76,6 +78,8 @@ class StackSection {
   // Of all metrics together, beyond the limit; and with more stacks than their files may ask for.
   std::size_t cut() const { return cut_; }
   std::size_t left_out() const { return left_out_; }
+  // Metrics that are not told because a side has no value of them.
+  std::span<const std::uint32_t> one_sided() const { return one_sided_; }
   StackGroup of(RowAt at);
 
  private:
@@ -85,6 +89,7 @@ class StackSection {
   };
 
   void take_metric(std::uint32_t metric, std::span<const std::uint32_t> groups);
+  bool is_on_all_sides(const Grouping& grouping, std::uint32_t metric) const;
   bool affords(RowAt at);
   double rank(RowAt at);
   std::vector<FunctionRow> functions_of(std::span<const SideStacks> sides) const;
@@ -98,6 +103,7 @@ class StackSection {
   StackFigures figures_;
   std::vector<RowAt> groups_;
   std::size_t cut_ = 0, left_out_ = 0;
+  std::vector<std::uint32_t> one_sided_;
 };
 
 // Null where no metric that is shown has stacks. Adds notes on what is left out to the plan.
