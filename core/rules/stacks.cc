@@ -24,7 +24,7 @@ void add_weight(std::uint64_t& sum, std::uint64_t weight) {
 class Gathered {
  public:
   void add(std::span<const ctprof_stack> more) {
-    add_weight(total_, weight_of(more));
+    for (const ctprof_stack& each : more) add_weight(total_, each.weight);
     stacks_.insert(stacks_.end(), more.begin(), more.end());
     if (stacks_.size() > 2 * settled_ + kSlack) settle();
   }
@@ -124,12 +124,6 @@ bool gathers_stacks(const ctprof_rule& rule) { return &rule == kStacks; }
 std::span<const ctprof_stack> stacks_in(const void* state) {
   const Gathered* gathered = gathered_in(state);
   return gathered ? gathered->stacks() : std::span<const ctprof_stack>{};
-}
-
-std::uint64_t weight_of(std::span<const ctprof_stack> stacks) {
-  std::uint64_t sum = 0;
-  for (const ctprof_stack& each : stacks) add_weight(sum, each.weight);
-  return sum;
 }
 
 }  // namespace ctprof::rules

@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include "ctprof/abi.h"
@@ -15,8 +14,5 @@ bool gathers_stacks(const ctprof_rule& rule);
 // Ascending by stack, each once. Valid as long as the state. REQUIRES: a finished state of such a
 // rule.
 std::span<const ctprof_stack> stacks_in(const void* state);
-
-// What they weigh together; the largest number where that is too much.
-std::uint64_t weight_of(std::span<const ctprof_stack> stacks);
 
 }  // namespace ctprof::rules

@@ -8,7 +8,6 @@
 #include "core/base/workers.hpp"
 #include "core/compare/figures/rule_states.hpp"
 #include "core/registry/identity.hpp"
-#include "core/rules/stacks.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/merge_ended.hpp"
 #include "ctprof/gap.hpp"
@@ -93,8 +92,7 @@ bool has_readings(Storage storage) {
 // The value, or 0 if it is negative; of stacks what they weigh.
 std::uint64_t above_zero(const Column& column, std::size_t row, const Pools& pools) {
   if (column.def().storage == Storage::U64) return column.u64()[row];
-  if (column.def().storage == Storage::Stacks)
-    return rules::weight_of(pools.stacks[column.ids()[row]]);
+  if (column.def().storage == Storage::Stacks) return total_of(pools.stacks[column.ids()[row]]);
   const std::int64_t value = column.i64()[row];
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }

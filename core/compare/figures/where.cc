@@ -7,7 +7,6 @@
 #include "core/base/text.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/spec.hpp"
-#include "core/rules/stacks.hpp"
 
 namespace ctprof {
 namespace {
@@ -130,8 +129,7 @@ Value value_at(const Column& column, std::size_t row, const Pools& pools) {
     case Storage::I64: return {ValueType::Number, static_cast<double>(column.i64()[row])};
     case Storage::F64: return {ValueType::Number, column.f64()[row]};
     case Storage::Stacks:
-      return {ValueType::Number,
-              static_cast<double>(rules::weight_of(pools.stacks[column.ids()[row]]))};
+      return {ValueType::Number, static_cast<double>(total_of(pools.stacks[column.ids()[row]]))};
     case Storage::Bool: return {ValueType::Number, column.bools()[row] ? 1.0 : 0.0};
     case Storage::String: return {ValueType::Text, 0, pools.texts[column.ids()[row]]};
     default: return {};
