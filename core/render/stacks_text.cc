@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@
 namespace ctprof {
 namespace {
 
-const std::string kCalledBy = " ← ";
+constexpr std::string_view kCalledBy = " ← ";
 constexpr std::size_t kMostFunctions = 512;
 constexpr std::size_t kLeastName = 24;
 constexpr std::size_t kBetween = 2;
@@ -192,11 +193,13 @@ std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t w
   std::string text, fitting;
   std::size_t told = 0;
   for (const std::uint32_t number : book.functions_of(stack, kMostFunctions)) {
-    text += (told ? kCalledBy : "") + function_text(book.functions()[number]);
-    ++told;
-    const std::string with_rest = told == all ? text : text + kCalledBy + more_text(all - told);
+    if (told++) text += kCalledBy;
+    text += function_text(book.functions()[number]);
+    if (width == 0 && told < std::min(all, kMostFunctions)) continue;
+    std::string with_rest = text;
+    if (told < all) with_rest.append(kCalledBy).append(more_text(all - told));
     if (told == 1 || width == 0 || display_width(with_rest) <= width)
-      fitting = with_rest;
+      fitting = std::move(with_rest);
     else if (display_width(text) > width)
       break;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -206,8 +207,10 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
   std::vector<std::uint32_t> groups;
   if (screen)
     for (const ScreenRow& row : screen->rows) groups.push_back(row.group);
-  for (std::uint32_t group = 0; !screen && group < grouping.names.size(); ++group)
-    groups.push_back(group);
+  if (groups.empty()) {
+    groups.resize(grouping.names.size());
+    std::iota(groups.begin(), groups.end(), 0);
+  }
   auto section = std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits);
   if (const std::size_t beyond = book.beyond())
     plan.notes.push_back(std::to_string(beyond) +

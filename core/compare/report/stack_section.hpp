@@ -1,6 +1,6 @@
 // Where the time went: the functions and stacks of groups, of each metric that has stacks.
 //
-// The groups of a metric are those of the first screen, or all where there is none. Of one side
+// The groups of a metric are those of the first screen, or all where that has none. Of one side
 // they are in the order of what they weigh, functions by their own weight, then by their total. Of
 // several sides the change decides: groups by that of the function which changed most by itself,
 // functions by that of their own weight, then of their total. Ties go by name. What weighs nothing
