@@ -23,9 +23,13 @@ constexpr std::uint64_t kNotYetNs = 2'000'000;
 constexpr std::uint64_t kSleptNs = 100'000'000;
 // Between a moment and the samples until then.
 constexpr std::uint64_t kUnevenTicks = 2;
+// Idle time is told in hundredths of a second, by two figures.
+constexpr std::uint64_t kUnevenNs = 20'000'000;
 constexpr std::uint64_t kLookEveryNs = 250'000'000;
 constexpr std::size_t kMostPending = 1024;
 constexpr int kMostCpus = 8192;
+// Fields of a CPU's line: user, nice, system.
+constexpr int kBeforeIdle = 3;
 // The kernel writes on while we read: it gets back what was read after so many records.
 constexpr std::uint64_t kGiveBackEvery = 64;
 
@@ -55,7 +59,8 @@ struct Sampler::Cpu {
   std::uint64_t counted_ns = 0;          // for how long it was sampled, when last looked at
   std::uint64_t last_ns = 0;             // of the last record; on the monotonic clock, as all here
   std::uint64_t taken = 0;               // records of any type
-  std::uint64_t samples = 0;             // of this event, as the next two; idle ones, too
+  std::uint64_t idle_ns = 0;             // until it was sampled
+  std::uint64_t samples = 0;             // of this event, as the next two
   std::uint64_t lost = 0;                // as far as it was told
   std::uint64_t missed = 0;              // that never came, likewise
   std::uint64_t throttled_since_ns = 0;  // 0: it is not
@@ -88,6 +93,7 @@ bool Sampler::open(Cpu& cpu) {
                              std::strerror(failed));
   cpu.last_ns = monotonic_ns();
   cpu.counted_ns = cpu.samples = cpu.lost = cpu.missed = cpu.throttled_since_ns = 0;
+  cpu.idle_ns = idle_ns(host_, cpu.number);
   ring_bytes_ = std::min(ring_bytes_, cpu.event->ring().size());
   return true;
 }
@@ -151,10 +157,7 @@ void Sampler::take_until(const sdk::Records& records, std::uint64_t until_ns) {
 void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns) {
   const std::uint64_t at_ns = time_ns + to_boottime_ns_;
   switch (header_of(record).type) {
-    case PERF_RECORD_SAMPLE:
-      ++cpu.samples;
-      take_sample(records, record, at_ns);
-      break;
+    case PERF_RECORD_SAMPLE: take_sample(records, cpu, record, time_ns); break;
     case kRecordDeferred: take_deferred(records, record); break;
     case PERF_RECORD_LOST:
       cpu.lost += lost_of(record);
@@ -169,11 +172,17 @@ void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uin
 
 // Where the kernel has no id, for a thread is all but gone, or in none of our PID namespaces, it is
 // -1.
-void Sampler::take_sample(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {
+void Sampler::take_sample(const sdk::Records& records, Cpu& cpu, Bytes record,
+                          std::uint64_t time_ns) {
   constexpr std::uint32_t kNobody = UINT32_MAX;
+  const std::uint64_t at_ns = time_ns + to_boottime_ns_;
   const auto sample = sample_of(record, how_.copies());
-  if (!sample || sample->tgid == kNobody || sample->tid == kNobody) return records.count_unseen(1);
+  if (!sample || sample->tgid == kNobody || sample->tid == kNobody) {
+    ++cpu.samples;
+    return records.count_unseen(1);
+  }
   if (sample->tgid == 0) return;
+  ++cpu.samples;
   if (sample->deferred && pending_)
     return pending_->keep(*sample, at_ns, [&](const auto& waiting) { give_up(records, waiting); });
   records.put(record_of(*sample, how_, at_ns));
@@ -232,13 +241,15 @@ bool Sampler::goes_on(const sdk::Records& records, Cpu& cpu, std::uint64_t now_n
   return true;
 }
 
-// The clock ticks once a period, on idle CPUs, too; a tick that never came had the CPU taken away
-// from this guest, or interrupts shut out.
+// The clock ticks once a period, and on idle CPUs as it likes; a tick that never came to a busy one
+// had the CPU taken away from this guest, or interrupts shut out.
 void Sampler::count_missed(const sdk::Records& records, Cpu& cpu, const Counts& counts) const {
   if (how_.by_cycles) return;
+  const std::uint64_t idle = idle_ns(host_, cpu.number) - cpu.idle_ns + kUnevenNs;
   const std::uint64_t lost = std::max(cpu.lost, counts.lost);
   const std::uint64_t known = cpu.samples + lost + cpu.missed + kUnevenTicks;
-  const std::uint64_t ticks = counts.enabled_ns / how_.period_ns();
+  const std::uint64_t ticks =
+      (counts.enabled_ns - std::min(counts.enabled_ns, idle)) / how_.period_ns();
   if (ticks <= known) return;
   cpu.missed += ticks - known;
   records.count_unseen(ticks - known);
@@ -298,6 +309,25 @@ std::vector<int> cpus_of(std::string_view list) {
     for (int cpu = first.value; cpu <= last.value; ++cpu) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+std::uint64_t idle_in(std::string_view stat, int cpu) {
+  const std::string key = "cpu" + std::to_string(cpu);
+  while (!stat.empty()) {
+    std::string_view line = sdk::take(stat, '\n');
+    if (sdk::take(line, ' ') != key) continue;
+    for (int i = 0; i < kBeforeIdle; ++i) sdk::take(line, ' ');
+    const auto idle = sdk::number<std::uint64_t>(sdk::take(line, ' '));
+    const auto waiting = sdk::number<std::uint64_t>(sdk::take(line, ' '));
+    return idle && waiting ? idle.value + waiting.value : 0;
+  }
+  return 0;
+}
+
+std::uint64_t idle_ns(const sdk::Host& host, int cpu) {
+  sdk::TextFile file;
+  const auto text = file.read(host.proc(), "stat");
+  return text ? idle_in(text.value, cpu) * (1'000'000'000 / host.user_hz()) : 0;
 }
 
 std::vector<int> online_cpus(const sdk::Host& host) {

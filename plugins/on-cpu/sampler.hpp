@@ -53,7 +53,7 @@ class Sampler {
   void push_next(Cpu& cpu);
   void take_until(const sdk::Records& records, std::uint64_t until_ns);
   void take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
-  void take_sample(const sdk::Records& records, Bytes record, std::uint64_t at_ns);
+  void take_sample(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
   void take_deferred(const sdk::Records& records, Bytes record);
   void give_up(const sdk::Records& records, const Pending::Waiting& waiting) const;
   void lose(const sdk::Records& records, const Cpu& cpu, ctprof_loss_kind kind,
@@ -80,6 +80,11 @@ class Sampler {
 
 // Those of /sys/devices/system/cpu/online, in order; none where it cannot be read.
 std::vector<int> online_cpus(const sdk::Host& host);
+// For how long a CPU has been idle, by /proc/stat, in whole hundredths of a second mostly; 0 where
+// that does not tell.
+std::uint64_t idle_ns(const sdk::Host& host, int cpu);
+// The same from its text, in ticks: "cpu0 user nice system idle iowait ...".
+std::uint64_t idle_in(std::string_view stat, int cpu);
 // "0-3,8" as numbers; empty where it is anything else.
 std::vector<int> cpus_of(std::string_view list);
 

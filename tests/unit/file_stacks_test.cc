@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(lines_as_they_are_documented) {
              "\"work\",\"main\",\"\xef\xbf\xbdhostile\"],\"raw\":[[4,\"ff686f7374696c65\"]]}\n");
   BOOST_TEST(lines[kModules] ==
              "{\"kind\":\"stacks\",\"part\":\"modules\",\"first\":0,\"type\":[\"file\"],"
-             "\"path\":[1],\"build_id\":[\"12ab\"],\"process\":[0]}\n");
+             "\"path\":[1],\"build_id\":[\"12ab\"],\"process\":[0],\"shift\":[4096]}\n");
   BOOST_TEST(lines[kNodes] ==
              "{\"kind\":\"stacks\",\"part\":\"nodes\",\"first\":1,\"parent\":[0,1,0,3],"
              "\"frame\":[2,1,0,3]}\n");

@@ -309,3 +309,12 @@ BOOST_AUTO_TEST_CASE(lists_of_cpus) {
   BOOST_TEST(cpus_of("0") == std::vector<int>{0}, boost::test_tools::per_element());
   for (const char* bad : {"", "a", "-1", "0-99999999", "1,,2"}) BOOST_TEST(cpus_of(bad).empty());
 }
+
+BOOST_AUTO_TEST_CASE(for_how_long_a_cpu_was_idle) {
+  constexpr std::string_view kStat =
+      "cpu  9 9 9 9 9 9\ncpu1 1 2 3 40 5 6 7\ncpu10 1 2 3 400 50 6\nintr 1 2\n";
+  BOOST_TEST(idle_in(kStat, 1) == 45u);
+  BOOST_TEST(idle_in(kStat, 10) == 450u);
+  BOOST_TEST(idle_in(kStat, 0) == 0u);
+  BOOST_TEST(idle_in("cpu1 1 2 3 x 5\n", 1) == 0u);
+}
