@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -81,6 +82,39 @@ Table table_then(const Table& table, const Opening& opening, std::span<const std
   return then;
 }
 
+// The processes of those threads, each once, in order.
+std::vector<std::uint64_t> processes_of(const Table& threads) {
+  std::vector<std::uint64_t> tgids;
+  const Column* column = numbers(threads, kTgid);
+  for (std::size_t row = 0; column && row < threads.rows; ++row)
+    if (tgids.empty() || tgids.back() != column->u64()[row]) tgids.push_back(column->u64()[row]);
+  return tgids;
+}
+
+// Makes processes those of the threads. Of one that has ended since nothing is known.
+void match_processes(Table& processes, const Table& threads) {
+  const Column* known = numbers(processes, kProcessTgid);
+  if (!known) return;
+  const std::vector<std::uint64_t> tgids = processes_of(threads);
+  const std::vector<std::uint64_t> were(known->u64().begin(), known->u64().end());
+  if (were.empty() || were == tgids) return;
+  std::map<std::uint64_t, std::uint32_t> rows;
+  for (std::uint32_t row = 0; row < were.size(); ++row) rows.emplace(were[row], row);
+  Table matched;
+  matched.rows = tgids.size();
+  for (const Column& from : processes.columns) {
+    Column& column = matched.add(from.def(), Gap::ThreadGone);
+    column.provenance = from.provenance;
+    for (std::uint32_t row = 0; row < tgids.size(); ++row)
+      if (const auto was = rows.find(tgids[row]); was != rows.end())
+        column.take(row, from, was->second);
+  }
+  Column& ids = *matched.find(kProcessTgid);
+  std::ranges::copy(tgids, ids.u64().begin());
+  std::ranges::fill(ids.gaps(), CTPROF_VALUE);
+  processes = std::move(matched);
+}
+
 // What is said of a column that is not there any more.
 void forget_lost_columns(Snapshot& snapshot) {
   std::erase_if(snapshot.unknown_definitions.of_metrics, [&](const auto& of_metric) {
@@ -101,6 +135,7 @@ Snapshot begin_of(Snapshot window) {
       for (const std::uint32_t row : rows) window.read_at.push_back(what.seen[row].first);
     table = table_then(table, what.openings[entity], rows);
   }
+  match_processes(window.table(Entity::Process), window.threads());
   forget_lost_columns(window);
   window.meta.start = window.meta.end = what.opened;
   window.born_at.clear();

@@ -117,6 +117,8 @@ BOOST_AUTO_TEST_CASE(what_a_window_began_with) {
   BOOST_TEST(cells(begin, kFaults) == "1:100 2:50 3:7");
   BOOST_TEST(cells(begin, kHeap) == "1:8 2:9 3:4");
   BOOST_TEST(cells(begin, kPeak) == "no column");
+  const auto processes = begin.table(Entity::Process).find(kProcessTgid)->u64();
+  BOOST_TEST(processes == (std::vector<std::uint64_t>{1, 2, 3}), boost::test_tools::per_element());
   BOOST_TEST(begin.unknown_definitions.of_metrics.contains(kHeap.name));
   BOOST_TEST(!begin.unknown_definitions.of_metrics.contains(kPeak.name));
   BOOST_TEST(begin.read_at == std::vector<std::uint64_t>(3, 7), boost::test_tools::per_element());
