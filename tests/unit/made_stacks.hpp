@@ -22,7 +22,8 @@ using StackValue = std::vector<std::pair<std::string, std::uint64_t>>;
 // The node of a stack of functions of one program, root first. What is called `[truncated]` at its
 // root did not reach it.
 inline std::uint32_t node_of(StackTable& table, std::string_view functions) {
-  const std::uint32_t module = table.add_module({Module::Kind::File, "/bin/p", "\x12\xab", 0, 4096});
+  const std::uint32_t module =
+      table.add_module({Module::Kind::File, "/bin/p", "\x12\xab", 0, 4096});
   std::vector<Frame> frames;
   std::vector<std::string_view> names = split(functions, ';');
   const bool truncated = names.front() == "[truncated]";
