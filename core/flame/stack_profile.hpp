@@ -21,9 +21,9 @@ namespace ctprof {
 
 // Whose stacks these are. What is not known, or differs within, is empty or 0.
 struct StackOwner {
-  std::string process;
-  std::string thread;
-  std::string cgroup;
+  std::string process{};
+  std::string thread{};
+  std::string cgroup{};
   std::uint64_t pid = 0;
   std::uint64_t tid = 0;
 };
@@ -42,8 +42,8 @@ struct OwnedStacks {
 
 struct StackProfile {
   const StackTable* table = nullptr;
-  std::vector<StackValue> values;
-  std::vector<OwnedStacks> owners;
+  std::vector<StackValue> values{};
+  std::vector<OwnedStacks> owners{};
 };
 
 // What stands above the frames of an owner's stacks: process and thread, as far as they are known,

@@ -8,6 +8,7 @@
 #include "core/render/terminal_text.hpp"
 #include "core/window/make_window.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/stack_files.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -32,7 +33,9 @@ const Form* find_form(std::string_view name) {
 
 Error unknown_form(const std::string& given) {
   std::string names;
-  for (const Form& form : kForms) names += (names.empty() ? "" : ", ") + std::string(form.name);
+  for (const Form& form : kForms) names += std::string(form.name) + ", ";
+  for (const StackForm& form : stack_forms()) names += std::string(form.name) + ", ";
+  names.resize(names.size() - 2);
   if (given.empty()) return {"missing --to FORM (choose " + names + ")"};
   return {"invalid --to '" + given + "' (choose " + names + ")"};
 }
@@ -50,8 +53,9 @@ Snapshot end_alone(Snapshot window, const Options& options) {
   return end_of(std::move(window));
 }
 
-Result<Written> convert(const std::string& file, const Form& form, const Target& target,
-                        const Options& options) {
+// Returns the size of the file.
+Result<std::uint64_t> convert(const std::string& file, const Form& form, const Target& target,
+                              const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
   auto snapshot = load_file(file, layouts->vocabulary());
@@ -59,11 +63,13 @@ Result<Written> convert(const std::string& file, const Form& form, const Target&
   for (const std::string& sentence : snapshot->told) note(options, sentence);
   if (snapshot->window && form.layout == FileLayout::Rows)
     *snapshot = end_alone(std::move(*snapshot), options);
-  return write_file(*snapshot, layouts->vocabulary(), target.destination,
-                    {.layout = form.layout,
-                     .workers = options.jobs,
-                     .sync = options.sync,
-                     .standard_output = output_fd()});
+  const auto written = write_file(*snapshot, layouts->vocabulary(), target.destination,
+                                  {.layout = form.layout,
+                                   .workers = options.jobs,
+                                   .sync = options.sync,
+                                   .standard_output = output_fd()});
+  if (!written) return written.error();
+  return written->file_bytes;
 }
 
 }  // namespace
@@ -71,19 +77,15 @@ Result<Written> convert(const std::string& file, const Form& form, const Target&
 int run_export(const Options& options) {
   if (options.arguments.empty()) return fail("missing FILE; see `ctprof export --help`");
   const Form* form = find_form(options.to);
-  if (!form) return fail(unknown_form(options.to));
+  const StackForm* stack_form = find_stack_form(options.to);
+  if (!form && !stack_form) return fail(unknown_form(options.to));
   const auto target = target_of(options);
   if (!target) return fail(target.error());
   const std::string& file = options.arguments.front();
   return naming(options.arguments, "exporting", [&] {
-    const auto written = convert(file, *form, *target, options);
-    if (!written) return fail(written.error());
-    if (options.quiet) return kFine;
-    const std::string line =
-        printable(target->name) + ", " + size_in_words(written->file_bytes) + "\n";
-    if (!target->is_stdout) return print(line);
-    say(line);
-    return kFine;
+    const auto written = form ? convert(file, *form, *target, options)
+                              : export_stacks(file, *stack_form, *target, options);
+    return written ? tell_written(options, *target, *written) : fail(written.error());
   });
 }
 

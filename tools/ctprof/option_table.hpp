@@ -11,7 +11,7 @@ namespace ctprof::cli {
 
 // Of options that every verb takes.
 inline constexpr std::string_view kEvery =
-    "capture,record,show,compare,export,metric-list,plugins,doctor,version,help";
+    "capture,record,show,compare,flame,export,metric-list,plugins,doctor,version,help";
 
 // `verbs` are those that take it; `value` is what stands for the value in help; null: a switch.
 struct OptionInfo {
@@ -22,7 +22,7 @@ struct OptionInfo {
 };
 inline constexpr std::array kOptions{
     OptionInfo{
-        "output,o", "FILE", "capture,record,export",
+        "output,o", "FILE", "capture,record,flame,export",
         "where to write the snapshot; only you can read a new file (0600); - is standard output"},
     OptionInfo{"duration,d", "TIME", "record",
                "record for so long: 10s, 500ms, 2m; default: until Ctrl-C, or until COMMAND ends"},
@@ -40,13 +40,18 @@ inline constexpr std::array kOptions{
                "the kernel's buffer for each CPU; default: 8M, from 1000 Hz on 32M"},
     OptionInfo{"layout", "rows|columns", "capture",
                "rows (default), which the reference's tools read too, or columns: smaller, faster"},
-    OptionInfo{"to", "FORM", "export",
-               "ktstr: rows, for the reference's tools; columns: as ctprof reads them best"},
+    OptionInfo{
+        "to", "FORM", "export",
+        "ktstr: rows, for the reference's tools; columns: as ctprof reads them best; of call "
+        "stacks folded, pprof, speedscope, perfetto"},
+    OptionInfo{"metric", "NAME", "flame,export",
+               "these call stacks; by default all that there are, of flame the first"},
+    OptionInfo{"icicle", nullptr, "flame", "callers above what they call"},
     OptionInfo{"pid,p", "PID,...", "capture,record", "only these processes"},
     OptionInfo{"cgroup", "PATH", "capture,record",
                "only processes in this cgroup or below it, as /a.slice/b.service"},
     OptionInfo{"jobs,j", "N", "capture,record,export", "workers; default: what the host can spare"},
-    OptionInfo{"no-sync", nullptr, "capture,record,export", "do not wait for the disk"},
+    OptionInfo{"no-sync", nullptr, "capture,record,flame,export", "do not wait for the disk"},
     OptionInfo{"no-hostname", nullptr, "capture,record", "leave the host's name out of the file"},
     OptionInfo{"verbose,v", nullptr, "capture",
                "also name the processes and metrics that could not be read"},
@@ -55,7 +60,7 @@ inline constexpr std::array kOptions{
                "key has brackets or quotes: METRIC[\"KEY\"], where \\\" is a quote)"},
     OptionInfo{"sections", "NAME,...", "show,compare",
                "only these sections; metric-list names them; stacks: functions and stacks alone"},
-    OptionInfo{"group-by", "KEY", "show,compare",
+    OptionInfo{"group-by", "KEY", "show,compare,flame,export",
                "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, "
                "pid (each process), or the name of a text metric of processes"},
     OptionInfo{"no-thread-normalize", nullptr, "show,compare",

@@ -127,6 +127,8 @@ class Reader {
     options_.verbose = has("verbose");
     if (has("output")) options_.output = last("output");
     if (has("to")) options_.to = last("to");
+    if (has("metric")) options_.metric = last("metric");
+    options_.icicle = has("icicle");
     if (has("rootfs")) options_.rootfs = last("rootfs");
     if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");

@@ -41,7 +41,9 @@ struct Options {
 
   std::string output;
   FileLayout layout = FileLayout::Rows;
-  std::string to;  // of export
+  std::string to;      // of export
+  std::string metric;  // of stacks
+  bool icicle = false;
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
   unsigned jobs = 0;                 // 0: what the host can spare

@@ -60,6 +60,7 @@ int run_capture(const Options& options);
 int run_record(const Options& options);
 int run_show(const Options& options);
 int run_compare(const Options& options);
+int run_flame(const Options& options);
 int run_export(const Options& options);
 int run_metric_list(const Options& options);
 int run_plugins(const Options& options);

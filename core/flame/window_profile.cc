@@ -1,0 +1,117 @@
+#include "core/flame/window_profile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, OwnersBy>, 5> kKeys{{
+    {"pcomm", OwnersBy::Thread},
+    {"comm", OwnersBy::ThreadName},
+    {"pid", OwnersBy::Process},
+    {"cgroup", OwnersBy::Cgroup},
+    {"all", OwnersBy::All},
+}};
+
+using Columns = std::vector<const Column*>;
+
+Columns columns_of_stacks(const Table& threads) {
+  Columns columns;
+  for (const Column& column : threads.columns)
+    if (column.def().storage == Storage::Stacks) columns.push_back(&column);
+  return columns;
+}
+
+Result<Columns> chosen(const Columns& all, std::span<const std::string> metrics) {
+  if (all.empty()) return Error{"it has no call stacks: `ctprof record --recorders` takes them"};
+  if (metrics.empty()) return all;
+  Columns columns;
+  for (const std::string& name : metrics) {
+    const auto found = std::ranges::find(
+        all, name, [](const Column* column) { return std::string_view(column->def().name); });
+    if (found == all.end()) return Error{"it has no stacks called '" + name + "'"};
+    columns.push_back(*found);
+  }
+  return columns;
+}
+
+// Who the threads are.
+class Owners {
+ public:
+  Owners(const Snapshot& window, OwnersBy by) : texts_(&window.pools->texts), by_(by) {
+    const Table& threads = window.threads();
+    tgids_ = threads.find(kTgid), tids_ = threads.find(kTid);
+    processes_ = threads.find(kPcomm), names_ = threads.find(kComm);
+    cgroups_ = threads.find(kCgroup);
+  }
+
+  StackOwner of(std::size_t row) const {
+    switch (by_) {
+      case OwnersBy::Thread:
+        return {text(processes_, row), text(names_, row), text(cgroups_, row), number(tgids_, row),
+                number(tids_, row)};
+      case OwnersBy::ThreadName: return {.thread = text(names_, row)};
+      case OwnersBy::Process: {
+        const std::uint64_t pid = number(tgids_, row);
+        return {.process = text(processes_, row) + " " + std::to_string(pid), .pid = pid};
+      }
+      case OwnersBy::Cgroup: return {.cgroup = text(cgroups_, row)};
+      case OwnersBy::All: return {.process = "all"};
+    }
+    return {};
+  }
+
+ private:
+  std::string text(const Column* column, std::size_t row) const {
+    return column && column->has_value(row) ? std::string((*texts_)[column->ids()[row]]) : "";
+  }
+  static std::uint64_t number(const Column* column, std::size_t row) {
+    return column && column->has_value(row) ? column->u64()[row] : 0;
+  }
+
+  const TextPool* texts_;
+  OwnersBy by_;
+  const Column *tgids_, *tids_, *processes_, *names_, *cgroups_;
+};
+
+}  // namespace
+
+Result<OwnersBy> owners_by(std::string_view key) {
+  std::vector<std::string> keys;
+  for (const auto& [known, by] : kKeys) {
+    if (known == key) return by;
+    keys.emplace_back(known);
+  }
+  return Error{"invalid --group-by '" + std::string(key) + "' for stacks (choose " + joined(keys) +
+               ")"};
+}
+
+Result<StackProfile> window_profile(const Snapshot& window, std::span<const std::string> metrics,
+                                    OwnersBy by) {
+  const auto columns = chosen(columns_of_stacks(window.threads()), metrics);
+  if (!columns) return columns.error();
+  const StackPool& pool = window.pools->stacks;
+  StackProfile profile{.table = &pool.table};
+  for (const Column* column : *columns)
+    profile.values.push_back({column->def().name, column->def().unit});
+  const Owners owners(window, by);
+  for (std::size_t row = 0; row < window.threads().rows; ++row) {
+    OwnedStacks owned;
+    for (const Column* column : *columns)
+      owned.weights.push_back(column->has_value(row) ? pool[column->ids()[row]]
+                                                     : std::span<const ctprof_stack>());
+    if (std::ranges::all_of(owned.weights, [](const auto& weights) { return weights.empty(); }))
+      continue;
+    owned.owner = owners.of(row);
+    profile.owners.push_back(std::move(owned));
+  }
+  return profile;
+}
+
+}  // namespace ctprof
