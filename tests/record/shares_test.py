@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""Functions by the time that they spend: a program that knows its shares, and what the kernel's own profiler says of it.
+
+Environment: CTPROF; SHARES, the program; SHARES_LIBRARY, which it opens and closes."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import harness, run  # noqa: E402
+
+SHARES = os.environ["SHARES"]
+FUNCTIONS = ("seventy", "twenty", "ten", "around")
+POINTS = 3
+
+
+def told(*words):
+    done = harness.run(*words, "--sections", "stacks", "--format", "json", "--limit", "0")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["stacks"]
+
+
+def functions_of(stacks, group):
+    """What each function of a group weighs by itself, side by side, in the order told."""
+    names = [function["name"] for function in stacks["functions"]]
+    found = next(told for told in stacks["groups"] if told["group"] == group)
+    return {names[row["function"]]: row["self"] for row in found["functions"]}
+
+
+def in_points(weights):
+    whole = sum(weights.values())
+    return {name: 100 * weight / whole for name, weight in weights.items()}
+
+
+class Shares(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to sample")
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.here = pathlib.Path(scratch.name)
+
+    def recorded(self, name, *command):
+        path = self.here / (name + recording.SUFFIX)
+        done = run("-q", "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", "-o", path, "--", *command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path
+
+    def assert_near(self, found, expected):
+        for name, points in expected.items():
+            self.assertLess(abs(found.get(name, 0) - points), POINTS, f"{name}: {found} for {expected}")
+
+    def test_of_a_library_that_is_closed_a_thread_that_ends_and_what_was_inlined(self):
+        given = dict(zip(FUNCTIONS, (49, 14, 7, 5)))
+        path = self.recorded("shares", SHARES, 10, *given.values())
+        found = functions_of(told("show", path), "shares")
+        self.assert_near(in_points({name: found.get(name, [0])[0] for name in FUNCTIONS}), in_points(given))
+
+    @unittest.skipUnless(shutil.which("perf"), "needs perf")
+    def test_perf_says_the_same(self):
+        data = str(self.here / "perf.data")
+        path = self.recorded("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-o", data, SHARES, 5, 50, 20, 10)
+        report = subprocess.run(["perf", "report", "-i", data, "--stdio", "--comm", "shares", "--sort", "symbol", "-g", "none"],
+                                check=True, capture_output=True, text=True).stdout
+        theirs = {name: float(points) for points, name in re.findall(r"^\s*([\d.]+)%\s+\[[.k]\] (\S+)", report, re.MULTILINE)}
+        ours = in_points({name: weights[0] for name, weights in functions_of(told("show", path), "shares").items()})
+        whole = sum(theirs.values())
+        theirs = {name: 100 * points / whole for name, points in theirs.items() if 100 * points / whole > 2}
+        self.assertGreater(len(theirs), 2, report)
+        self.assert_near(ours, theirs)
+
+    def test_what_became_slower_is_first(self):
+        paths = [self.recorded(f"side{ms}", SHARES, 4, ms, 20, 10) for ms in (20, 26)]
+        stacks = told("compare", *paths)
+        first = stacks["groups"][0]
+        self.assertEqual(first["group"], "shares")
+        name = stacks["functions"][first["functions"][0]["function"]]["name"]
+        before, after = first["functions"][0]["self"]
+        self.assertEqual(name, "seventy")
+        self.assertLess(abs(after / before / 1.3 - 1), 0.15, first["functions"][0])
+
+
+if __name__ == "__main__":
+    unittest.main()
