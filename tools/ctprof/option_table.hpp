@@ -62,7 +62,8 @@ inline constexpr std::array kOptions{
                "only these sections; metric-list names them; stacks: functions and stacks alone"},
     OptionInfo{"group-by", "KEY", "show,compare,flame,export",
                "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, "
-               "pid (each process), or the name of a text metric of processes"},
+               "pid (each process), or the name of a text metric of processes; of flame and export "
+               "pcomm (and comm below it), comm, pid, cgroup, all"},
     OptionInfo{"no-thread-normalize", nullptr, "show,compare",
                "keep names of processes and threads as they are; metrics of processes are of each, "
                "as NAME[PID]"},
