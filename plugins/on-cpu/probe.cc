@@ -23,6 +23,11 @@ std::string paranoid(const sdk::Host& host) {
 
 bool has(unsigned capability) { return has_capabilities({capability}, true); }
 
+// All that it takes, so that nobody has to ask twice.
+sdk::Remedy by_what_it_lacks() {
+  return sdk::by_capabilities(has(CAP_IPC_LOCK) ? "cap_perfmon" : "cap_ipc_lock,cap_perfmon");
+}
+
 }  // namespace
 
 Refusal refusal(const sdk::Host& host, int error) {
@@ -31,7 +36,7 @@ Refusal refusal(const sdk::Host& host, int error) {
             "kernel.perf_event_paranoid" + paranoid(host) +
                 ", and sampling every CPU then needs CAP_PERFMON: run ctprof as root, or give it "
                 "that",
-            sdk::by_capabilities("cap_perfmon")};
+            by_what_it_lacks()};
   if (error == EACCES || error == EPERM)
     return {Gap::Denied,
             "perf_event_open(2) is closed to this process, as by a container's seccomp profile: "
