@@ -58,9 +58,10 @@ ThreadRows::ThreadRows(const Snapshot& window) {
 }
 
 std::optional<std::uint32_t> ThreadRows::find(const ctprof_record& record) const {
-  const auto same =
-      std::ranges::equal_range(rows_, std::pair(record.tgid, record.tid), {},
-                               [](const Row& row) { return std::pair(row.tgid, row.tid); });
+  const auto key = [](const Row& row) { return std::pair(row.tgid, row.tid); };
+  const std::pair sought(record.tgid, record.tid);
+  const auto first = std::ranges::lower_bound(rows_, sought, {}, key);
+  const std::span same(first, std::ranges::upper_bound(rows_, sought, {}, key));
   const std::uint64_t start = record.start_time_clock_ticks;
   const auto named = std::ranges::find(same, start, &Row::start);
   if (start != 0 && named != same.end()) return named->row;

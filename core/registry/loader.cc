@@ -140,8 +140,8 @@ void load_own_directory(const PluginDirectory& directory, const LoadOptions& opt
   for (const std::string& name : directory.names())
     files.emplace_back(directory.path_of(name), directory.open_file(name));
   if (options.ahead)
-    std::ranges::stable_partition(
-        files, [](const auto& file) { return file.second && file.second->file.ahead; });
+    std::stable_partition(files.begin(), files.end(),
+                          [](const auto& file) { return file.second && file.second->file.ahead; });
   for (auto& [path, file] : files) load_file(path, std::move(file), true, options, loaded);
   std::ranges::sort(loaded.plugins, {}, &Plugin::path);
   std::ranges::sort(loaded.refused, {}, &Refusal::what);
