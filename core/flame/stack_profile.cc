@@ -25,7 +25,8 @@ std::vector<std::string_view> roots_of(const StackOwner& owner) {
   std::vector<std::string_view> roots;
   if (!owner.process.empty()) roots.push_back(owner.process);
   if (!owner.thread.empty()) roots.push_back(owner.thread);
-  if (roots.empty()) roots.push_back(owner.cgroup.empty() ? "[unknown]" : owner.cgroup);
+  if (roots.empty())
+    roots.push_back(owner.cgroup.empty() ? std::string_view("[unknown]") : owner.cgroup);
   return roots;
 }
 

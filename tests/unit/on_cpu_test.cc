@@ -295,7 +295,8 @@ BOOST_AUTO_TEST_CASE(a_continuation_completes_all_that_wait_for_it) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_deferred_sample_looks_like) {
-  const auto read = sample_of(sample(5, {kKernel, 11, kContextUserDeferred, 4711}).bytes(), false);
+  Written written = sample(5, {kKernel, 11, kContextUserDeferred, 4711});
+  const auto read = sample_of(written.bytes(), false);
   BOOST_REQUIRE((read && read->deferred));
   BOOST_TEST(*read->deferred == 4711);
   BOOST_TEST(copy(read->kernel) == Times{11}, boost::test_tools::per_element());
