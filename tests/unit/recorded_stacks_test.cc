@@ -103,7 +103,7 @@ struct Taken {
 };
 
 // What a sanitizer keeps between variables is part of a stack.
-[[gnu::no_sanitize("address")]] void copy_out(const char* from, std::string& to) {
+[[gnu::no_sanitize_address]] void copy_out(const char* from, std::string& to) {
   for (std::size_t i = 0; i < to.size(); ++i) to.data()[i] = from[i];
 }
 
