@@ -86,7 +86,7 @@ class Writer {
     write_names();
     std::vector<bool> known(table_->nodes().size());
     for (std::size_t owner = 0; owner < profile_->owners.size(); ++owner) {
-      for (const StackRow& row : rows_of(profile_->owners[owner])) {
+      for (const StackWeights& row : rows_of(profile_->owners[owner])) {
         if (!known[row.stack]) write_stack(row.stack);
         known[row.stack] = true;
         write_sample(tasks_[owner], row);
@@ -213,7 +213,7 @@ class Writer {
     });
   }
 
-  void write_sample(const TaskIds& task, const StackRow& row) {
+  void write_sample(const TaskIds& task, const StackWeights& row) {
     add_packet(kNeedsState, [&](protozero::pbf_writer& packet) {
       packet.add_uint64(kTimestamp, ++time_);
       protozero::pbf_writer sample(packet, kStackSample);

@@ -78,7 +78,7 @@ class Writer {
     write_types();
     used_.resize(table_->frames().size());
     for (const OwnedStacks& owned : profile_->owners)
-      for (const StackRow& row : rows_of(owned)) write_sample(owned.owner, row);
+      for (const StackWeights& row : rows_of(owned)) write_sample(owned.owner, row);
     for (std::uint32_t module = 0; module < table_->modules().size(); ++module)
       write_mapping(module);
     for (std::uint32_t frame = 0; frame < used_.size(); ++frame)
@@ -106,7 +106,7 @@ class Writer {
       out_.add_int64(kDefaultSampleType, name(profile_->values.front().name));
   }
 
-  void write_sample(const StackOwner& owner, const StackRow& row) {
+  void write_sample(const StackOwner& owner, const StackWeights& row) {
     std::vector<std::uint64_t> locations;
     for (const std::uint32_t frame : frames_of(*table_, row.stack)) {
       locations.push_back(frame + 1);

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> frames_of(const StackTable& table, std::uint64_t stac
   return frames;
 }
 
-std::vector<StackRow> rows_of(const OwnedStacks& owned) {
+std::vector<StackWeights> rows_of(const OwnedStacks& owned) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> found;
   for (std::size_t value = 0; value < owned.weights.size(); ++value) {
     for (const ctprof_stack& stack : owned.weights[value]) {
@@ -39,7 +39,7 @@ std::vector<StackRow> rows_of(const OwnedStacks& owned) {
       weights[value] += stack.weight;
     }
   }
-  std::vector<StackRow> rows;
+  std::vector<StackWeights> rows;
   for (auto& [stack, weights] : found) rows.push_back({stack, std::move(weights)});
   return rows;
 }

@@ -44,12 +44,12 @@ Result<void> write_perfetto(const StackProfile& profile, Sink& out);
 std::vector<std::uint32_t> frames_of(const StackTable& table, std::uint64_t stack);
 
 // One stack of an owner, with all of its weights.
-struct StackRow {
+struct StackWeights {
   std::uint64_t stack = 0;
   std::vector<std::uint64_t> weights;  // by value; 0: none
 };
 
 // Ascending by stack, each once.
-std::vector<StackRow> rows_of(const OwnedStacks& owned);
+std::vector<StackWeights> rows_of(const OwnedStacks& owned);
 
 }  // namespace ctprof

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(all_values_of_a_stack_are_one_row) {
   stacks.owner({.process = "worker", .thread = {}, .cgroup = {}});
   stacks.add({stacks.frame(module, "both")}, {5, 7});
   stacks.add({stacks.frame(module, "second")}, {0, 9});
-  const std::vector<StackRow> rows = rows_of(stacks.profile().owners.front());
+  const std::vector<StackWeights> rows = rows_of(stacks.profile().owners.front());
   BOOST_REQUIRE(rows.size() == 2u);
   BOOST_TEST(rows[0].weights == (std::vector<std::uint64_t>{5, 7}));
   BOOST_TEST(rows[1].weights == (std::vector<std::uint64_t>{0, 9}));
