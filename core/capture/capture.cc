@@ -143,12 +143,10 @@ Result<void> Session::begin() {
   if (!snapshot) return snapshot.error();
   read_ = std::move(*snapshot);
   if (ends_) ends_->opened();
-  if (records_) records_->forget();
   return {};
 }
 
-// Making rings takes long, so recorders are started before the host is read, and what they record
-// meanwhile is none of the window's.
+// Making rings takes long: what is recorded meanwhile is none of the window's.
 Result<void> Session::start_recorders() {
   if (!options_.window || options_.record.recorders.empty()) return {};
   const KeptProcessState kept;
@@ -157,7 +155,9 @@ Result<void> Session::start_recorders() {
   const int proc = roots_->proc_fd.get();
   records_ = std::make_unique<Records>(*planned, probed_, options_.record,
                                        WantedProcesses(options_.pids, options_.cgroup, proc), proc);
-  return records_->start();
+  auto started = records_->start();
+  records_->forget();
+  return started;
 }
 
 // Reads the host; before that, if it opens a window, begins to watch for threads that end.
@@ -250,7 +250,9 @@ void Session::gather_recorded(bool is_last, Meta& meta) {
 // on meanwhile.
 void Session::add_stacks(Snapshot& window, bool is_last) {
   if (!records_) return;
-  const auto unwind = [&] { put_stacks(recorded_, roots_->proc_fd.get(), window); };
+  const auto unwind = [&] {
+    put_stacks(recorded_, roots_->proc_fd.get(), window, {.begin = !has_laps_, .end = is_last});
+  };
   is_last ? unwind() : void(drain_during(unwind));
 }
 
@@ -269,9 +271,9 @@ std::size_t Session::threads() const {
 }
 
 Result<const Snapshot*> Session::lap() {
-  has_laps_ = true;
   auto window = window_until_now(false);
   if (!window) return window.error();
+  has_laps_ = true;
   read_ = std::move(*window);
   ends_->opened();
   return &*read_;

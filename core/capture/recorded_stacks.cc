@@ -52,30 +52,34 @@ ThreadRows::ThreadRows(const Snapshot& window) {
     if (row < what.seen.size())
       seen = {opened + what.seen[row].first, opened + what.seen[row].last};
     rows_.push_back({number(tgids, row), number(tids, row), number(starts, row), seen, row});
-    if (number(counts, row) > 1) shared_.emplace(number(tgids, row), row);
+    if (number(counts, row) < 2) continue;
+    Row shared = rows_.back();
+    shared.seen.first = opened;  // it is known of one of them alone
+    shared_.emplace(shared.tgid, shared);
   }
   std::ranges::stable_sort(rows_, {}, [](const Row& row) { return std::pair(row.tgid, row.tid); });
 }
 
-std::optional<std::uint32_t> ThreadRows::find(const ctprof_record& record) const {
+const ThreadRows::Row* ThreadRows::find(const ctprof_record& record) const {
   const auto key = [](const Row& row) { return std::pair(row.tgid, row.tid); };
   const std::pair sought(record.tgid, record.tid);
   const auto first = std::ranges::lower_bound(rows_, sought, {}, key);
   const std::span same(first, std::ranges::upper_bound(rows_, sought, {}, key));
   const std::uint64_t start = record.start_time_clock_ticks;
   const auto named = std::ranges::find(same, start, &Row::start);
-  if (start != 0 && named != same.end()) return named->row;
+  if (start != 0 && named != same.end()) return &*named;
   const auto nearest = std::ranges::min_element(
       same, {}, [&](const Row& row) { return far_from(row.seen, record.at_ns); });
-  if (start == 0 && nearest != same.end()) return nearest->row;
+  if (start == 0 && nearest != same.end()) return &*nearest;
   const auto shared = shared_.find(record.tgid);
-  return shared == shared_.end() ? std::nullopt : std::optional(shared->second);
+  return shared == shared_.end() ? nullptr : &shared->second;
 }
 
 // --- what its process had mapped ---
 
-RecordedStacks::RecordedStacks(Snapshot& window, int proc)
+RecordedStacks::RecordedStacks(Snapshot& window, int proc, OwnEnds ends)
     : window_(window),
+      ends_(ends),
       rows_(window),
       files_(proc),
       modules_([this](std::uint64_t process, const CodeRange& range, const std::string& path) {
@@ -222,15 +226,27 @@ void RecordedStacks::count(const ctprof_record& record, Ending ending) {
   tally_->guessed += std::ranges::any_of(frames_, &Frame::is_guessed);
 }
 
+// A thread without a row was born while the end was read, or is one that nobody saw end. What one
+// that ended does after it was looked at has no other place.
+bool RecordedStacks::is_of_window(const ctprof_record& record,
+                                  const ThreadRows::Row* thread) const {
+  if (record.at_ns == 0) return true;  // it does not say
+  const Seen window{window_.window->opened.boottime_ns, window_.meta.start.boottime_ns};
+  const Seen& seen = thread ? thread->seen : window;
+  const bool has_ended = thread && thread->row >= window_.window->living;
+  return (!ends_.begin || record.at_ns >= seen.first) &&
+         (!ends_.end || has_ended || record.at_ns <= seen.last);
+}
+
 void RecordedStacks::take(const ctprof_record& record) {
   Sums* sums = record.offer < by_offer_.size() ? by_offer_[record.offer] : nullptr;
-  if (!sums) return;
+  const ThreadRows::Row* thread = rows_.find(record);
+  if (!sums || !is_of_window(record, thread)) return;
   const Ending ending = find_frames(record);
   count(record, ending);
   const ctprof_stack stack{node_of(ending), record.weight};
-  const auto row = rows_.find(record);
-  tally_->in_no_row += row ? 0 : 1;
-  (row ? sums->by_row[*row] : sums->in_no_row).push_back(stack);
+  tally_->in_no_row += thread ? 0 : 1;
+  (thread ? sums->by_row[thread->row] : sums->in_no_row).push_back(stack);
 }
 
 // --- all of it ---
@@ -270,8 +286,8 @@ void RecordedStacks::finish() {
         "unwound by them, and have no names");
 }
 
-void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window) {
-  RecordedStacks stacks(window, proc);
+void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends) {
+  RecordedStacks stacks(window, proc, ends);
   for (const ProcessCode& code : recorded.code)
     stacks.mapped(code.tgid, code.read_ns, code.mappings);
   for (const Recorded& recorder : recorded.recorders) {

@@ -1,11 +1,14 @@
 // From the raw records of a window to columns of stacks: unwound, each stack kept once, named, and
 // put into the rows of their threads.
 //
-//   put_stacks(recorded, proc, window);
+//   put_stacks(recorded, proc, window, {});
 //
-// A thread is the one of its tgid, tid and start time; where the start is not told, the one that
-// was there when the record was taken. A stack's weight is its thread's, also of one that ended;
-// one that has a row with others is told by its process. What belongs to no row is told as a sum.
+// A recorder works from before the first row was read until after the last was. A record counts
+// from the moment its thread's row was read first to the one it was read last, as the thread's
+// other figures do. A thread is the one of its tgid, tid and start time; where the start is not
+// told, the one that was there when the record was taken. A stack's weight is its thread's, also of
+// one that ended; one that has a row with others is told by its process. What belongs to no row is
+// told as a sum.
 //
 // What records and files say is believed by nobody: all work is bounded, files are opened as
 // target_files.hpp does.
@@ -19,7 +22,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,28 +37,36 @@
 
 namespace ctprof {
 
+// Which ends a window has to itself. At one that it shares with a neighbour, what threads did while
+// their rows were read goes to the window that was open when it was handed over.
+struct OwnEnds {
+  bool begin = true;
+  bool end = true;
+};
+
 // The threads of a window, to be found by what a record says of them.
 class ThreadRows {
  public:
-  // REQUIRES: window.window.
-  explicit ThreadRows(const Snapshot& window);
-  // Nothing where no row has the thread.
-  std::optional<std::uint32_t> find(const ctprof_record& record) const;
-
- private:
   struct Row {
     std::uint64_t tgid, tid, start;
     Seen seen;  // on CLOCK_BOOTTIME
     std::uint32_t row;
   };
-  std::vector<Row> rows_;                                    // by tgid and tid
-  std::unordered_map<std::uint64_t, std::uint32_t> shared_;  // by tgid: a row of several threads
+
+  // REQUIRES: window.window.
+  explicit ThreadRows(const Snapshot& window);
+  // Null where no row has the thread.
+  const Row* find(const ctprof_record& record) const;
+
+ private:
+  std::vector<Row> rows_;                          // by tgid and tid
+  std::unordered_map<std::uint64_t, Row> shared_;  // by tgid: a row of several threads
 };
 
 class RecordedStacks {
  public:
   // `proc`: the open directory /proc. REQUIRES: window.window; the window outlives this.
-  RecordedStacks(Snapshot& window, int proc);
+  RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {});
 
   // What code a process had mapped at that time; changes before it are in it.
   void mapped(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings);
@@ -84,6 +94,7 @@ class RecordedStacks {
     std::vector<ctprof_stack> in_no_row{};
   };
 
+  bool is_of_window(const ctprof_record& record, const ThreadRows::Row* thread) const;
   Process& process_of(std::uint64_t tgid);
   void map(Process& process, const Mapping& mapping);
   void make_room();
@@ -99,6 +110,7 @@ class RecordedStacks {
   StackTable& table() { return window_.pools->stacks.table; }
 
   Snapshot& window_;
+  OwnEnds ends_;
   ThreadRows rows_;
   TargetFiles files_;
   Modules modules_;
@@ -116,7 +128,7 @@ class RecordedStacks {
 };
 
 // All of it, from what was recorded in a window to its columns. `proc` and REQUIRES: as above.
-void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window);
+void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends);
 
 // One line for the user: what could be unwound and named of what a source recorded.
 std::string in_words(const StackTally& tally);

@@ -45,8 +45,8 @@ Snapshot made_window() {
 // Records and their column, of metric kStacks.
 class Recording {
  public:
-  explicit Recording(Snapshot window = made_window())
-      : window_(std::move(window)), stacks_(window_, proc().get()) {}
+  explicit Recording(Snapshot window = made_window(), OwnEnds ends = {})
+      : window_(std::move(window)), stacks_(window_, proc().get(), ends) {}
 
   RecordedStacks& stacks() { return stacks_; }
   void begin() { stacks_.begin("test", "tests", {kStacks}); }
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(threads_are_told_by_their_start_or_by_the_time) {
   recording.stacks().take(record_of(7, 8, 2, at(11)));
   recording.stacks().take(record_of(7, 8, 4, at(19)));
   recording.stacks().take(record_of(7, 8, 8, at(19), 5));
-  recording.stacks().take(record_of(7, 8, 16, at(11), 1500));
+  recording.stacks().take(record_of(7, 8, 16, at(16), 1500));
   recording.stacks().take(record_of(7, 9, 32, at(11)));
   recording.stacks().take(record_of(6, 8, 64, at(11)));
   recording.stacks().take(record_of(7, 8, 128, at(11), 77));
@@ -236,6 +236,27 @@ BOOST_AUTO_TEST_CASE(threads_are_told_by_their_start_or_by_the_time) {
   BOOST_TEST(recording.window().meta.stacks.at(0).in_no_row == 3u);
   BOOST_TEST(recording.window().meta.notes.at(0) ==
              "224 ns of oncpu_stacks are of threads that are in no row");
+}
+
+// What each of three threads has, and how many records are of nobody, of one weight each by second.
+std::string rows_with(OwnEnds ends, const std::vector<std::uint64_t>& seconds) {
+  Recording recording(made_window(), ends);
+  recording.begin();
+  for (const std::uint64_t tid : {7, 8, 9})
+    for (const std::uint64_t second : seconds)
+      recording.stacks().take(record_of(7, tid, 1, second * kSecond));
+  recording.stacks().finish();
+  return recording.row(0) + recording.row(1) + recording.row(2) + ", " +
+         std::to_string(recording.window().meta.stacks.at(0).in_no_row);
+}
+
+// Thread 8 ended at 12 and began anew at 15; of 9 nothing is known.
+BOOST_AUTO_TEST_CASE(records_count_while_their_thread_was_looked_at) {
+  const std::vector<std::uint64_t> seconds{9, 11, 19, 21};
+  BOOST_TEST(rows_with({}, seconds) == " 2 1 1, 2");
+  BOOST_TEST(rows_with({.begin = false}, seconds) == " 3 1 2, 3");
+  BOOST_TEST(rows_with({.end = false}, seconds) == " 3 2 1, 3");
+  BOOST_TEST(rows_with({.begin = false, .end = false}, seconds) == " 4 2 2, 4");
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_without_a_record_has_no_weight_and_no_gap) {
