@@ -126,10 +126,12 @@ void Sampler::follow_boottime() {
   if (to_boottime_ns_ == 0 || least > to_boottime_ns_ + kSleptNs) to_boottime_ns_ = least;
 }
 
+// A record that an interrupt's sample came before, between its time and its writing, counts as of
+// when it was written.
 void Sampler::push_next(Cpu& cpu) {
   const Bytes record = cpu.event->ring().record();
   if (record.empty()) return;
-  next_.push_back({time_of(record), &cpu});
+  next_.push_back({std::max(time_of(record), cpu.last_ns), &cpu});
   std::ranges::push_heap(next_, std::greater(), &Next::time_ns);
 }
 
