@@ -146,7 +146,8 @@ Result<void> Session::begin() {
   return {};
 }
 
-// Making rings takes long: what is recorded meanwhile is none of the window's.
+// Making rings takes long: recorders are started before anything is planned, and what they record
+// meanwhile is none of the window's.
 Result<void> Session::start_recorders() {
   if (!options_.window || options_.record.recorders.empty()) return {};
   const KeptProcessState kept;
@@ -155,9 +156,7 @@ Result<void> Session::start_recorders() {
   const int proc = roots_->proc_fd.get();
   records_ = std::make_unique<Records>(*planned, probed_, options_.record,
                                        WantedProcesses(options_.pids, options_.cgroup, proc), proc);
-  auto started = records_->start();
-  records_->forget();
-  return started;
+  return records_->start();
 }
 
 // Reads the host; before that, if it opens a window, begins to watch for threads that end.
@@ -174,6 +173,7 @@ Result<Snapshot> Session::read(const Metrics& metrics, bool opens) {
       ends_ =
           std::make_unique<Ends>(*plan, probed_, options_.pids, options_.cgroup, options_.command);
       ends_->start();
+      if (records_) records_->forget();
     }
     std::optional<Result<std::variant<Snapshot, FailedLister>>> outcome;
     const std::uint64_t drainer =
@@ -216,7 +216,7 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   if (!after) return after.error();
   const KeptProcessState kept;
   is_last ? ends_->stop() : ends_->drain();
-  gather_recorded(is_last, after->meta);
+  gather_recorded(is_last, before.meta.start.boottime_ns, after->meta);
   Ended& ended = ends_->told(before, after->meta.sources);
   if (options_.command != 0) mark_descendants(before, *after, ended);
   auto window = make_lap(before, std::move(*after), ended, "the window's begin", "its end");
@@ -236,11 +236,16 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
   return window;
 }
 
-void Session::gather_recorded(bool is_last, Meta& meta) {
+// What was lost since the last record of all began before the window did.
+void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta) {
   if (!records_) return;
   is_last ? records_->stop() : records_->drain();
   recorded_ = records_->take();
-  for (const Recorded& recorded : recorded_.recorders) {
+  for (Recorded& recorded : recorded_.recorders) {
+    for (ctprof_loss& loss : recorded.losses) {
+      loss.from_ns = std::max(loss.from_ns, opened_ns);
+      loss.until_ns = std::max(loss.until_ns, opened_ns);
+    }
     if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
     meta.notes.push_back(in_words(recorded));
   }

@@ -131,7 +131,7 @@ class Session {
   Result<Snapshot> read(const Metrics& metrics, bool opens);
   Result<void> start_recorders();
   void drain_sources();
-  void gather_recorded(bool is_last, Meta& meta);
+  void gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta);
   void add_stacks(Snapshot& window, bool is_last);
   Result<Snapshot> window_until_now(bool is_last);
   void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const;
