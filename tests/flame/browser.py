@@ -20,7 +20,7 @@ PATIENCE = 60  # seconds, on a machine that has much to do
 
 class Browser:
     def __init__(self):
-        self.home = tempfile.TemporaryDirectory(prefix="browser-")
+        self.home = tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)  # helpers of its live on for a moment
         from_us, self.to_it = os.pipe()
         self.from_it, to_us = os.pipe()
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (from_us, to_us)]
