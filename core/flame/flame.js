@@ -101,6 +101,7 @@
     rootOnTop = !rootOnTop;
     turner.textContent = rootOnTop ? 'Flame' : 'Icicle';
     draw();
+    show(current);
   }
 
   // --- one frame
@@ -127,6 +128,7 @@
     if (top > box.top) window.scrollBy(0, box.top - top - ROW);
     const beyond = box.bottom - window.innerHeight;
     if (beyond > 0 && box.top >= top) window.scrollBy(0, beyond + ROW);
+    follow();
   }
 
   // The nearest one of the same depth, to the left (-1) or right (1).
@@ -270,6 +272,7 @@
   });
   window.addEventListener('resize', draw);
   window.addEventListener('scroll', follow);
+  window.addEventListener('load', () => show(frames[0])); // of a high picture it is out of sight
 
   link();
   frames.forEach((frame) => frame.element.setAttribute('tabindex', '-1'));

@@ -84,6 +84,16 @@ class Pictures(unittest.TestCase):
             page.ask("[...document.querySelectorAll('button')].find(b => b.textContent === 'Flame').click()")
             self.assertLess(page.ask("box('main')[1]"), page.ask("box('all')[1]"))
 
+    def test_of_a_high_picture_the_root_is_in_sight(self):
+        for form in ("svg", "html", "icicle"):
+            with self.subTest(form), self.page("deep", form) as page:
+                self.assertGreater(page.ask("document.documentElement.scrollHeight"), page.ask("2 * innerHeight"))
+                for _ in range(2):
+                    top, height = page.ask("box('all')")[1::2]
+                    self.assertGreater(top, page.ask("document.querySelector('.head').getBoundingClientRect().bottom") - 1)
+                    self.assertLess(top + height, page.ask("innerHeight"))
+                    page.ask("[...document.querySelectorAll('button')][0].click()")
+
     def test_a_click_zooms_and_escape_shows_all(self):
         with self.page("few", "svg") as page:
             before = page.ask("shown()")
