@@ -166,7 +166,8 @@ class Page {
   void find_largest_change() {
     largest_change_ = static_cast<double>(root().now.total) * kLeastFullColour;
     for (const FlameNode& node : tree_->nodes)
-      largest_change_ = std::max(largest_change_, std::abs(change(node.now, node.base)));
+      if (node.merged == 0)
+        largest_change_ = std::max(largest_change_, std::abs(change(node.now, node.base)));
   }
 
   void begin_html() {
@@ -242,7 +243,8 @@ class Page {
   }
 
   std::string colour(const FlameNode& node) const {
-    if (tree_->has_base) return colour_of_change(change(node.now, node.base));
+    // What is small and merged is what the candidate has: the baseline's own is missing in it.
+    if (tree_->has_base && node.merged == 0) return colour_of_change(change(node.now, node.base));
     const FlameLabel& label = tree_->label(node);
     // Neighbours differ a little, and a name is of one shade everywhere.
     const int shade = std::accumulate(label.name.begin(), label.name.end(), 0,

@@ -168,6 +168,13 @@ class Pictures(unittest.TestCase):
             self.assertEqual(page.ask("document.querySelectorAll('.frames .more, .frames .less, .gone').length"), 0)
             self.assertGreater(page.ask("document.querySelectorAll('.frames .e').length"), 10)
 
+    def test_small_ones_say_nothing_of_change(self):
+        with self.page("many", "against-few") as page:
+            small = "[...document.querySelectorAll('.f')].filter(f => f.querySelector('title').textContent.includes(' small frames]'))"
+            self.assertGreater(page.ask(small + ".length"), 10)
+            self.assertEqual(page.ask(small + ".filter(f => f.matches('.more, .less')).length"), 0)
+            self.assertGreater(page.ask("document.querySelectorAll('.more').length"), 10)
+
     def test_names_are_text(self):
         for form in ("svg", "html"):
             with self.subTest(form), self.page("hostile", form) as page:
