@@ -34,7 +34,7 @@ def rates_and_memory(path):
     """Of a window, by the figures of its details: group -> metric -> rate, and group -> memory at the end, and what it changed by."""
     metrics = ",".join([*FLOORS, "rss_bytes"])
     told = json.loads(checked("show", path, "--format", "json", "--limit", "0", "--metrics", metrics))
-    seconds = told["snapshot"]["window"]["length_ns"] / 1e9
+    seconds = told["snapshot"]["window"]["rates_over_ns"] / 1e9
     rates, memory = {}, {}
     for row in told["rows"]:
         rates.setdefault(row["group"], {})
