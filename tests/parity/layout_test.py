@@ -65,7 +65,7 @@ class Layout(unittest.TestCase):
         told = json.loads(harness.run("show", window, "--format", "json", "--limit", "1").stdout)["snapshot"]["window"]
         done = harness.run("export", window, "--to", "ktstr", "-o", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"without the {told['ended']} thread", done.stderr)
+        self.assertIn(f"without the {told['ended']:,} thread", done.stderr)
         self.assert_fine(self.path)
         self.assertEqual(len(file_json.load(self.path).threads), told["threads_after"])
 
