@@ -1,12 +1,24 @@
 #include "core/base/text.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <iterator>
 #include <numeric>
 #include <utility>
 
 namespace ctprof {
 namespace {
+
+// What a misspelt name is looked up by: case, and which of - and _ it has, nobody remembers.
+std::string folded(std::string_view word) {
+  std::string out(word);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+    else if (c == '-')
+      c = '_';
+  return out;
+}
 
 // How many letters must be put in, taken out or changed to make `b` of `a`.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -25,16 +37,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_hint(std::string_view word, std::span<const std::string> names) {
-  const auto nearest =
-      std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-        return std::pair(distance(word, a), std::string_view(a)) <
-               std::pair(distance(word, b), std::string_view(b));
-      });
-  if (nearest == names.end()) return {};
-  const bool is_near = distance(word, *nearest) <= std::max<std::size_t>(2, word.size() / 3) ||
-                       nearest->starts_with(word);
-  if (!is_near) return {};
-  return " (did you mean '" + *nearest + "'?)";
+  const std::string wanted = folded(word);
+  struct Near {
+    bool is_far;  // in letters, but it begins with the word
+    std::size_t distance;
+    std::string_view name;
+    auto operator<=>(const Near&) const = default;
+  };
+  std::optional<Near> nearest;
+  for (const std::string_view name : names) {
+    const std::string known = folded(name);
+    const std::size_t letters = distance(wanted, known);
+    const bool is_far = letters > std::max<std::size_t>(2, wanted.size() / 3);
+    if (is_far && (wanted.empty() || !known.starts_with(wanted))) continue;
+    const Near near{is_far, letters, name};
+    if (!nearest || near < *nearest) nearest = near;
+  }
+  return nearest ? " (did you mean '" + std::string(nearest->name) + "'?)" : "";
 }
 
 namespace {

@@ -42,7 +42,9 @@ std::string joined(const Texts& texts, std::string_view between = ", ") {
   return list;
 }
 
-// " (did you mean 'x'?)" when one of `names` is near enough to `word` to be offered, else nothing.
+// " (did you mean 'x'?)" when one of `names` is near enough to `word` to be offered, else nothing:
+// the one with the fewest letters to change, whatever the case, else the shortest that begins with
+// the word.
 std::string nearest_hint(std::string_view word, std::span<const std::string> names);
 
 struct CodePoint {
