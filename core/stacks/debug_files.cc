@@ -83,9 +83,9 @@ std::uint32_t checksum_of(const ElfFile& file) {
 
 bool has_lent_rights() { return ::getauxval(AT_SECURE) != 0; }
 
-DebugFiles::DebugFiles(std::vector<std::string> wanted, bool is_lent)
+DebugFiles::DebugFiles(std::vector<std::string> wanted, bool is_lent, Beside beside)
     : directories_(is_lent ? std::vector<std::string>() : std::move(wanted)),
-      is_lent_(is_lent),
+      beside_(is_lent ? Beside::Never : beside),
       checksum_budget_(kMostCheckedInAll) {
   directories_.emplace_back(kSystemDirectory);
 }
@@ -127,7 +127,7 @@ std::unique_ptr<DebugFiles::Opened> DebugFiles::linked(const Link& link, const s
                                                        const ElfFile& own) {
   const std::string beside = path.substr(0, path.rfind('/') + 1);
   std::vector<std::string> places;
-  if (!is_lent_) places = {beside, beside + ".debug/"};
+  if (beside_ == Beside::Too) places = {beside, beside + ".debug/"};
   for (const std::string& directory : directories_) places.push_back(directory + beside);
   for (const std::string& place : places) {
     auto found = std::make_unique<Opened>(open_regular(place + link.name));

@@ -31,9 +31,14 @@ bool has_lent_rights();
 
 class DebugFiles {
  public:
+  // Whether a link leads also to what lies beside a module's file. That may be on a file system
+  // that does not answer, which whoever records cannot wait for.
+  enum class Beside : std::uint8_t { Never, Too };
+
   // Looks in `wanted`, then in /usr/lib/debug. With lent rights, in the latter alone, and beside no
   // file: they are not for opening what a user points at.
-  explicit DebugFiles(std::vector<std::string> wanted, bool is_lent = has_lent_rights());
+  explicit DebugFiles(std::vector<std::string> wanted, bool is_lent = has_lent_rights(),
+                      Beside beside = Beside::Too);
   ~DebugFiles();
 
   // Each of these lives until the next call of the same function; null: there is none.
@@ -55,7 +60,7 @@ class DebugFiles {
   bool belongs(const Opened& found, const Link& link, const ElfFile& own);
 
   std::vector<std::string> directories_;
-  bool is_lent_;
+  Beside beside_;
   std::uint64_t checksum_budget_;
   std::unique_ptr<Opened> debug_, moved_, program_;
 };

@@ -31,6 +31,8 @@ struct Libdw {
   decltype(&::elf_version) elf_version;
   decltype(&::elf_begin) elf_begin;
   decltype(&::elf_end) elf_end;
+  decltype(&::elf_nextscn) elf_next;
+  decltype(&::elf_rawdata) elf_data;
   decltype(&::dwarf_begin_elf) begin;
   decltype(&::dwarf_end) end;
   decltype(&::dwarf_setalt) set_moved;
@@ -58,6 +60,7 @@ std::optional<Libdw> load_libdw() {
   const bool whole =
       library && find(library, "elf_version", dw.elf_version) &&
       find(library, "elf_begin", dw.elf_begin) && find(library, "elf_end", dw.elf_end) &&
+      find(library, "elf_nextscn", dw.elf_next) && find(library, "elf_rawdata", dw.elf_data) &&
       find(library, "dwarf_begin_elf", dw.begin) && find(library, "dwarf_end", dw.end) &&
       find(library, "dwarf_setalt", dw.set_moved) && find(library, "dwarf_get_units", dw.units) &&
       find(library, "dwarf_ranges", dw.ranges) && find(library, "dwarf_child", dw.child) &&
@@ -81,6 +84,7 @@ class OpenDwarf {
       : elf_(dw.elf_begin(file.fd(), ELF_C_READ, nullptr), dw.elf_end),
         dwarf_(elf_ ? dw.begin(elf_.get(), DWARF_C_READ, nullptr) : nullptr, dw.end) {}
   Dwarf* get() const { return dwarf_.get(); }
+  Elf* elf() const { return elf_.get(); }
 
  private:
   std::unique_ptr<Elf, decltype(&::elf_end)> elf_;
@@ -119,6 +123,35 @@ bool is_in_another_file(unsigned form) {
          form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
 }
 
+// Where sections are in memory. libdw gives the address of a text that stands in an entry, and does
+// not look whether it ends.
+class Sections {
+ public:
+  // REQUIRES: the library has opened its debug information, which unpacks sections.
+  void add(const Libdw& dw, Elf* elf) {
+    for (Elf_Scn* section = nullptr; (section = dw.elf_next(elf, section)) != nullptr;) {
+      const Elf_Data* data = dw.elf_data(section, nullptr);
+      if (data && data->d_buf)
+        all_.emplace_back(static_cast<const char*>(data->d_buf), data->d_size);
+    }
+  }
+
+  // The text from there to its end, or so much of it as there is.
+  std::string_view text_at(const char* text, std::size_t most) const {
+    for (const std::string_view section : all_) {
+      const auto from = reinterpret_cast<std::uintptr_t>(section.data());
+      const auto at = reinterpret_cast<std::uintptr_t>(text);
+      if (at < from || at - from >= section.size()) continue;
+      const std::string_view rest = section.substr(at - from, most);
+      return rest.substr(0, rest.find('\0'));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::string_view> all_;
+};
+
 // What holds code or other entries that do.
 enum class Entry : std::uint8_t { Other, Scope, Function, Inlined, Block };
 
@@ -143,8 +176,8 @@ Entry entry_of(int tag) {
 // Names of inlined functions, each looked up once.
 class Names {
  public:
-  Names(const Libdw& dw, bool has_moved, std::vector<std::string>& names)
-      : dw_(dw), has_moved_(has_moved), names_(names) {}
+  Names(const Libdw& dw, const Sections& sections, bool has_moved, std::vector<std::string>& names)
+      : dw_(dw), sections_(sections), has_moved_(has_moved), names_(names) {}
 
   // The number of an inlined entry's.
   std::uint32_t of(Dwarf_Die& inlined) {
@@ -175,7 +208,7 @@ class Names {
     Dwarf_Attribute attribute;
     if (!dw_.attribute(&die, what, &attribute) || !can_read(attribute)) return {};
     const char* text = dw_.text(&attribute);
-    return text ? std::string(text, ::strnlen(text, kLongestName)) : std::string();
+    return text ? std::string(sections_.text_at(text, kLongestName)) : std::string();
   }
 
   // The name that linkers know, which tells scopes and types; else the plain one.
@@ -195,6 +228,7 @@ class Names {
   }
 
   const Libdw& dw_;
+  const Sections& sections_;
   bool has_moved_;
   std::vector<std::string>& names_;
   std::unordered_map<void*, std::uint32_t> numbers_;
@@ -204,12 +238,13 @@ class Names {
 // Walks entries downwards, with the addresses that lie in them.
 class Descent {
  public:
-  Descent(const Libdw& dw, bool has_moved, std::span<const FileAddress> addresses,
-          std::chrono::steady_clock::time_point until, Inlines& inlines)
+  Descent(const Libdw& dw, const Sections& sections, bool has_moved,
+          std::span<const FileAddress> addresses, std::chrono::steady_clock::time_point until,
+          Inlines& inlines)
       : dw_(dw),
         addresses_(addresses),
         until_(until),
-        names_(dw, has_moved, inlines.names),
+        names_(dw, sections, has_moved, inlines.names),
         chains_(inlines.chains) {
     for (std::uint32_t i = 0; i < addresses.size(); ++i) all_.push_back(i);
   }
@@ -315,7 +350,10 @@ Inlines::Outcome read(const ElfFile& file, const ElfFile* moved,
   if (!dwarf.get()) return Outcome::NoInfo;
   const bool has_moved = others && others->get();
   if (has_moved) dw->set_moved(dwarf.get(), others->get());
-  Descent descent(*dw, has_moved, addresses, until, inlines);
+  Sections sections;
+  sections.add(*dw, dwarf.elf());
+  if (has_moved) sections.add(*dw, others->elf());
+  Descent descent(*dw, sections, has_moved, addresses, until, inlines);
   return descent.run(dwarf.get()) ? Outcome::Told : Outcome::Cut;
 }
 

@@ -46,6 +46,9 @@ struct Module {
 // An instruction: the one that was running, or, of a caller, the last byte of its call. So a
 // frame's function and line are those at its offset, and nothing has to be subtracted.
 struct Frame {
+  // The offset, in a module that nobody knows, of what has a weight and no stack.
+  static constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
+
   std::uint64_t offset = 0;
   std::uint32_t module = 0;
   bool is_guessed = false;  // found through code of which nothing is known, and maybe wrong
