@@ -60,9 +60,14 @@ std::optional<std::vector<std::string>> cheap_metrics(const Probed& probed) {
   return names;
 }
 
+// Whether recorders work: while a window is open, or for one look beside a snapshot.
+bool records(const CaptureOptions& options) {
+  return !options.record.recorders.empty() && (options.window || options.record.once);
+}
+
 Recorders recorders_of(const CaptureOptions& options) {
-  if (!options.window) return Recorders::None;
-  return options.record.recorders.empty() ? Recorders::OfEnds : Recorders::All;
+  if (records(options)) return Recorders::All;
+  return options.window ? Recorders::OfEnds : Recorders::None;
 }
 
 // To whom orphans of our children fall.
@@ -143,17 +148,31 @@ Result<void> Session::begin() {
   if (!snapshot) return snapshot.error();
   read_ = std::move(*snapshot);
   if (ends_) ends_->opened();
+  if (records_ && !options_.window) add_one_look();
   return {};
+}
+
+// The threads were read meanwhile.
+void Session::add_one_look() {
+  const KeptProcessState kept;
+  gather_recorded(true, read_->meta.start.boottime_ns, read_->meta);
+  put_stacks(recorded_, roots_->proc_fd.get(), *read_, {});
+  records_.reset();
+}
+
+bool Session::is_about_a_cgroup() const {
+  return !options_.cgroup.empty() && options_.cgroup != "/";
 }
 
 // Making rings takes long: recorders are started before anything is planned, and what they record
 // meanwhile is none of the window's.
 Result<void> Session::start_recorders() {
-  if (!options_.window || options_.record.recorders.empty()) return {};
+  if (!records(options_)) return {};
   const KeptProcessState kept;
   const auto planned = plan_recorders(probed_, options_.record.recorders);
   if (!planned) return planned.error();
   const int proc = roots_->proc_fd.get();
+  if (is_about_a_cgroup()) options_.record.cgroup = cgroup_id(*roots_, options_.cgroup);
   records_ = std::make_unique<Records>(*planned, probed_, options_.record,
                                        WantedProcesses(options_.pids, options_.cgroup, proc), proc);
   return records_->start();
@@ -239,7 +258,8 @@ Result<Snapshot> Session::window_until_now(bool is_last) {
 // What was lost since the last record of all began before the window did.
 void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta) {
   if (!records_) return;
-  is_last ? records_->stop() : records_->drain();
+  records_->end_window();
+  if (is_last) records_->stop();
   recorded_ = records_->take();
   for (Recorded& recorded : recorded_.recorders) {
     for (ctprof_loss& loss : recorded.losses) {
@@ -247,8 +267,11 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
       loss.until_ns = std::max(loss.until_ns, opened_ns);
     }
     if (!recorded.remark.empty()) meta.notes.push_back(recorded.remark);
-    meta.notes.push_back(in_words(recorded));
   }
+  if (is_about_a_cgroup() && options_.record.cgroup == 0)
+    meta.notes.push_back(
+        "recorders follow the whole host, for no mounted cgroup v2 hierarchy shows cgroup '" +
+        options_.cgroup + "'; what they tell of others is left out");
 }
 
 // Puts what recorders gathered into the rows of its threads; unless it was the last window, they go
@@ -256,7 +279,8 @@ void Session::gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta)
 void Session::add_stacks(Snapshot& window, bool is_last) {
   if (!records_) return;
   const auto unwind = [&] {
-    put_stacks(recorded_, roots_->proc_fd.get(), window, {.begin = !has_laps_, .end = is_last});
+    put_stacks(recorded_, roots_->proc_fd.get(), window, {.begin = !has_laps_, .end = is_last},
+               options_.record.names);
   };
   is_last ? unwind() : void(drain_during(unwind));
 }

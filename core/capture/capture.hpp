@@ -59,8 +59,9 @@ struct CaptureOptions {
   std::string cgroup = {};                          // only processes in or below it; empty: all
   // Of a window: a process that does not run yet, and whose descendants are marked; 0: none.
   std::uint64_t command = 0;
-  bool all_cgroups = true;    // those without threads too, unless only some processes are wanted
-  RecordOptions record = {};  // of a window: call stacks
+  bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
+  // Call stacks: of a window; with `once` also of a snapshot, whose threads are looked at once.
+  RecordOptions record = {};
 };
 
 // What a session can begin while plugins are still loaded: it opens those that take long.
@@ -129,10 +130,12 @@ class Session {
   using Metrics = std::optional<std::vector<std::string>>;
   Metrics metrics_at_opening() const;
   Result<Snapshot> read(const Metrics& metrics, bool opens);
+  bool is_about_a_cgroup() const;
   Result<void> start_recorders();
   void drain_sources();
   void gather_recorded(bool is_last, std::uint64_t opened_ns, Meta& meta);
   void add_stacks(Snapshot& window, bool is_last);
+  void add_one_look();
   Result<Snapshot> window_until_now(bool is_last);
   void mark_descendants(const Snapshot& before, Snapshot& after, const Ended& ended) const;
 
@@ -140,7 +143,7 @@ class Session {
   std::unique_ptr<const Roots> roots_;  // on the heap: ctprof_host keeps pointers into it
   Probed probed_;
   std::unique_ptr<Ends> ends_;        // of a window
-  std::unique_ptr<Records> records_;  // of a window, where recorders were asked for
+  std::unique_ptr<Records> records_;  // where recorders were asked for
   RecordedWindow recorded_;
   std::optional<Snapshot> read_;  // at the beginning, or the window that ended there
   HostState state_;               // of the host then

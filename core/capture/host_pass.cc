@@ -130,7 +130,7 @@ void HostPass::finish(std::uint64_t cpu_before, std::vector<SourceCost> reserve)
     snapshot_.born_at.assign(born_at->u64().begin(), born_at->u64().end());
   for (Table& table : snapshot_.tables)
     std::erase_if(table.columns, [](const Column& column) { return column.def().hidden; });
-  snapshot_.derived = probed_.registry().derived();
+  snapshot_.derived = probed_.registry().derived_with(options_.record.recorders);
   snapshot_.meta.end = now();
   snapshot_.meta.cpu_time_ns = cpu_time_ns() - cpu_before;
 }

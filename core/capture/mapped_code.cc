@@ -41,12 +41,15 @@ std::optional<std::string> beginning_of(int file) {
   return text;
 }
 
+// The time is that before the file was opened: it shows the memory that the process had then, and
+// nothing at all once the process runs another program. What happened since is told by records.
 std::optional<ProcessCode> code_of(int proc, std::uint64_t tgid) {
+  const std::uint64_t now = boottime_ns();
   const sdk::Fd file(
       ::openat(proc, (std::to_string(tgid) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
   const auto text = file ? beginning_of(file.get()) : std::nullopt;
   if (!text) return std::nullopt;
-  return ProcessCode{tgid, boottime_ns(), code_mappings(*text)};
+  return ProcessCode{tgid, now, code_mappings(*text)};
 }
 
 std::size_t bytes_of(const ProcessCode& code) {

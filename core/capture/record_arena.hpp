@@ -52,7 +52,7 @@ class RecordArena {
  public:
   // The most that an entry may hold; `add` takes no more.
   static constexpr std::size_t kMostAddresses = 2048;
-  static constexpr std::size_t kMostStack = 64 * 1024;
+  static constexpr std::size_t kMostStack = 256 * 1024;
   static constexpr std::size_t kMostText = 4096;
 
   // `budget`: bytes that it may take.

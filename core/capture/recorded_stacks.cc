@@ -6,8 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "core/registry/identity.hpp"
-#include "core/stacks/naming.hpp"
+#include "core/capture/recorded_words.hpp"
+#include "core/stacks/debug_files.hpp"
+#include "core/window/happened.hpp"
 
 namespace ctprof {
 namespace {
@@ -17,63 +18,13 @@ constexpr std::uint32_t kNoNumber = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kMostRanges = 4 << 20;
 constexpr std::size_t kMostProcesses = 1 << 18;
 
-// The column's numbers, or null where the table lacks it.
-const Column* numbers(const Table& table, std::string_view name) {
-  const Column* column = table.find(name);
-  return column && column->def().storage == Storage::U64 ? column : nullptr;
-}
-
-std::uint64_t number(const Column* column, std::uint32_t row) {
-  return column && column->has_value(row) ? column->u64()[row] : 0;
-}
-
-std::uint64_t far_from(const Seen& seen, std::uint64_t at) {
-  if (at < seen.first) return seen.first - at;
-  return at > seen.last ? at - seen.last : 0;
-}
-
-// ", 12 lost", nothing if there are none.
-std::string with_count(std::uint64_t count, std::string_view what) {
-  return count == 0 ? "" : ", " + std::to_string(count) + " " + std::string(what);
+// The metric, marked as one that is about the window.
+SharedMetric of_window(MetricDef metric) {
+  metric.of_window = metric.storage != Storage::Stacks;
+  return metric;
 }
 
 }  // namespace
-
-// --- whose it is ---
-
-ThreadRows::ThreadRows(const Snapshot& window) {
-  const Table& threads = window.threads();
-  const Window& what = *window.window;
-  const Column *tgids = numbers(threads, kTgid), *tids = numbers(threads, kTid),
-               *starts = numbers(threads, kStartTime), *counts = numbers(threads, kThreads);
-  const std::uint64_t opened = what.opened.boottime_ns;
-  for (std::uint32_t row = 0; row < threads.rows; ++row) {
-    Seen seen{0, std::numeric_limits<std::uint64_t>::max()};
-    if (row < what.seen.size())
-      seen = {opened + what.seen[row].first, opened + what.seen[row].last};
-    rows_.push_back({number(tgids, row), number(tids, row), number(starts, row), seen, row});
-    if (number(counts, row) < 2) continue;
-    Row shared = rows_.back();
-    shared.seen.first = opened;  // it is known of one of them alone
-    shared_.emplace(shared.tgid, shared);
-  }
-  std::ranges::stable_sort(rows_, {}, [](const Row& row) { return std::pair(row.tgid, row.tid); });
-}
-
-const ThreadRows::Row* ThreadRows::find(const ctprof_record& record) const {
-  const auto key = [](const Row& row) { return std::pair(row.tgid, row.tid); };
-  const std::pair sought(record.tgid, record.tid);
-  const auto first = std::ranges::lower_bound(rows_, sought, {}, key);
-  const std::span same(first, std::ranges::upper_bound(rows_, sought, {}, key));
-  const std::uint64_t start = record.start_time_clock_ticks;
-  const auto named = std::ranges::find(same, start, &Row::start);
-  if (start != 0 && named != same.end()) return &*named;
-  const auto nearest = std::ranges::min_element(
-      same, {}, [&](const Row& row) { return far_from(row.seen, record.at_ns); });
-  if (start == 0 && nearest != same.end()) return &*nearest;
-  const auto shared = shared_.find(record.tgid);
-  return shared == shared_.end() ? nullptr : &shared->second;
-}
 
 // --- what its process had mapped ---
 
@@ -105,22 +56,48 @@ void RecordedStacks::map(Process& process, const Mapping& mapping) {
 
 void RecordedStacks::mapped(std::uint64_t tgid, std::uint64_t read_ns,
                             std::span<const Mapping> mappings) {
-  Process& process =
-      met_.insert_or_assign(tgid, Process{AddressSpace(tgid), read_ns}).first->second;
-  for (const Mapping& mapping : mappings) map(process, mapping);
+  const auto [process, is_first] = met_.emplace(tgid, Process{AddressSpace(tgid), read_ns});
+  if (!is_first) {
+    read_later_[tgid].push_back({tgid, read_ns, {mappings.begin(), mappings.end()}});
+    return;
+  }
+  for (const Mapping& mapping : mappings) map(process->second, mapping);
+}
+
+// Until somebody read them, the old ones are the best guess.
+void RecordedStacks::map_anew(const ctprof_change& change) {
+  const auto found = read_later_.find(change.tgid);
+  if (found == read_later_.end()) return;
+  std::deque<ProcessCode>& later = found->second;
+  while (!later.empty() && later.front().read_ns < change.at_ns) later.pop_front();
+  if (later.empty()) return;
+  Process& process = process_of(change.tgid);
+  process = Process{AddressSpace(change.tgid), later.front().read_ns};
+  for (const Mapping& mapping : later.front().mappings) map(process, mapping);
+}
+
+RecordedStacks::Combined RecordedStacks::combined(const MetricDef& def) {
+  if (def.family == "cumulative") return Combined::Sum;
+  return def.reduction == "min" ? Combined::Least : Combined::Largest;
 }
 
 void RecordedStacks::begin(const std::string& plugin, const std::string& source,
                            const std::vector<SharedMetric>& metrics) {
   processes_ = met_;
+  last_.clear();
   tally_ = &window_.meta.stacks.emplace_back(StackTally{.plugin = plugin, .source = source});
   by_offer_.assign(metrics.size(), nullptr);
   for (std::size_t offer = 0; offer < metrics.size(); ++offer) {
     const MetricDef& def = metrics[offer];
-    if (def.storage != Storage::Stacks || window_.threads().find(def.name)) continue;
-    Column& column = window_.threads().add(metrics[offer], Gap::Untouched);
+    if (window_.threads().find(def.name)) continue;
+    if (!window_.window && def.storage != Storage::Stacks) continue;  // it is of a span of time
+    Column& column = window_.threads().add(of_window(def), Gap::Untouched);
     column.provenance = {plugin, source, Gap::None, ""};
-    by_offer_[offer] = &sums_.emplace_back(Sums{.metric = def.name, .unit = def.unit});
+    by_offer_[offer] = &sums_.emplace_back(Sums{.metric = def.name,
+                                                .unit = def.unit,
+                                                .storage = def.storage,
+                                                .combined = combined(def),
+                                                .source = window_.meta.stacks.size() - 1});
   }
 }
 
@@ -144,6 +121,7 @@ RecordedStacks::Process& RecordedStacks::process_of(std::uint64_t tgid) {
 void RecordedStacks::take(const ctprof_change& change) {
   Process& process = process_of(change.tgid);
   if (change.at_ns < process.read_ns) return;  // it is in what was read
+  if (change.kind == CTPROF_CHANGE_REMAPPED) return map_anew(change);
   const std::uint64_t end = change.start + change.length;
   const FileId file{makedev(change.device_major, change.device_minor), change.inode};
   switch (change.kind) {
@@ -216,21 +194,67 @@ std::uint32_t RecordedStacks::node_of(Ending ending) {
   return StackTable::kTop;
 }
 
-void RecordedStacks::count(const ctprof_record& record, Ending ending) {
+std::uint32_t RecordedStacks::rest_node() {
+  const std::uint32_t frame =
+      table().add_frame({Frame::kNowhere, module_of(Modules::kUnknown), false});
+  const std::uint32_t node = table().add_node({StackTable::kTop, frame});
+  if (node == StackTable::kNoStack) return StackTable::kTop;
+  table().set_name(frame, "[rest]");
+  return node;
+}
+
+RecordedStacks::Walked RecordedStacks::walk(const ctprof_record& record) {
+  const Ending ending = find_frames(record);
+  const bool is_guessed = std::ranges::any_of(frames_, &Frame::is_guessed);
+  return {record.start_time_clock_ticks, node_of(ending), ending, is_guessed};
+}
+
+// Also of a record that does not count: a later one may say "again".
+RecordedStacks::Walked RecordedStacks::stack_of(const ctprof_record& record) {
+  const std::uint64_t thread =
+      std::uint64_t{record.offer} << 44 | record.tgid << 22 | record.tid;  // ids are of 22 bits
+  if ((record.flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST)) == 0)
+    return last_.insert_or_assign(thread, walk(record)).first->second;
+  const auto last = last_.find(thread);
+  const bool is_known = (record.flags & CTPROF_RECORD_REST) == 0 && last != last_.end() &&
+                        last->second.start == record.start_time_clock_ticks;
+  return is_known ? last->second : Walked{.node = rest_node()};
+}
+
+void RecordedStacks::note_unseen(Sums& sums, const ThreadRows::Row* thread) {
+  if (thread) sums.unseen.push_back(thread->row);
+}
+
+void RecordedStacks::add_number(Sums& sums, const ThreadRows::Row* thread, std::uint64_t weight) {
+  if (!thread) {
+    if (sums.combined == Combined::Sum) sums.number_in_no_row += weight;
+    return;
+  }
+  const auto [known, is_first] = sums.numbers.emplace(thread->row, weight);
+  if (is_first) return;
+  switch (sums.combined) {
+    case Combined::Sum: known->second += weight; return;
+    case Combined::Largest: known->second = std::max(known->second, weight); return;
+    case Combined::Least: known->second = std::min(known->second, weight); return;
+  }
+}
+
+void RecordedStacks::count(const ctprof_record& record, const Walked& walked) {
+  const Ending ending = walked.ending;
   ++tally_->records;
   tally_->to_root += ending == Ending::Root;
   tally_->cut += ending == Ending::Cut;
   tally_->deep += ending == Ending::Deep;
   tally_->without_user += (record.flags & CTPROF_RECORD_NO_USER) != 0;
   tally_->lost += ending == Ending::Lost && (record.flags & CTPROF_RECORD_NO_USER) == 0;
-  tally_->guessed += std::ranges::any_of(frames_, &Frame::is_guessed);
+  tally_->guessed += walked.is_guessed;
 }
 
 // A thread without a row was born while the end was read, or is one that nobody saw end. What one
 // that ended does after it was looked at has no other place.
 bool RecordedStacks::is_of_window(const ctprof_record& record,
                                   const ThreadRows::Row* thread) const {
-  if (record.at_ns == 0) return true;  // it does not say
+  if (record.at_ns == 0 || !window_.window) return true;  // it does not say, or it is one look
   const Seen window{window_.window->opened.boottime_ns, window_.meta.start.boottime_ns};
   const Seen& seen = thread ? thread->seen : window;
   const bool has_ended = thread && thread->row >= window_.window->living;
@@ -241,44 +265,73 @@ bool RecordedStacks::is_of_window(const ctprof_record& record,
 void RecordedStacks::take(const ctprof_record& record) {
   Sums* sums = record.offer < by_offer_.size() ? by_offer_[record.offer] : nullptr;
   const ThreadRows::Row* thread = rows_.find(record);
-  if (!sums || !is_of_window(record, thread)) return;
-  const Ending ending = find_frames(record);
-  count(record, ending);
-  const ctprof_stack stack{node_of(ending), record.weight};
+  if (!sums) return;
+  if (record.flags & CTPROF_RECORD_UNSEEN) return note_unseen(*sums, thread);
+  const bool counts = is_of_window(record, thread);
+  if (sums->storage != Storage::Stacks)
+    return counts ? add_number(*sums, thread, record.weight) : void();
+  const Walked walked = stack_of(record);
+  if (!counts) return;
+  if ((record.flags & CTPROF_RECORD_REST) == 0) count(record, walked);
   tally_->in_no_row += thread ? 0 : 1;
-  (thread ? sums->by_row[thread->row] : sums->in_no_row).push_back(stack);
+  (thread ? sums->by_row[thread->row] : sums->in_no_row).push_back({walked.node, record.weight});
 }
 
 // --- all of it ---
 
-void RecordedStacks::fill(const Sums& sums) {
+void RecordedStacks::fill_stacks(const Sums& sums, Column& column) {
   StackPool& pool = window_.pools->stacks;
-  Column& column = *window_.threads().find(sums.metric);
   std::ranges::fill(column.ids(), pool.append({}));
   std::ranges::fill(column.gaps(), ctprof_gap{CTPROF_VALUE});
+  for (const std::uint32_t row : sums.unseen)
+    if (!sums.by_row.contains(row)) column.gaps()[row] = CTPROF_DENIED;
   for (const auto& [row, stacks] : sums.by_row) column.ids()[row] = pool.append(stacks);
-  if (const std::uint64_t weight = total_of(sums.in_no_row); weight > 0)
-    window_.meta.notes.push_back(std::to_string(weight) + " " + sums.unit + " of " + sums.metric +
-                                 " are of threads that are in no row");
 }
 
-std::size_t RecordedStacks::name_all() {
+// What counts up began at zero when the window opened.
+void RecordedStacks::fill_numbers(const Sums& sums, Column& column) {
+  const bool adds_up = sums.combined == Combined::Sum;
+  std::ranges::fill(column.gaps(), adds_up ? ctprof_gap{CTPROF_VALUE}
+                                           : static_cast<ctprof_gap>(Gap::NotApplicable));
+  for (const std::uint32_t row : sums.unseen) column.gaps()[row] = CTPROF_DENIED;
+  for (const auto& [row, number] : sums.numbers) {
+    column.u64()[row] = number;
+    column.gaps()[row] = CTPROF_VALUE;
+  }
+  if (adds_up) begin_at_zero(window_, column);
+}
+
+void RecordedStacks::fill(const Sums& sums) {
+  Column& column = *window_.threads().find(sums.metric);
+  const bool are_stacks = sums.storage == Storage::Stacks;
+  are_stacks ? fill_stacks(sums, column) : fill_numbers(sums, column);
+  const std::uint64_t weight = are_stacks ? total_of(sums.in_no_row) : sums.number_in_no_row;
+  if (weight == 0 || !told_in_no_row_.insert(sums.source).second) return;
+  window_.meta.notes.push_back(std::to_string(weight) + " " + sums.unit + " of " + sums.metric +
+                               " are of threads that are in no row");
+}
+
+StackNames RecordedStacks::name_all(const NameOptions& names) {
   const auto file = [this](std::uint32_t module) {
     return module < origins_.size() ? modules_.file(origins_[module]) : nullptr;
   };
-  return name_frames(table(), {.file = file,
-                               .perf_map = [this](std::uint64_t of) { return files_.perf_map(of); },
-                               .kernel = [this] { return files_.kernel_symbols(); }});
+  DebugFiles debug(names.debug_directories, has_lent_rights(), DebugFiles::Beside::Never);
+  NameSources sources = sources_here(debug, table());
+  sources.file = file;
+  sources.perf_map = [this](std::uint64_t of) { return files_.perf_map(of); };
+  sources.kernel = [this] { return files_.kernel_symbols(); };
+  return name_stacks(window_, sources, names.inlines);
 }
 
-void RecordedStacks::finish() {
+void RecordedStacks::finish(const NameOptions& names) {
   for (const Sums& sums : sums_) fill(sums);
-  const std::size_t unnamed = name_all();
-  for (StackTally& tally : window_.meta.stacks) {
-    tally.frames = table().frames().size() - 1;
-    tally.unnamed = unnamed;
-    window_.meta.notes.push_back(in_words(tally));
-  }
+  const StackNames named = name_all(names);
+  if (!named.has_reader)
+    window_.meta.notes.push_back("inlined functions are not told: libdw.so.1 is not here");
+  if (named.cut > 0)
+    window_.meta.notes.push_back(
+        "debug information that was too large to be read, or took too long: of " +
+        std::to_string(named.cut) + (named.cut == 1 ? " file" : " files"));
   if (files_.held_up() > 0)
     window_.meta.notes.push_back(
         "files of programs whose file system did not answer: " + std::to_string(files_.held_up()) +
@@ -286,7 +339,8 @@ void RecordedStacks::finish() {
         "unwound by them, and have no names");
 }
 
-void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends) {
+void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends,
+                const NameOptions& names) {
   RecordedStacks stacks(window, proc, ends);
   for (const ProcessCode& code : recorded.code)
     stacks.mapped(code.tgid, code.read_ns, code.mappings);
@@ -295,21 +349,12 @@ void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnE
     recorder.records.for_each([&](const ctprof_record& record) { stacks.take(record); },
                               [&](const ctprof_change& change) { stacks.take(change); });
   }
-  stacks.finish();
-}
-
-std::string in_words(const StackTally& tally) {
-  return tally.source + ": " + std::to_string(tally.to_root) + " of " +
-         std::to_string(tally.records) + " stacks reach their root" +
-         with_count(tally.cut, "go on beyond what was copied") +
-         with_count(tally.deep, "are deeper than was wanted") +
-         with_count(tally.lost, "could not be unwound") +
-         with_count(tally.without_user, "are without their user part") +
-         with_count(tally.guessed, "with guesses") +
-         with_count(tally.no_room, "for which there was no room") +
-         with_count(tally.in_no_row, "of threads in no row") + "; " +
-         std::to_string(tally.unnamed) + " of " + std::to_string(tally.frames) +
-         " frames have no name";
+  stacks.finish(names);
+  for (std::size_t i = 0; i < recorded.recorders.size(); ++i) {
+    StackTally tally = window.meta.stacks[i];
+    if (i > 0) tally.unnamed = 0;  // of frames of all recorders, and told of the first
+    window.meta.notes.push_back(in_words(recorded.recorders[i], tally));
+  }
 }
 
 }  // namespace ctprof

@@ -1,5 +1,5 @@
 // From the raw records of a window to columns of stacks: unwound, each stack kept once, named, and
-// put into the rows of their threads.
+// put into the rows of their threads; and to columns of numbers beside them.
 //
 //   put_stacks(recorded, proc, window, {});
 //
@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@
 #include "core/base/seeded_hash.hpp"
 #include "core/capture/records.hpp"
 #include "core/capture/target_files.hpp"
+#include "core/capture/thread_rows.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "core/stacks/modules.hpp"
 #include "core/stacks/unwinder.hpp"
@@ -44,41 +46,26 @@ struct OwnEnds {
   bool end = true;
 };
 
-// The threads of a window, to be found by what a record says of them.
-class ThreadRows {
- public:
-  struct Row {
-    std::uint64_t tgid, tid, start;
-    Seen seen;  // on CLOCK_BOOTTIME
-    std::uint32_t row;
-  };
-
-  // REQUIRES: window.window.
-  explicit ThreadRows(const Snapshot& window);
-  // Null where no row has the thread.
-  const Row* find(const ctprof_record& record) const;
-
- private:
-  std::vector<Row> rows_;                          // by tgid and tid
-  std::unordered_map<std::uint64_t, Row> shared_;  // by tgid: a row of several threads
-};
-
 class RecordedStacks {
  public:
-  // `proc`: the open directory /proc. REQUIRES: window.window; the window outlives this.
+  // `proc`: the open directory /proc. Of a snapshot that is no window, what was recorded is one
+  // look at its threads, and only stacks are kept of it. REQUIRES: the window outlives this.
   RecordedStacks(Snapshot& window, int proc, OwnEnds ends = {});
 
-  // What code a process had mapped at that time; changes before it are in it.
+  // What code a process had mapped at that time; changes before it are in it. Told again of the
+  // same process, it is what is found where a change says that it is to be read anew. REQUIRES: of
+  // one process in order of time.
   void mapped(std::uint64_t tgid, std::uint64_t read_ns, std::span<const Mapping> mappings);
-  // From here on it is what this source recorded; `metrics` are its offers in order. Each metric of
-  // stacks becomes a column, in which a thread without a record has none.
+  // From here on it is what this source recorded; `metrics` are its offers in order. Each metric
+  // becomes a column: of stacks, in which a thread without a record has none; or of numbers, as
+  // ctprof_record says.
   void begin(const std::string& plugin, const std::string& source,
              const std::vector<SharedMetric>& metrics);
   void take(const ctprof_change& change);
   void take(const ctprof_record& record);
   // Fills the columns, names the frames, and says in Meta::stacks and in notes what was not
   // possible.
-  void finish();
+  void finish(const NameOptions& names = {});
 
  private:
   struct Process {
@@ -87,26 +74,52 @@ class RecordedStacks {
     bool has_ended = false;
   };
   using Processes = std::unordered_map<std::uint64_t, Process, SeededHash>;
+  // How a thread's numbers become one.
+  enum class Combined { Sum, Largest, Least };
   // Weights of one column, by row.
   struct Sums {
     std::string metric, unit;
+    Storage storage;
+    Combined combined;
     std::unordered_map<std::uint32_t, std::vector<ctprof_stack>> by_row{};
     std::vector<ctprof_stack> in_no_row{};
+    std::unordered_map<std::uint32_t, std::uint64_t> numbers{};
+    std::uint64_t number_in_no_row = 0;
+    std::vector<std::uint32_t> unseen{};  // rows of which the source may not know
+    std::size_t source = 0;               // in Meta::stacks
+  };
+  // The stack of a record, and how its walk ended.
+  struct Walked {
+    std::uint64_t start = 0;  // of its thread
+    std::uint32_t node = 0;
+    Ending ending = Ending::Root;
+    bool is_guessed = false;
   };
 
+  static Combined combined(const MetricDef& def);
   bool is_of_window(const ctprof_record& record, const ThreadRows::Row* thread) const;
   Process& process_of(std::uint64_t tgid);
   void map(Process& process, const Mapping& mapping);
   void make_room();
+  void map_anew(const ctprof_change& change);
+  Walked walk(const ctprof_record& record);
+  Walked stack_of(const ctprof_record& record);
   Ending find_frames(const ctprof_record& record);
   Ending find_user_frames(const ctprof_record& record);
   void add_kernel_frames(const ctprof_record& record);
-  void count(const ctprof_record& record, Ending ending);
+  static void note_unseen(Sums& sums, const ThreadRows::Row* thread);
+  void add_number(Sums& sums, const ThreadRows::Row* thread, std::uint64_t weight);
+  void count(const ctprof_record& record, const Walked& walked);
   std::uint32_t node_of(Ending ending);
+  std::uint32_t rest_node();
   std::uint32_t module_of(std::uint32_t module);
   sdk::Fd open(std::uint64_t process, const CodeRange& range, const std::string& path);
+  // Of each source the first metric tells what belongs to no row: the others say it of the same
+  // threads.
   void fill(const Sums& sums);
-  std::size_t name_all();
+  void fill_numbers(const Sums& sums, Column& column);
+  void fill_stacks(const Sums& sums, Column& column);
+  StackNames name_all(const NameOptions& names);
   StackTable& table() { return window_.pools->stacks.table; }
 
   Snapshot& window_;
@@ -119,18 +132,21 @@ class RecordedStacks {
   std::vector<std::uint32_t> numbers_;  // in the table, by module; kNoNumber: not there yet
   std::vector<std::uint32_t> origins_;  // modules, by their number in the table
   Processes met_, processes_;           // when the window opened; now
-  std::size_t ranges_ = 0;              // in all of them, about
+  // What was read later of processes that are met already, oldest first.
+  std::unordered_map<std::uint64_t, std::deque<ProcessCode>, SeededHash> read_later_;
+  std::size_t ranges_ = 0;  // in all of them, about
   std::deque<Sums> sums_;
-  std::vector<Sums*> by_offer_;  // of the source; null: not a metric of stacks
+  std::set<std::size_t> told_in_no_row_;
+  std::vector<Sums*> by_offer_;  // of the source; null: the window has such a column already
+  std::unordered_map<std::uint64_t, Walked, SeededHash>
+      last_;                     // of the source, by offer and thread
   StackTally* tally_ = nullptr;  // of the source
   std::vector<Frame> frames_, user_frames_;
   std::vector<std::uint64_t> addresses_;
 };
 
 // All of it, from what was recorded in a window to its columns. `proc` and REQUIRES: as above.
-void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends);
-
-// One line for the user: what could be unwound and named of what a source recorded.
-std::string in_words(const StackTally& tally);
+void put_stacks(const RecordedWindow& recorded, int proc, Snapshot& window, OwnEnds ends,
+                const NameOptions& names = {});
 
 }  // namespace ctprof

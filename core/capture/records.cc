@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
-#include <functional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -23,9 +22,10 @@ namespace {
 constexpr std::uint64_t kMostId = 1 << 22;
 // Places of losses that are kept; the rest is counted.
 constexpr std::size_t kMostLosses = 4096;
-constexpr std::size_t kShownLosses = 3;
 
-constexpr std::array<std::string_view, 3> kLossKinds{"lost", "throttled", "offline"};
+// How soon a process's mappings are read again: each time costs us, and somebody may change them
+// all the time.
+constexpr std::uint64_t kReadAgainEvery = 100'000'000;
 
 // Up to the field that is last in the first version of these structs.
 constexpr std::size_t kLeastRecord = offsetof(ctprof_record, stack_size) + sizeof(std::uint64_t);
@@ -44,10 +44,19 @@ Struct copied(const Struct& given) {
   return copy;
 }
 
+bool has_no_stack(ctprof_record_flags flags) {
+  return (flags & (CTPROF_RECORD_AGAIN | CTPROF_RECORD_REST | CTPROF_RECORD_UNSEEN)) != 0;
+}
+
 // What is wrong with a record, or "".
-std::string fault_of(const ctprof_record& record, const std::vector<bool>& chosen) {
+std::string fault_of(const ctprof_record& record, const PlannedSource& planned) {
+  const std::vector<bool>& chosen = planned.chosen;
   if (record.offer >= chosen.size() || !chosen[record.offer])
     return "of offer " + std::to_string(record.offer) + ", which nobody asked for";
+  const bool is_number = planned.source->offers[record.offer].metric->storage == Storage::U64;
+  if ((is_number || has_no_stack(record.flags)) &&
+      (record.kernel_count > 0 || record.user_kind != CTPROF_USER_NONE))
+    return "where there is to be a weight alone";
   if (!is_id(record.tgid) || !is_id(record.tid))
     return "of the impossible thread " + std::to_string(record.tgid) + "/" +
            std::to_string(record.tid);
@@ -65,7 +74,7 @@ std::string fault_of(const ctprof_record& record, const std::vector<bool>& chose
 }
 
 std::string fault_of(const ctprof_change& change) {
-  if (change.kind > CTPROF_CHANGE_ENDED)
+  if (change.kind > CTPROF_CHANGE_REMAPPED)
     return "of the unknown kind " + std::to_string(change.kind);
   if (!is_id(change.tgid)) return "of the impossible process " + std::to_string(change.tgid);
   if (change.path.size > RecordArena::kMostText)
@@ -80,56 +89,21 @@ std::size_t memory_of(const RecordOptions& options) {
   return std::min(options.memory, of_host / 4);
 }
 
+ctprof_window_flags flags_of(const RecordOptions& options) {
+  ctprof_window_flags flags = 0;
+  if (options.once) flags |= CTPROF_WINDOW_ONCE;
+  if (options.every_stack) flags |= CTPROF_WINDOW_EVERY_STACK;
+  if (options.all_waits) flags |= CTPROF_WINDOW_ALL_WAITS;
+  return flags;
+}
+
 // Leaves out what its kind of user part does not have.
 void drop_unused(ctprof_record& record) {
   if (record.user_kind != CTPROF_USER_ADDRESSES) record.user_count = 0;
   if (record.user_kind != CTPROF_USER_COPY) record.stack_size = 0;
 }
 
-std::uint64_t length_of(const ctprof_loss& loss) { return loss.until_ns - loss.from_ns; }
-
-std::string place_of(const ctprof_loss& loss) {
-  char text[96];
-  std::snprintf(text, sizeof text, "CPU %u for %.1f ms at %.3f s", loss.cpu,
-                static_cast<double>(length_of(loss)) / 1e6,
-                static_cast<double>(loss.from_ns) / 1e9);
-  return text;
-}
-
-// ", 12 lost", nothing if there are none.
-std::string with_count(std::uint64_t number, std::string_view what) {
-  return number == 0 ? "" : ", " + std::to_string(number) + " " + std::string(what);
-}
-
-// The longest ones.
-std::string places_in_words(const Recorded& recorded) {
-  std::vector<ctprof_loss> losses = recorded.losses;
-  std::ranges::stable_sort(losses, std::greater(), length_of);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(losses.size(), kShownLosses); ++i)
-    text += (i == 0 ? " (" : ", ") + std::string(kLossKinds[losses[i].kind]) + " on " +
-            place_of(losses[i]);
-  if (text.empty()) return text;
-  const std::uint64_t more = losses.size() + recorded.losses_left_out;
-  return text + (more > kShownLosses ? ", ...)" : ")");
-}
-
 }  // namespace
-
-std::string in_words(const Recorded& recorded) {
-  char cost[64];
-  std::snprintf(cost, sizeof cost, "; %.1f ms of CPU time, %.1f MiB",
-                static_cast<double>(recorded.cpu_ns) / 1e6,
-                static_cast<double>(recorded.records.bytes()) / (1 << 20));
-  return recorded.source + ": " + std::to_string(recorded.taken) +
-         (recorded.taken == 1 ? " stack" : " stacks") + with_count(recorded.cut, "cut off") +
-         with_count(recorded.without_user, "without user part") +
-         with_count(recorded.lost, "lost") + with_count(recorded.unseen, "not taken") +
-         places_in_words(recorded) +
-         with_count(recorded.no_room, "dropped, for which there was no memory left") +
-         with_count(recorded.changes_lost, "mappings dropped likewise") + cost +
-         (recorded.failed.empty() ? "" : "; then it failed: " + recorded.failed);
-}
 
 // What is known of processes, for all recorders.
 class Records::Processes {
@@ -142,22 +116,32 @@ class Records::Processes {
   void meet(std::uint64_t tgid) {
     if (met_.insert(tgid).second) code_.want(tgid);
   }
+  // What is known of its code is not true any more.
+  void meet_again(std::uint64_t tgid) {
+    met_.insert(tgid);
+    const std::uint64_t now = boottime_ns();
+    std::uint64_t& last = read_again_[tgid];
+    if (now - last >= kReadAgainEvery) code_.want(tgid), last = now;
+  }
   // Whether anybody wants to know. A new process has what its parent had; one that runs another
   // program tells of all that it maps.
   bool note(const ctprof_change& change) {
     if (change.kind == CTPROF_CHANGE_FORKED) wanted_.forked(change.tgid, change.parent);
     const bool wanted = wanted_.has(change.tgid);
     if (wanted && change.kind == CTPROF_CHANGE_FORKED) meet(change.parent);
+    if (wanted && change.kind == CTPROF_CHANGE_REMAPPED) meet_again(change.tgid);
     if (change.kind == CTPROF_CHANGE_FORKED || change.kind == CTPROF_CHANGE_EXECED)
       met_.insert(change.tgid);
     if (change.kind == CTPROF_CHANGE_ENDED) {
       met_.erase(change.tgid);
+      read_again_.erase(change.tgid);
       wanted_.ended(change.tgid);
     }
     return wanted;
   }
   MappedCode::Taken take() {
     met_.clear();
+    read_again_.clear();
     return code_.take();
   }
 
@@ -165,6 +149,7 @@ class Records::Processes {
   WantedProcesses wanted_;
   MappedCode code_;
   std::unordered_set<std::uint64_t, SeededHash> met_;  // whose code is known, or asked for
+  std::unordered_map<std::uint64_t, std::uint64_t, SeededHash> read_again_;  // and when
 };
 
 // One recorder, with its worker.
@@ -210,7 +195,18 @@ class Records::Recorder {
     if (works_ && message_[0]) recorded_.remark = message_.data();
     recorded_.lost += to.lost;
     recorded_.unseen += to.unseen;
+    recorded_.cpu_elsewhere_ns += to.cpu_ns;
     recorded_.cpu_ns += thread_cpu_time_ns() - begin;
+  }
+
+  void end_window() {
+    if (!works_) return;
+    const std::uint64_t begin = thread_cpu_time_ns();
+    if (table_.window_ends)
+      fail(asked(owner_, "window_ends", message_,
+                 [&] { return table_.window_ends(worker_, message_.data(), message_.size()); }));
+    recorded_.cpu_ns += thread_cpu_time_ns() - begin;
+    drain();
   }
 
   void stop() {
@@ -278,12 +274,14 @@ class Records::Recorder {
 
   void take(ctprof_record record) {
     drop_unused(record);
-    if (const std::string fault = fault_of(record, planned_.chosen); !fault.empty())
+    if (const std::string fault = fault_of(record, planned_); !fault.empty())
       return fail("it recorded a stack " + fault);
     if (!processes_.is_wanted(record.tgid)) return void(++recorded_.others);
     if (record.user_kind != CTPROF_USER_NONE) processes_.meet(record.tgid);
     if (!recorded_.records.add(record)) return void(++recorded_.no_room);
-    ++recorded_.taken;
+    if (record.flags & CTPROF_RECORD_UNSEEN) return;
+    const MetricDef& metric = recorded_.metrics[record.offer];
+    ++(metric.storage == Storage::U64 ? recorded_.numbers : recorded_.taken);
     recorded_.cut += (record.flags & CTPROF_RECORD_CUT) != 0;
     recorded_.without_user += (record.flags & CTPROF_RECORD_NO_USER) != 0;
   }
@@ -295,7 +293,7 @@ class Records::Recorder {
   }
 
   void take(const ctprof_loss& loss) {
-    if (loss.kind >= kLossKinds.size() || loss.until_ns < loss.from_ns)
+    if (loss.kind > CTPROF_LOSS_OFFLINE || loss.until_ns < loss.from_ns)
       return fail("it told of a loss of an unknown kind, or one that ended before it began");
     if (recorded_.losses.size() == kMostLosses) return void(++recorded_.losses_left_out);
     recorded_.losses.push_back(loss);
@@ -330,12 +328,18 @@ Result<void> Records::start() {
   window.size = sizeof window;
   window.pids = processes_->pids().data();
   window.pids_count = static_cast<std::uint32_t>(processes_->pids().size());
+  window.cgroups = &options_.cgroup;
+  window.cgroups_count = options_.cgroup != 0 ? 1 : 0;
   window.frequency_hz = options_.frequency_hz;
   window.opened_ns = boottime_ns();
   window.depth = options_.depth;
   window.stack_bytes = options_.stack_bytes;
   window.user_kind = options_.user_kind;
   window.ring_bytes = options_.ring_bytes;
+  window.passes_hz = options_.passes_hz;
+  window.period_ns = options_.period_ns;
+  window.budget_ppm = options_.budget_ppm;
+  window.flags = flags_of(options_);
   for (const auto& recorder : recorders_)
     if (const std::string failed = recorder->start(window); !failed.empty())
       return error("starting the recorder", recorder->source(), failed);
@@ -346,12 +350,16 @@ void Records::drain() {
   for (const auto& recorder : recorders_) recorder->drain();
 }
 
+void Records::end_window() {
+  for (const auto& recorder : recorders_) recorder->end_window();
+}
+
 void Records::stop() {
   for (const auto& recorder : recorders_) recorder->stop();
 }
 
 void Records::forget() {
-  drain();
+  end_window();
   take();
 }
 

@@ -25,6 +25,7 @@
 #include "core/capture/wanted_processes.hpp"
 #include "core/registry/plan.hpp"
 #include "core/registry/probed.hpp"
+#include "core/snapshot/stack_names.hpp"
 
 namespace ctprof {
 
@@ -36,8 +37,16 @@ struct RecordOptions {
   std::uint32_t stack_bytes = 0;
   ctprof_user_stack user_kind = CTPROF_USER_COPY;
   std::uint64_t ring_bytes = 0;
+  std::uint32_t passes_hz = 9;
+  std::uint64_t period_ns = 1'000'000;
+  std::uint64_t budget_ppm = 0;
+  std::uint64_t cgroup = 0;  // the id of the one that is wanted; 0: all, or it is not known
+  bool once = false;
+  bool every_stack = false;
+  bool all_waits = false;
   // For what all of them record in one window; a quarter of the host's is the most.
   std::size_t memory = std::size_t{2} << 30;
+  NameOptions names = {};
 };
 
 // What one recorder did in one window.
@@ -46,21 +55,23 @@ struct Recorded {
 
   std::string plugin;
   std::string source;
-  std::vector<SharedMetric> metrics;  // by `offer` of a record
-  RecordArena records;                // in the order in which they were handed over
-  std::uint64_t taken = 0;            // records that are there
-  std::uint64_t others = 0;           // of processes that nobody asked for: left out
-  std::uint64_t lost = 0;             // by full buffers of the kernel
-  std::uint64_t unseen = 0;           // that should have been taken, and were not
-  std::uint64_t no_room = 0;          // lost because our own memory was used up
-  std::uint64_t changes_lost = 0;     // of processes' memory, likewise
-  std::uint64_t cut = 0;              // of those taken: frames are missing at the root
-  std::uint64_t without_user = 0;     // of those taken: the user part could not be had
-  std::vector<ctprof_loss> losses;    // where records are missing, as far as that is told
-  std::uint64_t losses_left_out = 0;  // there were more
-  std::uint64_t cpu_ns = 0;           // what draining cost us
-  std::string remark;                 // of the source, for the user
-  std::string failed;                 // why it stopped; empty: it did not
+  std::vector<SharedMetric> metrics;   // by `offer` of a record
+  RecordArena records;                 // in the order in which they were handed over
+  std::uint64_t taken = 0;             // records of stacks that are there
+  std::uint64_t numbers = 0;           // and of numbers
+  std::uint64_t others = 0;            // of processes that nobody asked for: left out
+  std::uint64_t lost = 0;              // by full buffers of the kernel
+  std::uint64_t unseen = 0;            // that should have been taken, and were not
+  std::uint64_t no_room = 0;           // lost because our own memory was used up
+  std::uint64_t changes_lost = 0;      // of processes' memory, likewise
+  std::uint64_t cut = 0;               // of those taken: frames are missing at the root
+  std::uint64_t without_user = 0;      // of those taken: the user part could not be had
+  std::vector<ctprof_loss> losses;     // where records are missing, as far as that is told
+  std::uint64_t losses_left_out = 0;   // there were more
+  std::uint64_t cpu_ns = 0;            // what draining cost us
+  std::uint64_t cpu_elsewhere_ns = 0;  // what it cost outside of its calls, as far as it says
+  std::string remark;                  // of the source, for the user
+  std::string failed;                  // why it stopped; empty: it did not
 };
 
 // All that was recorded in one window. It stands for itself: of what an earlier one told nothing is
@@ -70,9 +81,6 @@ struct RecordedWindow {
   std::vector<ProcessCode> code;
   std::uint64_t unknown = 0;  // processes whose code is not known
 };
-
-// One line for the user: what was taken and what is missing, where, and what it cost.
-std::string in_words(const Recorded& recorded);
 
 class Records {
  public:
@@ -84,9 +92,11 @@ class Records {
   // Fails if one of them cannot.
   Result<void> start();
   void drain();
+  // A window ends here, and another may begin: drains once more what is in progress until now.
+  void end_window();
   // Drops what came until now. What recorders had to say, and which of them failed, stays.
   void forget();
-  // Drains once more.
+  // Drains once more. REQUIRES: end_window() was called, if what is in progress is to be had.
   void stop();
   // What was recorded since forget(), or since this was last called.
   RecordedWindow take();

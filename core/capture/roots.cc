@@ -215,6 +215,14 @@ CgroupList list_cgroups(const Roots& roots, std::size_t most, std::uint64_t most
   return CgroupWalk(roots, most).run(monotonic_ns() + most_ns);
 }
 
+std::uint64_t cgroup_id(const Roots& roots, const std::string& path) {
+  const std::string top = roots.cgroup_root == "/" ? "" : roots.cgroup_root;
+  if (!roots.live || !roots.cgroup_fd || !(path + "/").starts_with(top + "/")) return 0;
+  struct stat status {};
+  const std::string place = "./" + path.substr(top.size());
+  return ::fstatat(roots.cgroup_fd.get(), place.c_str(), &status, 0) == 0 ? status.st_ino : 0;
+}
+
 ctprof_host Roots::host() const {
   ctprof_host host{};
   host.size = sizeof host;

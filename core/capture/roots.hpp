@@ -85,6 +85,9 @@ inline constexpr std::uint64_t kCgroupListNs = 500'000'000;
 CgroupList list_cgroups(const Roots& roots, std::size_t most = kMostCgroups,
                         std::uint64_t most_ns = kCgroupListNs);
 
+// The id of a cgroup by its path as /proc/PID/cgroup has it; 0 where the mount does not show it.
+std::uint64_t cgroup_id(const Roots& roots, const std::string& path);
+
 // Fails if there is no readable proc directory under `rootfs`; and for any `rootfs` if the
 // executable gave us privileges: links in a tree that the user made could lead to what only the
 // privileges can read.

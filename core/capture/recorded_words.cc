@@ -1,0 +1,88 @@
+#include "core/capture/recorded_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kShownLosses = 3;
+constexpr std::array<std::string_view, 3> kLossKinds{"lost", "throttled", "offline"};
+
+std::string with_decimal(double value, const char* unit) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f%s", value, unit);
+  return text;
+}
+
+// ", 12 lost", nothing if there are none.
+std::string with_count(std::uint64_t number, std::string_view what) {
+  return number == 0 ? "" : ", " + std::to_string(number) + " " + std::string(what);
+}
+
+std::uint64_t length_of(const ctprof_loss& loss) { return loss.until_ns - loss.from_ns; }
+
+std::string place_of(const ctprof_loss& loss) {
+  char text[96];
+  std::snprintf(text, sizeof text, "CPU %u for %.1f ms at %.3f s", loss.cpu,
+                static_cast<double>(length_of(loss)) / 1e6,
+                static_cast<double>(loss.from_ns) / 1e9);
+  return text;
+}
+
+// The longest ones.
+std::string places(const Recorded& recorded) {
+  std::vector<ctprof_loss> losses = recorded.losses;
+  std::ranges::stable_sort(losses, std::greater(), length_of);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(losses.size(), kShownLosses); ++i)
+    text += (i == 0 ? " (" : ", ") + std::string(kLossKinds[losses[i].kind]) + " on " +
+            place_of(losses[i]);
+  if (text.empty()) return text;
+  const std::uint64_t more = losses.size() + recorded.losses_left_out;
+  return text + (more > kShownLosses ? ", ...)" : ")");
+}
+
+// How many are whole, and why the others are not. Rounded down: all of them is a word.
+std::string whole(const StackTally& tally) {
+  if (tally.records == 0) return {};
+  if (tally.to_root == tally.records) return ", all to the root";
+  const std::uint64_t permille = tally.to_root * 1000 / tally.records;
+  const std::string why =
+      with_count(tally.cut, "cut by the copy") + with_count(tally.deep, "too deep") +
+      with_count(tally.lost, "not unwound") + with_count(tally.without_user, "without user part");
+  return ", " + with_decimal(static_cast<double>(permille) / 10, "% to the root") +
+         (why.empty() ? "" : " (" + why.substr(2) + ")");
+}
+
+std::string unnamed(const StackTally& tally) {
+  return with_count(tally.unnamed, "of " + std::to_string(tally.frames) + " frames unnamed");
+}
+
+std::string missing(const Recorded& recorded, const StackTally& tally) {
+  return with_count(recorded.lost, "lost") + with_count(recorded.unseen, "not taken") +
+         places(recorded) +
+         with_count(recorded.no_room, "dropped, for which there was no memory left") +
+         with_count(recorded.changes_lost, "mappings dropped likewise") +
+         with_count(tally.no_room, "for which there was no room among the stacks") +
+         with_count(tally.in_no_row, "of threads in no row");
+}
+
+}  // namespace
+
+std::string in_words(const Recorded& recorded, const StackTally& tally) {
+  const auto cpu_ns = static_cast<double>(recorded.cpu_ns + recorded.cpu_elsewhere_ns);
+  const auto bytes = static_cast<double>(recorded.records.bytes());
+  const std::uint64_t stacks = tally.records > 0 ? tally.records : recorded.taken;
+  return recorded.source + ": " + std::to_string(stacks) + (stacks == 1 ? " stack" : " stacks") +
+         whole(tally) + with_count(tally.guessed, "with guesses") + missing(recorded, tally) +
+         unnamed(tally) + "; " + with_decimal(cpu_ns / 1e6, " ms of CPU time, ") +
+         with_decimal(bytes / (1 << 20), " MiB") +
+         (recorded.failed.empty() ? "" : "; then it failed: " + recorded.failed);
+}
+
+}  // namespace ctprof
