@@ -1,0 +1,48 @@
+// Judges a family that is read from standard input, for the oracle: a line "n m paired alpha", and
+// for each row one of its kind and its figures, "nan" for a gap. Prints a line for the design (how
+// many labellings stand for all, whether all, the smallest p, how many runs would do), then one for
+// each row: shift, p, low, high.
+
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "core/statistics/family.hpp"
+
+namespace {
+
+using namespace ctprof::statistics;
+
+double figure(const std::string& word) { return std::stod(word); }
+
+FamilyRows read_rows() {
+  FamilyRows rows;
+  std::string line, word;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    words >> word;
+    rows.kinds.push_back(static_cast<std::uint32_t>(std::stoul(word)));
+    while (words >> word) rows.values.push_back(figure(word));
+  }
+  return rows;
+}
+
+}  // namespace
+
+int main() {
+  Design design;
+  double alpha = 0;
+  std::string line;
+  std::getline(std::cin, line);
+  std::istringstream(line) >> design.baseline >> design.candidate >> design.paired >> alpha;
+  const Family family(design, read_rows());
+  const auto enough = enough_runs(alpha, design.paired);
+  std::printf("%zu %d %.12g %zu\n", family.labellings().size(), family.labellings().are_all(),
+              smallest_p(design), enough.value_or(0));
+  for (std::size_t row = 0; row < family.rows(); ++row) {
+    const Interval interval = family.interval(row, alpha);
+    std::printf("%.12g %.12g %.12g %.12g\n", family.shift(row), family.p(row), interval.low,
+                interval.high);
+  }
+}

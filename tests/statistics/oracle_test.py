@@ -1,0 +1,272 @@
+"""p and intervals against a plain enumeration of all labellings, which shares nothing with ctprof but the definition.
+
+Intervals are not inverted in closed form here: the ends are searched by asking for p, shift by shift.
+"""
+
+import itertools
+import math
+import os
+import random
+import statistics
+import subprocess
+import unittest
+
+JUDGE = os.environ["JUDGE"]
+SAME = 1e-9
+PAD_SHARE = 0.1
+
+
+def there(values):
+    return [value for value in values if not math.isnan(value)]
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def squares(values):
+    middle = mean(values)
+    return math.fsum((value - middle) ** 2 for value in values)
+
+
+def ratio(difference, error):
+    return difference / error if error > 1e-12 else math.inf if difference > 1e-12 else 0.0
+
+
+class Sides:
+    """Runs of two sides: a labelling is who belongs to the candidate."""
+
+    def __init__(self, n, m):
+        self.n, self.m = n, m
+
+    def labellings(self):
+        return [frozenset(chosen) for chosen in itertools.combinations(range(self.n + self.m), self.m)]
+
+    def observed(self):
+        return frozenset(range(self.n, self.n + self.m))
+
+    def split(self, row, labelling):
+        return (there(value for at, value in enumerate(row) if at not in labelling),
+                there(value for at, value in enumerate(row) if at in labelling))
+
+    def shift(self, row, labelling):
+        before, after = self.split(row, labelling)
+        return mean(after) - mean(before) if before and after else math.nan
+
+    def statistic(self, row, labelling, pad):
+        before, after = self.split(row, labelling)
+        if not before or not after:
+            return 0.0
+        free = len(before) + len(after) - 2
+        pooled = (squares(before) + squares(after)) / free if free else 0.0
+        error = math.sqrt(pooled * (1 / len(before) + 1 / len(after)))
+        return ratio(abs(mean(after) - mean(before)), error + pad)
+
+    def error_of_all(self, row):
+        values = there(row)
+        return math.sqrt(squares(values) / (len(values) - 1) * (1 / self.n + 1 / self.m)) if len(values) > 1 else 0.0
+
+    def shifted(self, row, by):
+        return [value - by if at >= self.n else value for at, value in enumerate(row)]
+
+    def without_gaps(self, row):
+        before, after = self.split(row, self.observed())
+        return Sides(len(before), len(after)), before + after
+
+
+class Pairs:
+    """The same of pairs: a labelling is the sign of each."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def labellings(self):
+        return list(itertools.product((1, -1), repeat=self.n))
+
+    def observed(self):
+        return (1,) * self.n
+
+    def changes(self, row, labelling):
+        return there(sign * (row[self.n + at] - row[at]) for at, sign in enumerate(labelling))
+
+    def shift(self, row, labelling):
+        changes = self.changes(row, labelling)
+        return mean(changes) if changes else math.nan
+
+    def statistic(self, row, labelling, pad):
+        changes = self.changes(row, labelling)
+        if not changes:
+            return 0.0
+        error = math.sqrt(squares(changes) / (len(changes) - 1) / len(changes)) if len(changes) > 1 else 0.0
+        return ratio(abs(mean(changes)), error + pad)
+
+    def error_of_all(self, row):
+        changes = self.changes(row, self.observed())
+        return math.sqrt(math.fsum(change ** 2 for change in changes)) / len(changes) if changes else 0.0
+
+    def shifted(self, row, by):
+        return [value - by if at >= self.n else value for at, value in enumerate(row)]
+
+    def without_gaps(self, row):
+        kept = [at for at in range(self.n) if not math.isnan(row[at] + row[self.n + at])]
+        return Pairs(len(kept)), [row[at] for at in kept] + [row[self.n + at] for at in kept]
+
+
+def at_least(values, least):
+    return sum(value >= least * (1 - SAME) if math.isfinite(least) else value == least for value in values)
+
+
+def adjusted(design, rows, kinds):
+    pads = {}
+    for kind in set(kinds):
+        errors = [design.error_of_all(row) for row, its in zip(rows, kinds) if its == kind]
+        pads[kind] = PAD_SHARE * statistics.median([error for error in errors if error > 1e-12] or [0.0])
+    labellings = design.labellings()
+    table = [[design.statistic(row, labelling, pads[kind]) for row, kind in zip(rows, kinds)] for labelling in labellings]
+    largest = [max(of_rows) for of_rows in table]
+    seen = table[labellings.index(design.observed())]
+    return [at_least(largest, one) / len(largest) for one in seen]
+
+
+def p_alone(design, row):
+    seen = abs(design.shift(row, design.observed()))
+    far = sum(abs(design.shift(row, labelling)) >= seen - SAME for labelling in design.labellings())
+    return far / len(design.labellings())
+
+
+def end(design, row, alpha, sign):
+    """The largest shift that is not rejected, on the one side of that which was observed."""
+    design, row = design.without_gaps(row)
+    middle = design.shift(row, design.observed())
+
+    def accepts(away):
+        return p_alone(design, design.shifted(row, middle + sign * away)) > alpha
+    if not accepts(1e4):
+        inside, outside = 0.0, 1e4
+        for _ in range(80):
+            half = (inside + outside) / 2
+            inside, outside = (half, outside) if accepts(half) else (inside, half)
+        return middle + sign * inside
+    return sign * math.inf
+
+
+def judge(design, rows, kinds, alpha):
+    is_paired = isinstance(design, Pairs)
+    lines = [f"{design.n} {design.n if is_paired else design.m} {int(is_paired)} {alpha}"]
+    lines += [f"{kind} " + " ".join(repr(value) for value in row) for row, kind in zip(rows, kinds)]
+    out = subprocess.run([JUDGE], input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True, check=True).stdout
+    first, *found = [line.split() for line in out.splitlines()]
+    return [float(word) for word in first], [[float(word) for word in line] for line in found]
+
+
+def random_row(generator, runs, ties, gaps):
+    width = generator.choice([0.01, 0.1, 1.0])
+    values = [generator.choice([0.0, 1.0, 2.0]) if ties else generator.gauss(3, width) for _ in range(runs)]
+    return [math.nan if gaps and generator.random() < 0.2 else value for value in values]
+
+
+class Oracle(unittest.TestCase):
+    def check(self, design, rows, kinds, alpha):
+        (stored, is_all, floor, _), found = judge(design, rows, kinds, alpha)
+        labellings = len(design.labellings())
+        self.assertEqual(is_all, 1)
+        has_mirror = isinstance(design, Pairs) or design.n == design.m
+        self.assertEqual(stored, labellings / (2 if has_mirror else 1))
+        self.assertAlmostEqual(floor, (2 if has_mirror else 1) / labellings, places=12)
+        for row, (shift, p, low, high), expected in zip(rows, found, adjusted(design, rows, kinds)):
+            self.assertAlmostEqual(p, expected if not math.isnan(design.shift(row, design.observed())) else 1, places=9)
+            own, whole = design.without_gaps(row)
+            if not whole or math.isnan(own.shift(whole, own.observed())):
+                self.assertTrue(math.isnan(shift))
+                continue
+            self.assertAlmostEqual(shift, own.shift(whole, own.observed()), places=9)
+            for told, sign in ((low, -1), (high, 1)):
+                self.assertTrue(math.isclose(told, end(design, row, alpha, sign), rel_tol=1e-6, abs_tol=1e-6),
+                                (row, told, end(design, row, alpha, sign)))
+
+    def check_all(self, designs, ties, gaps):
+        generator = random.Random(f"{ties} {gaps}")
+        for design in designs:
+            runs = 2 * design.n if isinstance(design, Pairs) else design.n + design.m
+            kinds = [0, 0, 0, 1, 1]
+            rows = [random_row(generator, runs, ties, gaps) for _ in kinds]
+            rows[1] = [value + (runs > at >= design.n) * 2.5 for at, value in enumerate(rows[1])]
+            self.check(design, rows, kinds, generator.choice([0.05, 0.1, 0.3]))
+
+    SIDES = [Sides(1, 1), Sides(1, 4), Sides(2, 2), Sides(3, 2), Sides(2, 5), Sides(3, 3), Sides(4, 4), Sides(5, 4)]
+    PAIRS = [Pairs(1), Pairs(2), Pairs(3), Pairs(5), Pairs(6), Pairs(8)]
+
+    def test_sides(self):
+        self.check_all(self.SIDES, ties=False, gaps=False)
+
+    def test_sides_with_ties(self):
+        self.check_all(self.SIDES, ties=True, gaps=False)
+
+    def test_sides_with_gaps(self):
+        self.check_all(self.SIDES, ties=False, gaps=True)
+
+    def test_pairs(self):
+        self.check_all(self.PAIRS, ties=False, gaps=False)
+
+    def test_pairs_with_ties(self):
+        self.check_all(self.PAIRS, ties=True, gaps=False)
+
+    def test_pairs_with_gaps(self):
+        self.check_all(self.PAIRS, ties=False, gaps=True)
+
+    def test_many_rows(self):
+        """More than a block has."""
+        generator = random.Random(7)
+        rows = [random_row(generator, 6, False, at == 70) for at in range(150)]
+        kinds = [at % 7 for at in range(150)]
+        self.check(Sides(3, 3), rows, kinds, 0.1)
+        self.check(Pairs(3), rows, kinds, 0.5)
+
+    def test_rows_that_never_change(self):
+        self.check(Sides(3, 3), [[0.1] * 6, [0.0] * 6, [1.0] * 3 + [2.0] * 3], [0, 0, 0], 0.1)
+        self.check(Pairs(4), [[1.0] * 8, [1.0] * 4 + [2.0] * 4], [0, 1], 0.2)
+
+
+class Designs(unittest.TestCase):
+    def facts(self, n, m, paired, alpha):
+        design = Pairs(n) if paired else Sides(n, m)
+        return judge(design, [[0.0] * (n + m)], [0], alpha)[0]
+
+    def test_floors(self):
+        for n, m, paired, floor in [(3, 3, 0, 0.1), (4, 4, 0, 2 / 70), (5, 5, 1, 0.0625), (6, 6, 1, 0.03125), (2, 3, 0, 0.1)]:
+            self.assertAlmostEqual(self.facts(n, m, paired, 0.05)[2], floor, places=9)
+
+    def test_how_many_would_do(self):
+        self.assertEqual([self.facts(3, 3, 0, alpha)[3] for alpha in (0.05, 0.1, 0.001, 1e-3 / 5, 1e-9)], [4, 3, 7, 8, 0])
+        self.assertEqual([self.facts(3, 3, 1, alpha)[3] for alpha in (0.05, 0.01, 1e-9)], [6, 8, 0])
+
+    def test_a_sample_where_there_are_too_many(self):
+        for n, m, paired in ((10, 10, 0), (50, 50, 0), (20, 20, 1)):
+            stored, is_all, floor, _ = self.facts(n, m, paired, 0.05)
+            self.assertEqual((stored, is_all, floor), (5000, 0, 0.0002))
+
+    def test_a_sample_is_as_good_as_all(self):
+        """9 + 9 has 48,620 labellings: what 5,000 of them say is what all say, but for what chance allows."""
+        generator = random.Random(3)
+        rows = [[generator.gauss(0, 1) + (at >= 9) * up for at in range(18)] for up in (0, 0.7, 1.4)]
+        found = judge(Sides(9, 9), rows, [0, 1, 2], 0.05)[1]
+        self.assertEqual(judge(Sides(9, 9), rows, [0, 1, 2], 0.05)[1], found)
+        design, most = Sides(9, 9), []
+        pads = [PAD_SHARE * design.error_of_all(row) for row in rows]
+        for labelling in design.labellings()[::2]:
+            most.append(max(design.statistic(row, labelling, pad) for row, pad in zip(rows, pads)))
+        for row, pad, (_, p, _, _) in zip(rows, pads, found):
+            expected = at_least(most, design.statistic(row, design.observed(), pad)) / len(most)
+            self.assertLess(abs(p - expected), 5 * math.sqrt(expected * (1 - expected) / 5000) + 0.001)
+
+    def test_the_same_figures_in_any_order_of_sides(self):
+        generator = random.Random(5)
+        rows = [[generator.gauss(0, 1) for _ in range(9)] for _ in range(3)]
+        there_and = judge(Sides(4, 5), rows, [0, 0, 0], 0.1)[1]
+        back = judge(Sides(5, 4), [row[4:] + row[:4] for row in rows], [0, 0, 0], 0.1)[1]
+        for (shift, p, low, high), (other, same, its_low, its_high) in zip(there_and, back):
+            for one, two in ((shift, -other), (p, same), (low, -its_high), (high, -its_low)):
+                self.assertAlmostEqual(one, two, places=9)
+
+
+unittest.main()

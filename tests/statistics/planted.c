@@ -1,0 +1,83 @@
+// A service at a fixed rate, whatever its answers take (open loop), in which a change can be
+// planted.
+//
+//   planted FILE
+//
+// FILE holds two factors, "WORK HOLD", and is read again before each burst: `echo 1.2 1 > FILE`
+// makes the work of a request 20 % longer, `echo 1 1.2 > FILE` the time that it holds the lock.
+//
+// Eight requests come at once, 12.5 times a second, each a thread of its own. A request takes the
+// lock, sleeps 5 ms with it, as one does that writes a log, gives it back, and then works for 3 ms
+// of CPU time: about 30 % of a CPU in all.
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { kAtOnce = 8 };
+static const long long kNsPerSecond = 1000000000;
+static const long long kNsBetween = 80000000;
+static const double kWorkNs = 3e6, kHoldNs = 5e6;
+
+struct factors {
+  double work, hold;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static long long clock_ns(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * kNsPerSecond + now.tv_nsec;
+}
+
+static struct timespec span(long long ns) {
+  return (struct timespec){ns / kNsPerSecond, ns % kNsPerSecond};
+}
+
+static void* answer(void* its_own) {
+  const struct factors asked = *(struct factors*)its_own;
+  free(its_own);
+  const struct timespec hold = span((long long)(kHoldNs * asked.hold));
+  pthread_mutex_lock(&lock);
+  nanosleep(&hold, NULL);
+  pthread_mutex_unlock(&lock);
+  const long long end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + (long long)(kWorkNs * asked.work);
+  while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end) continue;
+  return NULL;
+}
+
+// A file that is just being written is one without factors: the last ones stay.
+static void read_factors(const char* path, struct factors* factors) {
+  struct factors asked;
+  FILE* file = fopen(path, "r");
+  if (!file) return;
+  if (fscanf(file, "%lf %lf", &asked.work, &asked.hold) == 2) *factors = asked;
+  fclose(file);
+}
+
+static int request(pthread_attr_t* how, struct factors factors) {
+  pthread_t thread;
+  struct factors* its_own = malloc(sizeof *its_own);
+  if (!its_own) return ENOMEM;
+  *its_own = factors;
+  return pthread_create(&thread, how, answer, its_own);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return fprintf(stderr, "usage: planted FILE\n"), 2;
+  struct factors factors = {1, 1};
+  pthread_attr_t detached;
+  pthread_attr_init(&detached);
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  for (long long due = clock_ns(CLOCK_MONOTONIC);; due += kNsBetween) {
+    const struct timespec until = span(due);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    read_factors(argv[1], &factors);
+    for (int at = 0; at < kAtOnce; ++at)
+      if (request(&detached, factors)) return fprintf(stderr, "planted: no thread\n"), 1;
+  }
+}
