@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,12 @@ Result<Destination> check_output(const std::string& path);
 // read by that alone. `FILE#2` is the second capture of a file that holds several; without a number
 // the first is read, and `told` says so. The error names the file, the place and the reason.
 Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabulary);
+
+// What a file says of its window before the rows: a snapshot with columns and no rows, by which a
+// report can be planned before the rows are read, by load_file(). None where the file is none of
+// ours in columns, or holds something else than one whole window. That it says when each thread was
+// seen is taken for granted. The error is as above.
+Result<std::optional<Snapshot>> load_outline(const std::string& path);
 
 // Reads all windows of a file that holds windows, one after the other. Of another file, and of
 // `FILE#2`, it reads what load_file() does. The error is as there; it is one, too, if a snapshot is

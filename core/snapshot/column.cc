@@ -25,7 +25,7 @@ void pick(std::byte* to, const std::byte* from, std::span<const RowRun> rows, st
 
 // Sizes from here on are mapped; below, letting the allocator zero the memory is cheaper than a
 // system call.
-constexpr std::size_t kPages = 64 * 1024;
+constexpr std::size_t kPages = 1024 * 1024;
 
 std::byte* zeroed(std::size_t size) {
   void* bytes = size < kPages ? std::calloc(size, 1)

@@ -78,6 +78,14 @@ struct Takeover {
   std::vector<std::string> metrics;
 };
 
+// Which run of a recording in turns a window is (`record --interleave`): its pair, counted from 1,
+// has one run of each side.
+struct PairMark {
+  std::uint64_t seed = 0;  // of the order in which sides took their turns
+  std::uint64_t number = 0;
+  bool operator==(const PairMark&) const = default;
+};
+
 // How, when and where the capture was made: the file's `ctprof` object.
 struct Meta {
   std::uint64_t format = 1;
@@ -92,6 +100,7 @@ struct Meta {
   std::string capabilities;  // effective set, hexadecimal as in /proc/self/status
   std::string cgroup_mount;
   std::string cgroup_root;  // what the mount shows of the hierarchy: / or a namespace's part
+  std::optional<PairMark> pair{};
   std::uint64_t cpu_time_ns = 0;
   std::vector<std::uint64_t> own_threads;
   std::uint64_t rows_listed = 0;
@@ -159,10 +168,16 @@ struct Snapshot {
   std::vector<std::string> told;       // sentences about the file it was read from; not written
   std::size_t text_bytes =
       0;  // of JSON that it was read from, by the file's size at most; 0: of no file
+  // Of an outline, which has columns and no rows: how many rows the tables have in the file.
+  std::optional<std::array<std::size_t, kEntities>> rows_in_file;
   std::unique_ptr<Pools> pools;
 
   Table& table(Entity entity) { return tables[static_cast<std::size_t>(entity)]; }
   const Table& table(Entity entity) const { return tables[static_cast<std::size_t>(entity)]; }
+  // Those of the table; of an outline, those that it has in the file.
+  std::size_t rows_of(Entity entity) const {
+    return rows_in_file ? (*rows_in_file)[static_cast<std::size_t>(entity)] : table(entity).rows;
+  }
   Table& threads() { return table(Entity::Thread); }
   const Table& threads() const { return table(Entity::Thread); }
 };

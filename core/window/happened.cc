@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,11 +21,41 @@ void fail(Column& column, std::size_t row, Gap gap) {
   column.gaps()[row] = static_cast<ctprof_gap>(gap);
 }
 
+// `then`: null if nothing is known of what the cells were.
 template <class T>
-void subtract_number(Column& column, std::span<T> now, std::span<const T> then, std::size_t row) {
-  if (now[row] < then[row]) return fail(column, row, Gap::WentBackwards);
-  now[row] -= then[row];
+void subtract_numbers(Column& column, std::span<T> now, const Column* then,
+                      std::span<const T> earlier) {
+  for (std::size_t row = 0; row < now.size(); ++row) {
+    if (!column.has_value(row)) continue;
+    if (!then || !then->has_value(row))
+      fail(column, row, Gap::NoBase);
+    else if (now[row] < earlier[row])
+      fail(column, row, Gap::WentBackwards);
+    else
+      now[row] -= earlier[row];
+  }
 }
+
+// Which keys of a column's maps are gauges. Texts of keys are pooled, so a key has one address.
+class Gauges {
+ public:
+  explicit Gauges(const MetricDef& def) : keys_(def.map_keys) {}
+
+  bool contain(ctprof_text key) {
+    if (key.size == 0) return is_gauge(key);
+    const auto [known, is_new] = known_.try_emplace(key.data, false);
+    if (is_new) known->second = is_gauge(key);
+    return known->second;
+  }
+
+ private:
+  bool is_gauge(ctprof_text key) const {
+    return rules::kind_of_key(keys_, {key.data, key.size}).gauge;
+  }
+
+  std::string_view keys_;
+  std::unordered_map<const char*, bool> known_;
+};
 
 std::uint64_t value_of(std::span<const ctprof_entry> entries, std::string_view key) {
   for (const ctprof_entry& entry : entries)
@@ -33,13 +64,13 @@ std::uint64_t value_of(std::span<const ctprof_entry> entries, std::string_view k
 }
 
 // Keys that count up, less what they were; one that fell is left out. Others stay.
-void subtract_map(Column& column, const Column& then, std::size_t row, Pools& pools) {
+void subtract_map(Column& column, const Column& then, std::size_t row, Pools& pools,
+                  Gauges& gauges) {
   const auto now = pools.maps[column.ids()[row]], earlier = pools.maps[then.ids()[row]];
   std::vector<ctprof_entry> left;
   for (const ctprof_entry& entry : now) {
     const std::string_view key(entry.key.data, entry.key.size);
-    const bool is_gauge = rules::kind_of_key(column.def().map_keys, key).gauge;
-    const std::uint64_t base = is_gauge ? 0 : value_of(earlier, key);
+    const std::uint64_t base = gauges.contain(entry.key) ? 0 : value_of(earlier, key);
     if (entry.value >= base) left.push_back({entry.key, entry.value - base});
   }
   column.ids()[row] = pools.maps.append_pooled(left);
@@ -55,32 +86,46 @@ void subtract_array(Column& column, const Column& then, std::size_t row, Pools& 
   column.ids()[row] = pools.words.intern(left);
 }
 
-void subtract_cell(Column& column, const Column& then, std::size_t row, Pools& pools) {
-  switch (column.def().storage) {
-    case Storage::U64: return subtract_number(column, column.u64(), then.u64(), row);
-    case Storage::I64: return subtract_number(column, column.i64(), then.i64(), row);
-    case Storage::F64: return subtract_number(column, column.f64(), then.f64(), row);
-    case Storage::Map: return subtract_map(column, then, row, pools);
-    case Storage::Array: return subtract_array(column, then, row, pools);
-    default: return;
-  }
-}
-
-// Whether nothing of the cell counts up: a map of gauges alone.
-bool is_of_gauges(const Column& column, std::size_t row, const Pools& pools) {
-  return column.def().storage == Storage::Map &&
-         std::ranges::all_of(pools.maps[column.ids()[row]], [&](const ctprof_entry& entry) {
-           return rules::kind_of_key(column.def().map_keys, {entry.key.data, entry.key.size}).gauge;
-         });
-}
-
-void subtract(Column& column, const Column* then, Pools& pools) {
+// A map of gauges alone stays where nothing is known of what it was: nothing of it counts up.
+void subtract_maps(Column& column, const Column* then, Pools& pools) {
+  Gauges gauges(column.def());
+  const auto is_gauge = [&](const ctprof_entry& entry) { return gauges.contain(entry.key); };
   for (std::size_t row = 0; row < column.rows(); ++row) {
     if (!column.has_value(row)) continue;
     if (then && then->has_value(row))
-      subtract_cell(column, *then, row, pools);
-    else if (!is_of_gauges(column, row, pools))
+      subtract_map(column, *then, row, pools, gauges);
+    else if (!std::ranges::all_of(pools.maps[column.ids()[row]], is_gauge))
       fail(column, row, Gap::NoBase);
+  }
+}
+
+void subtract_arrays(Column& column, const Column* then, Pools& pools) {
+  for (std::size_t row = 0; row < column.rows(); ++row) {
+    if (!column.has_value(row)) continue;
+    if (then && then->has_value(row))
+      subtract_array(column, *then, row, pools);
+    else
+      fail(column, row, Gap::NoBase);
+  }
+}
+
+// Of a storage that cannot be subtracted cells stay, where it is known what they were.
+void keep_with_base(Column& column, const Column* then) {
+  for (std::size_t row = 0; row < column.rows(); ++row)
+    if (column.has_value(row) && !(then && then->has_value(row))) fail(column, row, Gap::NoBase);
+}
+
+void subtract(Column& column, const Column* then, Pools& pools) {
+  const auto numbers = [&](auto now, auto earlier_of) {
+    subtract_numbers(column, now, then, then ? earlier_of(*then) : decltype(earlier_of(*then))());
+  };
+  switch (column.def().storage) {
+    case Storage::U64: return numbers(column.u64(), [](const Column& of) { return of.u64(); });
+    case Storage::I64: return numbers(column.i64(), [](const Column& of) { return of.i64(); });
+    case Storage::F64: return numbers(column.f64(), [](const Column& of) { return of.f64(); });
+    case Storage::Map: return subtract_maps(column, then, pools);
+    case Storage::Array: return subtract_arrays(column, then, pools);
+    default: return keep_with_base(column, then);
   }
 }
 
@@ -253,6 +298,28 @@ bool has_gauges(const MetricDef& def) {
 bool counts_up(const MetricDef& def) {
   if (def.storage == Storage::Stacks) return false;
   return def.family == "cumulative" || (def.storage == Storage::Map && !def.map_keys.empty());
+}
+
+bool is_recorded(const MetricDef& def) {
+  return def.storage == Storage::Stacks || (def.of_window && def.storage == Storage::U64);
+}
+
+void begin_at_zero(Snapshot& snapshot, const Column& column) {
+  Opening& opening = snapshot.window->openings[static_cast<std::size_t>(Entity::Thread)];
+  Column& base = opening.columns.emplace_back(column.def(), column.rows(), Gap::None);
+  std::ranges::fill(base.gaps(), ctprof_gap{CTPROF_VALUE});
+  base.provenance = column.provenance;
+}
+
+void add_number(Column& column, std::uint32_t row, std::uint64_t number) {
+  std::uint64_t& known = column.u64()[row];
+  if (!column.has_value(row))
+    known = number;
+  else if (counts_up(column.def()))
+    known += number;
+  else
+    known = column.def().reduction == "min" ? std::min(known, number) : std::max(known, number);
+  column.gaps()[row] = CTPROF_VALUE;
 }
 
 void to_differences(Snapshot& snapshot) {

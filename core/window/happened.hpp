@@ -17,6 +17,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string_view>
 
@@ -27,6 +28,9 @@ namespace ctprof {
 // Whether a difference of two readings of the metric says what happened between them. Stacks are
 // what happened already: a recorder begins with the window.
 bool counts_up(const MetricDef& def);
+// Whether it is about the window and nothing else, for a recorder told it: stacks, and numbers that
+// are marked so. It has no lifetime, and of windows back to back it is put together.
+bool is_recorded(const MetricDef& def);
 // Whether the metric, or some key of a map, is told as it was at the end, with what it grew by. A
 // map may have both.
 bool has_gauges(const MetricDef& def);
@@ -35,6 +39,12 @@ bool has_gauges(const MetricDef& def);
 // in another way cannot play it.
 const Column* find_role(const std::deque<Column>& columns, std::string_view role,
                         Storage storage = Storage::U64);
+
+// Lets a recorded column of threads that counts up begin at zero. REQUIRES: snapshot.window.
+void begin_at_zero(Snapshot& snapshot, const Column& column);
+// Adds a reading of a recorded number to what the row has: a sum, the largest, or the least, as the
+// metric says.
+void add_number(Column& column, std::uint32_t row, std::uint64_t number);
 
 // REQUIRES: snapshot.window. Afterwards a second call would subtract again.
 void to_differences(Snapshot& snapshot);

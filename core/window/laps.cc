@@ -9,12 +9,16 @@
 #include <vector>
 
 #include "core/registry/identity.hpp"
+#include "core/window/happened.hpp"
 #include "core/window/same_rows.hpp"
 
 namespace ctprof {
 
 Result<Snapshot> window_between(const Snapshot& before, Snapshot after,
                                 const std::string& before_name, const std::string& after_name) {
+  // Who slept at one moment says nothing of the time before.
+  std::erase_if(after.threads().columns,
+                [](const Column& column) { return column.def().storage == Storage::Stacks; });
   auto window = make_window(before, std::move(after), {}, before_name, after_name);
   if (!window) return window;
   const auto earlier = same_rows(before, *window, Entity::Thread, {}, {});
@@ -33,12 +37,16 @@ bool follows(const Snapshot& next, const Snapshot& window) {
 namespace {
 
 // Whether the row was there when the window opened: then each of its columns knows what it was, or
-// why that could not be read.
+// why that could not be read; but for what was recorded, which begins at zero whoever it is of.
 bool was_there(const Opening& opening, std::size_t row) {
   if (opening.born[row]) return false;
-  return opening.columns.empty() || std::ranges::any_of(opening.columns, [&](const Column& column) {
-           return column.gap(row) != Gap::NoBase;
-         });
+  bool is_told = false;
+  for (const Column& column : opening.columns) {
+    if (is_recorded(column.def())) continue;
+    if (column.gap(row) != Gap::NoBase) return true;
+    is_told = true;
+  }
+  return !is_told;
 }
 
 // The column's numbers, or null where the table lacks it.
@@ -74,6 +82,7 @@ Table table_then(const Table& table, const Opening& opening, std::span<const std
   Table then;
   then.rows = rows.size();
   for (const Column& column : table.columns) {
+    if (is_recorded(column.def())) continue;
     const Column* opened = opening.find(column.def().name);
     if (!opened && column.def().family != "identity") continue;
     then.columns.push_back(gathered(opened ? *opened : column, runs));
@@ -157,7 +166,7 @@ Snapshot recorded_in(const Snapshot& window) {
   for (const Column& column : window.threads().columns) {
     const std::string& name = column.def().name;
     const bool names = name == kTgid || name == kTid || name == kStartTime;
-    if (!names && column.def().storage != Storage::Stacks) continue;
+    if (!names && !is_recorded(column.def())) continue;
     Column& copy = threads.add(column.def(), Gap::Untouched);
     for (std::uint32_t row = 0; row < threads.rows; ++row)
       copy_cell(copy, row, *recorded.pools, column, row, *window.pools);
@@ -193,18 +202,34 @@ std::vector<ctprof_stack> add_sets(Column& column, StackPool& pool, const Column
   return nowhere;
 }
 
+// The same of numbers; of what is in no row, those that count up.
+std::uint64_t add_numbers(Column& column, const Column& more, std::span<const std::uint32_t> rows) {
+  std::uint64_t nowhere = 0;
+  for (std::uint32_t from = 0; from < rows.size(); ++from) {
+    if (!more.has_value(from)) continue;
+    const std::uint64_t number = more.u64()[from];
+    if (rows[from] != kNoRow)
+      add_number(column, rows[from], number);
+    else if (counts_up(more.def()))
+      nowhere += number;
+  }
+  return nowhere;
+}
+
 }  // namespace
 
 // Adds what was recorded of the window's threads in those before it.
 void Laps::add_recorded(Snapshot& window) {
   const auto rows = rows_now(recorded_, window);
   for (const Column& more : recorded_.threads().columns) {
-    if (more.def().storage != Storage::Stacks) continue;
+    if (!is_recorded(more.def())) continue;
     Column* column = window.threads().find(more.def().name);
     if (!column) column = &window.threads().add(more.def(), Gap::NotInFile);
-    if (!same_meaning(column->def(), more.def())) continue;
+    if (!same_meaning(column->def(), more.def()) || !is_recorded(column->def())) continue;
     const std::uint64_t nowhere =
-        total_of(add_sets(*column, window.pools->stacks, more, recorded_.pools->stacks, rows));
+        more.def().storage == Storage::Stacks
+            ? total_of(add_sets(*column, window.pools->stacks, more, recorded_.pools->stacks, rows))
+            : add_numbers(*column, more, rows);
     if (nowhere > 0)
       notes_.push_back(std::to_string(nowhere) + " " + more.def().unit + " of " + more.def().name +
                        " are of threads that are in no row");
@@ -265,16 +290,16 @@ bool defines_otherwise(const Snapshot& snapshot, const Column& column) {
 }
 
 // The end of a window, and with it what end_of() leaves out: what was recorded.
-Snapshot end_with_stacks(Snapshot window) {
+Snapshot end_with_recorded(Snapshot window) {
   std::deque<Column>& columns = window.threads().columns;
-  const auto first = std::stable_partition(
-      columns.begin(), columns.end(),
-      [](const Column& column) { return column.def().storage != Storage::Stacks; });
-  std::deque<Column> stacks;
-  std::move(first, columns.end(), std::back_inserter(stacks));
+  const auto first =
+      std::stable_partition(columns.begin(), columns.end(),
+                            [](const Column& column) { return !is_recorded(column.def()); });
+  std::deque<Column> recorded;
+  std::move(first, columns.end(), std::back_inserter(recorded));
   columns.erase(first, columns.end());
   Snapshot end = end_of(std::move(window));
-  for (Column& column : stacks) {
+  for (Column& column : recorded) {
     column.resize(end.threads().rows, Gap::Untouched);
     end.threads().columns.push_back(std::move(column));
   }
@@ -290,9 +315,11 @@ Result<Snapshot> Laps::join() && {
            defines_otherwise(*last_, column);
   });
   ended_.told = sees_ends_;
-  auto whole = make_window(begin_, end_with_stacks(std::move(*last_)), std::move(ended_),
+  auto whole = make_window(begin_, end_with_recorded(std::move(*last_)), std::move(ended_),
                            "the first window", "the last");
   if (!whole) return whole;
+  for (const Column& column : whole->threads().columns)
+    if (is_recorded(column.def()) && counts_up(column.def())) begin_at_zero(*whole, column);
   Window& window = *whole->window;
   window.partial = partial_;
   window.notes.insert(window.notes.begin(), notes_.begin(), notes_.end());

@@ -184,7 +184,7 @@ Sorted sort_out(const Snapshot& before, const Snapshot& after, const Ended& ende
 
 // What is not known of a thread that ended: a gauge has no meaning any more.
 Gap gap_when_ended(const MetricDef& def) {
-  const bool may_be_told = counts_up(def) || def.storage == Storage::Stacks;
+  const bool may_be_told = counts_up(def) || is_recorded(def);
   return may_be_told ? Gap::ThreadGone : Gap::NotApplicable;
 }
 
@@ -230,7 +230,7 @@ void leave(Ended& ended, std::span<const std::uint32_t> rows, std::uint64_t read
 
 // Whether it is worth knowing what the metric was when the window opened.
 bool has_opening(const MetricDef& def) {
-  if (def.storage == Storage::Stacks) return false;
+  if (is_recorded(def)) return false;
   return counts_up(def) || def.family == "gauge" || def.family == "limit" ||
          def.family == "categorical";
 }
@@ -372,7 +372,7 @@ Snapshot end_of(Snapshot window) {
   Table& threads = window.threads();
   threads.rows = what.living;
   std::erase_if(threads.columns, [](const Column& of) {
-    return of.def().name == kThreads || of.def().storage == Storage::Stacks;
+    return of.def().name == kThreads || is_recorded(of.def());
   });
   for (Column& column : threads.columns) column.resize(what.living, Gap::Untouched);
   KeptKeys& kept = window.unknown_keys[static_cast<std::size_t>(Entity::Thread)];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -260,19 +262,56 @@ Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most
   return pieces;
 }
 
+namespace {
+
+// What a registry comes to.
+struct Definitions {
+  std::vector<std::pair<SharedMetric, Provenance>> metrics;
+  std::vector<DerivedDef> derived;
+  UnknownDefinitions unknown;
+};
+
+Result<std::shared_ptr<const Definitions>> parse_definitions(const std::string& text) {
+  auto registry = read_registry(text);
+  if (!registry) return Error{"is wrong: " + registry.error().text};
+  if (auto fine = check_places(*registry); !fine) return fine.error();
+  Definitions found;
+  for (auto& [def, provenance] : registry->metrics)
+    found.metrics.emplace_back(std::move(def), std::move(provenance));
+  found.derived = std::move(registry->derived);
+  found.unknown = std::move(registry->unknown);
+  return std::make_shared<const Definitions>(std::move(found));
+}
+
+// The same from the registry that was read last, where the text is the same: runs of one host have
+// the same registry to the letter, and it is a good part of what a small file costs. Threads: any.
+Result<std::shared_ptr<const Definitions>> definitions_of(const std::string& text) {
+  static std::mutex mutex;
+  static std::string known;
+  static std::shared_ptr<const Definitions> last;
+  {
+    const std::lock_guard lock(mutex);
+    if (last && known == text) return last;
+  }
+  auto parsed = parse_definitions(text);
+  if (!parsed) return parsed;
+  const std::lock_guard lock(mutex);
+  known = text;
+  return last = *parsed;
+}
+
+}  // namespace
+
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
   if (auto done = read_meta_of(header, snapshot.meta, snapshot.unknown_meta); !done) return done;
   const auto found = header.find("registry");
   if (found == header.end()) return Error{"has no registry"};
-  auto registry = read_registry(found->second);
-  if (!registry) return Error{"is wrong: " + registry.error().text};
-  if (auto fine = check_places(*registry); !fine) return fine;
-  for (auto& [def, provenance] : registry->metrics) {
-    Table& table = snapshot.table(def.entity);
-    table.add(std::move(def), Gap::NotInFile).provenance = std::move(provenance);
-  }
-  snapshot.derived = std::move(registry->derived);
-  snapshot.unknown_definitions = std::move(registry->unknown);
+  const auto definitions = definitions_of(found->second);
+  if (!definitions) return definitions.error();
+  for (const auto& [def, provenance] : (*definitions)->metrics)
+    snapshot.table(def->entity).add(def, Gap::NotInFile).provenance = provenance;
+  snapshot.derived = (*definitions)->derived;
+  snapshot.unknown_definitions = (*definitions)->unknown;
   for (const auto& [key, value] : header)
     if (!is_known(key)) snapshot.objects[key] = value, snapshot.early_objects.insert(key);
   return {};

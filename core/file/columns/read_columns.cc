@@ -26,6 +26,12 @@ Error at_line(std::size_t line, const Error& what) {
   return {"line " + std::to_string(line + 1) + " " + what.text};
 }
 
+TableReader::RowsByEntity rows_of(std::span<const Piece> pieces) {
+  TableReader::RowsByEntity rows{};
+  for (const Piece& piece : pieces) rows[static_cast<std::size_t>(piece.entity)] += piece.rows;
+  return rows;
+}
+
 // One block after the other.
 class Reader {
  public:
@@ -35,9 +41,12 @@ class Reader {
   bool at_end() const { return next_ == frames_.size(); }
   // Takes the next block, or passes over it where there is no snapshot for it. False where the file
   // ends before it does.
-  Result<bool> take(Snapshot* snapshot);
+  Result<bool> take(Snapshot* snapshot) { return take(snapshot, true); }
+  // The same, with columns alone.
+  Result<bool> take_outline(Snapshot& snapshot) { return take(&snapshot, false); }
 
  private:
+  Result<bool> take(Snapshot* snapshot, bool with_rows);
   Result<KeptMembers> line();
   Result<std::vector<Piece>> plan(const KeptMembers& header) const;
   Result<void> read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
@@ -87,9 +96,7 @@ Result<std::vector<Piece>> Reader::plan(const KeptMembers& header) const {
 Result<void> Reader::read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
                                  Snapshot& snapshot) {
   const std::size_t behind = next_ + pieces.size(), text_bytes = text_until(behind + stack_lines);
-  TableReader::RowsByEntity rows{};
-  for (const Piece& piece : pieces) rows[static_cast<std::size_t>(piece.entity)] += piece.rows;
-  if (auto done = TableReader::prepare(snapshot, rows, text_bytes); !done) return done;
+  if (auto done = TableReader::prepare(snapshot, rows_of(pieces), text_bytes); !done) return done;
   TableReader tables(snapshot, text_bytes);
   if (auto done = fill_tables(pieces, snapshot, tables); !done) return done;
   if (auto done = read_stacks(behind, stack_lines, snapshot, tables.budget()); !done) return done;
@@ -165,7 +172,7 @@ Result<bool> Reader::take_rest(Snapshot* snapshot) {
   return false;
 }
 
-Result<bool> Reader::take(Snapshot* snapshot) {
+Result<bool> Reader::take(Snapshot* snapshot, bool with_rows) {
   first_ = next_;
   const auto header = line();
   if (!header) return header.error();
@@ -189,12 +196,15 @@ Result<bool> Reader::take(Snapshot* snapshot) {
     if (window)
       if (auto done = read_window(*window, *snapshot); !done)
         return at_line(first_ + 1, done.error());
-    if (auto done = read_tables(*pieces, stack_lines, *snapshot); !done) return done.error();
+    if (with_rows)
+      if (auto done = read_tables(*pieces, stack_lines, *snapshot); !done) return done.error();
+    if (!with_rows) snapshot->rows_in_file = rows_of(*pieces);
   }
   next_ += pieces->size() + stack_lines;
   const auto whole = take_rest(snapshot);
   if (!whole || !*whole || !snapshot) return whole;
-  if (auto fine = settle_rows(*snapshot); !fine) return fine.error();
+  if (with_rows)
+    if (auto fine = settle_rows(*snapshot); !fine) return fine.error();
   snapshot->text_bytes = text_until(next_);
   return true;
 }
@@ -235,6 +245,18 @@ Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned wor
   block.torn = block.torn || frames->torn;
   if (number == 0 || number > block.whole) return no_such_block(number, block.whole);
   return block;
+}
+
+Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {
+  const auto frames = find_frames(zstd);
+  if (!frames) return frames.error();
+  Reader reader(zstd, frames->whole, 1);
+  Snapshot snapshot;
+  const auto whole = reader.take_outline(snapshot);
+  if (!whole) return whole.error();
+  if (!*whole || !reader.at_end() || frames->torn || !snapshot.window) return std::nullopt;
+  snapshot.window->seen.resize(1);
+  return snapshot;
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,12 @@ struct Block {
 // missing, doubled or out of order: the error says which line, without the file's name. Throws
 // bad_alloc.
 Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned workers);
+
+// What the only block of a file says of itself before its rows, where it is a window and whole:
+// the snapshot has its columns, none of their rows, and `rows_in_file`. None for any other file.
+// That it says when each thread was seen is taken for granted, as the lines of threads alone know.
+// Lines that are not needed for this are not looked at. Throws bad_alloc.
+Result<std::optional<Snapshot>> read_outline(std::string_view zstd);
 
 // The windows that a file holds, in order.
 struct Windows {

@@ -75,6 +75,12 @@ void each_field(T& takeover, Visitor&& visit) {
   visit("metrics", takeover.metrics);
 }
 
+template <Of<PairMark> T, class Visitor>
+void each_field(T& pair, Visitor&& visit) {
+  visit("seed", pair.seed);
+  visit("number", pair.number);
+}
+
 template <Of<Meta> T, class Visitor>
 void each_field(T& meta, Visitor&& visit) {
   visit("format", meta.format);
@@ -89,6 +95,7 @@ void each_field(T& meta, Visitor&& visit) {
   visit("capabilities", meta.capabilities);
   visit("cgroup_mount", meta.cgroup_mount);
   visit("cgroup_root", meta.cgroup_root);
+  visit("pair", meta.pair);
   visit("cpu_time_ns", meta.cpu_time_ns);
   visit("own_threads", meta.own_threads);
   visit("rows_listed", meta.rows_listed);
@@ -141,6 +148,7 @@ void each_field(T& def, Visitor&& visit) {
   visit("plugin", def.plugin);
   visit("setting", def.setting);
   visit("costly", def.costly);
+  visit("of_window", def.of_window);
   visit("headline", def.headline);
   visit("role", def.role);
 }

@@ -214,6 +214,18 @@ Result<Snapshot> load_file(const std::string& argument, const Vocabulary& vocabu
   }
 }
 
+Result<std::optional<Snapshot>> load_outline(const std::string& path) {
+  try {
+    std::string bytes;
+    if (auto done = read_bytes(path, bytes); !done) return done.error();
+    if (!columns::is_columns(bytes)) return std::nullopt;
+    auto outline = columns::read_outline(bytes);
+    return outline ? std::move(outline) : error("reading", path, outline.error().text);
+  } catch (const std::bad_alloc&) {
+    return error("reading", path, "not enough memory");
+  }
+}
+
 Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocabulary& vocabulary) {
   const CaptureName name = name_of_capture(argument);
   try {

@@ -1,0 +1,91 @@
+#include "core/snapshot/stack_names.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+namespace ctprof {
+namespace {
+
+constexpr std::chrono::seconds kMostForInlines{10};
+
+std::size_t unnamed_in(const StackTable& table) {
+  std::size_t unnamed = 0;
+  for (std::uint32_t frame = 0; frame < table.frames().size(); ++frame)
+    unnamed += table.name(frame).empty();
+  return unnamed;
+}
+
+std::size_t inlined_in(const StackTable& table) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(table.frames(), [](const Frame& frame) { return frame.inlined != 0; }));
+}
+
+// The node of a stack, or, where there was no room for it, of what there is of it from the root on.
+std::uint32_t node_in(const std::vector<std::uint32_t>& nodes, const StackTable& old,
+                      std::uint32_t node) {
+  while (nodes[node] == StackTable::kNoStack) node = old.nodes()[node].parent;
+  return nodes[node];
+}
+
+void move_stacks(Column& column, StackPool& pool, const std::vector<std::uint32_t>& moved) {
+  if (column.def().storage != Storage::Stacks) return;
+  std::vector<ctprof_stack> stacks;
+  for (std::size_t row = 0; row < column.rows(); ++row) {
+    if (!column.has_value(row)) continue;
+    const auto old = pool[column.ids()[row]];
+    stacks.assign(old.begin(), old.end());
+    for (ctprof_stack& stack : stacks) stack.stack = moved[stack.stack];
+    column.ids()[row] = pool.append(stacks);
+  }
+}
+
+void add_inlines(Snapshot& window, const NameSources& sources, StackNames& told) {
+  StackPool& pool = window.pools->stacks;
+  const std::size_t before = inlined_in(pool.table);
+  WithInlines more = with_inlines(pool.table, sources, kMostForInlines);
+  told.cut = more.cut;
+  told.has_reader = more.has_reader;
+  told.inlined = inlined_in(more.table) - std::min(before, inlined_in(more.table));
+  if (told.inlined == 0) return;
+  std::vector<std::uint32_t> moved;
+  for (std::uint32_t node = 0; node < more.nodes.size(); ++node)
+    moved.push_back(node_in(more.nodes, pool.table, node));
+  pool.table = std::move(more.table);
+  for (Table& table : window.tables)
+    for (Column& column : table.columns) move_stacks(column, pool, moved);
+  if (!window.window) return;
+  for (Opening& opening : window.window->openings)
+    for (Column& column : opening.columns) move_stacks(column, pool, moved);
+}
+
+}  // namespace
+
+StackNames name_stacks(Snapshot& window, const NameSources& sources, bool inlines) {
+  StackTable& table = window.pools->stacks.table;
+  StackNames told;
+  const std::size_t before = unnamed_in(table);
+  told.unnamed = name_frames(table, sources);
+  told.named = before - told.unnamed;
+  if (inlines) add_inlines(window, sources, told);
+  told.frames = table.frames().size() - 1;
+  for (StackTally& tally : window.meta.stacks) {
+    tally.frames = told.frames;
+    tally.unnamed = told.unnamed;
+  }
+  return told;
+}
+
+std::vector<Nameless> nameless_modules(const StackTable& table) {
+  std::vector<Nameless> found(table.modules().size());
+  for (std::uint32_t module = 0; module < found.size(); ++module) found[module].module = module;
+  for (std::uint32_t frame = StackTable::kTruncated + 1; frame < table.frames().size(); ++frame)
+    if (table.name(frame).empty()) ++found[table.frames()[frame].module].frames;
+  std::erase_if(found, [](const Nameless& module) { return module.frames == 0; });
+  std::ranges::stable_sort(found, std::greater<>(), &Nameless::frames);
+  return found;
+}
+
+}  // namespace ctprof
