@@ -142,7 +142,9 @@ Result<void> check_offer(const MetricDef& metric, const SourceTable& source) {
                                       Entity::Cgroup, Entity::Host,   Entity::Thread,
                                       Entity::Thread};
   const bool records = source.table.stage == CTPROF_STAGE_RECORD;
-  if (records != (metric.storage == Storage::Stacks))
+  const bool is_recorded =
+      metric.storage == Storage::Stacks || (records && metric.storage == Storage::U64);
+  if (records != is_recorded)
     return Error{"source " + quoted(source.name) + (records ? " records" : " does not record") +
                  " call stacks but offers " + quoted(metric.name) + ", which is stored as " +
                  std::string(name(metric.storage))};

@@ -251,11 +251,11 @@ Error unknown_plugin(const std::vector<Plugin>& plugins, std::string_view name) 
 }
 
 Error unknown_option(const Plugin& plugin, std::string_view key) {
-  std::string known;
-  for (const PluginOption& option : plugin.options)
-    known += (known.empty() ? "" : ", ") + option.key;
+  std::vector<std::string> known;
+  for (const PluginOption& option : plugin.options) known.push_back(option.key);
   return {"--set: plugin " + in_quotes(plugin.name) + " has no option " + in_quotes(key) +
-          (known.empty() ? "; it has none" : "; it has " + known)};
+          nearest_hint(key, known) +
+          (known.empty() ? "; it has none" : "; it has " + joined(known))};
 }
 
 Result<void> set_option(std::vector<Plugin>& plugins, std::string_view entry) {

@@ -93,6 +93,7 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.is_mark = (metric.flags & CTPROF_METRIC_MARK) != 0;
   def.setting = (metric.flags & CTPROF_METRIC_SETTING) != 0;
   def.costly = (metric.flags & CTPROF_METRIC_COSTLY) != 0;
+  def.of_window = (metric.flags & CTPROF_METRIC_OF_WINDOW) != 0;
   def.headline = headline_of(metric.headline);
   def.role = text(metric.role);
   return def;

@@ -92,6 +92,7 @@ struct MetricDef {
   bool is_mark = false;
   bool setting = false;  // chosen by the user or administrator; reported when it changes
   bool costly = false;
+  bool of_window = false;  // also where others of its family are about a thread's life
   std::optional<Headline> headline{};
   std::string role{};  // one of kRoles, or empty
 };

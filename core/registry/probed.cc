@@ -132,7 +132,7 @@ void Probed::collect_stacks() {
   for (const ProbedRecorder& recorder : recorders_)
     for (const ProbedOffer& offer : recorder.offers)
       if (const OfferTable& table = recorder.source->offers[offer.index];
-          table.served && table.metric->storage == Storage::Stacks)
+          table.served && recorder.source->table.stage == CTPROF_STAGE_RECORD)
         stacks_.push_back({table.metric, {offer}});
 }
 

@@ -1,6 +1,8 @@
 #include "core/registry/registry.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "core/expression/expression.hpp"
@@ -192,6 +194,25 @@ Field& Registry::field(const SharedMetric& metric) {
       {first == declared_at_.end() ? metric : vocabulary_.metrics[first->second], {}});
   field_at_.emplace(fields_.back().def->name, fields_.size() - 1);
   return fields_.back();
+}
+
+std::vector<DerivedDef> Registry::derived_with(std::span<const std::string> recorders) const {
+  const auto is_asked = [&](const Plugin& plugin, const SourceTable& source) {
+    return std::ranges::any_of(recorders, [&](const std::string& name) {
+      return name == plugin.name || name == source.name;
+    });
+  };
+  std::set<std::string, std::less<>> missing;
+  for (const Plugin& plugin : plugins_)
+    for (const SourceTable& source : plugin.sources)
+      if (source.table.stage == CTPROF_STAGE_RECORD && !is_asked(plugin, source))
+        for (const OfferTable& offer : source.offers) missing.insert(offer.metric->name);
+  std::vector<DerivedDef> derived = derived_;
+  std::erase_if(derived, [&](const DerivedDef& each) {
+    return std::ranges::any_of(inputs_of(each.expression),
+                               [&](const std::string& input) { return missing.contains(input); });
+  });
+  return derived;
 }
 
 }  // namespace ctprof

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -57,6 +58,8 @@ class Registry {
   // Null if no loaded plugin offers it.
   const Field* find(std::string_view metric) const;
   const std::vector<DerivedDef>& derived() const { return derived_; }
+  // Without those that are made of what recorders tell, but for recorders of these names.
+  std::vector<DerivedDef> derived_with(std::span<const std::string> recorders) const;
   // Best rank first.
   const std::vector<Recorder>& recorders() const { return recorders_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }

@@ -150,7 +150,8 @@ struct About {
   const char* mark = nullptr;
   // What a map's keys are: "gauge bytes: anon file; counter count: *".
   const char* map_keys = nullptr;
-  // CTPROF_METRIC_SETTING for what an administrator chooses, _COSTLY for what is costly to read.
+  // CTPROF_METRIC_SETTING for what an administrator chooses, _COSTLY for what is costly to read,
+  // _OF_WINDOW for a recorder's peaks.
   ctprof_metric_flags flags = 0;
   // A column of the first screen; a plugin may have three at most.
   const ctprof_headline* headline = nullptr;

@@ -285,8 +285,8 @@ constexpr std::string_view sentence(Pairing pairing) {
 // in the table below comes after those that are. `--sections example` then shows it alone.
 //
 // The core knows no metric by name. To say how much of the host's busy time the threads explain, it
-// looks for the metrics that claim a role. One metric of each entity may have a role; only ctprof's
-// own plugins may claim one.
+// looks for the metrics that claim a role. One metric of each entity may have a role, where the
+// table does not say otherwise; only ctprof's own plugins may claim one.
 
 // A section. A third party needs no line here: it names a section of its own in its metrics, and
 // that name becomes the heading.
@@ -304,7 +304,7 @@ inline constexpr SectionInfo kSections[] = {
     {"cgroup-stats", true},  {"cgroup-limits", true},    {"memory-stat", true},
     {"memory-events", true}, {"pressure", true},         {"host-pressure", false},
     {"smaps-rollup", false}, {"sched-ext", false},       {"host-cpu", false},
-    {"stacks", false},
+    {"off-cpu", false},      {"stacks", false},
 };
 
 // The roles. A role has a meaning that accounting relies on, so it comes with a unit and an entity,
@@ -314,7 +314,7 @@ inline constexpr SectionInfo kSections[] = {
 //   busy time of the host = CPUs * wall time - idle - iowait, less what its kernel keeps apart
 //   explained by threads  = the sum of their run-time
 //   blocked-time          = wall time - run-time - wait-time
-inline constexpr std::array<std::string_view, 20> kRoles{
+inline constexpr std::array<std::string_view, 21> kRoles{
     "run-time",               // a thread's time on a CPU, ns
     "wait-time",              // a thread's time waiting for a CPU, ns
     "run-time-in-progress",   // what of a thread's present turn is not in its run-time yet, ns
@@ -335,6 +335,7 @@ inline constexpr std::array<std::string_view, 20> kRoles{
     "host-cpus",              // how many CPUs the host has online
     "host-irq-apart",         // whether interrupts are no part of threads' run-time
     "host-steal-apart",       // whether what the hypervisor took is no part of it
+    "waiting-stacks",         // stacks at which a thread was not running; several metrics may be
 };
 
 // Whether `word` is one of them.

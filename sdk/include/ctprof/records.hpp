@@ -27,7 +27,11 @@
 // kernel's buffer until `drain` is called, some fifty times a second, and allocate nothing for it.
 //
 // One object does all of it, on one thread at a time. `drain` may be called after `stop` as well,
-// and is called once more then, for what was still in the buffer.
+// and is called once more then, for what was still in the buffer. One that keeps sums, or follows
+// what takes long, has `void window_ends()` too: at the end of each window, before its last drain.
+//
+// A number beside the stacks, as in `sdk::offers(kFaultStacks, kFaults)`, is told by records of a
+// weight alone, whose `offer` is 1 here: those of what counts up are added, thread by thread.
 //
 // What is here:   Window, Record, Records.
 // What is not:    the bases ExitedSource and RecordSource (source.hpp), the structs behind
@@ -54,6 +58,9 @@ class Window {
 
   // Only these processes; none: all.
   std::span<const std::uint64_t> pids() const { return {abi_->pids, abi_->pids_count}; }
+  // Only threads in these cgroups, by id, and below them; none: all. It spares work: ctprof leaves
+  // out who is in others by itself, and decides by names, for a cgroup may be made anew.
+  std::span<const std::uint64_t> cgroups() const { return {abi_->cgroups, abi_->cgroups_count}; }
   // When it was opened, on CLOCK_BOOTTIME.
   std::uint64_t opened_ns() const { return abi_->opened_ns; }
   // Samples a second on each CPU.
@@ -77,16 +84,31 @@ class Window {
   std::uint64_t ring_bytes() const {
     return has(offsetof(ctprof_window, ring_bytes)) ? abi_->ring_bytes : 0;
   }
+  // Looks at all threads a second.
+  std::uint32_t passes_hz() const {
+    return has(offsetof(ctprof_window, passes_hz)) ? abi_->passes_hz : 0;
+  }
+  // Of all CPUs' time, in millionths, what this source may cost; 0: nobody says.
+  std::uint64_t budget_ppm() const { return abi_->budget_ppm; }
+  // One look at what is there now, complete in the drain after `start`.
+  bool once() const { return is(CTPROF_WINDOW_ONCE); }
+  // A stack at each event, and not one per period_ns().
+  bool every_stack() const { return is(CTPROF_WINDOW_EVERY_STACK); }
+  // Stacks of all times off a CPU, not of blocked ones alone.
+  bool all_waits() const { return is(CTPROF_WINDOW_ALL_WAITS); }
 
  private:
   bool has(std::size_t offset) const { return abi_->size > offset; }
+  bool is(ctprof_window_flags flag) const {
+    return has(offsetof(ctprof_window, flags)) && (abi_->flags & flag) != 0;
+  }
 
   const ctprof_window* abi_;
 };
 
-// One stack of one thread, being filled. The spans are not copied: they must live until the record
-// has been put. `flags`, `offer` (0, the first), `at_ns` and `start_time_clock_ticks` are plain
-// fields of the base, and explained there.
+// One stack of one thread, being filled; or, of an offer that is a number, how much it grew. The
+// spans are not copied: they must live until the record has been put. `flags`, `offer` (0, the
+// first), `at_ns` and `start_time_clock_ticks` are plain fields of the base, and explained there.
 struct Record : ctprof_record {
   // `weight`: in the unit of the offer's metric.
   Record(std::uint64_t of_tgid, std::uint64_t of_tid, std::uint64_t of_weight) : ctprof_record{} {
@@ -128,6 +150,16 @@ class Records {
   // Copied when it returns.
   void put(const Record& record) const { abi_->put(abi_->core, &record); }
 
+  // What the kernel does not let us see of a thread is a gap there, and not zero.
+  void put_unseen(std::uint64_t tgid, std::uint64_t tid, std::uint64_t start_time_clock_ticks,
+                  std::uint32_t offer) const {
+    Record record(tgid, tid, 0);
+    record.start_time_clock_ticks = start_time_clock_ticks;
+    record.offer = offer;
+    record.flags = CTPROF_RECORD_UNSEEN;
+    put(record);
+  }
+
   // So many more were taken, and lost by a full buffer; or should have been taken, and were not.
   void count_lost(std::uint64_t count) const { abi_->lost += count; }
   void count_unseen(std::uint64_t count) const { abi_->unseen += count; }
@@ -142,6 +174,10 @@ class Records {
   void put(ctprof_change change) const {
     change.size = sizeof change;
     if (has(offsetof(ctprof_records, change))) abi_->change(abi_->core, &change);
+  }
+  // CPU time that it cost outside of its own calls: in programs attached to the kernel.
+  void count_cpu_ns(std::uint64_t ns) const {
+    if (has(offsetof(ctprof_records, cpu_ns))) abi_->cpu_ns += ns;
   }
   // A sentence for the user, who is told once, though all is well: a buffer that had to be smaller.
   void remark(std::string_view sentence) const {

@@ -168,8 +168,8 @@ struct ExitedSource : AnySource {
 };
 
 // Records call stacks while a window is open: `start(const Window&)`, `drain(const Records&)`,
-// `stop()`, as above; records.hpp says more, and has an example. What it offers is stored as
-// stacks, nothing else.
+// `stop()`, and `window_ends()` where that is of use; records.hpp says more, and has an example.
+// What it offers is stored as stacks, or as a number (CTPROF_U64).
 struct RecordSource : AnySource {
   static constexpr ctprof_stage kStage = CTPROF_STAGE_RECORD;
   static constexpr std::array<const char*, 0> kStageReads{};
@@ -296,6 +296,10 @@ class SourceTable {
     return contained(message, size, [&] { started.source.stop(); });
   }
 
+  static std::int32_t window_ends(void* worker, char* message, std::size_t size) noexcept {
+    return contained(message, size, [&] { static_cast<Started*>(worker)->source.window_ends(); });
+  }
+
   static void close_started(void* worker) noexcept {
     auto* started = static_cast<Started*>(worker);
     char message[256];
@@ -323,6 +327,8 @@ class SourceTable {
       table.stop = &stop;
       if constexpr (S::kStage == CTPROF_STAGE_EXITED) table.drain_exited = &drain_exited;
       if constexpr (S::kStage == CTPROF_STAGE_RECORD) table.drain_records = &drain_records;
+      if constexpr (requires(S & source) { source.window_ends(); })
+        table.window_ends = &window_ends;
     } else {
       table.collect = &collect;
     }
@@ -348,7 +354,8 @@ class SourceTable {
             .start = nullptr,
             .drain_exited = nullptr,
             .drain_records = nullptr,
-            .stop = nullptr};
+            .stop = nullptr,
+            .window_ends = nullptr};
   }
 };
 

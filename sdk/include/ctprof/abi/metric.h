@@ -28,7 +28,10 @@ enum {
   CTPROF_METRIC_SETTING = 4,
   /* Reading it costs as much as everything else: at a window's opening only when it was asked for.
    */
-  CTPROF_METRIC_COSTLY = 8
+  CTPROF_METRIC_COSTLY = 8,
+  /* A recorder's: it is about the window, also where others of its family are about a thread's
+   * whole life, as peaks are. */
+  CTPROF_METRIC_OF_WINDOW = 16
 };
 
 /* How the figure of a headline is shown. */

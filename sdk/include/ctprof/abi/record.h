@@ -25,6 +25,9 @@ extern "C" {
  *
  *     open_worker -> start -> drain, drain ... -> stop -> drain ... -> close_worker
  *
+ * Windows may follow each other without a gap. At the end of each there is a drain, and before that
+ * drain comes `window_ends`, where a source has it; `stop` comes after the last.
+ *
  * One worker does all of it, on one thread at a time. A second `start`, and a second `stop`, are
  * errors of their own (CTPROF_ALREADY) that change nothing; close_worker stops what still runs. */
 enum { CTPROF_DONE = 0, CTPROF_FAILED = 1, CTPROF_ALREADY = 2 };
@@ -38,6 +41,16 @@ enum {
   CTPROF_USER_ADDRESSES = 1,
   /* Registers, and `stack` is a copy of memory from the stack pointer on. */
   CTPROF_USER_COPY = 2
+};
+
+typedef uint32_t ctprof_window_flags;
+enum {
+  /* There is no span of time: one look at what is there now, complete in the first drain. */
+  CTPROF_WINDOW_ONCE = 1,
+  /* A stack at each event, whatever it costs, and not one for so much time. */
+  CTPROF_WINDOW_EVERY_STACK = 2,
+  /* Stacks of all times off a CPU, and not of those alone in which a thread was blocked. */
+  CTPROF_WINDOW_ALL_WAITS = 4
 };
 
 /* What a window is about. Whatever is 0 or NULL is not restricted, or left to the source. It is
@@ -70,6 +83,9 @@ struct ctprof_window {
   uint32_t reserved CTPROF_TAIL;
   /* Of the kernel's buffer for each CPU. The source may take less, and says so. */
   uint64_t ring_bytes CTPROF_TAIL;
+  /* Looks at all threads a second. */
+  uint32_t passes_hz CTPROF_TAIL;
+  ctprof_window_flags flags CTPROF_TAIL;
 };
 
 typedef uint32_t ctprof_record_flags;
@@ -79,10 +95,26 @@ enum {
   /* the user part could not be had */
   CTPROF_RECORD_NO_USER = 2,
   /* found by frame pointers where nothing vouches for them */
-  CTPROF_RECORD_GUESSED = 4
+  CTPROF_RECORD_GUESSED = 4,
+  /* the stack is that of the last record of this offer that was put for this thread in this window;
+   * there is none in this one. Where there was no such record, it is as the next flag says */
+  CTPROF_RECORD_AGAIN = 8,
+  /* a weight without a stack: it is of the thread, and of no stack of its own */
+  CTPROF_RECORD_REST = 16,
+  /* no weight, and no stack: the kernel does not let the source see it, of this thread. Where there
+   * is no other record of this offer, the thread's cell is a gap (CTPROF_DENIED), and not zero */
+  CTPROF_RECORD_UNSEEN = 32
 };
 
-/* One stack of one thread, raw. Nothing in it outlives the call that hands it over. */
+/* One stack of one thread, raw; or, of an offer that is a number, how much it grew. Nothing in it
+ * outlives the call that hands it over.
+ *
+ * A source of the stage RECORD offers metrics that are stored as stacks, and beside them such as
+ * are stored as CTPROF_U64. A record of these has a weight and no stack. Of what counts up, a
+ * thread's weights are added, and one without a record has 0; of anything else the largest one is
+ * what the thread has, or the least where the metric's rule takes that, and one without a record
+ * has none. Either way it is about the window, not about the thread's life: mark a peak
+ * CTPROF_METRIC_OF_WINDOW. */
 struct ctprof_record {
   uint32_t size;
   /* Which of the source's offers it is a reading of. */
@@ -125,7 +157,9 @@ enum {
   /* It is new, and has what `parent` had mapped. */
   CTPROF_CHANGE_FORKED = 2,
   /* It ended. */
-  CTPROF_CHANGE_ENDED = 3
+  CTPROF_CHANGE_ENDED = 3,
+  /* It mapped or unmapped what the source does not know: it is to be read anew. */
+  CTPROF_CHANGE_REMAPPED = 4
 };
 
 /* Nothing in it outlives the call that hands it over. */
@@ -199,6 +233,9 @@ struct ctprof_records {
    * missing is still to be counted above. */
   void (*change)(void* core, const struct ctprof_change* change) CTPROF_TAIL;
   void (*lose)(void* core, const struct ctprof_loss* loss) CTPROF_TAIL;
+  /* Filled by the source, since the last drain: CPU time that it cost elsewhere than in its own
+   * calls, as in programs that it attached to the kernel; as far as that is known. */
+  uint64_t cpu_ns CTPROF_TAIL;
 };
 
 #ifdef __cplusplus

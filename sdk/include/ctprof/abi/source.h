@@ -182,6 +182,9 @@ struct ctprof_source {
   int32_t (*drain_exited)(void* worker, struct ctprof_listing* listing) CTPROF_TAIL;
   int32_t (*drain_records)(void* worker, struct ctprof_records* records) CTPROF_TAIL;
   int32_t (*stop)(void* worker, char* message, size_t message_size) CTPROF_TAIL;
+  /* Of the stage RECORD; may be NULL. A window ends now: the next drain is to hand over what is
+   * still in progress, and what is counted in the kernel; from here on it is the next window's. */
+  int32_t (*window_ends)(void* worker, char* message, size_t message_size) CTPROF_TAIL;
 };
 
 #ifdef __cplusplus
