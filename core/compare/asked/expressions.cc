@@ -30,7 +30,11 @@ struct FigureWord {
 constexpr FigureWord kFigures[] = {{"pct", Figure::Percent},
                                    {"delta", Figure::Delta},
                                    {"baseline", Figure::Baseline},
-                                   {"candidate", Figure::Candidate}};
+                                   {"candidate", Figure::Candidate},
+                                   {"p", Figure::P},
+                                   {"shift", Figure::Shift},
+                                   {"low", Figure::Low},
+                                   {"high", Figure::High}};
 
 // Whether the figure is one that such a report has: a value, or what two sides make.
 Result<void> check_figure(const Condition& condition, const std::string& input, Figure figure,
@@ -38,7 +42,8 @@ Result<void> check_figure(const Condition& condition, const std::string& input, 
   if (of_comparison && figure == Figure::Value)
     return condition.refusal("'" + input +
                              "' is none of METRIC.pct, METRIC.delta, METRIC.baseline, "
-                             "METRIC.candidate, group, threads");
+                             "METRIC.candidate, METRIC.p, METRIC.shift, METRIC.low, METRIC.high, "
+                             "group, threads");
   if (!of_comparison && figure != Figure::Value)
     return condition.refusal("'" + input +
                              "' needs something to compare with; of what is shown, name the "

@@ -42,11 +42,24 @@ Result<void> add_condition(Where& where, std::string_view text);
 
 // Parses a condition on rows. Of a comparison, METRIC.pct (of the baseline, in percent),
 // METRIC.delta, METRIC.baseline and METRIC.candidate are numbers of a group, `threads` is its
-// number of threads in the candidate, and `group` its name. Of what is shown, METRIC is the number
-// itself. The error is about the text alone.
+// number of threads in the candidate, and `group` its name; between sides of several runs there are
+// METRIC.p, METRIC.shift, METRIC.low and METRIC.high, the last three in percent. Of what is shown,
+// METRIC is the number itself. The error is about the text alone.
 Result<Condition> parse_fail_on(std::string_view text, bool of_comparison = true);
 
-enum class Figure : std::uint8_t { Percent, Delta, Baseline, Candidate, Value };
+enum class Figure : std::uint8_t {
+  Percent,
+  Delta,
+  Baseline,
+  Candidate,
+  Value,
+  P,
+  Shift,
+  Low,
+  High
+};
+// Whether only sides of several runs have it.
+inline bool is_of_proof(Figure figure) { return figure >= Figure::P; }
 struct NamedFigure {
   std::string_view metric;
   Figure figure;

@@ -76,6 +76,12 @@ struct CgroupNaming {
   bool literal = false;  // no patterns, only the globs
 };
 
+// What a difference between sides of several runs has to reach to be called proven.
+struct Bar {
+  double alpha = 0.05;   // p is at most that
+  double min_shift = 0;  // and its interval lies at least so far from none, as a fraction
+};
+
 struct Spec {
   GroupBy group_by = GroupBy::Pcomm;
   std::string group_metric{};  // of ProcessText
@@ -94,6 +100,8 @@ struct Spec {
   Where where{};                     // only these threads and groups
   std::vector<DerivedDef> derive{};  // metrics besides those of the files
   std::vector<Condition> fail_on{};  // which rows to pick out
+  Bar bar{};
+  bool judge_rows = true;  // rows of sections are told with their evidence, and ordered by it
   // How many of the runs that are read belong to each side, in their order; none: each is a side.
   std::vector<std::size_t> side_sizes{};
 };

@@ -61,6 +61,11 @@ PlannedMetric key_metric(const MetricPlan& plan, const PlannedMetric& map, const
 
 }  // namespace
 
+bool names_keys(const Spec& spec) {
+  return std::ranges::any_of(names_in(spec),
+                             [](const std::string& name) { return split_key(name).has_value(); });
+}
+
 Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                              const Spec& spec) {
   for (const std::string& name : names_in(spec)) {

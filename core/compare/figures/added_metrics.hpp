@@ -19,6 +19,9 @@ namespace ctprof {
 Result<void> add_key_metrics(MetricPlan& plan, std::span<const Snapshot* const> sides,
                              const Spec& spec);
 
+// Whether `spec` names something that may be the key of a map: which keys there are, only rows say.
+bool names_keys(const Spec& spec);
+
 // Adds the metrics of --derive. The error names what is wrong: a name that exists already, an input
 // that is unknown (with the nearest one) or not a number, inputs of different entities, or units
 // that do not fit.

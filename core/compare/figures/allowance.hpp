@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/metric_plan.hpp"
@@ -28,6 +29,11 @@ class Allowance {
   explicit Allowance(std::span<const RunFacts> sides) {
     for (const RunFacts& side : sides) allow(side.text_bytes);
   }
+  explicit Allowance(std::span<const std::size_t> text_bytes) {
+    for (const std::size_t bytes : text_bytes) allow(bytes);
+  }
+  // The part of one of so many runs.
+  Allowance(std::size_t text_bytes, std::size_t runs) : left_(kFree / runs) { allow(text_bytes); }
   // Takes the amount. False if that is more than is left, and from then on.
   bool spend(std::size_t amount) {
     left_ = amount > left_ ? 0 : left_ - amount;
@@ -49,11 +55,30 @@ class Allowance {
   std::size_t left_ = kFree;
 };
 
-// Sets `left_out` of metrics that the report cannot afford, and adds a note: each metric has a
-// value and a row for every group, and a file of few bytes can have thousands of both. Metrics that
-// the user named (--metrics, --sort-by, --where, --fail-on) and their inputs always stay. The
-// others that are shown come first, in the order of the plan.
-void leave_out_costly(MetricPlan& plan, const Grouping& grouping, const Spec& spec,
-                      std::span<const Condition> of_groups, std::span<const Snapshot* const> sides);
+// Which metrics are left out for their cost: each has a value and a row for every group, and a file
+// of few bytes can have thousands of both. Metrics that the user named (--metrics, --sort-by,
+// --where, --fail-on) and their inputs always stay. The others that are shown come first, in the
+// order of the plan.
+class CostlyMetrics {
+ public:
+  // REQUIRES: all outlive this.
+  CostlyMetrics(const MetricPlan& plan, const Spec& spec, std::span<const Condition> of_groups);
+
+  // Those that a run of so many groups alone has no room for, by metric.
+  std::vector<bool> of_run(const RunGroups& groups, std::size_t text_bytes, std::size_t runs) const;
+  // Those that all runs together have no room for; `text_bytes` are of each.
+  std::vector<bool> of_all(const Grouping& grouping, std::span<const std::size_t> text_bytes) const;
+
+ private:
+  template <class Groups>
+  std::vector<bool> beyond(Allowance room, const Groups& groups, std::size_t runs) const;
+  void name(std::size_t metric);
+
+  const MetricPlan* plan_;
+  std::vector<bool> named_;
+};
+
+// Sets `left_out` of these metrics, and adds a note.
+void leave_out(MetricPlan& plan, const std::vector<bool>& costly, std::size_t groups);
 
 }  // namespace ctprof

@@ -165,6 +165,7 @@ class Planner {
     metric.section = def.section;
     metric.tags = tags_of(def);
     metric.family = def.family;
+    metric.of_window = def.of_window;
     metric.adds_up = def.family == kCumulative;
     metric.has_stacks = def.storage == Storage::Stacks;
     metric.map_keys = def.map_keys;
@@ -238,7 +239,7 @@ class Planner {
   // rows.
   std::size_t steps(const DerivedDef& def) const {
     std::size_t rows = 0;
-    for (const Snapshot* side : sides_) rows += side->table(def.entity).rows;
+    for (const Snapshot* side : sides_) rows += side->rows_of(def.entity);
     return rows * def.expression.size();
   }
 

@@ -40,6 +40,7 @@ struct PlannedMetric {
   std::optional<std::string> key;         // of a map, which is its only input (added_metrics.hpp)
   std::string map_keys;                   // what its definition says of a map's keys
   bool has_stacks = false;                // its cells are weighted sets of stacks
+  bool of_window = false;                 // a peak in the window, not of a thread's life
   std::optional<Headline> headline;       // a column of the first screen
   bool setting = false;                   // chosen by the user or administrator
   bool is_third_party = false;            // a plugin's that is not ctprof's own

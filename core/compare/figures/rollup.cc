@@ -130,11 +130,48 @@ CellValue Rollup::read(CellAt at) const {
   return group == kNoGroup ? CellValue{} : runs_[only].read(group, at.metric);
 }
 
-// A run without the group has nothing of what is a sum.
-void Rollup::add_absent(CellAt at, std::vector<ctprof_number>& numbers) const {
+// Whether a group that the run lacks has nothing of the metric: it was measured there.
+bool Rollup::measures(std::size_t run, std::size_t metric) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  if (!planned.expression && !planned.key) return runs_[run].is_measured(metric);
+  for (std::size_t i = 0; i < planned.inputs.size(); ++i) {
+    const bool is_optional = planned.expression && planned.expression->inputs()[i].optional;
+    const auto& input = planned.inputs[i];
+    if (!is_optional && (!input || !measures(run, *input))) return false;
+  }
+  return true;
+}
+
+// Whether the run lacks the group or its rows, and so has nothing of it in what is a sum.
+bool Rollup::has_nothing(std::size_t run, CellAt at) const {
   const PlannedMetric& planned = plan_->metrics[at.metric];
-  if (!planned.adds_up && !planned.is_sum) return;
-  if (!numbers.empty()) numbers.resize(runs(at.side), number_of(std::uint64_t{0}));
+  const std::uint32_t its = own(run, at);
+  const bool has_rows = its != kNoGroup && runs_[run].coverage(its, at.metric).rows > 0;
+  return (planned.adds_up || planned.is_sum) && !has_rows && measures(run, at.metric);
+}
+
+void Rollup::add_absent(CellAt at, std::vector<ctprof_number>& numbers) const {
+  const SideRuns& side = sides_[at.side];
+  for (std::size_t run = side.first; !numbers.empty() && run < side.first + side.count; ++run)
+    if (own(run, at) == kNoGroup && has_nothing(run, at))
+      numbers.push_back(number_of(std::uint64_t{0}));
+}
+
+double Rollup::figure_of_run(std::size_t run, std::uint32_t group, std::size_t metric) const {
+  const CellAt at{0, group, metric};
+  if (has_nothing(run, at)) return 0;
+  const std::uint32_t its = own(run, at);
+  if (its == kNoGroup) return std::nan("");
+  const CellValue value = runs_[run].read(its, metric);
+  return as_double(per_second(metric) ? per_second(value.number, run) : value.number);
+}
+
+std::vector<double> Rollup::run_numbers(CellAt at) const {
+  const SideRuns& side = sides_[at.side];
+  std::vector<double> numbers;
+  for (std::size_t run = side.first; run < side.first + side.count; ++run)
+    numbers.push_back(figure_of_run(run, at.group, at.metric));
+  return numbers;
 }
 
 CellValue Rollup::read_together(CellAt at) const {
@@ -176,6 +213,18 @@ std::vector<RunStacks> Rollup::stacks(CellAt at) const {
   });
   if (!found.empty()) found.resize(runs(at.side) - unread);
   return found;
+}
+
+std::optional<RunStacks> Rollup::stacks_of_run(std::size_t run, std::uint32_t group,
+                                               std::size_t metric) const {
+  const CellAt at{0, group, metric};
+  if (has_nothing(run, at)) return RunStacks{};
+  const std::uint32_t its = own(run, at);
+  const void* state = its == kNoGroup ? nullptr : runs_[run].read(its, metric).state;
+  const ctprof_number one = number_of(std::uint64_t{1});
+  const double scale = as_double(per_second(metric) ? per_second(one, run) : one);
+  if (!state || std::isnan(scale)) return std::nullopt;
+  return RunStacks{rules::stacks_in(state), scale};
 }
 
 Coverage Rollup::coverage(CellAt at) const {

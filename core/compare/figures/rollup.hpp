@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +69,11 @@ class Rollup {
   std::size_t runs(std::size_t side) const { return sides_[side].count; }
   std::size_t runs_with(CellAt at) const;
   CellValue read(CellAt at) const;
+  // The number of one run, of all runs: NaN for a gap. Zero of a sum where the run has nothing of
+  // the group, and measures the metric.
+  double figure_of_run(std::size_t run, std::uint32_t group, std::size_t metric) const;
+  // The same of each of the side's runs.
+  std::vector<double> run_numbers(CellAt at) const;
   Coverage coverage(CellAt at) const;
   // For people: "1.234ms", or "-" if nothing was read.
   std::string text(CellAt at) const;
@@ -80,6 +86,10 @@ class Rollup {
   // Of each run that counts the stacks of a metric that tells them (PlannedMetric::tells_stacks);
   // none of a run without the group. Valid as long as this.
   std::vector<RunStacks> stacks(CellAt at) const;
+  // The same of one run, of all runs: none where they could not be read; no stack where the run has
+  // nothing of the group, and measures the metric.
+  std::optional<RunStacks> stacks_of_run(std::size_t run, std::uint32_t group,
+                                         std::size_t metric) const;
   // Which parts a derived figure is made of.
   MadeOf made_of(CellAt at) const;
   // Null if there is none.
@@ -97,6 +107,8 @@ class Rollup {
  private:
   // The run's own number of the group; kNoGroup for none.
   std::uint32_t own(std::size_t run, CellAt at) const;
+  bool measures(std::size_t run, std::size_t metric) const;
+  bool has_nothing(std::size_t run, CellAt at) const;
   // Calls visit(run, own group) for those of the side's runs that have the group.
   template <class Visit>
   void for_each_run(CellAt at, Visit visit) const {

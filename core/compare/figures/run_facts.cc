@@ -6,6 +6,7 @@
 #include <boost/json/value.hpp>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -202,24 +203,45 @@ RunFacts facts_of(const Snapshot& snapshot) {
 
 namespace {
 
-std::optional<std::string> look_up(const Members& members, const std::string& key) {
-  const auto it = members.find(key);
-  return it == members.end() ? std::nullopt : std::optional(it->second);
+using Contexts = std::vector<Members>;  // by run
+
+std::optional<Contexts> contexts_of(std::span<const RunFacts> runs) {
+  Contexts contexts;
+  for (const RunFacts& run : runs) {
+    auto members = run.host ? members_of(*run.host) : std::nullopt;
+    if (!members) return {};
+    contexts.push_back(std::move(*members));
+  }
+  return contexts;
+}
+
+std::vector<HostValue> values_of(const Contexts& contexts, const std::string& key) {
+  std::vector<HostValue> values;
+  for (const Members& members : contexts) {
+    const auto member = members.find(key);
+    HostValue value{member == members.end() ? std::nullopt : std::optional(member->second), 1};
+    const auto known = std::ranges::find(values, value.json, &HostValue::json);
+    known == values.end() ? values.push_back(std::move(value)) : void(++known->runs);
+  }
+  return values;
 }
 
 }  // namespace
 
-std::optional<std::vector<HostDifference>> host_differences(const RunFacts& baseline,
-                                                            const RunFacts& candidate) {
-  if (!baseline.host || !candidate.host) return {};
-  const auto a = members_of(*baseline.host), b = members_of(*candidate.host);
-  if (!a || !b) return {};
-  Members all = *a;
-  all.insert(b->begin(), b->end());
+std::optional<std::vector<HostDifference>> host_differences(std::span<const RunFacts> baseline,
+                                                            std::span<const RunFacts> candidate) {
+  const auto before = contexts_of(baseline), after = contexts_of(candidate);
+  if (!before || !after) return {};
+  std::set<std::string> keys;
+  for (const Contexts* side : {&*before, &*after})
+    for (const Members& members : *side)
+      for (const auto& [key, value] : members) keys.insert(key);
   std::vector<HostDifference> differences;
-  for (const auto& [key, value] : all) {
-    HostDifference difference{key, look_up(*a, key), look_up(*b, key)};
-    if (difference.baseline != difference.candidate) differences.push_back(std::move(difference));
+  for (const std::string& key : keys) {
+    HostDifference found{key, values_of(*before, key), values_of(*after, key)};
+    const bool is_one = found.baseline.size() == 1 && found.candidate.size() == 1 &&
+                        found.baseline[0].json == found.candidate[0].json;
+    if (!is_one) differences.push_back(std::move(found));
   }
   return differences;
 }

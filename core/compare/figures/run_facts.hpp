@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,15 +63,22 @@ struct RunFacts {
 // REQUIRES: a window is made of differences already (core/window/happened.hpp).
 RunFacts facts_of(const Snapshot& snapshot);
 
-// A member of the hosts' contexts (kernel, command line, tunables, CPU, memory) by its dotted name.
-struct HostDifference {
-  std::string key;
-  std::optional<std::string> baseline;  // as JSON; none if the context lacks it
-  std::optional<std::string> candidate;
+// What a member of a host's context is, and in how many runs of a side.
+struct HostValue {
+  std::optional<std::string> json;  // none if the context lacks the member
+  std::size_t runs = 0;
 };
 
-// In the order of their keys; none if either file has no context.
-std::optional<std::vector<HostDifference>> host_differences(const RunFacts& baseline,
-                                                            const RunFacts& candidate);
+// A member of the hosts' contexts (kernel, command line, tunables, CPU, memory) by its dotted name
+// that is not the same in all runs of two sides: it differs between them, or within one. The values
+// of a side are each told once, in the order in which its runs have them.
+struct HostDifference {
+  std::string key;
+  std::vector<HostValue> baseline, candidate;
+};
+
+// In the order of their keys; none if any file has no context.
+std::optional<std::vector<HostDifference>> host_differences(std::span<const RunFacts> baseline,
+                                                            std::span<const RunFacts> candidate);
 
 }  // namespace ctprof

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "core/base/workers.hpp"
 #include "core/compare/figures/rule_states.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
@@ -16,8 +15,6 @@ namespace ctprof {
 namespace {
 
 using Groups = std::span<const std::uint32_t>;
-
-constexpr std::size_t kMostReducers = 8;
 
 ctprof_rows rows_of(const Column& column, Groups groups, bool all_there) {
   ctprof_rows rows{};
@@ -100,11 +97,11 @@ std::uint64_t above_zero(const Column& column, std::size_t row, const Pools& poo
 }  // namespace
 
 RunFigures::RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
-                       const RunNodes& nodes)
+                       const std::vector<bool>& left_out, const RunNodes& nodes)
     : plan_(&plan), groups_(rows.groups), content_(std::make_unique<KeptContent>()) {
   content_->show(snapshot, nodes);
-  for (const PlannedMetric& metric : plan.metrics)
-    metrics_.push_back(reduce(snapshot, rows, metric));
+  for (std::size_t metric = 0; metric < plan.metrics.size(); ++metric)
+    metrics_.push_back(left_out[metric] ? Cells() : reduce(snapshot, rows, plan.metrics[metric]));
   take_times(snapshot, rows.of_row[static_cast<std::size_t>(Entity::Thread)]);
   content_->let_go();
 }
@@ -125,13 +122,14 @@ std::vector<RunFigures::Count> RunFigures::count_readings(std::span<const ctprof
 RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& rows,
                                      const PlannedMetric& metric) {
   Cells cells;
-  if (metric.left_out || metric.expression || metric.key) return cells;
+  if (metric.expression || metric.key) return cells;
   Groups groups = rows.of_row[static_cast<std::size_t>(metric.entity)];
   const std::size_t count = groups_.count(metric.entity);
   if (metric.counts_rows) {
     cells.states = States(*metric.rule, count, metric.rule_owner);
     const std::vector<std::uint64_t> threads = threads_by_row(snapshot);
     cells.states.add(rows_of_counts(threads, groups));
+    cells.is_measured = true;
     return cells;
   }
   const Column* column = snapshot.table(metric.entity).find(metric.name);
@@ -147,6 +145,7 @@ RunFigures::Cells RunFigures::reduce(const Snapshot& snapshot, const RowGroups& 
   cells.absence = absence_of(tally, gaps.size());
   const bool all_there = tally[CTPROF_VALUE] == gaps.size(), any_there = tally[CTPROF_VALUE] > 0;
   cells.has_none = !any_there && tally[CTPROF_NOT_APPLICABLE] == 0;
+  cells.is_measured = !cells.has_none;
   if (cells.has_none) return cells;
   if (!all_there) cells.counts = count_readings(gaps, groups, count);
   if (!any_there) return cells;
@@ -366,25 +365,6 @@ Difference RunFigures::change(std::uint32_t group, std::size_t map, std::string_
   ctprof_number then = no_number();
   if (began == Beginning::There) then = number_in(metrics_[map].opened.states[group], map, key);
   return difference(ctprof::has_value(then) ? then : number_of(std::uint64_t{0}), now);
-}
-
-std::vector<RunFigures> reduce_all(std::span<const Snapshot* const> runs,
-                                   std::span<const RowGroups> rows, const MetricPlan& plan,
-                                   StackBook& book) {
-  const bool has_stacks = std::ranges::any_of(plan.metrics, [](const PlannedMetric& metric) {
-    return metric.has_stacks && !metric.left_out;
-  });
-  std::vector<std::vector<std::uint32_t>> numbers(runs.size());
-  for (std::size_t run = 0; has_stacks && run < runs.size(); ++run)
-    numbers[run] = book.add(runs[run]->pools->stacks.table);
-  std::vector<std::optional<RunFigures>> found(runs.size());
-  share(static_cast<unsigned>(std::min(runs.size(), kMostReducers)), runs.size(),
-        [&](unsigned, std::size_t run) {
-          found[run].emplace(*runs[run], rows[run], plan, RunNodes{&book, numbers[run]});
-        });
-  std::vector<RunFigures> figures;
-  for (auto& one : found) figures.push_back(std::move(*one));
-  return figures;
 }
 
 const Busiest* RunFigures::busiest(std::uint32_t group, std::size_t metric) const {

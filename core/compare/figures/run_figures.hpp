@@ -112,10 +112,10 @@ struct Absence {
 
 class RunFigures {
  public:
-  // REQUIRES: `rows` are of this snapshot, and the plan outlives this; `nodes` are of its stacks
-  // where the plan has a metric of such.
+  // `left_out`: metrics that get no figures. REQUIRES: `rows` are of this snapshot, and the plan
+  // outlives this; `nodes` are of its stacks where the plan has a metric of such.
   RunFigures(const Snapshot& snapshot, const RowGroups& rows, const MetricPlan& plan,
-             const RunNodes& nodes = {});
+             const std::vector<bool>& left_out, const RunNodes& nodes = {});
   RunFigures(RunFigures&&) = default;
   RunFigures& operator=(RunFigures&&) = default;
 
@@ -145,6 +145,8 @@ class RunFigures {
   // Whether the file says when each thread was read, and when it started.
   bool knows_read_at() const { return knows_read_at_; }
   bool knows_starts() const { return knows_starts_; }
+  // Of a metric with a column: whether any cell has a value, or is one in which it has no meaning.
+  bool is_measured(std::size_t metric) const { return metrics_[metric].is_measured; }
   const Absence& absence(std::size_t metric) const { return metrics_[metric].absence; }
   // Of a metric with a rule, by group; empty if there is no value.
   const States& states(std::size_t metric) const { return metrics_[metric].states; }
@@ -165,6 +167,7 @@ class RunFigures {
     std::vector<InputState> inputs;  // and its inputs, group by group, if any is optional
     std::vector<Count> counts;       // empty if every row has a value, or none has
     bool has_none = false;           // no row has a value
+    bool is_measured = false;        // any cell has a value, or no meaning
     std::vector<Busiest> busiest;    // if wanted, and there is any
     Opened opened;                   // of a gauge, or a map with gauges, in a window
     Absence absence;
@@ -199,11 +202,5 @@ class RunFigures {
   std::vector<GroupTimes> times_;         // by group
   bool knows_read_at_ = false, knows_starts_ = false;
 };
-
-// Reduces all runs by a few OS threads. Their stacks are put into the book before, if the plan has
-// a metric of such.
-std::vector<RunFigures> reduce_all(std::span<const Snapshot* const> runs,
-                                   std::span<const RowGroups> rows, const MetricPlan& plan,
-                                   StackBook& book);
 
 }  // namespace ctprof

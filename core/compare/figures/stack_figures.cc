@@ -67,12 +67,11 @@ void StackFigures::take(std::uint32_t function, double self, double total) {
 }
 
 // Callers have smaller numbers: from the largest down, each stack is whole when it is met.
-std::vector<FunctionWeight> StackFigures::by_function(std::span<const ctprof_stack> stacks,
-                                                      double scale) {
-  for (const ctprof_stack& each : stacks) {
+std::vector<FunctionWeight> StackFigures::of_run(const RunStacks& run) {
+  for (const ctprof_stack& each : run.stacks) {
     const auto stack = static_cast<std::uint32_t>(each.stack);
     meet(stack);
-    self_[stack] = static_cast<double>(each.weight) * scale;
+    self_[stack] = static_cast<double>(each.weight) * run.scale;
   }
   std::ranges::sort(met_, std::ranges::greater{});
   for (const std::uint32_t stack : met_) {
@@ -89,11 +88,18 @@ std::vector<FunctionWeight> StackFigures::by_function(std::span<const ctprof_sta
   return std::exchange(found_, {});
 }
 
+std::size_t StackFigures::steps(const RunStacks& run) const {
+  std::size_t steps = 0;
+  for (const ctprof_stack& each : run.stacks)
+    steps += 1 + book_->depth(static_cast<std::uint32_t>(each.stack));
+  return steps;
+}
+
 SideStacks StackFigures::of(const Rollup& rollup, CellAt at) {
   std::vector<std::vector<FunctionWeight>> functions;
   std::vector<std::vector<SideStacks::Weight>> stacks;
   for (const RunStacks& run : rollup.stacks(at)) {
-    functions.push_back(by_function(run.stacks, run.scale));
+    functions.push_back(of_run(run));
     auto& weights = stacks.emplace_back();
     for (const ctprof_stack& each : run.stacks)
       weights.push_back(

@@ -44,9 +44,12 @@ class StackFigures {
 
   // REQUIRES: a metric with stacks.
   SideStacks of(const Rollup& rollup, CellAt at);
+  // Of one run, ascending by function.
+  std::vector<FunctionWeight> of_run(const RunStacks& run);
+  // What either takes of a run, at most: a step for each function of each stack.
+  std::size_t steps(const RunStacks& run) const;
 
  private:
-  std::vector<FunctionWeight> by_function(std::span<const ctprof_stack> stacks, double scale);
   void meet(std::uint32_t stack);
   void take(std::uint32_t function, double self, double total);
 

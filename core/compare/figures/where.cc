@@ -151,24 +151,20 @@ void keep_only(Kept& kept, const Snapshot& side, const Condition& condition) {
 
 }  // namespace
 
-std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides,
-                               std::span<const Condition> conditions) {
-  std::vector<Kept> kept(sides.size());
-  for (std::size_t side = 0; side < sides.size() && !conditions.empty(); ++side) {
-    kept[side].assign(sides[side]->threads().rows, true);
-    for (const Condition& condition : conditions) keep_only(kept[side], *sides[side], condition);
-  }
+Kept kept_threads(const Snapshot& run, std::span<const Condition> conditions) {
+  if (conditions.empty()) return {};
+  Kept kept(run.threads().rows, true);
+  for (const Condition& condition : conditions) keep_only(kept, run, condition);
   return kept;
 }
 
-std::string kept_in_words(std::span<const Kept> kept, std::span<const SideRuns> sides) {
+std::string kept_in_words(std::span<const KeptCount> counts, std::span<const SideRuns> sides) {
   std::string words;
   for (std::size_t side = 0; side < sides.size(); ++side) {
     std::size_t stay = 0, all = 0;
-    for (const Kept& run : kept.subspan(sides[side].first, sides[side].count)) {
-      if (run.empty()) return {};
-      stay += static_cast<std::size_t>(std::count(run.begin(), run.end(), true));
-      all += run.size();
+    for (const KeptCount& run : counts.subspan(sides[side].first, sides[side].count)) {
+      stay += run.kept;
+      all += run.all;
     }
     words += (side ? " and " : "") + std::to_string(stay) + " of " + std::to_string(all) +
              (side ? "" : " threads");

@@ -32,13 +32,18 @@ struct SortedWhere {
 Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const> sides,
                              const MetricPlan& plan);
 
-// Which threads of each side the conditions are true of. REQUIRES: conditions on threads.
-std::vector<Kept> kept_threads(std::span<const Snapshot* const> sides,
-                               std::span<const Condition> conditions);
+// Which threads of a run the conditions are true of; empty without any. REQUIRES: conditions on
+// threads.
+Kept kept_threads(const Snapshot& run, std::span<const Condition> conditions);
+
+// How many rows of threads a run has, and how many of them are kept.
+struct KeptCount {
+  std::size_t kept = 0, all = 0;
+};
 
 // "--where keeps 3 of 12 threads of the baseline and 4 of 13 of the candidate", of all runs of each
-// side together; empty if it keeps all. `kept` is of each run.
-std::string kept_in_words(std::span<const Kept> kept, std::span<const SideRuns> sides);
+// side together. `counts` is of each run.
+std::string kept_in_words(std::span<const KeptCount> counts, std::span<const SideRuns> sides);
 
 // Empties the groups that are left out. REQUIRES: conditions on groups, from sort_out with this
 // plan.

@@ -125,13 +125,6 @@ SideGroups side_of(const RunGroups& run, const RunPlaces& places) {
   return side;
 }
 
-// The median, below the middle where there are two.
-std::uint64_t median(std::vector<std::uint64_t> counts) {
-  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
-  std::nth_element(counts.begin(), middle, counts.end());
-  return *middle;
-}
-
 SideGroups side_of(std::vector<SideGroups> runs) {
   if (runs.size() == 1) return std::move(runs.front());
   SideGroups side = runs.front();
@@ -143,7 +136,7 @@ SideGroups side_of(std::vector<SideGroups> runs) {
   for (std::size_t group = 0; group < side.threads_of.size(); ++group) {
     std::vector<std::uint64_t> threads;
     for (const SideGroups& run : runs) threads.push_back(run.threads_of[group]);
-    side.threads_of[group] = median(std::move(threads));
+    side.threads_of[group] = middle_count(std::move(threads));
   }
   return side;
 }
@@ -225,6 +218,12 @@ Grouping join(const GroupBook& book, std::span<const RunGroups* const> runs,
 
 Grouping join(const GroupBook& book, std::span<const RunGroups* const> sides, GroupBy by) {
   return join(book, sides, sides_of({}, sides.size()), by);
+}
+
+std::uint64_t middle_count(std::vector<std::uint64_t> counts) {
+  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
+  std::ranges::nth_element(counts, middle);
+  return *middle;
 }
 
 }  // namespace ctprof

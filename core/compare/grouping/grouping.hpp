@@ -69,6 +69,10 @@ struct Grouping {
   void keep(const std::vector<bool>& stays);
 };
 
+// What a side of several runs counts: their median, below the middle where there are two. REQUIRES:
+// one count at least.
+std::uint64_t middle_count(std::vector<std::uint64_t> counts);
+
 // The parts of a group's name: one, or under `all` its cgroup, process and thread.
 std::vector<std::string_view> key_parts(std::string_view name);
 // The candidate's name of a group's cgroup if it was renamed, otherwise nothing.

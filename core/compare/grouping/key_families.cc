@@ -1,55 +1,13 @@
 #include "core/compare/grouping/key_families.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/text.hpp"
+#include "core/compare/grouping/name_tokens.hpp"
 #include "core/registry/identity.hpp"
 
 namespace ctprof {
 namespace {
-
-constexpr std::string_view kSeparators = ".-_/:@+[]";
-// White space beyond ASCII, as UTF-8.
-constexpr std::array<std::string_view, 21> kWideSpaces{
-    "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
-    "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
-    "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
-constexpr std::array<std::size_t, 5> kUuidParts{8, 4, 4, 4, 12};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
-
-// The length of the separator that `text` begins with, or 0.
-std::size_t separator_at(std::string_view text) {
-  const char c = text.front();
-  if (kSeparators.find(c) != kSeparators.npos || c == ' ' || (c >= '\t' && c <= '\r')) return 1;
-  if (static_cast<unsigned char>(c) < 0x80) return 0;
-  const auto wide = std::find_if(
-      kWideSpaces.begin(), kWideSpaces.end(),
-      [&](std::string_view space) { return !space.empty() && text.starts_with(space); });
-  return wide == kWideSpaces.end() ? 0 : wide->size();
-}
-
-template <class Is>
-std::size_t run_of(std::string_view text, Is is) {
-  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is) - text.begin());
-}
-
-// The length of the UUID that `text` begins with, or 0. It has only dashes or only underscores.
-std::size_t uuid_at(std::string_view text) {
-  constexpr std::size_t kLength = 36, kFirstDash = 8;
-  if (text.size() < kLength || (text[kFirstDash] != '-' && text[kFirstDash] != '_')) return 0;
-  std::size_t at = 0;
-  for (const std::size_t part : kUuidParts) {
-    if (run_of(text.substr(at, part), is_hex) != part) return 0;
-    at += part;
-    if (at < kLength && text[at++] != text[kFirstDash]) return 0;
-  }
-  return at == text.size() || !is_hex(text[at]) ? at : 0;
-}
 
 using RandomPart = NameFamilies::RandomPart;
 constexpr std::size_t kMark = 3;  // bytes of {U} and of {H}
@@ -69,41 +27,26 @@ struct Shape {
 };
 
 void add_token(Shape& shape, std::string_view token) {
-  const std::size_t digits = run_of(token, is_digit), letters = run_of(token, is_letter);
-  if (digits == token.size())
-    shape.pattern += "{N}";
-  else if (token.size() >= 2 && run_of(token, is_lower_hex) == token.size() &&
-           std::any_of(token.begin(), token.end(), is_digit))
-    shape.add_random(token, "{H}");
-  else if (letters > 0 && letters < token.size() &&
-           run_of(token.substr(letters), is_digit) == token.size() - letters)
-    shape.pattern.append(token.substr(0, letters)).append("{N}");
-  else if (digits > 0 && run_of(token.substr(digits), is_letter) == token.size() - digits)
-    shape.pattern.append("{N}").append(token.substr(digits));
-  else
-    shape.pattern += token;
-}
-
-// The length of the token that `text` begins with; at least 1.
-std::size_t token_at(std::string_view text) {
-  std::size_t size = 0;
-  while (size < text.size() && separator_at(text.substr(size)) == 0) ++size;
-  return size;
-}
-
-// Takes a UUID and letters before it, such as "pod". The letters may be hexadecimal digits too, so
-// every start is tried.
-bool take_uuid(std::string_view& rest, Shape& shape) {
-  const std::size_t letters = run_of(rest, is_letter);
-  for (std::size_t start = 0; start <= letters; ++start) {
-    const std::size_t size = uuid_at(rest.substr(start));
-    if (size == 0) continue;
-    shape.pattern += rest.substr(0, start);
-    shape.add_random(rest.substr(start, size), "{U}");
-    rest.remove_prefix(start + size);
-    return true;
+  switch (kind_of_token(token)) {
+    case TokenKind::Number: shape.pattern += "{N}"; break;
+    case TokenKind::Hex: shape.add_random(token, "{H}"); break;
+    case TokenKind::LettersNumber:
+      shape.pattern.append(token.substr(0, run_of(token, is_letter))).append("{N}");
+      break;
+    case TokenKind::NumberLetters:
+      shape.pattern.append("{N}").append(token.substr(run_of(token, is_digit)));
+      break;
+    case TokenKind::Other: shape.pattern += token; break;
   }
-  return false;
+}
+
+bool take_uuid(std::string_view& rest, Shape& shape) {
+  const UuidPlace found = uuid_in(rest);
+  if (found.size == 0) return false;
+  shape.pattern += rest.substr(0, found.letters);
+  shape.add_random(rest.substr(found.letters, found.size), "{U}");
+  rest.remove_prefix(found.letters + found.size);
+  return true;
 }
 
 Shape shape_of(std::string_view name) {

@@ -47,12 +47,12 @@ class Bound {
   // Adds the rows of the group that match on this side.
   void add_rows(std::set<std::pair<std::uint32_t, std::uint32_t>>& rows, std::uint32_t group,
                 std::string_view name, std::uint64_t threads, std::size_t side,
-                const Changes& changes, const Rollup& rollup) {
+                const Changes& changes, const Rollup& rollup, Families& families) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const Input& input = inputs_[i];
       if (input.metric)
-        values_[i] = {ValueType::Number,
-                      figure({group, *input.metric}, input.figure, side, changes, rollup)};
+        values_[i] = {ValueType::Number, figure({group, *input.metric}, input.figure, side, changes,
+                                                rollup, families)};
       else
         values_[i] = input.is_name ? Value{ValueType::Text, 0, name}
                                    : Value{ValueType::Number, static_cast<double>(threads)};
@@ -76,8 +76,17 @@ class Bound {
     return false;
   }
 
+  // As a user writes it: shifts in percent.
+  static double of_proof(const std::optional<Proof>& proof, Figure figure) {
+    if (!proof) return std::nan("");
+    if (figure == Figure::P) return proof->p;
+    if (figure == Figure::Shift) return proof->shift * 100;
+    return 100 * (figure == Figure::Low ? proof->low : proof->high);
+  }
+
   static double figure(RowAt row, Figure figure, std::size_t side, const Changes& changes,
-                       const Rollup& rollup) {
+                       const Rollup& rollup, Families& families) {
+    if (is_of_proof(figure)) return of_proof(families.any(row.group, row.metric, side), figure);
     if (figure == Figure::Value)
       return as_double(rollup.read({side, row.group, row.metric}).number);
     const Change change = changes.of(row.group, row.metric, side);
@@ -98,7 +107,8 @@ class Bound {
 
 }  // namespace
 
-Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPlan& plan) {
+Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPlan& plan,
+                           std::span<const SideRuns> sides) {
   for (const Condition& condition : conditions) {
     std::optional<bool> is_host;
     for (const auto& input : condition.inputs()) {
@@ -106,6 +116,10 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
       if (!named) continue;
       const auto metric = metric_of(condition, named->metric, plan);
       if (!metric) return metric.error();
+      if (is_of_proof(named->figure) && !any_judged(sides))
+        return condition.refusal("'" + input.name +
+                                 "' needs several runs on both sides, as `record --repeat` makes "
+                                 "them");
       if (!(*metric)->has_number())
         return condition.refusal("'" + (*metric)->name + "' is not a number");
       const bool host = (*metric)->entity == Entity::Host;
@@ -119,7 +133,7 @@ Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPl
 
 std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan,
                                const Grouping& grouping, const Changes& changes,
-                               const Rollup& rollup) {
+                               const Rollup& rollup, Families& families) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> found;
   for (const Condition& condition : conditions) {
     Bound bound(condition, plan);
@@ -129,7 +143,7 @@ std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const Metr
       for (std::size_t side = first; side < rollup.sides(); ++side) {
         const std::uint64_t threads =
             bound.entity() == Entity::Host ? 0 : grouping.sides[side].threads(group);
-        bound.add_rows(found, group, name, threads, side, changes, rollup);
+        bound.add_rows(found, group, name, threads, side, changes, rollup, families);
       }
     }
   }

@@ -15,19 +15,22 @@
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/report/families.hpp"
 #include "core/compare/report/order.hpp"
 #include "core/expression/condition.hpp"
 
 namespace ctprof {
 
-// The error names a metric that no file has, with the nearest one, or one that is not a number.
-Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPlan& plan);
+// The error names a metric that no file has, with the nearest one, one that is not a number, or a
+// figure that these sides do not have.
+Result<void> check_fail_on(std::span<const Condition> conditions, const MetricPlan& plan,
+                           std::span<const SideRuns> sides);
 
 // Each row once, by group and then in the order of metrics. REQUIRES: conditions that
 // check_fail_on accepted.
 std::vector<RowAt> failed_rows(std::span<const Condition> conditions, const MetricPlan& plan,
                                const Grouping& grouping, const Changes& changes,
-                               const Rollup& rollup);
+                               const Rollup& rollup, Families& families);
 
 // A sentence for each metric in a condition that has groups with different parts on both sides, and
 // so cannot be judged. A check that was not made must not look like one that passed.

@@ -36,10 +36,16 @@ std::vector<SortKey> keys_or_default(const Spec& spec, Runs runs, bool compares,
 
 bool is_zero(const ctprof_number& number) { return has_value(number) && as_double(number) == 0; }
 
-std::vector<RunFacts> facts_of_all(Runs runs) {
+std::vector<RunFacts> facts_of_all(std::span<ReducedRun> runs) {
   std::vector<RunFacts> facts;
-  for (const Snapshot* run : runs) facts.push_back(facts_of(*run));
+  for (ReducedRun& run : runs) facts.push_back(std::move(run.facts));
   return facts;
+}
+
+std::vector<RunFigures> figures_of_all(std::span<ReducedRun> runs) {
+  std::vector<RunFigures> figures;
+  for (ReducedRun& run : runs) figures.push_back(std::move(run.figures));
+  return figures;
 }
 
 std::vector<RunFacts> facts_of_sides(std::span<const RunFacts> runs,
@@ -62,10 +68,41 @@ std::vector<double> seconds_of(std::span<const RunFacts> runs) {
   return seconds;
 }
 
-GroupedThreads grouped(Runs runs, std::span<const RowGroups> rows, const Grouping& grouping,
-                       std::size_t run) {
-  const auto& own = rows[run].of_row[static_cast<std::size_t>(Entity::Thread)];
-  return {runs[run], grouping.runs[run].groups_of(own)};
+GroupedThreads grouped(const ReducedRun& run, const RunPlaces& places) {
+  const auto& own = run.rows.of_row[static_cast<std::size_t>(Entity::Thread)];
+  return {run.snapshot.get(), places.groups_of(own)};
+}
+
+// Of a run's own groups, by common ones.
+std::vector<ScreenThreads> placed(std::span<const ScreenThreads> own, const RunPlaces& places,
+                                  std::size_t groups) {
+  std::vector<ScreenThreads> found(groups);
+  for (std::size_t group = 0; group < own.size(); ++group)
+    if (places.group_of[group] != kNoGroup) found[places.group_of[group]] += own[group];
+  return found;
+}
+
+std::vector<KeptCount> counts_of(const ReducedRuns& reduced) {
+  std::vector<KeptCount> counts;
+  for (const ReducedRun& run : reduced.runs) counts.push_back(run.kept);
+  return counts;
+}
+
+std::vector<const RunGroups*> groups_of(const ReducedRuns& reduced) {
+  std::vector<const RunGroups*> groups;
+  for (const ReducedRun& run : reduced.runs) groups.push_back(&run.rows.groups);
+  return groups;
+}
+
+// Which metrics some run, or all together, have no room for.
+std::vector<bool> costly(const ReducedRuns& reduced, const MetricPlan& plan,
+                         const SortedWhere& where, const Grouping& grouping, const Spec& spec) {
+  std::vector<std::size_t> text_bytes;
+  for (const ReducedRun& run : reduced.runs) text_bytes.push_back(run.facts.text_bytes);
+  std::vector<bool> costly = CostlyMetrics(plan, spec, where.groups).of_all(grouping, text_bytes);
+  for (std::size_t metric = 0; metric < costly.size(); ++metric)
+    if (reduced.left_out[metric]) costly[metric] = true;
+  return costly;
 }
 
 // Whether a row with several changes moved: it did if any of them did.
@@ -79,34 +116,38 @@ Moved moved_in_all(std::span<const Change> changes) {
 
 }  // namespace
 
-Report::Whole::Whole(Runs given, const Spec& wanted, MetricPlan metrics, Grouping groups,
-                     std::span<const RowGroups> rows)
-    : runs(facts_of_all(given)),
-      side_runs(sides_of(wanted, given.size())),
+Report::Whole::Whole(const Spec& wanted, std::unique_ptr<MetricPlan> metrics, ReducedRuns& reduced,
+                     Grouping groups)
+    : runs(facts_of_all(reduced.runs)),
+      side_runs(sides_of(wanted, runs.size())),
       sides(facts_of_sides(runs, side_runs)),
       spec(wanted),
-      plan(std::move(metrics)),
+      plan_at(std::move(metrics)),
+      plan(*plan_at),
       grouping(std::move(groups)),
-      rollup(reduce_all(given, rows, plan, book), side_runs, seconds_of(runs), grouping, plan),
-      changes(rollup, plan) {}
+      book(std::move(reduced.stacks)),
+      rollup(figures_of_all(reduced.runs), side_runs, seconds_of(runs), grouping, plan),
+      changes(rollup, plan),
+      families(rollup, plan, grouping, designs_of(runs, side_runs), spec.bar) {}
 
 // Finds what depends on the groups that are left, or needs the snapshots once more.
-void Report::Whole::settle(Runs given, std::span<const RowGroups> rows,
+void Report::Whole::settle(std::span<const ReducedRun> reduced, std::vector<SortKey> sort,
                            std::span<const Condition> of_groups) {
   if (!of_groups.empty()) keep_groups(grouping, of_groups, rollup, plan);
   const bool compares = sides.size() > 1;
-  order.emplace(rollup, grouping, plan, keys_or_default(spec, given, compares, plan));
-  find_screen(given, rows);
-  stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)});
-  failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup);
+  order.emplace(rollup, grouping, plan, std::move(sort));
+  find_screen(reduced);
+  stacks = make_stack_section(book, plan, grouping, rollup, screen, {spec.limit, Allowance(sides)},
+                              {families.designs(), spec.bar});
+  failing = failed_rows(spec.fail_on, plan, grouping, changes, rollup, families);
   if (!compares) return;
   for (std::string& sentence : unlike_parts(spec.fail_on, plan, grouping, changes, rollup))
     plan.notes.push_back(std::move(sentence));
-  find_differences(given, rows);
+  find_differences(reduced);
   find_lives();
 }
 
-void Report::Whole::find_differences(Runs given, std::span<const RowGroups> rows) {
+void Report::Whole::find_differences(std::span<const ReducedRun> reduced) {
   std::vector<bool> wanted;
   for (const PlannedMetric& metric : plan.metrics) wanted.push_back(metric.shown);
   for (const RowAt row : failing) wanted[row.metric] = true;
@@ -115,10 +156,11 @@ void Report::Whole::find_differences(Runs given, std::span<const RowGroups> rows
     return side_runs[side].count == 1 && !sides[side].window;
   };
   for (std::size_t side = 1; side < sides.size(); ++side) {
+    const std::size_t run = side_runs[side].first;
     if (is_snapshot(0) && is_snapshot(side))
-      one_boot.emplace_back(grouped(given, rows, grouping, 0),
-                            grouped(given, rows, grouping, side_runs[side].first),
-                            grouping.names.size(), plan, wanted);
+      one_boot.emplace_back(grouped(reduced[0], grouping.runs[0]),
+                            grouped(reduced[run], grouping.runs[run]), grouping.names.size(), plan,
+                            wanted);
     else
       one_boot.emplace_back();
     rates.emplace_back(sides, side, plan, rollup, grouping);
@@ -129,7 +171,7 @@ void Report::Whole::find_differences(Runs given, std::span<const RowGroups> rows
         plan.notes.push_back(std::move(sentence));
 }
 
-void Report::Whole::find_screen(Runs given, std::span<const RowGroups> rows) {
+void Report::Whole::find_screen(std::span<const ReducedRun> reduced) {
   const bool some_alone = !spec.metrics.empty() || !spec.sections.empty() || !spec.plugins.empty();
   const auto is_window = [](const RunFacts& run) { return run.window.has_value(); };
   if (some_alone || !std::ranges::all_of(runs, is_window)) return;
@@ -137,10 +179,13 @@ void Report::Whole::find_screen(Runs given, std::span<const RowGroups> rows) {
   for (const SideRuns& side : side_runs) {
     ScreenMedians medians;
     for (std::size_t run = side.first; run < side.first + side.count; ++run)
-      medians.add(screen_threads(grouped(given, rows, grouping, run), grouping.names.size()));
+      medians.add(placed(reduced[run].threads, grouping.runs[run], grouping.names.size()));
     threads.push_back(std::move(medians).of(grouping.names.size()));
   }
-  Screen made = make_screen(plan, grouping, rollup, sides, std::move(threads));
+  Screen columns = screen_columns(plan);
+  if (families.judge()) families.add_headlines(columns.columns, threads);
+  Screen made = make_screen(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
+                            families.headlines());
   if (spec.group_by == GroupBy::Cgroup) arrange_as_tree(made.rows, grouping);
   if (!made.columns.empty()) screen.emplace(std::move(made));
 }
@@ -162,28 +207,33 @@ double Report::per_life(CellAt at) const {
 }
 
 Result<Report> Report::make(Runs runs, const Spec& spec, const Knowledge& knowledge) {
-  if (auto sound = check_axis(runs, spec); !sound) return sound.error();
-  auto plan = plan_metrics(runs, spec, knowledge);
-  if (!plan) return plan.error();
-  if (auto sound = check_fail_on(spec.fail_on, *plan); !sound) return sound.error();
-  const auto where = sort_out(spec.where, runs, *plan);
+  const auto take = [&](std::size_t run) -> Result<std::shared_ptr<const Snapshot>> {
+    return std::shared_ptr<const Snapshot>(std::shared_ptr<void>(), runs[run]);
+  };
+  return make(runs, take, spec, knowledge);
+}
+
+Result<Report> Report::make(Runs outlines, const TakeRun& take, const Spec& spec,
+                            const Knowledge& knowledge) {
+  if (auto sound = check_axis(outlines, spec); !sound) return sound.error();
+  auto planned = plan_metrics(outlines, spec, knowledge);
+  if (!planned) return planned.error();
+  auto plan = std::make_unique<MetricPlan>(std::move(*planned));
+  const std::vector<SideRuns> sides = sides_of(spec, outlines.size());
+  if (auto sound = check_fail_on(spec.fail_on, *plan, sides); !sound) return sound.error();
+  const auto where = sort_out(spec.where, outlines, *plan);
   if (!where) return where.error();
-  const auto kept = kept_threads(runs, where->threads);
-  const std::vector<SideRuns> sides = sides_of(spec, runs.size());
-  if (std::string words = kept_in_words(kept, sides); !words.empty())
-    plan->notes.push_back(std::move(words));
-  GroupBook book(spec);
-  std::vector<RowGroups> rows;
-  for (std::size_t run = 0; run < runs.size(); ++run)
-    rows.push_back(book.add(*runs[run], kept[run]));
-  std::vector<const RunGroups*> groups;
-  for (const RowGroups& run : rows) groups.push_back(&run.groups);
-  Grouping grouping = join(book, groups, sides, spec.group_by);
+  auto reduced = reduce_runs(outlines.size(), take, *plan, *where, spec);
+  if (!reduced) return reduced.error();
+  if (!where->threads.empty()) plan->notes.push_back(kept_in_words(counts_of(*reduced), sides));
+  Grouping grouping = join(reduced->groups, groups_of(*reduced), sides, spec.group_by);
   if (grouping.renames_are_cut)
     plan->notes.push_back("too many cgroups are alike to find all that were renamed");
-  leave_out_costly(*plan, grouping, spec, where->groups, runs);
-  auto whole = std::make_unique<Whole>(runs, spec, std::move(*plan), std::move(grouping), rows);
-  whole->settle(runs, rows, where->groups);
+  leave_out(*plan, costly(*reduced, *plan, *where, grouping, spec), grouping.names.size());
+  const bool compares = sides.size() > 1;
+  std::vector<SortKey> sort = keys_or_default(spec, outlines, compares, *plan);
+  auto whole = std::make_unique<Whole>(spec, std::move(plan), *reduced, std::move(grouping));
+  whole->settle(reduced->runs, std::move(sort), where->groups);
   return Report(std::move(whole));
 }
 
@@ -303,9 +353,23 @@ void Report::fill_section(Section& section, std::span<const std::uint32_t> those
       take_row(section, {group, metric}, taken);
   }
   const std::size_t found = taken.size();
-  section.rows = whole_->order->sorted(std::move(taken), spec().limit);
+  const bool by_evidence = families().judge() && spec().judge_rows && spec().sort.empty();
+  section.rows = whole_->order->sorted(std::move(taken), by_evidence ? 0 : spec().limit);
+  if (by_evidence) {
+    std::stable_partition(section.rows.begin(), section.rows.end(),
+                          [&](RowAt row) { return is_proven(row); });
+    if (spec().limit > 0) section.rows.resize(std::min(spec().limit, section.rows.size()));
+  }
   section.cut = found - section.rows.size();
   cut_lines(section);
+}
+
+bool Report::is_proven(RowAt row) const {
+  for (std::size_t side = 1; side < sides().size(); ++side)
+    if (const auto proof = families().details()->of(row.group, row.metric, side);
+        proof && proof->proven)
+      return true;
+  return false;
 }
 
 void Report::take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const {

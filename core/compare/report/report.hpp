@@ -25,7 +25,9 @@
 #include "core/compare/figures/rollup.hpp"
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/report/families.hpp"
 #include "core/compare/report/order.hpp"
+#include "core/compare/report/reduced_runs.hpp"
 #include "core/compare/report/screen.hpp"
 #include "core/compare/report/stack_section.hpp"
 
@@ -59,6 +61,12 @@ class Report {
   // differences already, or snapshots.
   static Result<Report> make(std::span<const Snapshot* const> runs, const Spec& spec,
                              const Knowledge& knowledge);
+  // The same of runs whose rows are taken one after the other, and not kept. `outlines` have their
+  // columns, by which the report is planned. The error may be that of taking a run. REQUIRES:
+  // windows, which have these columns when they are taken; the spec names no key of a map
+  // (names_keys).
+  static Result<Report> make(std::span<const Snapshot* const> outlines, const TakeRun& take,
+                             const Spec& spec, const Knowledge& knowledge);
 
   const Spec& spec() const { return whole_->spec; }
   // Of each side what is known of its first run, but for the size of the files of all.
@@ -76,6 +84,8 @@ class Report {
   // The side compared with the first, thread by thread. REQUIRES: not the first side.
   const OneBoot& one_boot(std::size_t side) const { return whole_->one_boot[side - 1]; }
   const Rates& rates(std::size_t side) const { return whole_->rates[side - 1]; }
+  // How sure the differences of sides of several runs are.
+  Families& families() const { return whole_->families; }
   // Of lifetimes of different boots: what counts up, per second of life; NaN for none.
   double per_life(CellAt at) const;
   bool tells_lives() const { return !whole_->lives.empty(); }
@@ -101,22 +111,24 @@ class Report {
  private:
   // What rows refer to, at a fixed address.
   struct Whole {
-    Whole(std::span<const Snapshot* const> given, const Spec& wanted, MetricPlan metrics,
-          Grouping groups, std::span<const RowGroups> rows);
+    Whole(const Spec& wanted, std::unique_ptr<MetricPlan> metrics, ReducedRuns& reduced,
+          Grouping groups);
     void find_lives();
-    void find_differences(std::span<const Snapshot* const> given, std::span<const RowGroups> rows);
-    void settle(std::span<const Snapshot* const> given, std::span<const RowGroups> rows,
+    void find_differences(std::span<const ReducedRun> reduced);
+    void settle(std::span<const ReducedRun> reduced, std::vector<SortKey> sort,
                 std::span<const Condition> of_groups);
-    void find_screen(std::span<const Snapshot* const> given, std::span<const RowGroups> rows);
+    void find_screen(std::span<const ReducedRun> reduced);
     std::vector<RunFacts> runs;
     std::vector<SideRuns> side_runs;
     std::vector<RunFacts> sides;
     Spec spec;
-    MetricPlan plan;
+    std::unique_ptr<MetricPlan> plan_at;  // figures of runs were made by it before this was
+    MetricPlan& plan;
     Grouping grouping;
     StackBook book;
     Rollup rollup;
     Changes changes;
+    Families families;
     std::optional<Order> order;
     std::vector<RowAt> failing;  // by group and metric
     std::optional<Screen> screen;
@@ -133,6 +145,7 @@ class Report {
   void find_failed();
   void cut_lines(Section& section) const;
   void fill_section(Section& section, std::span<const std::uint32_t> those) const;
+  bool is_proven(RowAt row) const;  // by any side
   bool stood_still(RowAt row) const;
   void take_value(Section& section, RowAt row, std::vector<RankedRow>& taken) const;
   void take_row(Section& section, RowAt row, std::vector<RankedRow>& taken) const;

@@ -106,7 +106,7 @@ class Teller {
 
   void host_facts() {
     for (std::size_t side = 1; side < report_->sides().size(); ++side) {
-      const auto differences = host_differences(report_->sides()[0], report_->sides()[side]);
+      const auto differences = host_differences(report_->runs(0), report_->runs(side));
       start(RowKind::Hosts);
       row_.side = side;
       row_.is_known = differences.has_value();
@@ -235,6 +235,9 @@ class Teller {
     else if (!is_one_process())
       told.turnover = one_boot.in_group(group);
     told.rate = report_->rates(side).of(group, metric, told.change.difference);
+    if (const bool is_told = row_.kind == RowKind::Metric || row_.kind == RowKind::Failed;
+        is_told && report_->families().judge() && report_->spec().judge_rows)
+      told.proof = report_->families().details()->of(group, metric, side);
   }
 
   const Report* report_;

@@ -58,6 +58,7 @@ struct SideChange {
   std::optional<Origin> origin;      // for sums over threads of one boot
   std::optional<Turnover> turnover;  // of the group's threads; for a metric of the host, of all
   double rate = 0;                   // NaN for none
+  std::optional<Proof> proof;        // in the family of --details
 };
 
 // One side's figure for one key of a map, and its change from the first side.

@@ -86,8 +86,11 @@ bool can_be_shown(const PlannedMetric& metric) {
 
 bool is_level(const ScreenColumn& column) { return column.headline.shown == CTPROF_SHOWN_LEVEL; }
 
-std::vector<ScreenColumn> columns_of(const MetricPlan& plan, Screen& screen) {
-  std::vector<ScreenColumn> columns;
+}  // namespace
+
+Screen screen_columns(const MetricPlan& plan) {
+  Screen screen;
+  std::vector<ScreenColumn>& columns = screen.columns;
   for (std::size_t at = 0; at < plan.metrics.size(); ++at)
     if (const PlannedMetric& metric = plan.metrics[at]; can_be_shown(metric))
       columns.push_back({at, *metric.headline, floor_of(metric), {}});
@@ -100,30 +103,36 @@ std::vector<ScreenColumn> columns_of(const MetricPlan& plan, Screen& screen) {
     if (left == 0) screen.no_place.push_back(column.headline.label);
     return left == 0 || (--left, false);
   });
-  return columns;
+  return screen;
 }
+
+namespace {
 
 // --- figures
 // --------------------------------------------------------------------------------------------
 
 class ScreenMaker {
  public:
-  ScreenMaker(const MetricPlan& plan, const Grouping& grouping, const Rollup& rollup,
-              std::span<const RunFacts> sides, std::vector<std::vector<ScreenThreads>> threads)
+  ScreenMaker(Screen columns, const MetricPlan& plan, const Grouping& grouping,
+              const Rollup& rollup, std::span<const RunFacts> sides,
+              std::vector<std::vector<ScreenThreads>> threads, const Evidence* headlines)
       : plan_(&plan),
         grouping_(&grouping),
         rollup_(&rollup),
         sides_(sides),
-        threads_(std::move(threads)) {}
+        threads_(std::move(threads)),
+        headlines_(headlines),
+        screen_(std::move(columns)) {}
 
   Screen make() {
-    screen_.columns = columns_of(*plan_, screen_);
     for (std::uint32_t group = 0; group < grouping_->names.size(); ++group)
       if (has_any(group)) screen_.rows.push_back(row_of(group));
     for (std::size_t column = 0; column < screen_.columns.size(); ++column) add_up(column);
     for (ScreenRow& row : screen_.rows) score(row);
     std::erase_if(screen_.rows, [&](const ScreenRow& row) { return stays_out(row); });
-    std::ranges::stable_sort(screen_.rows, std::ranges::greater{}, &ScreenRow::score);
+    std::ranges::stable_sort(screen_.rows, std::ranges::greater{}, [](const ScreenRow& row) {
+      return std::pair(row.is_proven, row.score);
+    });
     return std::move(screen_);
   }
 
@@ -145,6 +154,12 @@ class ScreenMaker {
   }
 
   ScreenFigure figure(CellAt at) const {
+    ScreenFigure found = figure_alone(at);
+    if (headlines_ && at.side > 0) found.proof = headlines_->of(at.group, at.metric, at.side);
+    return found;
+  }
+
+  ScreenFigure figure_alone(CellAt at) const {
     const PlannedMetric& metric = plan_->metrics[at.metric];
     const CellValue cell = rollup_->read(at);
     if (cell.coverage.rows == 0) return {};
@@ -190,10 +205,13 @@ class ScreenMaker {
     }
   }
 
+  // Of the columns of which a change is proven if there is any, or else of all.
   void score(ScreenRow& row) const {
     for (std::size_t at = 0; at < screen_.columns.size(); ++at) {
       const double share = screen_.share(row, at);
-      if (!(share > row.score)) continue;
+      const bool is_proven = any_proven(screen_.figures(row, at));
+      if (is_proven < row.is_proven || !(share > row.score || is_proven > row.is_proven)) continue;
+      row.is_proven = is_proven;
       row.score = share;
       row.decided_by = at;
     }
@@ -224,6 +242,7 @@ class ScreenMaker {
       most.living = std::max(most.living, side.all());
     }
     if (most.living > 0 && is_own) return screen_.own_threads += most.living, true;
+    if (row.is_proven) return false;
     for (std::size_t at = 0; at < screen_.columns.size(); ++at)
       if (is_loud(row, at)) return false;
     if (most.living > 0 && is_kernel)
@@ -238,10 +257,20 @@ class ScreenMaker {
   const Rollup* rollup_;
   std::span<const RunFacts> sides_;
   std::vector<std::vector<ScreenThreads>> threads_;
+  const Evidence* headlines_;
   Screen screen_;
 };
 
 }  // namespace
+
+ScreenThreads& ScreenThreads::operator+=(const ScreenThreads& other) {
+  living += other.living;
+  born += other.born;
+  ended += other.ended;
+  own += other.own;
+  kernel += other.kernel;
+  return *this;
+}
 
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups) {
   const Snapshot& snapshot = *threads.snapshot;
@@ -280,9 +309,7 @@ std::vector<ScreenThreads> ScreenMedians::of(std::size_t groups) && {
       counts.assign(runs_, 0);
       std::transform(first, last, counts.begin(),
                      [&](const Found& one) { return one.threads.*count; });
-      const auto middle = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
-      std::ranges::nth_element(counts, middle);
-      medians[first->group].*count = *middle;
+      medians[first->group].*count = middle_count(counts);
     }
     first = last;
   }
@@ -301,6 +328,11 @@ bool ScreenRow::is_gone() const {
   return threads.size() == 1 ? last.living == 0 : last.all() == 0;
 }
 
+bool any_proven(std::span<const ScreenFigure> figures) {
+  return std::ranges::any_of(
+      figures, [](const ScreenFigure& figure) { return figure.proof && figure.proof->proven; });
+}
+
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) {
   if (figures.size() == 1) return is_level(column) ? figures[0].change : figures[0].value;
   double most = kUnknown;
@@ -311,6 +343,11 @@ double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) 
   return most;
 }
 
+double screen_figure(const PlannedMetric& metric, double per_second) {
+  const bool is_level = metric.headline->shown == CTPROF_SHOWN_LEVEL;
+  return is_level ? per_second : per_second * scale_of(metric) / kNsPerSecond;
+}
+
 double Screen::share(const ScreenRow& row, std::size_t at) const {
   const ScreenColumn& column = columns[at];
   if (column.headline.by_change && row.threads.size() == 1) return 0;
@@ -318,10 +355,12 @@ double Screen::share(const ScreenRow& row, std::size_t at) const {
   return std::abs(moved(column, figures(row, at))) / whole;
 }
 
-Screen make_screen(const MetricPlan& plan, const Grouping& grouping, const Rollup& rollup,
-                   std::span<const RunFacts> sides,
-                   std::vector<std::vector<ScreenThreads>> threads) {
-  return ScreenMaker(plan, grouping, rollup, sides, std::move(threads)).make();
+Screen make_screen(Screen columns, const MetricPlan& plan, const Grouping& grouping,
+                   const Rollup& rollup, std::span<const RunFacts> sides,
+                   std::vector<std::vector<ScreenThreads>> threads, const Evidence* headlines) {
+  return ScreenMaker(std::move(columns), plan, grouping, rollup, sides, std::move(threads),
+                     headlines)
+      .make();
 }
 
 }  // namespace ctprof

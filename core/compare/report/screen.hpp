@@ -11,6 +11,9 @@
 // all changes. A headline that counts by change alone orders nothing in one window. Ties go by
 // name.
 //
+// Where sides of several runs are judged, rows of which a change is proven come first, and proven
+// changes alone decide their scores.
+//
 // Cgroups are in the order of a tree (screen_tree.hpp) when they are what rows are grouped by.
 //
 // Groups that reach no floor on any side stay out, and are counted: the threads of kernel threads,
@@ -25,10 +28,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/compare/evidence/evidence.hpp"
 #include "core/compare/figures/metric_plan.hpp"
 #include "core/compare/figures/one_boot.hpp"
 #include "core/compare/figures/rollup.hpp"
@@ -46,12 +51,13 @@ struct ScreenThreads {
   std::uint64_t kernel = 0;
 
   std::uint64_t all() const { return living + ended; }
+  ScreenThreads& operator+=(const ScreenThreads& other);
 };
 
 // By group. REQUIRES: the snapshot is a window.
 std::vector<ScreenThreads> screen_threads(const GroupedThreads& threads, std::size_t groups);
 
-// Of a side's runs the medians of all counts, below the middle where there are two. Keeps what each
+// Of a side's runs the medians of all counts (middle_count). Keeps what each
 // run has, not what it lacks: runs of hosts that have little in common have many groups together.
 class ScreenMedians {
  public:
@@ -72,9 +78,10 @@ class ScreenMedians {
 // One side's figure of a group, NaN where it is not known. A side that has nothing to count in the
 // group has 0.
 struct ScreenFigure {
-  double value = 0;     // percent, per second, or the level when the window closed
-  double change = 0;    // of a level, since the window opened; 0 for the others
-  bool is_new = false;  // a level of what was all born inside
+  double value = 0;              // percent, per second, or the level when the window closed
+  double change = 0;             // of a level, since the window opened; 0 for the others
+  bool is_new = false;           // a level of what was all born inside
+  std::optional<Proof> proof{};  // of its difference from the first side's
 };
 
 struct ScreenColumn {
@@ -88,6 +95,7 @@ struct ScreenRow {
   std::uint32_t group = 0;
   double score = 0;
   std::size_t decided_by = 0;          // the column of the score
+  bool is_proven = false;              // that column's change is
   std::vector<ScreenThreads> threads;  // by side
   std::vector<ScreenFigure> figures;   // by column, then by side
   // In a tree of cgroups: how many rows it is below, and the group of the nearest.
@@ -121,10 +129,21 @@ struct Screen {
 // changed most. NaN where that is not known.
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures);
 
-// No columns: the files know of no headlines. REQUIRES: the sides are windows; `threads` has the
-// groups of each.
-Screen make_screen(const MetricPlan& plan, const Grouping& grouping, const Rollup& rollup,
-                   std::span<const RunFacts> sides,
-                   std::vector<std::vector<ScreenThreads>> threads);
+// Whether the change of any side is proven.
+bool any_proven(std::span<const ScreenFigure> figures);
+
+// A screen of columns alone; none: the files know of no headlines.
+Screen screen_columns(const MetricPlan& plan);
+
+// Fills its rows. `headlines`: what is known of their changes; may be null. REQUIRES: the sides are
+// windows; `threads` has the groups of each.
+Screen make_screen(Screen columns, const MetricPlan& plan, const Grouping& grouping,
+                   const Rollup& rollup, std::span<const RunFacts> sides,
+                   std::vector<std::vector<ScreenThreads>> threads,
+                   const Evidence* headlines = nullptr);
+
+// What a figure of the metric is where it is told per second: percent of one CPU, or itself.
+// REQUIRES: it is a column of the screen.
+double screen_figure(const PlannedMetric& metric, double per_second);
 
 }  // namespace ctprof

@@ -73,15 +73,24 @@ double went(std::span<const double> sides) {
 
 StackSection::StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
                            const Rollup& rollup, std::span<const std::uint32_t> groups,
-                           StackLimits limits)
-    : book_(&book), plan_(&plan), rollup_(&rollup), limits_(limits), figures_(book) {
+                           StackLimits limits, StackJudging judging)
+    : book_(&book),
+      plan_(&plan),
+      rollup_(&rollup),
+      limits_(limits),
+      figures_(book),
+      judging_(judging),
+      judging_allowance_(limits.allowance) {
   constexpr std::uint32_t kHost[] = {0};
   for (std::uint32_t metric = 0; metric < plan.metrics.size(); ++metric) {
     if (!is_told(plan.metrics[metric])) continue;
-    if (is_on_all_sides(grouping, metric))
-      take_metric(metric, plan.metrics[metric].entity == Entity::Host ? kHost : groups);
-    else
+    if (!is_on_all_sides(grouping, metric)) {
       one_sided_.push_back(metric);
+      continue;
+    }
+    take_metric(metric, plan.metrics[metric].entity == Entity::Host ? kHost : groups);
+    const std::size_t all = grouping.count(plan.metrics[metric].entity);
+    for (std::uint32_t group = 0; group < all; ++group) judged_.push_back({group, metric});
   }
 }
 
@@ -123,10 +132,7 @@ bool StackSection::affords(RowAt at) {
   bool has_room = true;
   for (std::size_t side = 0; side < rollup_->sides(); ++side)
     for (const RunStacks& run : rollup_->stacks({side, at.group, at.metric}))
-      for (const ctprof_stack& each : run.stacks)
-        has_room =
-            limits_.allowance.spend(1 + book_->depth(static_cast<std::uint32_t>(each.stack))) &&
-            has_room;
+      has_room = limits_.allowance.spend(figures_.steps(run)) && has_room;
   return has_room;
 }
 
@@ -178,17 +184,27 @@ std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides)
   return rows;
 }
 
+const FrameEvidence& StackSection::evidence() {
+  if (!evidence_)
+    evidence_.emplace(figures_, *rollup_, judged_, judging_.designs, judging_.bar,
+                      judging_allowance_);
+  return *evidence_;
+}
+
 StackGroup StackSection::of(RowAt at) {
   const auto sides = sides_of(at);
   StackGroup group{at, {}, functions_of(sides), stacks_of(sides)};
+  for (FunctionRow& row : group.functions)
+    for (std::size_t side = 1; judges() && side < sides.size(); ++side)
+      row.proofs.push_back(evidence().of(at, row.function, side));
   for (std::size_t side = 0; side < sides.size(); ++side)
     group.weights.push_back(as_double(rollup_->read({side, at.group, at.metric}).number));
   const auto& functions = book_->functions();
   const auto function_key = [&](const FunctionRow& row) {
     const StackFunction& function = functions[row.function];
-    return std::tuple(-went(row, &FunctionWeight::self), -went(row, &FunctionWeight::total),
-                      std::string_view(function.name), std::string_view(function.module),
-                      row.function);
+    return std::tuple(!row.is_proven(), -went(row, &FunctionWeight::self),
+                      -went(row, &FunctionWeight::total), std::string_view(function.name),
+                      std::string_view(function.module), row.function);
   };
   std::ranges::sort(group.functions, {}, function_key);
   std::ranges::sort(group.stacks, {}, [](const StackRow& row) {
@@ -202,7 +218,7 @@ StackGroup StackSection::of(RowAt at) {
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits) {
+                                                 StackLimits limits, StackJudging judging) {
   if (std::ranges::none_of(plan.metrics, is_told)) return nullptr;
   std::vector<std::uint32_t> groups;
   if (screen)
@@ -211,7 +227,8 @@ std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPl
     groups.resize(grouping.names.size());
     std::iota(groups.begin(), groups.end(), 0);
   }
-  auto section = std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits);
+  auto section =
+      std::make_unique<StackSection>(book, plan, grouping, rollup, groups, limits, judging);
   if (const std::size_t beyond = book.beyond())
     plan.notes.push_back(std::to_string(beyond) +
                          " stacks are more than can be kept; their weights are in totals alone");

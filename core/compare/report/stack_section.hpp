@@ -3,8 +3,10 @@
 // The groups of a metric are those of the first screen, or all where that has none. Of one side
 // they are in the order of what they weigh, functions by their own weight, then by their total. Of
 // several sides the change decides: groups by that of the function which changed most by itself,
-// functions by that of their own weight, then of their total. Ties go by name. What weighs nothing
-// on any side (in the median of its runs) is not told, nor a metric that a side has no value of.
+// functions by that of their own weight, then of their total; where sides of several runs are
+// judged (frame_evidence.hpp), functions whose change is proven come first. Ties go by name. What
+// weighs nothing on any side (in the median of its runs) is not told, nor a metric that a side has
+// no value of.
 //
 // Groups are counted out one by one, when they are told: a host has many, with 100,000 stacks.
 //
@@ -12,6 +14,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +28,7 @@
 #include "core/compare/figures/stack_book.hpp"
 #include "core/compare/figures/stack_figures.hpp"
 #include "core/compare/grouping/grouping.hpp"
+#include "core/compare/report/frame_evidence.hpp"
 #include "core/compare/report/order.hpp"
 #include "core/compare/report/screen.hpp"
 
@@ -33,6 +37,13 @@ namespace ctprof {
 struct FunctionRow {
   std::uint32_t function = 0;
   std::vector<FunctionWeight> sides;
+  // Of the difference of its own weight from the first side's, by side but the first; none where it
+  // was not judged.
+  std::vector<std::optional<Proof>> proofs{};
+
+  bool is_proven() const {
+    return std::ranges::any_of(proofs, [](const auto& proof) { return proof && proof->proven; });
+  }
 };
 
 // One of the two figures, by side.
@@ -66,11 +77,18 @@ struct StackLimits {
   Allowance allowance;
 };
 
+// By what functions are judged: nothing is, without designs.
+struct StackJudging {
+  std::span<const std::optional<SideDesign>> designs{};
+  Bar bar{};
+};
+
 class StackSection {
  public:
   // `groups`: those that may be told, in any order. All of these but the limits outlive this.
   StackSection(const StackBook& book, const MetricPlan& plan, const Grouping& grouping,
-               const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits);
+               const Rollup& rollup, std::span<const std::uint32_t> groups, StackLimits limits,
+               StackJudging judging = {});
 
   const StackBook& book() const { return *book_; }
   // In the order in which they are told, as many as the limit allows of each metric.
@@ -81,8 +99,11 @@ class StackSection {
   // Metrics that are not told because a side has no value of them.
   std::span<const std::uint32_t> one_sided() const { return one_sided_; }
   StackGroup of(RowAt at);
+  // Whether changes of functions are judged.
+  bool judges() { return evidence().judges(); }
 
  private:
+  const FrameEvidence& evidence();
   struct Ranked {
     RowAt at;
     double rank = 0;
@@ -101,7 +122,10 @@ class StackSection {
   const Rollup* rollup_;
   StackLimits limits_;
   StackFigures figures_;
-  std::vector<RowAt> groups_;
+  StackJudging judging_;
+  Allowance judging_allowance_;
+  std::optional<FrameEvidence> evidence_;  // found when it is first asked for
+  std::vector<RowAt> groups_, judged_;
   std::size_t cut_ = 0, left_out_ = 0;
   std::vector<std::uint32_t> one_sided_;
 };
@@ -110,6 +134,6 @@ class StackSection {
 std::unique_ptr<StackSection> make_stack_section(const StackBook& book, MetricPlan& plan,
                                                  const Grouping& grouping, const Rollup& rollup,
                                                  const std::optional<Screen>& screen,
-                                                 StackLimits limits);
+                                                 StackLimits limits, StackJudging judging = {});
 
 }  // namespace ctprof

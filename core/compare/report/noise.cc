@@ -1,0 +1,88 @@
+#include "core/compare/report/noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "core/compare/evidence/evidence.hpp"
+#include "core/statistics/labellings.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr double kMostWays = 0.95;
+// So many standard errors beyond what is needed, a difference is found in 9 of 10.
+constexpr double kNineOfTen = 1.28;
+
+class NoiseMaker {
+ public:
+  NoiseMaker(const Report& report, const Evidence& evidence, Noise& noise)
+      : report_(&report), evidence_(&evidence), noise_(&noise) {}
+
+  void make() {
+    for (std::size_t at = 0; at < evidence_->rows(1).size(); ++at)
+      noise_->rows.push_back(row_of(at));
+    const auto& on_screen = report_->screen()->rows;
+    std::ranges::sort(noise_->rows, {}, [&](const NoiseRow& row) {
+      const auto place = std::ranges::find(on_screen, row.group, &ScreenRow::group);
+      return std::tuple(place - on_screen.begin(), row.group, row.column);
+    });
+  }
+
+ private:
+  NoiseRow row_of(std::size_t at) const {
+    const auto [group, metric] = evidence_->rows(1)[at];
+    const statistics::Family& family = *evidence_->family(1);
+    NoiseRow row;
+    row.group = group;
+    while (noise_->columns[row.column].metric != metric) ++row.column;
+    row.median = as_double(report_->rollup().read({0, group, metric}).number);
+    const double error = family.error(at);
+    const double share =
+        1 / static_cast<double>(design().baseline) + 1 / static_cast<double>(design().candidate);
+    row.spread = std::expm1(error / std::sqrt(share));
+    row.halves = std::expm1(family.apart(at, kMostWays));
+    for (const std::size_t runs : kNoiseRuns) row.shows.push_back(shows(at, error, runs));
+    return row;
+  }
+
+  // What so many runs a side could show, as the halves have it, whose errors are larger or smaller.
+  double shows(std::size_t at, double error, std::size_t runs) const {
+    if (statistics::smallest_p({runs, runs, false}) > noise_->alpha) return std::nan("");
+    const double needed = evidence_->family(1)->needed(at, noise_->alpha) + kNineOfTen * error;
+    const double share =
+        1 / static_cast<double>(design().baseline) + 1 / static_cast<double>(design().candidate);
+    return std::expm1(needed * std::sqrt(2 / static_cast<double>(runs) / share));
+  }
+
+  const statistics::Design& design() const { return evidence_->family(1)->labellings().design(); }
+
+  const Report* report_;
+  const Evidence* evidence_;
+  Noise* noise_;
+};
+
+}  // namespace
+
+Result<Noise> noise_of(const Report& report) {
+  const std::size_t runs = report.runs(0).size();
+  if (runs < kLeastRunsOfNoise)
+    return Error{"noise is between runs: it takes " + std::to_string(kLeastRunsOfNoise) +
+                 " windows of one condition at least, as `ctprof record --repeat 8 -d 3s -o DIR` "
+                 "makes them"};
+  if (!report.screen()) return Error{"noise is told of headlines, and these files have none"};
+  Noise noise{runs, 0, false, report.spec().bar.alpha, report.screen()->columns, {}};
+  SideDesign halves{{runs / 2, runs - runs / 2, false}, std::vector<std::size_t>(runs)};
+  std::iota(halves.runs.begin(), halves.runs.end(), std::size_t{0});
+  const std::optional<SideDesign> designs[] = {std::move(halves)};
+  const Evidence evidence = report.families().judge_headlines(noise.columns, designs);
+  noise.all_labellings = evidence.family(1)->labellings().are_all();
+  noise.labellings = noise.all_labellings ? statistics::ways(designs[0]->design)
+                                          : evidence.family(1)->labellings().size();
+  NoiseMaker(report, evidence, noise).make();
+  return noise;
+}
+
+}  // namespace ctprof
