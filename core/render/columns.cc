@@ -34,6 +34,8 @@ constexpr ColumnInfo kColumns[] = {
     {ReportColumn::Value, "value", "value", Align::Right, kLeastValue, false, true, false},
     {ReportColumn::Delta, "delta", "delta", Align::Right, 0, true, false, true},
     {ReportColumn::Percent, "%", "%", Align::Right, 0, false, false, true},
+    {ReportColumn::Shift, "shift", "shift", Align::Left, 0, true, false, true},
+    {ReportColumn::P, "p", "p", Align::Right, 0, true, false, true},
     {ReportColumn::Rate, "rate", "rate", Align::Right, 0, true, false, true},
     {ReportColumn::OfWhich, "of-which", "of which", Align::Left, 0, true, false, true},
     {ReportColumn::Life, "life", "per s of life", Align::Left, 0, true, false, true},
@@ -83,13 +85,23 @@ std::string one_of(const std::vector<std::string>& words, std::string_view given
 }
 
 Error unknown_column(std::string_view text, const std::string& word, ReportKind kind) {
-  std::vector<std::string> words;
-  for (const ColumnInfo& info : kColumns)
-    if (!info.word.empty() && find(info.word, kind) == &info) words.emplace_back(info.word);
-  return refusal("columns", text, "'" + word + "' " + one_of(words, word));
+  return refusal("columns", text, "'" + word + "' " + one_of(column_words(kind), word));
 }
 
 }  // namespace
+
+std::vector<std::string> column_words(ReportKind kind) {
+  std::vector<std::string> words;
+  for (const ColumnInfo& info : kColumns)
+    if (!info.word.empty() && find(info.word, kind) == &info) words.emplace_back(info.word);
+  return words;
+}
+
+std::vector<std::string> display_format_words() {
+  std::vector<std::string> words;
+  for (const FormatWord& format : formats()) words.emplace_back(format.word);
+  return words;
+}
 
 bool ColumnChoice::has(ReportColumn column) const {
   return std::find(columns.begin(), columns.end(), column) != columns.end();

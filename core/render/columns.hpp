@@ -31,6 +31,8 @@ enum class ReportColumn : std::uint8_t {
   OfWhich,  // what new and gone threads made of the difference
   Life,     // per second of life, of snapshots of different boots
   Uptime,
+  Shift,  // with its interval, of sides of several runs
+  P,
   Runs,  // how many have a value, of sides of several
   Readings,
   SortedBy,  // the metric that rows are sorted by; it is added automatically and cannot be named
@@ -49,6 +51,10 @@ Result<ColumnChoice> parse_display_format(std::string_view word);
 // Parses "group,delta". Upper and lower case are the same. Empty and unknown entries and duplicates
 // are errors, and so is `arrow` together with baseline or candidate.
 Result<ColumnChoice> parse_columns(std::string_view text, ReportKind kind);
+
+// What both take, in the order of their tables.
+std::vector<std::string> column_words(ReportKind kind);
+std::vector<std::string> display_format_words();
 
 // The header of the column, and how it is laid out.
 TextColumn text_column(ReportColumn column);

@@ -40,7 +40,7 @@ MetricCatalog MetricCatalog::of(const Registry& registry) {
   for (const Field& field : registry.fields()) catalog.add(field.def, offering_plugins(field));
   for (const Recorder& recorder : registry.recorders())
     for (const OfferTable& offer : recorder.source->offers)
-      if (offer.served && offer.metric->storage == Storage::Stacks)
+      if (offer.served && recorder.source->table.stage == CTPROF_STAGE_RECORD)
         catalog.add(offer.metric, {recorder.plugin->name});
   for (const MetricDef& def : registry.vocabulary().metrics)
     if (!def.hidden && !named(catalog.metrics_, def.name)) catalog.unoffered_.push_back(def);

@@ -140,6 +140,8 @@ class Writer {
                                "threads_new", "threads_gone"})
         field(name + which);
       if (report_->spec().rate) field("rate" + which);
+      for (const char* name : {"shift", "low", "high", "p", "proven"})
+        if (report_->families().judge()) field(name + which);
     });
     if (tells_failed()) field("failed");
   }
@@ -264,18 +266,23 @@ class Writer {
     }
     for (const SideFigure& figure : row.sides) write_made_of(figure.made_of);
     for (std::size_t i = 0; i < row.changes.size(); ++i)
-      write_change(row.changes[i], figures.between[i].rate);
+      write_change(row.changes[i], figures.between[i].rate, figures.key.empty());
     if (tells_failed()) field(row.fails ? "true" : "false");
     end_line();
   }
 
-  // What concerns the whole row.
-  void write_change(const SideChange& told, const std::string& rate) {
+  // What concerns the whole row; what was proven of it says nothing of its parts.
+  void write_change(const SideChange& told, const std::string& rate, bool is_whole) {
     for (const auto part : {&Origin::alive, &Origin::fresh, &Origin::gone})
       field(told.origin ? digits((*told.origin).*part) : "");
     for (const auto count : {&Turnover::alive, &Turnover::fresh, &Turnover::gone})
       field(told.turnover ? std::to_string((*told.turnover).*count) : "");
     if (report_->spec().rate) field(rate);
+    if (!report_->families().judge()) return;
+    const bool is_told = is_whole && told.proof;
+    for (const auto figure : {&Proof::shift, &Proof::low, &Proof::high, &Proof::p})
+      field(is_told ? digits((*told.proof).*figure) : "");
+    field(!is_told ? "" : told.proof->proven ? "true" : "false");
   }
 
   void write_made_of(const MadeOf& made_of) {

@@ -2,6 +2,7 @@
 
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
+#include "core/render/evidence_text.hpp"
 #include "core/render/row_json.hpp"
 #include "core/render/screen_json.hpp"
 #include "core/render/stacks_json.hpp"
@@ -23,6 +24,7 @@ class Writer {
     json_.raw(std::to_string(kReportSchema));
     for (std::size_t side = 0; side < report_->sides().size(); ++side) write_side(side);
     json_.text_member("group_by", axis_word(report_->spec()));
+    if (report_->compares()) write_evidence(json_, *report_);
     const auto may_go_on = [&] {
       flush();
       return has_room();
@@ -203,10 +205,27 @@ class Writer {
     json_.open_item();
     json_.text_member("key", difference.key);
     json_.key("baseline");
-    append_made_json(out_, difference.baseline.value_or("null"));
+    append_made_json(out_, difference.baseline.front().json.value_or("null"));
     json_.key("candidate");
-    append_made_json(out_, difference.candidate.value_or("null"));
+    append_made_json(out_, difference.candidate.front().json.value_or("null"));
+    write_values("baseline_runs", difference.baseline);
+    write_values("candidate_runs", difference.candidate);
     json_.close('}');
+  }
+
+  // Of a side whose own runs differ.
+  void write_values(std::string_view name, std::span<const HostValue> values) {
+    if (values.size() < 2) return;
+    json_.key(name);
+    json_.open('[');
+    for (const HostValue& value : values) {
+      json_.open_item();
+      json_.key("value");
+      append_made_json(out_, value.json.value_or("null"));
+      json_.number_member("runs", value.runs);
+      json_.close('}');
+    }
+    json_.close(']');
   }
 
   // Rows and groups beyond the limit, where there are any.

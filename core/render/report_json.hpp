@@ -8,8 +8,9 @@
 // threads_new, threads_gone, busiest_baseline, extras_baseline, busiest_candidate,
 // extras_candidate}], only_baseline and only_candidate [{group, threads, values}], renamed_cgroups
 // [{baseline, candidate, baseline_root, candidate_root, kinds_in_common, kinds_in_all,
-// only_baseline, only_candidate, below}], host_diff (null where a file has no context), cut
-// {section: rows beyond the limit}, cut_keys {section: keys of its last map beyond it}, notes; with
+// only_baseline, only_candidate, below}], host_diff (between the sides, and within one where it has
+// several runs; null where a file has no context), cut {section: rows beyond the limit}, cut_keys
+// {section: keys of its last map beyond it}, notes; with
 // --fail-on also failed, the rows that it names. Each side is {file, hostname, boot_id,
 // start_unix_ns, threads, processes, takeovers [{plugin, metrics}]}; one of several runs tells that
 // of its first, and has `runs`, the same of each. show: schema, snapshot, group_by, rows [{section,

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/compare/figures/change.hpp"
+#include "core/render/evidence_text.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
@@ -80,7 +81,7 @@ std::string since(Beginning beginning, const Difference& change, std::string_vie
 }
 
 std::string since(const SideFigure& figure, const PlannedMetric& metric) {
-  if (metric.family == "peak") return " (ever)";
+  if (metric.family == "peak") return metric.of_window ? "" : " (ever)";
   return since(figure.beginning, figure.change, metric.unit);
 }
 
@@ -122,6 +123,19 @@ std::string life(const ReportRow& row) {
     any = any || has_value(rate);
   }
   return any ? arrow(rates) : "";
+}
+
+// "~ +3% (-2 to +9)" of what is not proven.
+std::string shift_in_doubt(const Proof& proof) {
+  return (proof.proven ? "" : std::string(kNotProven) + " ") + shift_text(proof);
+}
+
+// Whether the row was judged, and no change is proven.
+bool is_doubtful(const ReportRow& row) {
+  const auto is_proven = [](const SideChange& told) { return told.proof && told.proof->proven; };
+  return std::ranges::none_of(row.changes, is_proven) &&
+         std::ranges::any_of(row.changes,
+                             [](const SideChange& told) { return told.proof.has_value(); });
 }
 
 std::string told_key(const ReportRow& row, std::string_view key) {
@@ -189,6 +203,8 @@ void ReportLines::add_where_told() {
                                   [&](const ReportLine& line) { return !(line.*text).empty(); });
     if (told) choice_.columns.push_back(column);
   };
+  add(ReportColumn::Shift, &ReportLine::shift);
+  add(ReportColumn::P, &ReportLine::p);
   add(ReportColumn::Rate, &ReportLine::rate);
   add(ReportColumn::OfWhich, &ReportLine::turned);
   add(ReportColumn::Life, &ReportLine::life);
@@ -223,6 +239,8 @@ TextCell ReportLines::cell(const ReportLine& line, ReportColumn column) {
     case ReportColumn::Arrow: return {line.arrow};
     case ReportColumn::Delta: return {line.delta, line.tint};
     case ReportColumn::Percent: return {line.pct, line.tint};
+    case ReportColumn::Shift: return {line.shift, line.tint};
+    case ReportColumn::P: return {line.p, line.tint};
     case ReportColumn::Rate: return {line.rate, line.tint};
     case ReportColumn::OfWhich: return {line.turned};
     case ReportColumn::Life: return {line.life};
@@ -289,6 +307,7 @@ ReportLine ReportLines::change_line(const ReportRow& row) const {
     line.candidate += (side > 1 ? " → " : "") + text(row.sides[side].at);
   for (const SideChange& told : row.changes) tell_change(line, row, told);
   line.tint = tint_of(row.changes.front().change.difference, row.changes.front().change.pct);
+  if (is_doubtful(row)) line.tint = Tint::Faint;
   return line;
 }
 
@@ -301,6 +320,8 @@ void ReportLines::tell_change(ReportLine& line, const ReportRow& row,
                            ? told_name(change.word)
                            : told_number(change.difference, row.metric->unit, row.per_second));
   add_said(line.pct, in_words ? "-" : percent(change.pct));
+  add_said(line.shift, told.proof ? shift_in_doubt(*told.proof) : "");
+  add_said(line.p, told.proof ? p_text(told.proof->p) : "");
   add_said(line.rate, rate(row.metric->unit, told.rate));
   add_said(line.turned, turned(told.origin, row.metric->unit));
 }

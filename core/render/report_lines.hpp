@@ -20,8 +20,8 @@ namespace ctprof {
 
 // One line of a table before it is laid out.
 struct ReportLine {
-  std::string group, threads, metric, tags, baseline, candidate, arrow, delta, pct, rate, turned,
-      life, uptime, runs, readings;
+  std::string group, threads, metric, tags, baseline, candidate, arrow, delta, pct, shift, p, rate,
+      turned, life, uptime, runs, readings;
   Tint tint = Tint::Plain;
   TextCell sorted_by{};
 };

@@ -17,6 +17,7 @@
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/render/evidence_text.hpp"
 #include "core/render/sides_table.hpp"
 #include "core/render/window_text.hpp"
 #include "ctprof/gap.hpp"
@@ -96,10 +97,22 @@ std::string side_in_short(const Report& report, std::size_t side, const TextLayo
   for (const Takeover& takeover : runs.front().meta.takeovers)
     out += who(side, report.sides().size()) + ": " + printable(takeover_in_words(takeover)) + "\n";
   if (!runs.front().window) return out;
-  const std::size_t told = std::min(runs.size(), kFewNames);
-  for (std::size_t run = 0; run < told; ++run)
-    out += window_in_short(runs[run], name_of_run(report, side, run), layout.width);
-  if (told < runs.size()) out += counted(runs.size() - told, "more run") + "; see --format json\n";
+  const bool are_several = runs.size() > 1;
+  if (are_several) out += explained_in_short(runs, who(side, report.sides().size()), layout.width);
+  std::size_t told = 0, more = 0;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const bool with_cpu = !are_several || !is_explained(runs[run]);
+    const std::string text =
+        window_in_short(runs[run], name_of_run(report, side, run), layout.width, with_cpu);
+    if (text.empty()) continue;
+    if (told == kFewNames) {
+      ++more;
+      continue;
+    }
+    ++told;
+    out += text;
+  }
+  if (more > 0) out += counted(more, "more run") + "; see --format json\n";
   return out;
 }
 
@@ -123,7 +136,7 @@ std::string heading(const Report& report, std::span<const std::string> files,
   for (std::size_t side = 0; side < sides.size(); ++side)
     out += side_in_short(report, side, layout);
   for (std::size_t side = 1; side < sides.size(); ++side) out += relation_line(report, side);
-  return out + host_text(report, layout);
+  return out + host_text(report, layout) + order_text(report, layout.width);
 }
 
 std::string other_boots(const Report& report) {
@@ -174,34 +187,56 @@ std::string told(const std::string& text) {
   return text.empty() ? "-" : shortened(printable(text), kMostWidth);
 }
 
-std::vector<TextCell> row_of(const HostDifference& difference) {
+// "6.1.0", or where the side's own runs differ "6.1.0 (5 runs), 6.12.3 (3 runs)".
+std::string text_of(std::span<const HostValue> values) {
+  if (values.size() == 1) return text_of(values.front().json);
+  std::string text;
+  for (const HostValue& value : values) {
+    const std::string one = text_of(value.json);
+    text += (text.empty() ? "" : ", ") + (one.empty() ? "-" : one) + " (" +
+            counted(value.runs, "run") + ")";
+  }
+  return text;
+}
+
+HostLine line_of(const HostDifference& difference) {
   std::string before = text_of(difference.baseline), after = text_of(difference.candidate);
-  if (difference.key == kCommandLine) {
+  const bool are_plain = difference.baseline.size() == 1 && difference.candidate.size() == 1;
+  if (difference.key == kCommandLine && are_plain) {
     const std::string only_after = words_lacking(after, before);
     before = words_lacking(before, after);
     after = only_after;
     // The same words in another order.
     if (before.empty() && after.empty()) before = after = "(reordered)";
   }
-  return {{told_name(difference.key)}, {told(before)}, {told(after)}};
+  return {told_name(difference.key), told(before), told(after)};
 }
+
+}  // namespace
+
+std::vector<HostLine> host_lines(std::vector<HostDifference> differences) {
+  std::ranges::stable_sort(differences, {},
+                           [](const HostDifference& one) { return place_of(one.key); });
+  std::vector<HostLine> lines;
+  for (const HostDifference& difference : differences) lines.push_back(line_of(difference));
+  return lines;
+}
+
+namespace {
 
 // What differs between the baseline's host and a side's.
 std::string told_differences(std::vector<HostDifference> differences, std::size_t side,
                              const TextLayout& layout) {
-  std::stable_sort(differences.begin(), differences.end(),
-                   [](const HostDifference& a, const HostDifference& b) {
-                     return place_of(a.key) < place_of(b.key);
-                   });
+  const std::vector<HostLine> lines = host_lines(std::move(differences));
   TextTable table({{"host", Align::Left, 12, false},
                    {"baseline", Align::Left, 12, false},
                    {side_name(side), Align::Left, 12, false}});
-  for (std::size_t i = 0; i < std::min(differences.size(), kMostLines); ++i)
-    table.add(row_of(differences[i]));
+  for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i)
+    table.add({{lines[i].key}, {lines[i].baseline}, {lines[i].candidate}});
   std::string out;
   table.append_to(out, layout);
-  if (differences.size() > kMostLines)
-    out += counted(differences.size() - kMostLines, "more difference") + " in --format json\n";
+  if (lines.size() > kMostLines)
+    out += counted(lines.size() - kMostLines, "more difference") + " in --format json\n";
   return out;
 }
 

@@ -25,6 +25,14 @@ std::string utc(std::uint64_t unix_ns);
 // "1 thread", "12 threads"
 std::string counted(std::uint64_t count, const std::string& noun);
 
+// A difference between two hosts as people read it, printable: of command lines the words that the
+// other lacks. In the order in which they are told: kernel, command line, tunables, CPU and memory
+// first.
+struct HostLine {
+  std::string key, baseline, candidate;
+};
+std::vector<HostLine> host_lines(std::vector<HostDifference> differences);
+
 // How the hosts differ, as a few lines: kernel, command line, tunables, CPU and memory first. JSON
 // has all differences. Empty if there are none.
 std::string host_text(const Report& report, const TextLayout& layout);

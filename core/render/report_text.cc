@@ -7,6 +7,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/report/rows.hpp"
+#include "core/render/evidence_text.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"
@@ -209,12 +210,15 @@ constexpr const char* kLongNames =
 }  // namespace
 
 std::string report_text(const Report& report, std::span<const std::string> files,
-                        const ColumnChoice& columns, const TextLayout& layout) {
+                        const ColumnChoice& columns, const TextLayout& layout,
+                        std::string_view first) {
   std::string out = heading(report, files, layout);
+  out += first;
   Allowance allowance(report.sides());
   append_tables(out, report, RowKind::Section, columns, layout, allowance);
   append_one_sided(out, report, layout, allowance);
   out += renames_text(report, layout);
+  if (report.spec().judge_rows) out += evidence_text(report, false, layout.width);
   const std::string left = leftovers(report, layout.width);
   if (!left.empty()) out += "\n" + left;
   for (const RunFacts& side : report.sides())

@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/compare/report/report.hpp"
 #include "core/render/columns.hpp"
@@ -15,8 +16,9 @@
 
 namespace ctprof {
 
-// `files` names the sides as the user did.
+// `files` names the sides as the user did; `first` is told before all sections.
 std::string report_text(const Report& report, std::span<const std::string> files,
-                        const ColumnChoice& columns, const TextLayout& layout);
+                        const ColumnChoice& columns, const TextLayout& layout,
+                        std::string_view first = {});
 
 }  // namespace ctprof

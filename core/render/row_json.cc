@@ -135,6 +135,7 @@ void write_delta(JsonPieces& json, const ReportRow& row, std::size_t side, bool 
     json.number(change.difference);
   json.key(of_candidate("pct", side));
   json.number(change.pct);
+  write_proof(json, told.proof, side);
   write_origin(json, told.origin, side);
   if (!with_rate) return;
   json.key(of_candidate("rate", side));
@@ -201,6 +202,19 @@ void write_kinds(JsonPieces& json, std::string_view name, const std::vector<Thre
 }
 
 }  // namespace
+
+void write_proof(JsonPieces& json, const std::optional<Proof>& proof, std::size_t side) {
+  const auto member = [&](std::string_view name, double Proof::*figure) {
+    json.key(of_candidate(name, side));
+    json.number(proof ? (*proof).*figure : std::nan(""));
+  };
+  member("shift", &Proof::shift);
+  member("low", &Proof::low);
+  member("high", &Proof::high);
+  member("p", &Proof::p);
+  json.key(of_candidate("proven", side));
+  json.raw(!proof ? "null" : proof->proven ? "true" : "false");
+}
 
 std::string_view unit_told(std::string_view unit) {
   return unit == "centipercent" ? "percent" : unit;

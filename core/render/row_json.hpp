@@ -61,6 +61,9 @@ class JsonPieces {
   bool first_ = true;
 };
 
+// Null where the row is not judged. What has no bound is null too.
+void write_proof(JsonPieces& json, const std::optional<Proof>& proof, std::size_t side);
+
 // The unit that programs are told: shares are kept in hundredths of a percent and told in percent.
 std::string_view unit_told(std::string_view unit);
 

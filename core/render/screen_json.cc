@@ -1,6 +1,7 @@
 #include "core/render/screen_json.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,15 @@ void write_figure(JsonPieces& json, const ScreenFigure& figure, bool is_level) {
   write_number(json, "value", figure.value);
   json.key("change");
   is_level ? json.number(figure.change) : json.raw("null");
+  const auto member = [&](std::string_view name, double Proof::*part) {
+    write_number(json, name, figure.proof ? (*figure.proof).*part : std::nan(""));
+  };
+  member("shift", &Proof::shift);
+  member("low", &Proof::low);
+  member("high", &Proof::high);
+  member("p", &Proof::p);
+  json.key("proven");
+  json.raw(!figure.proof ? "null" : figure.proof->proven ? "true" : "false");
   json.close('}');
 }
 
@@ -74,6 +84,7 @@ void write_row(JsonPieces& json, const Report& report, const ScreenRow& row) {
   row.score > 0 ? json.text(screen.columns[row.decided_by].headline.label) : json.raw("null");
   write_array(json, "threads", row.threads,
               [&](const ScreenThreads& threads) { write_threads(json, threads); });
+  write_flag(json, "proven", row.is_proven);
   write_flag(json, "new", row.is_new());
   write_flag(json, "gone", row.is_gone());
   json.number_member("depth", row.depth);

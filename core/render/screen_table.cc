@@ -9,6 +9,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
+#include "core/render/evidence_text.hpp"
 
 namespace ctprof {
 namespace {
@@ -69,6 +70,23 @@ std::string threads_text(std::span<const ScreenThreads> sides, Threads told) {
 
 bool is_level(const ScreenColumn& column) { return column.headline.shown == CTPROF_SHOWN_LEVEL; }
 
+// "1→2" where the second side's difference is proven, or nobody asked; "1~2" where it is not.
+std::string with_doubts(const std::string& steps, std::span<const ScreenFigure> figures,
+                        const Families& families) {
+  constexpr std::string_view kArrow = "→";
+  std::string text = steps;
+  std::size_t from = 0;
+  for (std::size_t side = 1; side < figures.size(); ++side) {
+    const std::size_t arrow = text.find(kArrow, from);
+    if (arrow == text.npos) break;
+    const auto& proof = figures[side].proof;
+    if (families.design(side) && !(proof && proof->proven))
+      text.replace(arrow, kArrow.size(), kNotProven);
+    from = arrow + 1;
+  }
+  return text;
+}
+
 // Writes the figures of one screen.
 class Cells {
  public:
@@ -78,7 +96,7 @@ class Cells {
     const auto figures = screen_->figures(row, at);
     std::vector<double> values;
     for (const ScreenFigure& one : figures) values.push_back(one.value);
-    std::string text = brief_steps(values, unit(at));
+    std::string text = with_doubts(brief_steps(values, unit(at)), figures, report_->families());
     if (figures.size() == 1 && is_level(column(at))) text += level_change(figures[0], at);
     return text;
   }
@@ -89,10 +107,14 @@ class Cells {
     const std::size_t at = row.decided_by;
     const std::string text = printable(column(at).headline.label) + " " + figure(row, at);
     if (told == Most::Figures) return text;
+    if (const auto& proof = screen_->figures(row, at).back().proof;
+        proof && row.threads.size() == 2)
+      return text + " " + shift_text(*proof);
     return text + " " + signed_text(moved(column(at), screen_->figures(row, at)), at);
   }
 
   Tint tint(const ScreenRow& row, std::size_t at) const {
+    if (report_->families().judge() && !any_proven(screen_->figures(row, at))) return Tint::Faint;
     if (row.score == 0 || row.decided_by != at) return Tint::Plain;
     return moved(column(at), screen_->figures(row, at)) < 0 ? Tint::Less : Tint::More;
   }

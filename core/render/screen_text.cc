@@ -5,6 +5,7 @@
 
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/report/screen.hpp"
+#include "core/render/evidence_text.hpp"
 #include "core/render/report_sentences.hpp"
 #include "core/render/screen_table.hpp"
 #include "core/render/window_text.hpp"
@@ -61,29 +62,6 @@ std::string opening(const Report& report, std::span<const std::string> files,
   return report.compares() ? out + other_boots(report) + host_text(report, layout) : out;
 }
 
-// "worker/{N} cpu_affinity 0-1 → 1": settings of groups on the screen, and of the host, that differ
-// between the windows.
-std::vector<std::string> settings_between(const Report& report) {
-  std::vector<std::string> found;
-  const auto compare = [&](std::uint32_t group, std::size_t at) {
-    const PlannedMetric& metric = report.metrics()[at];
-    for (std::size_t side = 1; side < report.sides().size(); ++side) {
-      if (report.changes().of(group, at, side).moved != Moved::Yes) continue;
-      const std::string& name = report.grouping().name(metric.entity, group);
-      found.push_back(told_name(readable_key(name)) + " " + told_name(metric.name) + " " +
-                      told_name(report.rollup().text({0, group, at})) + " → " +
-                      told_name(report.rollup().text({side, group, at})));
-    }
-  };
-  for (std::size_t at = 0; at < report.metrics().size(); ++at) {
-    if (!report.metrics()[at].setting) continue;
-    if (report.metrics()[at].entity == Entity::Host) compare(0, at);
-    for (const ScreenRow& row : report.screen()->rows)
-      if (report.metrics()[at].entity != Entity::Host) compare(row.group, at);
-  }
-  return found;
-}
-
 // What changed inside each window, of as many as fit.
 std::string settings_inside(const Report& report, std::size_t width) {
   std::string out;
@@ -115,6 +93,7 @@ std::string with_rows(const Report& report, std::span<const std::string> files,
   std::string out = opening(report, files, layout);
   const ScreenTableText table = screen_table(report, rows, layout);
   out += table.text;
+  out += evidence_text(report, true, layout.width);
   out += settings(report, layout.width);
   for (const std::string& note : report.notes())
     out += wrapped(told_name(note, kMostNote), layout.width);
@@ -123,6 +102,27 @@ std::string with_rows(const Report& report, std::span<const std::string> files,
 }
 
 }  // namespace
+
+std::vector<std::string> settings_between(const Report& report) {
+  std::vector<std::string> found;
+  const auto compare = [&](std::uint32_t group, std::size_t at) {
+    const PlannedMetric& metric = report.metrics()[at];
+    for (std::size_t side = 1; side < report.sides().size(); ++side) {
+      if (report.changes().of(group, at, side).moved != Moved::Yes) continue;
+      const std::string& name = report.grouping().name(metric.entity, group);
+      found.push_back(told_name(readable_key(name)) + " " + told_name(metric.name) + " " +
+                      told_name(report.rollup().text({0, group, at})) + " → " +
+                      told_name(report.rollup().text({side, group, at})));
+    }
+  };
+  for (std::size_t at = 0; at < report.metrics().size(); ++at) {
+    if (!report.metrics()[at].setting) continue;
+    if (report.metrics()[at].entity == Entity::Host) compare(0, at);
+    for (const ScreenRow& row : report.screen()->rows)
+      if (report.metrics()[at].entity != Entity::Host) compare(row.group, at);
+  }
+  return found;
+}
 
 std::string screen_text(const Report& report, std::span<const std::string> files,
                         const ScreenLayout& layout) {

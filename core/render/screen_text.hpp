@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/compare/report/report.hpp"
 #include "core/render/terminal_text.hpp"
@@ -25,5 +26,9 @@ struct ScreenLayout {
 // REQUIRES: report.screen().
 std::string screen_text(const Report& report, std::span<const std::string> files,
                         const ScreenLayout& layout);
+
+// "worker/{N} cpu_affinity 0-1 → 1": settings of groups on the screen, and of the host, that differ
+// between the windows. REQUIRES: the same.
+std::vector<std::string> settings_between(const Report& report);
 
 }  // namespace ctprof

@@ -10,16 +10,6 @@
 namespace ctprof {
 namespace {
 
-// "8 of 4.9 s to 5.1 s": how many runs, and how long they are if they are windows.
-std::string runs_in_words(std::span<const RunFacts> runs) {
-  std::string text = runs.size() == 1 ? "" : std::to_string(runs.size());
-  if (!runs.front().window) return text;
-  const auto length = [](const RunFacts& run) { return run.window->length_ns; };
-  const auto [shortest, longest] = std::ranges::minmax_element(runs, {}, length);
-  const std::string least = window_length(*shortest), most = window_length(*longest);
-  return text + (text.empty() ? "" : " of ") + least + (least == most ? "" : " to " + most);
-}
-
 // "18 to 2655": the least and the most of the runs' windows.
 std::string range_in_words(std::span<const RunFacts> runs, std::uint64_t WindowRows::*count) {
   const auto [least, most] = std::ranges::minmax_element(
@@ -41,6 +31,24 @@ std::vector<TextCell> came_and_went(std::span<const RunFacts> runs) {
 std::size_t least_of_file(std::size_t width) { return std::clamp<std::size_t>(width / 5, 8, 24); }
 
 }  // namespace
+
+std::string runs_in_words(std::span<const RunFacts> runs) {
+  std::string text = runs.size() == 1 ? "" : std::to_string(runs.size());
+  if (!runs.front().window) return text;
+  const auto length = [](const RunFacts& run) { return run.window->length_ns; };
+  const auto [shortest, longest] = std::ranges::minmax_element(runs, {}, length);
+  const std::string least = window_length(*shortest), most = window_length(*longest);
+  return text + (text.empty() ? "" : " of ") + least + (least == most ? "" : " to " + most);
+}
+
+std::string hosts_in_words(std::span<const RunFacts> runs) {
+  std::vector<std::string> names;
+  for (const RunFacts& run : runs) {
+    std::string name = run.meta.hostname ? told_name(*run.meta.hostname) : "-";
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names.front() + (names.size() == 1 ? "" : " and " + counted(names.size() - 1, "other"));
+}
 
 std::string table_of_sides(const Report& report, std::span<const std::string> files,
                            const TextLayout& layout) {
@@ -64,7 +72,7 @@ std::string table_of_sides(const Report& report, std::span<const std::string> fi
                                  : report.compares() ? side_name(side)
                                                      : "snapshot"},
                                 {printable(files[side])},
-                                {run.meta.hostname ? told_name(*run.meta.hostname) : "-"},
+                                {hosts_in_words(report.runs(side))},
                                 {utc(run.meta.start.wall_unix_ns)},
                                 {std::to_string(run.threads())},
                                 {std::to_string(run.processes())}};

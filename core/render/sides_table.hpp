@@ -18,4 +18,11 @@ namespace ctprof {
 std::string table_of_sides(const Report& report, std::span<const std::string> files,
                            const TextLayout& layout);
 
+// "8 of 4.9 s to 5.1 s": how many runs, and how long they are if they are windows; nothing for one
+// snapshot.
+std::string runs_in_words(std::span<const RunFacts> runs);
+
+// "a", or "a and 2 others" where the runs are of several hosts.
+std::string hosts_in_words(std::span<const RunFacts> runs);
+
 }  // namespace ctprof

@@ -76,6 +76,16 @@ class StacksWriter {
     json_->number_member("function", place_of(row.function));
     numbers("self", figures(row, &FunctionWeight::self));
     numbers("total", figures(row, &FunctionWeight::total));
+    json_->key("evidence");
+    json_->open('[');
+    for (const auto& proof : row.proofs) write(proof);
+    json_->close(']');
+    json_->close('}');
+  }
+
+  void write(const std::optional<Proof>& proof) {
+    json_->open_item();
+    write_proof(*json_, proof, 1);
     json_->close('}');
   }
 

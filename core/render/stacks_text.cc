@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/number.hpp"
+#include "core/render/evidence_text.hpp"
 #include "core/render/report_lines.hpp"
 #include "core/render/report_sentences.hpp"
 
@@ -81,9 +82,18 @@ class GroupTables {
   std::string amounts(std::span<const double> sides) const {
     return brief_steps(sides, metric_->unit) + per_second_;
   }
-  TextCell change(std::span<const double> sides) const {
+  TextCell change(std::span<const double> sides, bool in_doubt = false) const {
     const double change = went(sides);
-    return {(change > 0 ? "+" : "") + brief(change, metric_->unit) + per_second_, tint_of(change)};
+    return {(in_doubt ? std::string(kNotProven) : "") + (change > 0 ? "+" : "") +
+                brief(change, metric_->unit) + per_second_,
+            in_doubt ? Tint::Plain : tint_of(change)};
+  }
+  // The p of the change that is surest; of what was not judged, nothing.
+  static TextCell p_of(const FunctionRow& row) {
+    const Proof* surest = nullptr;
+    for (const auto& proof : row.proofs)
+      if (proof && (!surest || proof->p < surest->p)) surest = &*proof;
+    return {surest ? p_text(surest->p) : ""};
   }
 
   std::vector<TextCell> cells(std::span<const double> sides) const {
@@ -104,6 +114,8 @@ class GroupTables {
 
   void append_functions(std::string& out) const {
     auto layout = columns("self");
+    const bool is_judged = report_->stacks()->judges();
+    if (is_judged) layout.insert(layout.begin() + 1, {"p", Align::Right, 0, false});
     layout.push_back({"total", Align::Right, 0, false});
     layout.push_back({"%", Align::Right, 0, false});
     layout.push_back({"function", Align::Left, kLeastName, false});
@@ -111,7 +123,12 @@ class GroupTables {
     TextTable table(std::move(layout));
     const auto& rows = group_->functions;
     for (const FunctionRow& row : std::span(rows).first(kept(most_functions_, rows.size()))) {
-      auto line = cells(figures(row, &FunctionWeight::self));
+      const auto own = figures(row, &FunctionWeight::self);
+      auto line = cells(own);
+      if (is_judged) {
+        line[0] = change(own, !row.is_proven());
+        line.insert(line.begin() + 1, p_of(row));
+      }
       const auto totals = figures(row, &FunctionWeight::total);
       line.push_back({amounts(totals)});
       line.push_back({percent_text(totals, group_->weights)});

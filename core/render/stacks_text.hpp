@@ -2,7 +2,8 @@
 // leaf first.
 //
 // What a function or stack has is told in percent of what its group has, and in the metric's unit.
-// Several sides stand in one cell, "10.0→15.0"; what changed most comes first.
+// Several sides stand in one cell, "10.0→15.0"; what changed most comes first. Where functions are
+// judged, a change that is not proven has ~ before it, and all have their p.
 //
 // Not here: which rows there are (compare/report/stack_section.hpp), their JSON (stacks_json.hpp).
 

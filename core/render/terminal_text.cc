@@ -219,6 +219,7 @@ constexpr std::size_t kLeastWrapped = 6;
 std::string_view code_of(Tint tint) {
   switch (tint) {
     case Tint::Heading: return "\x1b[36m";
+    case Tint::Faint: return "\x1b[90m";
     case Tint::More: return "\x1b[33m";
     case Tint::Less: return "\x1b[35m";
     case Tint::MuchMore: return "\x1b[1;33m";

@@ -40,7 +40,7 @@ std::string wrapped(const std::string& text, std::size_t width);
 enum class Align : std::uint8_t { Left, Right };
 
 // Colours only repeat what the text says.
-enum class Tint : std::uint8_t { Plain, Heading, More, Less, MuchMore, MuchLess };
+enum class Tint : std::uint8_t { Plain, Heading, Faint, More, Less, MuchMore, MuchLess };
 
 // The text in colour, or unchanged.
 std::string tinted(std::string_view text, Tint tint, bool color);

@@ -170,10 +170,39 @@ std::string settings_sentence(const WindowFacts& window, std::size_t width) {
   return line(text, width);
 }
 
-std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width) {
+bool is_explained(const RunFacts& run) {
+  const auto& cpu = run.window->accounting;
+  return cpu && std::abs(cpu->unexplained) <= cpu->error;
+}
+
+std::string explained_in_short(std::span<const RunFacts> runs, const std::string& who,
+                               std::size_t width) {
+  const auto busy = [](const RunFacts* run) {
+    return run->window->accounting->busy / run->window->accounting->wall;
+  };
+  std::vector<const RunFacts*> explained;
+  for (const RunFacts& run : runs)
+    if (is_explained(run)) explained.push_back(&run);
+  if (explained.empty()) return {};
+  const auto [least, most] = std::ranges::minmax_element(explained, {}, busy);
+  const auto percent = [&](const RunFacts* run) {
+    return std::to_string(std::llround(100 * busy(run)));
+  };
+  const Accounting& cpu = *(*most)->window->accounting;
+  const std::string low = percent(*least), high = percent(*most);
+  return line(
+      who + ": CPU " + (low == high ? low : low + " to " + high) + " % of " +
+          std::to_string(100 * cpu.cpus) + " %, explained by threads in " +
+          (explained.size() == runs.size() ? "all " : "") + std::to_string(explained.size()) +
+          (explained.size() == runs.size() ? "" : " of " + std::to_string(runs.size())) + " runs",
+      width);
+}
+
+std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width,
+                            bool with_cpu) {
   const WindowFacts& window = *run.window;
   std::string out;
-  if (window.accounting) out += line(who + ": " + cpu_line(window), width);
+  if (window.accounting && with_cpu) out += line(who + ": " + cpu_line(window), width);
   for (const std::string& text : rows_without_base(window.rows))
     out += line(who + ": " + text, width);
   for (const std::string& note : window.notes)

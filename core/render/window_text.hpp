@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,14 @@ std::string window_opening(const RunFacts& run, std::string_view who, std::strin
 std::string settings_sentence(const WindowFacts& window, std::size_t width);
 // The same in few lines, for one of several windows that are told together: whose CPU time it was,
 // what is not known, and what happened to the host. Each begins with `who`.
-std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width);
+std::string window_in_short(const RunFacts& run, const std::string& who, std::size_t width,
+                            bool with_cpu = true);
+// Whether the window's CPU time was that of its threads, as exactly as it can be counted.
+bool is_explained(const RunFacts& run);
+// "baseline: CPU 180 to 199 % of 200 %, explained by threads in 5 of 6 runs": those of which it
+// was; empty if it was of none.
+std::string explained_in_short(std::span<const RunFacts> runs, const std::string& who,
+                               std::size_t width);
 // "10.0 s"
 std::string window_length(const RunFacts& run);
 // Writes the member `window`; its members are those of report_json.hpp.

@@ -1,0 +1,145 @@
+#include "core/render/noise_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/number.hpp"
+#include "core/render/evidence_text.hpp"
+#include "core/render/report_lines.hpp"
+#include "core/render/report_sentences.hpp"
+#include "core/render/row_json.hpp"
+
+namespace ctprof {
+namespace {
+
+const PlannedMetric& metric_of(const Report& report, const Noise& noise, const NoiseRow& row) {
+  return report.metrics()[noise.columns[row.column].metric];
+}
+
+// The figure as the first screen tells it.
+double told(const Report& report, const Noise& noise, const NoiseRow& row) {
+  for (const ScreenRow& on_screen : report.screen()->rows)
+    if (on_screen.group == row.group)
+      return report.screen()->figures(on_screen, row.column)[0].value;
+  const Headline& headline = noise.columns[row.column].headline;
+  return headline.shown == CTPROF_SHOWN_PERCENT ? row.median / 1e7 : row.median;
+}
+
+std::string_view unit_of(const Report& report, const Noise& noise, const NoiseRow& row) {
+  const bool is_percent = noise.columns[row.column].headline.shown == CTPROF_SHOWN_PERCENT;
+  return is_percent ? "percent" : std::string_view(metric_of(report, noise, row).unit);
+}
+
+std::string without_sign(double shift) {
+  const std::string text = shift_text(shift);
+  return text.starts_with('+') ? text.substr(1) : text;
+}
+
+std::span<const NoiseRow> first_of(const Noise& noise, std::size_t limit) {
+  return std::span(noise.rows)
+      .first(limit ? std::min(limit, noise.rows.size()) : noise.rows.size());
+}
+
+std::string opening(const Noise& noise, std::string_view files) {
+  const std::string ways =
+      (noise.all_labellings ? "all " : "") + counted(noise.labellings, "way") + " to split them";
+  return printable(files) + ": " + counted(noise.runs, "run") + " of one condition, " + ways +
+         " in halves\n";
+}
+
+constexpr const char* kMeaning =
+    "spread: of the runs; halves: by how much two halves differ at most in 19 of 20 ways; behind "
+    "these, which shift would be proven in about 9 of 10 comparisons with so many runs a side "
+    "(not paired; record --interleave shows less)";
+
+}  // namespace
+
+std::string noise_text(const Report& report, const Noise& noise, std::string_view files,
+                       const TextLayout& layout, std::size_t limit) {
+  std::string out = opening(noise, files);
+  std::vector<TextColumn> columns{{"group", Align::Left, 12, false},
+                                  {"figure", Align::Left, 0, false},
+                                  {"median", Align::Right, 0, true},
+                                  {"spread", Align::Right, 0, false},
+                                  {"halves", Align::Right, 0, false}};
+  for (const std::size_t runs : kNoiseRuns)
+    columns.push_back({std::to_string(runs) + "+" + std::to_string(runs), Align::Right, 0, false});
+  TextTable table(std::move(columns));
+  const auto rows = first_of(noise, limit);
+  for (const NoiseRow& row : rows) {
+    const ScreenColumn& column = noise.columns[row.column];
+    const auto& name = report.grouping().name(metric_of(report, noise, row).entity, row.group);
+    std::vector<TextCell> cells{{group_text(report.grouping(), name)},
+                                {printable(column.headline.label)},
+                                {brief(told(report, noise, row), unit_of(report, noise, row))},
+                                {without_sign(row.spread)},
+                                {without_sign(row.halves)}};
+    for (const double shift : row.shows) cells.push_back({without_sign(shift)});
+    table.add(std::move(cells));
+  }
+  if (!rows.empty()) table.append_to(out, layout);
+  if (rows.empty()) out += "no group is above the floor of a headline\n";
+  if (rows.size() < noise.rows.size())
+    out += counted(noise.rows.size() - rows.size(), "more row") + " (--limit 0)\n";
+  const bool shows_any = std::ranges::any_of(noise.rows, [](const NoiseRow& row) {
+    return std::ranges::any_of(row.shows, [](double shift) { return !std::isnan(shift); });
+  });
+  const char* few = shows_any || noise.rows.empty()
+                        ? ""
+                        : "so few runs cannot say which shift would be proven: take 8 or more\n";
+  return out + few +
+         wrapped(std::string(kMeaning) + "; at " + p_text(noise.alpha) + ", among " +
+                     counted(noise.rows.size(), "row"),
+                 layout.width);
+}
+
+std::string noise_json(const Report& report, const Noise& noise, std::string_view files,
+                       std::size_t limit) {
+  std::string out;
+  JsonPieces json(out);
+  const auto number = [&](std::string_view name, double value) {
+    json.key(name);
+    json.number(value);
+  };
+  json.open('{');
+  json.number_member("schema", 1);
+  json.text_member("file", files);
+  json.number_member("runs", noise.runs);
+  json.number_member("labellings", noise.labellings);
+  json.key("all_labellings");
+  json.raw(noise.all_labellings ? "true" : "false");
+  number("alpha", noise.alpha);
+  json.key("rows");
+  json.open('[');
+  for (const NoiseRow& row : first_of(noise, limit)) {
+    const PlannedMetric& metric = metric_of(report, noise, row);
+    json.open_item();
+    write_group(json, report.grouping().name(metric.entity, row.group));
+    json.text_member("label", noise.columns[row.column].headline.label);
+    json.text_member("metric", metric.name);
+    json.text_member("unit", metric.unit);
+    number("median", row.median);
+    number("spread", row.spread);
+    number("halves", row.halves);
+    json.key("shows");
+    json.open('[');
+    for (std::size_t at = 0; at < std::size(kNoiseRuns); ++at) {
+      json.open_item();
+      json.number_member("runs", kNoiseRuns[at]);
+      number("shift", row.shows[at]);
+      json.close('}');
+    }
+    json.close(']');
+    json.close('}');
+  }
+  json.close(']');
+  json.number_member("cut", noise.rows.size() - first_of(noise, limit).size());
+  json.close('}');
+  return out + '\n';
+}
+
+}  // namespace ctprof
