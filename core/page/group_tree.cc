@@ -1,0 +1,116 @@
+#include "core/page/group_tree.hpp"
+
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/render/stacks_text.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::string_view kKernel = "[kernel]", kNoFile = "[anonymous]";
+
+FrameKind kind_of(const StackFunction& function) {
+  if (function.is_guessed) return FrameKind::Guessed;
+  if (function.module == kKernel) return FrameKind::Kernel;
+  return function.module == kNoFile ? FrameKind::Jit : FrameKind::Native;
+}
+
+// Means of the runs are added up in doubles, and rounded in the end: a run's share of a sample is
+// less than one.
+class Builder {
+ public:
+  explicit Builder(const StackBook& book) : book_(&book) {
+    tree_.labels.push_back({"all", {}, FrameKind::Group});
+    tree_.nodes.emplace_back();
+    weights_.emplace_back();
+    nodes_.emplace(StackBook::kEmpty, 0);
+  }
+
+  void add(const Report& report, CellAt at, std::size_t which) {
+    const auto runs = report.rollup().stacks(at);
+    for (const RunStacks& run : runs)
+      for (const ctprof_stack& each : run.stacks)
+        weights_[node_of(static_cast<std::uint32_t>(each.stack))].self[which] +=
+            static_cast<double>(each.weight) * run.scale / static_cast<double>(runs.size());
+  }
+
+  FlameTree take(bool has_base) {
+    tree_.has_base = has_base;
+    for (std::size_t at = 0; at < weights_.size(); ++at) weights_[at].total = weights_[at].self;
+    for (std::size_t at = weights_.size(); at-- > 1;)
+      for (std::size_t which = 0; which < 2; ++which)
+        weights_[tree_.nodes[at].parent].total[which] += weights_[at].total[which];
+    for (std::size_t at = 0; at < weights_.size(); ++at) {
+      tree_.nodes[at].now = figures(weights_[at], 0);
+      tree_.nodes[at].base = figures(weights_[at], 1);
+    }
+    return std::move(tree_);
+  }
+
+ private:
+  struct Weights {
+    std::array<double, 2> self{}, total{};  // now, and of the baseline
+  };
+
+  static std::uint64_t rounded(double value) {
+    constexpr double kBeyond = 0x1p63;
+    return value >= kBeyond ? UINT64_MAX : static_cast<std::uint64_t>(std::llround(value));
+  }
+  static FlameFigures figures(const Weights& weights, std::size_t which) {
+    return {rounded(weights.self[which]), rounded(weights.total[which])};
+  }
+
+  // The stack's node, and before it those of its callers. A function that is called from two places
+  // of its caller is one already: the book knows functions, not instructions.
+  std::uint32_t node_of(std::uint32_t stack) {
+    std::vector<std::uint32_t> missing;
+    while (!nodes_.contains(stack)) {
+      missing.push_back(stack);
+      stack = book_->caller(stack);
+    }
+    std::uint32_t node = nodes_.at(stack);
+    for (; !missing.empty(); missing.pop_back()) {
+      FlameNode made;
+      made.parent = node;
+      made.label = label_of(book_->function(missing.back()));
+      node = static_cast<std::uint32_t>(tree_.nodes.size());
+      tree_.nodes.push_back(made);
+      weights_.emplace_back();
+      nodes_.emplace(missing.back(), node);
+    }
+    return node;
+  }
+
+  std::uint32_t label_of(std::uint32_t number) {
+    const auto [found, is_new] =
+        labels_.try_emplace(number, static_cast<std::uint32_t>(tree_.labels.size()));
+    if (is_new) {
+      const StackFunction& function = book_->functions()[number];
+      tree_.labels.push_back({function_text(function), function.module, kind_of(function)});
+    }
+    return found->second;
+  }
+
+  const StackBook* book_;
+  FlameTree tree_;
+  std::vector<Weights> weights_;                            // by node
+  std::unordered_map<std::uint32_t, std::uint32_t> nodes_;  // by stack
+  std::unordered_map<std::uint32_t, std::uint32_t> labels_;
+};
+
+}  // namespace
+
+FlameTree group_tree(const Report& report, RowAt at) {
+  Builder builder(report.stacks()->book());
+  const bool compares = report.compares();
+  builder.add(report, {compares ? std::size_t{1} : 0, at.group, at.metric}, 0);
+  if (compares) builder.add(report, {0, at.group, at.metric}, 1);
+  return builder.take(compares);
+}
+
+}  // namespace ctprof

@@ -1,0 +1,46 @@
+// Pieces of HTML, appended to a text. What is given as text stays text.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/markup.hpp"
+
+namespace ctprof {
+
+// <p class="quiet">text</p>; `attributes` are markup, with their values.
+inline void append_element(std::string& out, std::string_view name, std::string_view text,
+                           std::string_view attributes = {}) {
+  out.append("<").append(name);
+  if (!attributes.empty()) out.append(" ").append(attributes);
+  out += '>';
+  append_markup(out, text);
+  out.append("</").append(name).append(">");
+}
+
+// The same on a line of its own.
+inline void append_line(std::string& out, std::string_view name, std::string_view text,
+                        std::string_view attributes = {}) {
+  append_element(out, name, text, attributes);
+  out += '\n';
+}
+
+// A list of sentences, at most `most` of them; nothing where there is none.
+template <class Texts>
+void append_list(std::string& out, const Texts& texts, std::size_t most) {
+  if (texts.empty()) return;
+  out += "<ul>\n";
+  std::size_t told = 0;
+  for (const std::string& text : texts) {
+    if (told == most) break;
+    append_line(out, "li", text);
+    ++told;
+  }
+  if (texts.size() > told)
+    append_line(out, "li", "and " + std::to_string(texts.size() - told) + " more",
+                "class=\"quiet\"");
+  out += "</ul>\n";
+}
+
+}  // namespace ctprof

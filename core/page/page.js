@@ -1,0 +1,327 @@
+// What a report's page does: sorts and filters its rows, opens one, walks them by keys, copies them.
+//
+// The document is its own data. A row's figures are attributes of it: data-v has its sides' figures,
+// the change as a fraction, the ends of its interval and p, with commas; data-a and data-b those of
+// each run; data-g the number of its group. Names are only ever set as text.
+(function () {
+  'use strict';
+
+  const AT_FIRST = 60; // rows that are seen before somebody asks for all
+  const MOST_OTHERS = 8;
+  const table = document.getElementById('rows');
+  if (!table) return;
+  const body = table.tBodies[0];
+  const heads = Array.from(table.tHead.rows[0].cells);
+  const sides = table.dataset.sides.split('\t');
+  const compares = sides.length > 1;
+  const hasP = table.dataset.p === '1';
+  const rows = Array.from(body.rows, readRow);
+  let shown = rows;
+  let all = rows.length <= AT_FIRST;
+  let open = null;
+
+  const numbers = (text) => (text ? text.split(',').map((one) => (one === '' ? NaN : Number(one))) : []);
+
+  function readRow(element, index) {
+    const cells = element.cells;
+    return {
+      element, index, group: element.dataset.g, name: cells[0].textContent, metric: cells[1].textContent,
+      cells, button: null, figures: null, panel: null,
+    };
+  }
+
+  // baseline, candidate, change, low, high, p, share; of one side value, share.
+  function figures(row) {
+    if (!row.figures) row.figures = numbers(row.element.dataset.v);
+    return row.figures;
+  }
+
+  function make(parent, name, attributes, text) {
+    const element = document.createElement(name);
+    for (const key in attributes) element.setAttribute(key, attributes[key]);
+    if (text !== undefined) element.textContent = text;
+    if (parent) parent.appendChild(element);
+    return element;
+  }
+
+  // --- which rows, in which order
+
+  const wanted = {};
+
+  function isWanted(row) {
+    if (wanted.metric.value && row.metric !== wanted.metric.value) return false;
+    if (wanted.group.value && row.group !== wanted.group.value) return false;
+    if (wanted.p && wanted.p.value !== '' && !(Number(wanted.p.value) >= figures(row)[5])) return false;
+    const text = wanted.text.value.toLowerCase();
+    return !text || (row.name + ' ' + row.metric).toLowerCase().includes(text);
+  }
+
+  function show() {
+    close(false);
+    shown = rows.filter(isWanted);
+    const seen = new Set(all ? shown : shown.slice(0, AT_FIRST));
+    for (const row of rows) row.element.hidden = !seen.has(row);
+    const beyond = shown.length - seen.size;
+    told.textContent = shown.length + ' of ' + rows.length + ' rows' + (beyond ? ', the first ' + AT_FIRST + ' shown' : '');
+    more.hidden = beyond === 0;
+    more.textContent = 'Show all ' + shown.length + ' rows';
+    makeButtons(seen);
+  }
+
+  // What a column is sorted by: a number where its cells have one.
+  function value(row, column) {
+    const key = heads[column].dataset.v;
+    if (key === undefined) return row.cells[column].textContent.toLowerCase();
+    if (key === 'rank') return row.index;
+    const number = figures(row)[Number(key)];
+    return heads[column].dataset.size === '1' ? Math.abs(number) : number;
+  }
+
+  const isNone = (one) => typeof one === 'number' && isNaN(one);
+
+  function sort(column) {
+    const was = heads[column].getAttribute('aria-sort');
+    const first = heads[column].dataset.first;
+    const direction = was === 'none' ? first : was === 'ascending' ? 'descending' : 'ascending';
+    const sign = direction === 'ascending' ? 1 : -1;
+    for (const head of heads) if (head.hasAttribute('aria-sort')) head.setAttribute('aria-sort', 'none');
+    heads[column].setAttribute('aria-sort', direction);
+    rows.sort((one, other) => {
+      const a = value(one, column);
+      const b = value(other, column);
+      if (isNone(a) || isNone(b)) return isNone(a) - isNone(b) || one.index - other.index;
+      return a === b ? one.index - other.index : sign * (a > b ? 1 : -1);
+    });
+    close(false);
+    for (const row of rows) body.appendChild(row.element);
+    show();
+  }
+
+  // --- one row
+
+  function makeButtons(seen) {
+    for (const row of seen) {
+      if (row.button) continue;
+      const cell = row.cells[0];
+      cell.textContent = '';
+      row.button = make(cell, 'button', {type: 'button', 'aria-expanded': 'false'}, row.name);
+      row.button.addEventListener('click', () => toggle(row));
+    }
+  }
+
+  function toggle(row) {
+    const isOpen = open === row;
+    close(false);
+    if (!isOpen) show1(row);
+  }
+
+  function close(takesFocus) {
+    if (!open) return;
+    const row = open;
+    open = null;
+    row.panel.remove();
+    row.panel = null;
+    row.element.classList.remove('open');
+    row.button.setAttribute('aria-expanded', 'false');
+    if (takesFocus) row.button.focus();
+  }
+
+  function show1(row) {
+    open = row;
+    row.button.setAttribute('aria-expanded', 'true');
+    row.element.classList.add('open');
+    row.panel = make(null, 'tr', {'class': 'panel'});
+    row.element.after(row.panel);
+    const inside = make(make(row.panel, 'td', {colspan: heads.length}), 'div', {'class': 'inside'});
+    addRuns(make(inside, 'div'), row);
+    addOthers(make(inside, 'div'), row);
+    addStacks(make(inside, 'div', {'class': 'full'}), row);
+  }
+
+  // Opens a row wherever it is.
+  function visit(row) {
+    for (const field of Object.values(wanted)) if (field && !isWanted(row)) field.value = '';
+    all = true;
+    show();
+    show1(row);
+    row.button.focus();
+  }
+
+  function addOthers(parent, row) {
+    const others = rows.filter((one) => one.group === row.group && one !== row).sort((a, b) => a.index - b.index);
+    make(parent, 'h3', {}, others.length ? 'Other rows of this group' : 'This group has no other row');
+    const list = make(parent, 'ul', {'class': 'others'});
+    for (const one of others.slice(0, MOST_OTHERS)) {
+      const told = compares ? changeOf(one) : one.cells[2].textContent;
+      const button = make(make(list, 'li'), 'button', {type: 'button'}, one.metric + '  ' + told);
+      button.addEventListener('click', () => visit(one));
+    }
+    if (others.length > MOST_OTHERS) make(list, 'li', {'class': 'quiet'}, 'and ' + (others.length - MOST_OTHERS) + ' more');
+  }
+
+  const changeOf = (row) => row.element.querySelector('.change').textContent;
+
+  // The group's pictures stand below for those who read on; here are copies of them.
+  function addStacks(parent, row) {
+    const source = document.querySelector('article[data-g="' + row.group + '"]');
+    if (!source) {
+      make(parent, 'p', {'class': 'quiet'}, 'There are no call stacks of this group on this page.');
+      return;
+    }
+    make(parent, 'h3', {}, 'Call stacks of this group');
+    for (const figure of source.querySelectorAll('figure')) {
+      const copied = parent.appendChild(figure.cloneNode(true));
+      for (const one of copied.querySelectorAll('[role=region]'))
+        one.setAttribute('aria-label', one.getAttribute('aria-label') + ', in the opened row');
+    }
+  }
+
+  function addRuns(parent, row) {
+    make(parent, 'h3', {}, row.metric + ' of ' + row.name);
+    const runs = [row.element.dataset.a, row.element.dataset.b].slice(0, sides.length)
+      .map((text) => numbers(text).filter((one) => !isNaN(one)));
+    let said = dots.add(parent, runs, sides, compares ? figures(row).slice(2, 5) : [], row.element.dataset.u);
+    if (!said) said = sides.map((side, at) => side + ' ' + row.cells[2 + at].textContent).join(', ') + ', of one run.';
+    make(parent, 'p', {'class': 'quiet'}, said);
+  }
+
+  // --- copying
+
+  // Spreadsheets run what begins like a formula.
+  function field(text) {
+    const safe = /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
+    return /[",\n\r]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+  }
+
+  function csv() {
+    const names = compares
+      ? ['group', 'metric', 'baseline', 'candidate', 'change', 'low', 'high', 'p', 'share', 'baseline_runs', 'candidate_runs']
+      : ['group', 'metric', 'value', 'share', 'runs'];
+    const lines = shown.map((row) => {
+      const many = compares ? 7 : 2;
+      const own = Array.from({length: many}, (_, at) => figures(row)[at]).map((one) => (one === undefined || isNaN(one) ? '' : String(one)));
+      const runs = [row.element.dataset.a, row.element.dataset.b].slice(0, sides.length).map((one) => (one || '').replace(/,/g, ' '));
+      return [field(row.name), field(row.metric), ...own, ...runs].join(',');
+    });
+    return [names.join(','), ...lines].join('\n') + '\n';
+  }
+
+  async function copy() {
+    const text = csv();
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch (error) {
+      const area = make(document.body, 'textarea', {'aria-label': 'CSV'}, text);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+      copier.focus();
+    }
+    told.textContent = shown.length + ' rows copied as CSV';
+  }
+
+  // --- the flame graphs: a click enlarges a frame, another one shows all again
+
+  function zoom(picture, target) {
+    const frames = Array.from(picture.querySelectorAll('.f'));
+    for (const one of frames) {
+      if (!one.dataset.x) [one.dataset.x, one.dataset.w] = [one.getAttribute('x'), one.getAttribute('width')];
+    }
+    const x = (one) => parseFloat(one.dataset.x);
+    const w = (one) => parseFloat(one.dataset.w);
+    const again = picture.dataset.zoomed === target.dataset.x + target.getAttribute('y');
+    const [from, wide] = again ? [0, 100] : [x(target), w(target)];
+    picture.dataset.zoomed = again ? '' : target.dataset.x + target.getAttribute('y');
+    for (const one of frames) {
+      const left = Math.max(0, (x(one) - from) / wide * 100);
+      const right = Math.min(100, (x(one) + w(one) - from) / wide * 100);
+      one.setAttribute('x', left + '%');
+      one.setAttribute('width', Math.max(0, right - left) + '%');
+      one.classList.toggle('out', 0.001 > right - left);
+      label(one);
+    }
+  }
+
+  // A name that had no room may have it now.
+  function label(frame) {
+    if (frame.querySelector('text') || 30 > frame.getBoundingClientRect().width) return;
+    const name = frame.querySelector('title').textContent.split('\n')[0];
+    dots.draw(frame, 'text', {x: 4, y: 13}, name);
+  }
+
+  document.addEventListener('click', (event) => {
+    const frame = event.target.closest('.frames .f');
+    if (frame) zoom(frame.closest('.frames'), frame);
+  });
+
+  // --- what is added to the document
+
+  const tools = document.getElementById('tools');
+  function add(label, name, attributes) {
+    return make(make(tools, 'label', {}, label), name, attributes);
+  }
+
+  function choices(select, pairs) {
+    make(select, 'option', {value: ''}, 'all');
+    for (const [key, text] of pairs) make(select, 'option', {value: key}, text);
+  }
+
+  const ordered = (map) => Array.from(map).sort((a, b) => (a[1] > b[1] ? 1 : a[1] === b[1] ? 0 : -1));
+  wanted.text = add('Search  /', 'input', {type: 'search'});
+  wanted.metric = add('Metric', 'select', {});
+  choices(wanted.metric, ordered(new Map(rows.map((row) => [row.metric, row.metric]))));
+  wanted.group = add('Group', 'select', {});
+  choices(wanted.group, ordered(new Map(rows.map((row) => [row.group, row.name]))));
+  wanted.p = hasP ? add('p at most', 'input', {type: 'number', min: 0, max: 1, step: 'any'}) : null;
+  const copier = make(tools, 'button', {type: 'button'}, 'Copy as CSV');
+  const told = make(null, 'p', {'class': 'quiet', role: 'status'});
+  tools.after(told);
+  const more = make(null, 'button', {type: 'button', 'class': 'more'});
+  table.parentElement.after(more);
+  tools.hidden = false;
+
+  for (const head of heads) {
+    if (head.dataset.first === undefined) continue;
+    const text = head.textContent;
+    head.textContent = '';
+    head.setAttribute('aria-sort', head.dataset.now || 'none');
+    make(head, 'button', {type: 'button'}, text).addEventListener('click', () => sort(heads.indexOf(head)));
+  }
+  for (const field of Object.values(wanted)) if (field) field.addEventListener('input', show);
+  copier.addEventListener('click', copy);
+  more.addEventListener('click', () => { all = true; show(); });
+
+  // --- keys
+
+  function step(row, key) {
+    const seen = shown.filter((one) => !one.element.hidden);
+    const at = seen.indexOf(row);
+    const to = {ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: seen.length - 1}[key];
+    if (to === undefined || !seen[to]) return false;
+    seen[to].button.focus();
+    seen[to].element.scrollIntoView({block: 'nearest'});
+    return true;
+  }
+
+  body.addEventListener('keydown', (event) => {
+    const row = rows.find((one) => one.button === event.target);
+    if (row && step(row, event.key)) event.preventDefault();
+  });
+  document.addEventListener('keydown', (event) => {
+    const types = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === '/' && !types) {
+      wanted.text.focus();
+      wanted.text.select();
+      event.preventDefault();
+    } else if (event.key === 'Escape') {
+      if (event.target === wanted.text && wanted.text.value) {
+        wanted.text.value = '';
+        show();
+      } else close(true);
+    } else if (event.key === 'Enter' && event.target === wanted.text && shown.length) {
+      shown[0].button.focus();
+    }
+  });
+
+  show();
+}());

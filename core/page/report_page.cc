@@ -1,0 +1,301 @@
+#include "core/page/report_page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "core/base/number.hpp"
+#include "core/base/version.hpp"
+#include "core/compare/asked/spec.hpp"
+#include "core/flame/flame_page.hpp"
+#include "core/page/html.hpp"
+#include "core/page/page_facts.hpp"
+#include "core/page/page_files.hpp"
+#include "core/page/page_rows.hpp"
+#include "core/page/page_stacks.hpp"
+#include "core/page/verdict.hpp"
+#include "core/render/evidence_text.hpp"
+#include "core/render/report_sentences.hpp"
+
+namespace ctprof {
+namespace {
+
+// Of kMostReportPage; the rest is for style, script, and sentences, which have limits of their own.
+constexpr std::size_t kMostRows = 1'900'000, kMostStacks = 800'000;
+constexpr std::size_t kMostTitle = 160, kMostCommand = 4'000;  // columns of text
+constexpr double kStripWidth = 128, kStripMargin = 5;          // pixels, as in page.css
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr int kDigits = 5;  // of a figure to be sorted by
+
+// A short number for the script; empty for none.
+std::string digits(double value) {
+  if (!std::isfinite(value)) return {};
+  std::array<char, 32> text;
+  const auto end =
+      std::to_chars(text.begin(), text.end(), value, std::chars_format::general, kDigits);
+  return {text.data(), end.ptr};
+}
+
+std::string list_of(const std::vector<double>& values) {
+  std::string text;
+  for (std::size_t at = 0; at < values.size(); ++at)
+    text += (at == 0 ? "" : ",") + digits(values[at]);
+  return text;
+}
+
+// A percent sign stays on the line of its number.
+std::string kept_together(std::string text) {
+  constexpr std::string_view kFree = " %", kKept = "\u00a0%";
+  for (auto at = text.find(kFree); at != text.npos; at = text.find(kFree, at + kKept.size()))
+    if (const auto after = at + kFree.size();
+        at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9' &&
+        (after == text.size() ||
+         std::string_view(" ,.;)").find(text[after]) != std::string_view::npos))
+      text.replace(at, kFree.size(), kKept);
+  return text;
+}
+
+class Writer {
+ public:
+  Writer(const Report& report, std::span<const std::string> files, const PageStyle& style)
+      : report_(&report),
+        files_(files),
+        style_(&style),
+        rows_(page_rows(report, style.details)),
+        has_runs_(std::ranges::any_of(rows_.rows,
+                                      [](const PageRow& row) { return !row.runs.empty(); })) {}
+
+  std::string page() {
+    append_head();
+    append_top();
+    out_ += "<main>\n";
+    append_sides(out_, *report_, files_);
+    append_rows();
+    append_stacks(out_, *report_, rows_, kMostStacks);
+    append_not_measured(out_, *report_);
+    append_lost(out_, *report_);
+    append_making();
+    out_ += "</main>\n<script>\n";
+    out_.append(kDotsJs).append(kPageJs).append("</script>\n</body>\n</html>\n");
+    return std::move(out_);
+  }
+
+ private:
+  bool compares() const { return report_->compares(); }
+
+  std::string title() const {
+    std::string text = shortened(printable(files_[0]), kMostTitle);
+    return compares() ? text + " → " + shortened(printable(files_[1]), kMostTitle) : text;
+  }
+
+  void append_head() {
+    out_ +=
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"generator\" content=\"ctprof\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n";
+    append_line(out_, "title", title());
+    out_.append("<style>\n").append(flame_style()).append(kPageCss).append("</style>\n");
+    out_ += "</head>\n<body>\n<a class=\"skip\" href=\"#rows\">To the rows</a>\n";
+  }
+
+  void append_top() {
+    out_ += "<header>\n";
+    append_line(out_, "h1", title());
+    out_ += "<div class=\"verdict\">\n";
+    for (const std::string& sentence : verdict(*report_, rows_))
+      append_line(out_, "p", kept_together(sentence));
+    out_ += "</div>\n</header>\n";
+  }
+
+  // --- the table of rows
+
+  void append_rows() {
+    out_ += "<section aria-labelledby=\"moved\">\n";
+    append_line(out_, "h2", compares() ? "What moved" : "What there is", "id=\"moved\"");
+    if (rows_.rows.empty()) {
+      append_line(out_, "p", compares() ? "No figure differs." : "No figure is above its floor.");
+    } else {
+      append_key();
+      append_evidence();
+      out_ += "<div class=\"tools\" id=\"tools\" hidden></div>\n";
+      append_table();
+    }
+    if (rows_.quiet)
+      append_line(out_, "p", counted(rows_.quiet, "quiet figure") + " stayed out.",
+                  "class=\"quiet\"");
+    out_ += "</section>\n";
+  }
+
+  void append_evidence() {
+    if (!rows_.are_judged) return;
+    const bool of_screen = report_->screen() && !style_->details;
+    std::string said = evidence_text(*report_, of_screen, 0);
+    while (said.ends_with('\n')) said.pop_back();
+    append_line(out_, "p", said, "class=\"quiet\"");
+  }
+
+  void append_key() {
+    if (!compares() || !has_runs_) return;
+    out_ +=
+        "<p class=\"key quiet\">Each dot is a run:<i></i>baseline<i "
+        "class=\"b\"></i>candidate</p>\n";
+  }
+
+  void append_table() {
+    out_ += "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Rows\">\n";
+    out_ += "<table id=\"rows\" data-sides=\"";
+    out_ += compares() ? "baseline\tcandidate" : "runs";
+    if (rows_.are_judged) out_ += "\" data-p=\"1";
+    out_ += "\">\n<thead><tr>";
+    append_columns();
+    out_ += "</tr></thead>\n<tbody>\n";
+    const std::size_t begin = out_.size();
+    std::size_t told = 0;
+    for (; told < rows_.rows.size() && out_.size() - begin < kMostRows; ++told)
+      append_row(rows_.rows[told]);
+    out_ += "</tbody>\n</table>\n</div>\n";
+    if (const std::size_t more = rows_.rows.size() - told)
+      append_line(out_, "p",
+                  counted(more, "more row") +
+                      " of the smallest have no place on this page: "
+                      "--format json of ctprof compare has all.",
+                  "class=\"quiet\"");
+  }
+
+  // `attributes` say by which of a row's figures the script sorts, and which way first.
+  void append_column(std::string_view name, std::string_view attributes) {
+    append_element(out_, "th", name, "scope=\"col\" " + std::string(attributes));
+  }
+
+  void append_columns() {
+    append_column("group", "data-first=\"ascending\"");
+    append_column("metric", "data-first=\"ascending\"");
+    if (compares()) {
+      append_column("baseline", "class=\"n v\" data-first=\"descending\" data-v=\"0\"");
+      append_column("candidate", "class=\"n v\" data-first=\"descending\" data-v=\"1\"");
+      append_column("change", "class=\"n\" data-first=\"descending\" data-v=\"2\" data-size=\"1\"");
+      if (rows_.are_judged) {
+        append_column("interval", "class=\"n interval\"");
+        append_column("p", "class=\"n p\" data-first=\"ascending\" data-v=\"5\"");
+      }
+      append_column("of all", std::string("class=\"n\" data-first=\"descending\" data-v=\"6\"") +
+                                  (rows_.are_judged ? "" : " data-now=\"descending\""));
+    } else {
+      append_column("value", "class=\"n\" data-first=\"descending\" data-v=\"0\"");
+      append_column("of all",
+                    "class=\"n\" data-first=\"descending\" data-now=\"descending\" "
+                    "data-v=\"1\"");
+    }
+    if (has_runs_) append_column("runs", "class=\"strip\"");
+  }
+
+  void append_row(const PageRow& row) {
+    out_ += row.proof && !row.proof->proven ? "<tr class=\"row not\"" : "<tr class=\"row\"";
+    out_ +=
+        " data-g=\"" + std::to_string(row.at.group) + "\" data-v=\"" + list_of(figures(row)) + "\"";
+    for (std::size_t side = 0; side < row.runs.size(); ++side)
+      out_ += std::string(" data-") + "ab"[side] + "=\"" + list_of(row.runs[side]) + "\"";
+    if (row.unit == "bytes") out_ += " data-u=\"b\"";
+    out_ += '>';
+    append_element(out_, "th", row.group, "scope=\"row\"");
+    append_element(out_, "td", row.metric);
+    for (const std::string& told : row.told)
+      append_element(out_, "td", told, compares() ? "class=\"n v\"" : "class=\"n\"");
+    if (compares()) append_change(row);
+    append_element(out_, "td", std::isnan(row.share) ? "-" : share_text(row.share), "class=\"n\"");
+    if (has_runs_) append_strip(row);
+    out_ += "</tr>\n";
+  }
+
+  std::vector<double> figures(const PageRow& row) const {
+    if (!compares()) return {row.sides[0], row.share};
+    const Proof unknown{row.relative(), kNone, kNone, kNone, false};
+    const Proof& shift = row.has_shift() ? *row.proof : unknown;
+    const double p = row.proof ? row.proof->p : kNone;
+    return {row.sides[0], row.sides[1], shift.shift, shift.low, shift.high, p, row.share};
+  }
+
+  static std::string share_text(double share) {
+    return brief(std::round(1000 * share) / 10, "percent") + " %";
+  }
+
+  // "~" stands before what is not proven.
+  void append_change(const PageRow& row) {
+    const double change = row.change();
+    std::string text = row.proof && !row.proof->proven ? std::string(kNotProven) + " " : "";
+    text += std::isnan(change)  ? "-"
+            : row.sides[0] == 0 ? (change == 0 ? "0" : "new")
+            : row.sides[1] == 0 ? "gone"
+            : row.proof         ? shift_text(row.proof->shift)
+                                : percent_text(row.relative());
+    append_element(out_, "td", text,
+                   change > 0   ? "class=\"n change up\""
+                   : change < 0 ? "class=\"n change down\""
+                                : "class=\"n change\"");
+    if (!rows_.are_judged) return;
+    append_element(out_, "td", row.has_shift() ? interval_text(*row.proof) : "",
+                   "class=\"n interval\"");
+    append_element(out_, "td", row.proof ? p_text(row.proof->p) : "", "class=\"n p\"");
+  }
+
+  // Dots without a script: strokes of no length with round or square ends.
+  void append_strip(const PageRow& row) {
+    out_ += "<td class=\"strip\">";
+    if (!row.runs.empty()) append_dots(row);
+    out_ += "</td>";
+  }
+
+  void append_dots(const PageRow& row) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const auto& side : row.runs)
+      for (const double run : side)
+        if (std::isfinite(run)) low = std::min(low, run), high = std::max(high, run);
+    const double wide = high > low ? high - low : 1;
+    out_ += "<svg class=\"s\" aria-hidden=\"true\">";
+    for (std::size_t side = 0; side < row.runs.size(); ++side) {
+      out_ += side == 0 ? "<path class=\"a\" d=\"" : "<path class=\"b square\" d=\"";
+      for (const double run : row.runs[side]) {
+        if (!std::isfinite(run)) continue;
+        const double x = kStripMargin + (run - low) / wide * (kStripWidth - 2 * kStripMargin);
+        out_ += "M" + std::to_string(std::lround(x)) + (side == 0 ? " 5h0" : " 13h0");
+      }
+      out_ += "\"/>";
+    }
+    out_ += "</svg>";
+  }
+
+  // --- the end
+
+  void append_making() {
+    out_ += "<section aria-labelledby=\"making\">\n";
+    append_line(out_, "h2", "How this page was made", "id=\"making\"");
+    out_ += "<pre tabindex=\"0\"><code>";
+    append_markup(out_, shortened(printable(style_->command), kMostCommand));
+    out_ += "</code></pre>\n";
+    append_line(out_, "p", "By ctprof " + std::string(kVersion) + ".", "class=\"quiet\"");
+    out_ += "</section>\n";
+  }
+
+  const Report* report_;
+  std::span<const std::string> files_;
+  const PageStyle* style_;
+  PageRows rows_;
+  bool has_runs_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string report_page(const Report& report, std::span<const std::string> files,
+                        const PageStyle& style) {
+  return Writer(report, files, style).page();
+}
+
+}  // namespace ctprof

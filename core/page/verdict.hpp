@@ -1,0 +1,26 @@
+// What a report comes to, in three sentences made of figures. Never whether that is good or bad.
+//
+//   Of 93 figures of 12 groups, 4 are proven to differ (p 0.05 and less).
+//   The largest change is %CPU of worker: 30.1 → 36.2 (+20%, between +17% and
+//   +23%, p 0.0002); the next ...
+//   These are medians of 8 runs before and 8 runs after. The host's CPUs were busy ...
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/compare/report/report.hpp"
+#include "core/page/page_rows.hpp"
+
+namespace ctprof {
+
+// Printable, but it may hold markup. REQUIRES: one side, or two.
+std::vector<std::string> verdict(const Report& report, const PageRows& rows);
+
+// "+20.3 %"; "-" for none.
+std::string percent_text(double fraction);
+// "+17% to +23%"
+std::string interval_text(const Proof& proof);
+
+}  // namespace ctprof

@@ -1,0 +1,83 @@
+// Windows made by hand for pages: of each thread what it ran and how often it switched, and where.
+
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/rules/rule_book.hpp"
+#include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
+#include "tests/unit/hand_made.hpp"
+#include "tests/unit/made_stacks.hpp"
+
+namespace ctprof::hand_made {
+
+inline constexpr std::uint64_t kSecond = 1'000'000'000, kMs = 1'000'000;
+inline const RuleBook kRuleBook;
+
+inline MetricDef headline(MetricDef def, Headline shown) {
+  def.headline = std::move(shown);
+  def.plugin = "ours";
+  return def;
+}
+
+inline const MetricDef kCpu = headline(metric("run_time_ns", "MonotonicNs", "SumNs"),
+                                       {"%CPU", 1, CTPROF_SHOWN_PERCENT, false, 1e7}),
+                       kSwitches = headline(metric("nr_switches", "MonotonicCount", "SumCount"),
+                                            {"csw/s", 2, CTPROF_SHOWN_RATE, false, 10}),
+                       kHeld = headline(metric("rss_bytes", "GaugeBytes", "SumGaugeBytes"),
+                                        {"rss", 3, CTPROF_SHOWN_LEVEL, false, 0x1p20});
+
+// A stack, root first, and what it weighs in ms.
+using Taken = std::pair<std::string, std::uint64_t>;
+
+struct Did {
+  std::string name;
+  std::uint64_t cpu = 0, switches = 0;
+  std::vector<Taken> stacks{};
+};
+
+inline Snapshot end_of(const std::vector<Did>& all, std::uint64_t second, bool has_run) {
+  std::vector<Thread> threads;
+  Cells<std::uint64_t> starts, cpu, switches, held;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    threads.push_back({i + 1, i + 1, all[i].name, all[i].name});
+    starts.push_back(5);
+    cpu.push_back(has_run ? all[i].cpu : 0);
+    switches.push_back(has_run ? all[i].switches : 0);
+    held.push_back(all[i].cpu == 0 ? 0 : has_run ? 8'000'000 + all[i].cpu / 1000 : 2'000'000);
+  }
+  Snapshot snapshot = snapshot_of(threads);
+  add_u64(snapshot, identity_metric(kStartTime), starts);
+  add_u64(snapshot, kCpu, cpu);
+  add_u64(snapshot, kSwitches, switches);
+  add_u64(snapshot, kHeld, held);
+  snapshot.meta.boot_id = "b";
+  snapshot.meta.start.boottime_ns = second * kSecond;
+  snapshot.meta.start.wall_unix_ns = (1'767'000'000 + second) * kSecond;
+  snapshot.read_at.assign(all.size(), 1);
+  return snapshot;
+}
+
+// Ten seconds, the `run`th since the host was started.
+inline Snapshot window_of(const std::vector<Did>& all, std::size_t run) {
+  const std::uint64_t second = 100 + 12 * run;
+  auto made = make_window(end_of(all, second, false), end_of(all, second + 10, true), {});
+  if (!made) std::cerr << made.error().text << '\n', std::exit(1);
+  to_differences(*made);
+  Cells<StackValue> stacks;
+  for (const Did& did : all) {
+    StackValue value;
+    for (const auto& [functions, ms] : did.stacks) value.emplace_back(functions, ms * kMs);
+    stacks.push_back(std::move(value));
+  }
+  add_stacks(*made, kStacks, stacks);
+  return std::move(*made);
+}
+
+}  // namespace ctprof::hand_made
