@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/markup.hpp"
 #include "core/base/number.hpp"
 #include "core/flame/flame_files.hpp"
 #include "core/render/terminal_text.hpp"
@@ -29,19 +30,6 @@ constexpr double kLeastFullColour = 1.0 / 100;  // a change of this share of all
 
 // --- text
 // -----------------------------------------------------------------------------------------------
-
-// Text between tags and inside quotes.
-void append_text(std::string& out, std::string_view text) {
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-}
 
 std::string fixed(double value, int digits) {
   std::array<char, 64> text;
@@ -129,7 +117,16 @@ class Page {
       : whole_(&whole), tree_(&drawn), style_(&style), frames_(placed(drawn)) {
     for (const Placed& frame : frames_) rows_ = std::max(rows_, frame.depth + 1);
     if (whole.has_base) listed_ = only_in_base(whole);
-    if (tree_->has_base) find_largest_change();
+    if (tree_->has_base) find_largest_change(*tree_);
+  }
+
+  // Frames and their style alone are another page's; head, list and script stay out.
+  std::string part() {
+    if (tree_->has_base) find_largest_change(*whole_);
+    begin_part();
+    for (const Placed& frame : frames_) append_frame(frame);
+    out_ += "</svg></svg>\n";
+    return std::move(out_);
   }
 
   std::string text() {
@@ -140,7 +137,7 @@ class Page {
     append_list();
     append_head();
     out_ += "<script>";
-    append_text(out_, kFlameJs);
+    append_markup(out_, kFlameJs);
     out_ += "</script>\n</svg>\n";
     if (style_->form == FlameStyle::Form::Html) out_ += "</body>\n</html>\n";
     return std::move(out_);
@@ -163,9 +160,9 @@ class Page {
     return static_cast<double>(now.self) - static_cast<double>(before.self) * tree_->base_scale;
   }
 
-  void find_largest_change() {
+  void find_largest_change(const FlameTree& tree) {
     largest_change_ = static_cast<double>(root().now.total) * kLeastFullColour;
-    for (const FlameNode& node : tree_->nodes)
+    for (const FlameNode& node : tree.nodes)
       if (node.merged == 0)
         largest_change_ = std::max(largest_change_, std::abs(change(node.now, node.base)));
   }
@@ -173,9 +170,10 @@ class Page {
   void begin_html() {
     out_ +=
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"generator\" content=\"ctprof\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>";
-    append_text(out_, title());
+    append_markup(out_, title());
     out_ +=
         "</title>\n<style>body { margin: 0; } svg.flame { display: block; }</style>\n"
         "</head>\n<body>\n";
@@ -183,12 +181,25 @@ class Page {
 
   std::string title() const { return told_name(style_->title, kMostName); }
 
-  void begin_svg() {
+  void begin_part() {
+    begin_element();
+    out_ += "\" role=\"img\" aria-label=\"";
+    append_markup(out_, title() + ": " + summary());
+    out_ += "\" width=\"100%\" height=\"" + std::to_string(frames_height()) +
+            "\"><svg class=\"frames\" width=\"100%\" height=\"" + std::to_string(frames_height()) +
+            "\">\n";
+  }
+
+  void begin_element() {
     out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame";
     if (style_->waiting) out_ += " cold";
     if (style_->icicle) out_ += " icicle";
+  }
+
+  void begin_svg() {
+    begin_element();
     out_ += "\" width=\"100%\" height=\"" + std::to_string(height()) + "\">\n<style>";
-    append_text(out_, kFlameCss);
+    append_markup(out_, kFlameCss);
     out_ += "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n";
     out_ += "<svg class=\"frames\" y=\"" + std::to_string(kHead) + "\" width=\"100%\" height=\"" +
             std::to_string(frames_height()) + "\">\n";
@@ -210,7 +221,7 @@ class Page {
             fixed(100 * share_of(frame.x, root().now.total), 4) + "%\" y=\"" +
             std::to_string(y * kRow) + "\" width=\"" + fixed(100 * share, 4) + "%\" height=\"" +
             std::to_string(kRow) + "\"><title>";
-    append_text(out_, shown);
+    append_markup(out_, shown);
     append_figures(node, share);
     out_ += "</title><rect width=\"100%\" height=\"17\"/>";
     if (share >= kLeastText) append_name(shown);
@@ -219,14 +230,14 @@ class Page {
 
   void append_name(std::string_view name) {
     out_ += "<text x=\"4\" y=\"13\">";
-    append_text(out_, name);
+    append_markup(out_, name);
     out_ += "</text>";
   }
 
   void append_figures(const FlameNode& node, double share) {
     if (const std::string& module = tree_->label(node).module; !module.empty()) {
       out_ += '\n';
-      append_text(out_, told_name(module, kMostName));
+      append_markup(out_, told_name(module, kMostName));
     }
     out_ += '\n' + value(node.now.total) + ", " + percentage(share);
     if (node.now.self > 0) out_ += "; itself " + value(node.now.self);
@@ -263,7 +274,7 @@ class Page {
 
   void append_line(int y, std::string_view kind, std::string_view text) {
     out_ += "<text x=\"4\" y=\"" + std::to_string(y) + "\" class=\"" + std::string(kind) + "\">";
-    append_text(out_, text);
+    append_markup(out_, text);
     out_ += "</text>\n";
   }
 
@@ -340,6 +351,12 @@ class Page {
 };
 
 }  // namespace
+
+std::string flame_part(const FlameTree& tree, const FlameStyle& style, FlamePart part) {
+  return Page(tree, without_small(tree, part.most_frames, part.least_share), style).part();
+}
+
+std::string_view flame_style() { return kFlameCss; }
 
 std::string flame_page(const FlameTree& tree, const FlameStyle& style) {
   std::string page;

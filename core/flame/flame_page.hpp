@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "core/flame/flame_tree.hpp"
 
@@ -34,5 +35,17 @@ struct FlameStyle {
 inline constexpr std::size_t kMostFlamePage = 5'000'000;
 
 std::string flame_page(const FlameTree& tree, const FlameStyle& style);
+
+// How much of a picture is drawn: at most so many frames, none of a smaller share of all.
+struct FlamePart {
+  std::size_t most_frames = 0;
+  double least_share = 0;
+};
+
+// The same picture as an SVG element inside another page, which has flame_style(): frames with
+// their titles, without head, search and script.
+// The strongest colour is for the largest change, also where only the baseline has it.
+std::string flame_part(const FlameTree& tree, const FlameStyle& style, FlamePart part);
+std::string_view flame_style();
 
 }  // namespace ctprof

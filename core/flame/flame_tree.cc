@@ -74,11 +74,7 @@ class TreeBuilder {
   }
 
   void add(const FlameSide& side, FlameFigures FlameNode::*figures) {
-    table_ = side.profile->table;
-    labels_of_frames_.assign(table_->frames().size(), kNone);
-    places_.assign(table_->nodes().size(), {});
-    for (const OwnedStacks& owned : side.profile->owners)
-      if (!owned.weights[side.value].empty()) add(owned, side.value, figures);
+    for (const FlameRun& run : side) add(run, figures);
   }
 
   FlameTree take() {
@@ -92,6 +88,14 @@ class TreeBuilder {
     std::uint32_t owner = kNone;
     std::uint32_t node = 0;
   };
+
+  void add(const FlameRun& run, FlameFigures FlameNode::*figures) {
+    table_ = run.profile->table;
+    labels_of_frames_.assign(table_->frames().size(), kNone);
+    places_.assign(table_->nodes().size(), {});
+    for (const OwnedStacks& owned : run.profile->owners)
+      if (!owned.weights[run.value].empty()) add(owned, run.value, figures);
+  }
 
   void add(const OwnedStacks& owned, std::size_t value, FlameFigures FlameNode::*figures) {
     ++owner_;
@@ -155,9 +159,19 @@ class TreeBuilder {
   std::uint32_t root_ = 0;  // of that owner
 };
 
+// Of all runs together; 0 where one does not tell.
+double seconds_of(const FlameSide& side) {
+  double seconds = 0;
+  for (const FlameRun& run : side) {
+    if (run.seconds <= 0) return 0;
+    seconds += run.seconds;
+  }
+  return seconds;
+}
+
 double scale_of(const FlameSide& candidate, const FlameSide& baseline) {
-  const bool known = candidate.seconds > 0 && baseline.seconds > 0;
-  return known ? candidate.seconds / baseline.seconds : 1;
+  const double now = seconds_of(candidate), before = seconds_of(baseline);
+  return now > 0 && before > 0 ? now / before : 1;
 }
 
 // At most `most` nodes have more than this.

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,16 +52,18 @@ struct FlameTree {
   const FlameNode& root() const { return nodes.front(); }
 };
 
-// One side: the stacks of the profile's value number `value`, and the length of what they are of.
-struct FlameSide {
+// One run: the stacks of the profile's value number `value`, and the length of what they are of.
+struct FlameRun {
   const StackProfile* profile = nullptr;
   std::size_t value = 0;
   double seconds = 0;
 };
+// Runs that count together: figures are sums over them. Each may have a table of its own.
+using FlameSide = std::vector<FlameRun>;
 
 FlameTree make_flame_tree(const FlameSide& side);
-// A differential: the baseline's figures beside the candidate's, as if it had been as long, where
-// both lengths are known. The sides may have tables of their own.
+// A differential: the baseline's figures beside the candidate's, as if its runs together had been
+// as long, where all lengths are known.
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline);
 
 // The tree with at most `most` nodes, and none that has less than `least_share` of all. What is

@@ -8,10 +8,13 @@ namespace ctprof {
 namespace {
 
 constexpr std::array kForms{
-    StackForm{"folded", "flamegraph.pl, inferno", write_folded},
-    StackForm{"pprof", "go tool pprof", write_pprof},
-    StackForm{"speedscope", "speedscope.app", write_speedscope},
-    StackForm{"perfetto", "ui.perfetto.dev", write_perfetto},
+    StackForm{"folded", "flamegraph.pl, inferno", "", write_folded},
+    StackForm{"pprof", "go tool pprof", "\x1f\x8b", write_pprof},
+    StackForm{"speedscope", "speedscope.app", "www.speedscope.app", write_speedscope},
+    StackForm{"perfetto", "ui.perfetto.dev",
+              "\x06"
+              "ctprof",
+              write_perfetto},
 };
 
 // Deeper than what any recorder takes.

@@ -20,6 +20,7 @@ namespace ctprof {
 struct StackForm {
   std::string_view name;  // as people ask for it
   std::string_view what;  // who reads it
+  std::string_view mark;  // is among the first bytes of such a file; empty: nothing is
   // An error is the sink's.
   Result<void> (*write)(const StackProfile& profile, Sink& out);
 };

@@ -33,7 +33,10 @@ std::vector<std::string_view> roots_of(const StackOwner& owner) {
 FrameKind kind_of(const StackTable& table, std::uint32_t frame) {
   const Module* module = find_module(table, frame);
   if (!module) return FrameKind::Truncated;
-  if (table.frames()[frame].is_guessed) return FrameKind::Guessed;
+  const Frame& code = table.frames()[frame];
+  if (code.is_guessed) return FrameKind::Guessed;
+  if (module->kind == Module::Kind::Unknown && code.offset == Frame::kNowhere)
+    return FrameKind::Truncated;
   if (module->kind == Module::Kind::Kernel) return FrameKind::Kernel;
   return module->kind == Module::Kind::Anonymous ? FrameKind::Jit : FrameKind::Native;
 }

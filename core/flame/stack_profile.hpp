@@ -30,8 +30,9 @@ struct StackOwner {
 
 // A metric whose value is a weighted set of stacks.
 struct StackValue {
-  std::string name;  // "oncpu_stacks"
-  std::string unit;  // of its weights: "ns", "bytes", "count"
+  std::string name;      // "oncpu_stacks"
+  std::string unit;      // of its weights: "ns", "bytes", "count"
+  bool waiting = false;  // at these stacks threads did not run
 };
 
 struct OwnedStacks {
@@ -57,7 +58,7 @@ enum class FrameKind : std::uint8_t {
   Kernel,     //
   Jit,        // made by a process as it ran
   Guessed,    // of any code, and maybe wrong
-  Truncated,  // above it the stack is not known
+  Truncated,  // above it the stack is not known, or there is none
   Small,      // several that are too small to be drawn
 };
 

@@ -19,6 +19,8 @@ constexpr std::array<std::pair<std::string_view, OwnersBy>, 5> kKeys{{
     {"all", OwnersBy::All},
 }};
 
+constexpr std::string_view kWaitingStacks = "waiting-stacks";  // the role of a metric
+
 using Columns = std::vector<const Column*>;
 
 Columns columns_of_stacks(const Table& threads) {
@@ -99,7 +101,8 @@ Result<StackProfile> window_profile(const Snapshot& window, std::span<const std:
   const StackPool& pool = window.pools->stacks;
   StackProfile profile{.table = &pool.table};
   for (const Column* column : *columns)
-    profile.values.push_back({column->def().name, column->def().unit});
+    profile.values.push_back(
+        {column->def().name, column->def().unit, column->def().role == kWaitingStacks});
   const Owners owners(window, by);
   for (std::size_t row = 0; row < window.threads().rows; ++row) {
     OwnedStacks owned;

@@ -142,13 +142,13 @@ using Write = std::function<std::string(const StackProfile&)>;
 std::string draw(const StackProfile& profile, FlameStyle style) {
   style.title = profile.values[0].name + ", made";
   style.unit = profile.values[0].unit;
-  return flame_page(make_flame_tree({&profile, 0, 0}), style);
+  return flame_page(make_flame_tree({{&profile, 0, 0}}), style);
 }
 
 // Against what was before, which took twice as long as it lasted.
 std::string differ(const StackProfile& profile, Made (*before)(), double seconds) {
   const Made base = before();
-  return flame_page(make_flame_tree({&profile, 0, 10}, {&base->profile(), 0, seconds}),
+  return flame_page(make_flame_tree({{&profile, 0, 10}}, {{&base->profile(), 0, seconds}}),
                     {.form = FlameStyle::Form::Html, .title = "difference", .unit = "ns"});
 }
 
