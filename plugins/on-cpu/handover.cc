@@ -59,6 +59,15 @@ sdk::Record record_of(const Sample& sample, const Sampling& how, std::uint64_t a
   return record;
 }
 
+void put_sample(const sdk::Records& records, const Sample& sample, const Sampling& how,
+                std::uint64_t at_ns) {
+  records.put(record_of(sample, how, at_ns));
+  sdk::Record one(sample.tgid, sample.tid, 1);
+  one.offer = kSamplesOffer;
+  one.at_ns = at_ns;
+  records.put(one);
+}
+
 void put_change(const sdk::Records& records, Bytes record, std::uint64_t at_ns) {
   switch (header_of(record).type) {
     case PERF_RECORD_MMAP2: return put_mapped(records, record, at_ns);

@@ -35,6 +35,12 @@ inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kOnCpuStacks{
      .section = "stacks",
      .source = "perf_event_open(2): cycles or cpu-clock",
      .description = "Time on a CPU, by call stack, as samples see it."}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kOnCpuSamples{
+    {.name = "oncpu_samples",
+     .section = "stacks",
+     .source = "perf_event_open(2): cycles or cpu-clock",
+     .description = "Samples that met the thread on a CPU: how many its stacks are made of.",
+     .file_path = "none"}};  // rows have no place for windows
 
 Sampling sampling_of(const sdk::Host& host, const sdk::Window& window) {
   Sampling how;
@@ -57,7 +63,7 @@ std::string kib(std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB
 
 class OnCpu : public sdk::RecordSource {
  public:
-  static constexpr auto kOffers = sdk::offers(kOnCpuStacks);
+  static constexpr auto kOffers = sdk::offers(kOnCpuStacks, kOnCpuSamples);
 
   explicit OnCpu(const sdk::Host& host) : host_(host) {}
   static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }

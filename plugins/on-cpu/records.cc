@@ -62,6 +62,14 @@ void take_chain(std::span<const std::uint64_t> chain, Sample& sample) {
   }
 }
 
+// Of a chain that is all of user space: the word that says so may be left out (Linux 7.3).
+std::span<const std::uint64_t> user_chain(std::span<const std::uint64_t> chain) {
+  if (chain.empty() || !is_context(chain.front())) return chain;
+  Sample sample;
+  take_chain(chain, sample);
+  return sample.user;
+}
+
 Registers registers_of(std::span<const std::uint64_t> words) {
 #if defined(__x86_64__)
   return {.ip = words[2], .sp = words[1], .bp = words[0], .lr = 0};
@@ -128,9 +136,7 @@ std::optional<Deferred> deferred_of(Bytes record) {
   Reader in(record.first(record.size() - kTrailer));
   Deferred deferred;
   deferred.number = in.take<std::uint64_t>();
-  Sample chain;
-  take_chain(in.take_words(in.take<std::uint64_t>()), chain);
-  deferred.user = chain.user;
+  deferred.user = user_chain(in.take_words(in.take<std::uint64_t>()));
   if (in.failed()) return std::nullopt;
   std::uint32_t thread[2];
   std::memcpy(thread, record.data() + record.size() - kTrailer, sizeof thread);

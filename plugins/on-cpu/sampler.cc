@@ -164,6 +164,7 @@ void Sampler::take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uin
     case PERF_RECORD_LOST:
       cpu.lost += lost_of(record);
       lose(records, cpu, CTPROF_LOSS_FULL, cpu.last_ns, time_ns, lost_of(record));
+      doubt_mappings();
       break;
     case PERF_RECORD_THROTTLE: cpu.throttled_since_ns = time_ns; break;
     case PERF_RECORD_UNTHROTTLE: end_throttling(records, cpu, time_ns); break;
@@ -185,9 +186,26 @@ void Sampler::take_sample(const sdk::Records& records, Cpu& cpu, Bytes record,
   }
   if (sample->tgid == 0) return;
   ++cpu.samples;
+  if (how_.copies() ? sample->registers.has_value() : !sample->user.empty() || sample->deferred)
+    settle_doubt(records, sample->tgid, at_ns);
   if (sample->deferred && pending_)
     return pending_->keep(*sample, at_ns, [&](const auto& waiting) { give_up(records, waiting); });
-  records.put(record_of(*sample, how_, at_ns));
+  put_sample(records, *sample, how_, at_ns);
+}
+
+// What processes mapped or ran meanwhile was not told.
+void Sampler::doubt_mappings() {
+  doubts_ = true;
+  read_since_.clear();
+}
+
+void Sampler::settle_doubt(const sdk::Records& records, std::uint32_t tgid, std::uint64_t at_ns) {
+  if (!doubts_ || !read_since_.insert(tgid).second) return;
+  ctprof_change change{};
+  change.kind = CTPROF_CHANGE_REMAPPED;
+  change.tgid = tgid;
+  change.at_ns = at_ns;
+  records.put(change);
 }
 
 void Sampler::take_deferred(const sdk::Records& records, Bytes record) {
@@ -196,12 +214,12 @@ void Sampler::take_deferred(const sdk::Records& records, Bytes record) {
   pending_->complete(*deferred, [&](const Pending::Waiting& waiting) {
     Sample sample = sample_of(waiting);
     sample.user = deferred->user;
-    records.put(record_of(sample, how_, waiting.at_ns));
+    put_sample(records, sample, how_, waiting.at_ns);
   });
 }
 
 void Sampler::give_up(const sdk::Records& records, const Pending::Waiting& waiting) const {
-  records.put(record_of(sample_of(waiting), how_, waiting.at_ns));
+  put_sample(records, sample_of(waiting), how_, waiting.at_ns);
 }
 
 void Sampler::lose(const sdk::Records& records, const Cpu& cpu, ctprof_loss_kind kind,
@@ -266,6 +284,7 @@ void Sampler::look_at_cpus(const sdk::Records& records, std::uint64_t now_ns) {
     if (cpu.event || !open(cpu)) continue;
     cpu.event->start();
     end_offline(records, cpu, now_ns);
+    doubt_mappings();
   }
 }
 

@@ -6,7 +6,8 @@
 // end. Samples that never came are counted: the clock says how many there should be.
 //
 // A CPU that goes offline takes its event along; when it is back it gets a new one. That is looked
-// for four times a second, and told as a loss, with the time.
+// for four times a second, and told as a loss, with the time. What processes mapped there until
+// then, or what a full ring lost, nobody tells: those that are met afterwards are to be read anew.
 //
 // Threads: one at a time.
 
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ctprof/host.hpp"
@@ -54,6 +56,8 @@ class Sampler {
   void take_until(const sdk::Records& records, std::uint64_t until_ns);
   void take(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
   void take_sample(const sdk::Records& records, Cpu& cpu, Bytes record, std::uint64_t time_ns);
+  void doubt_mappings();
+  void settle_doubt(const sdk::Records& records, std::uint32_t tgid, std::uint64_t at_ns);
   void take_deferred(const sdk::Records& records, Bytes record);
   void give_up(const sdk::Records& records, const Pending::Waiting& waiting) const;
   void lose(const sdk::Records& records, const Cpu& cpu, ctprof_loss_kind kind,
@@ -72,8 +76,10 @@ class Sampler {
   std::vector<std::unique_ptr<Cpu>> cpus_;
   std::vector<Next> next_;  // of each ring that has one, a heap
   std::optional<Pending> pending_;
-  std::uint64_t to_boottime_ns_ = 0;  // of the monotonic clock
-  std::uint64_t looked_ns_ = 0;       // when CPUs were looked at, on the monotonic clock
+  bool doubts_ = false;                           // records of mappings may have been missed
+  std::unordered_set<std::uint32_t> read_since_;  // processes whose mappings are known again
+  std::uint64_t to_boottime_ns_ = 0;              // of the monotonic clock
+  std::uint64_t looked_ns_ = 0;  // when CPUs were looked at, on the monotonic clock
   bool stopped_ = false;
   bool settled_ = false;  // what is missing at the end was told
 };

@@ -6,26 +6,7 @@
 #ifndef CTPROF_TASK_ITER_KERNEL_H
 #define CTPROF_TASK_ITER_KERNEL_H
 
-typedef unsigned char __u8;
-typedef short __s16;
-typedef unsigned short __u16;
-typedef int __s32;
-typedef unsigned int __u32;
-typedef long long __s64;
-typedef unsigned long long __u64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-
-enum {
-  BPF_MAP_TYPE_ARRAY = 2,
-  BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-  BPF_MAP_TYPE_LRU_HASH = 9,
-  BPF_MAP_TYPE_RINGBUF = 27,
-  BPF_MAP_TYPE_TASK_STORAGE = 29
-};
-enum { BPF_F_NO_PREALLOC = 1, BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
-enum { BPF_NOEXIST = 1, BPF_RB_NO_WAKEUP = 1 };
+#include "plugins/shared/kernel_types.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -215,15 +196,6 @@ struct thread_struct___aarch64 {
 };
 struct task_struct___aarch64 {
   struct thread_struct___aarch64 thread;
-};
-
-struct seq_file;
-struct bpf_iter_meta {
-  struct seq_file* seq;
-};
-struct bpf_iter__task {
-  struct bpf_iter_meta* meta;
-  struct task_struct* task;
 };
 
 #pragma clang attribute pop

@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "ctprof/files.hpp"
+#include "plugins/shared/bpf_refusal.hpp"
 #include "plugins/shared/kernel.hpp"
 #include "plugins/shared/text_formats.hpp"
 #include "plugins/task-iter/context.hpp"
@@ -19,85 +19,21 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-bool has_file(int directory, const char* path) {
-  return ::faccessat(directory, path, F_OK, 0) == 0;
-}
-
-// Why the host is none for us, whatever may be changed about it, or nullptr.
-const char* unsuitable(const sdk::Host& host) {
-  if (!host.live() || !host.own_tids())
-    return "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; "
-           "this tree is another";
-  if (!is_in(host, FirstNamespace::Pid))
-    return "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does: "
-           "start ctprof on the host";
-  if (!is_in(host, FirstNamespace::Time))
-    return "ctprof runs in a time namespace of its own, which shifts start times; run it in the "
-           "host's (nsenter -t 1 -T)";
-  return nullptr;
-}
-
-// What loading and attaching ask for. True too when it cannot be found out.
-bool may_load() {
-  return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true);
-}
-
-bool is_locked_down(const sdk::Host& host) {
-  sdk::TextFile file;
-  const auto text = file.read(host.sys(), "kernel/security/lockdown");
-  return text && text.value.find("[confidentiality]") != std::string_view::npos;
-}
-
-// Some of the kernel's answers to too little privilege are the words for a program that it does not
-// understand.
-void cannot_load(const sdk::Host& host, const sdk::Probe& probe, int error) {
-  if (!may_load())
-    return probe.refuse_all(Gap::Denied,
-                            "the kernel lets only CAP_BPF with CAP_PERFMON load the program that "
-                            "lists threads: run ctprof as root, or "
-                            "give it both",
-                            sdk::by_capabilities("cap_bpf,cap_perfmon"));
-  if (is_locked_down(host))
-    return probe.refuse_all(
-        Gap::Denied,
-        "the kernel is locked down (confidentiality): no BPF program may read its memory",
-        sdk::by_boot("without lockdown=confidentiality"));
-  if (error == EPERM)
-    return probe.refuse_all(Gap::Denied,
-                            "bpf(2) is closed to this process, as by a container's seccomp "
-                            "profile: start ctprof outside of it");
-  if (error == ENOSYS)
-    return probe.refuse_all(Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL",
-                            sdk::by_kernel("CONFIG_BPF_SYSCALL=y"));
-  const std::string said =
-      "the BPF program that lists threads (" + std::string(std::strerror(error)) + ")";
-  if (error == EINVAL || error == E2BIG)
-    return probe.refuse_all(
-        Gap::Unsupported,
-        "the kernel does not take " + said + "; Linux 5.17 was the first that does",
-        sdk::by_kernel("Linux 5.17 or newer"));
-  probe.refuse_all(Gap::SourceFailed, "the kernel could not load " + said);
-}
-
-constexpr const char* kTypes = "kernel/btf/vmlinux";
+constexpr BpfPrograms kPrograms{.what = "the BPF program that lists threads",
+                                .capabilities = "cap_bpf,cap_perfmon",
+                                .first = "5.17",
+                                .newer = "Linux 5.17 or newer"};
 
 // Null, and all is refused, where there can be no pass.
 Program* program_of(const sdk::Host& host, const sdk::Probe& probe) {
-  if (const char* why = unsuitable(host)) {
-    probe.refuse_all(Gap::Unsupported, why);
-    return nullptr;
+  BpfRefusal why = unsuitable_for_bpf(host);
+  if (why.gap == Gap::None) {
+    int error = 0;
+    if (Program* program = host.context<Context>().program(error)) return program;
+    why = why_refused(host, kPrograms, error);
   }
-  if (!has_file(host.sys(), kTypes)) {
-    probe.refuse_all(Gap::Unsupported,
-                     "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it "
-                     "has no CONFIG_DEBUG_INFO_BTF",
-                     sdk::by_kernel("CONFIG_DEBUG_INFO_BTF=y"));
-    return nullptr;
-  }
-  int error = 0;
-  Program* program = host.context<Context>().program(error);
-  if (!program) cannot_load(host, probe, error);
-  return program;
+  probe.refuse_all(why.gap, why.why, why.remedy);
+  return nullptr;
 }
 
 // Our own record, to see what there is in it.
@@ -270,9 +206,7 @@ void probe_record(const sdk::Host& host, const sdk::Probe& probe, const record& 
 
 }  // namespace
 
-bool may_have_pass(const sdk::Host& host) {
-  return !unsuitable(host) && has_file(host.sys(), kTypes);
-}
+bool may_have_pass(const sdk::Host& host) { return unsuitable_for_bpf(host).gap == Gap::None; }
 
 void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
   Program* program = program_of(host, probe);

@@ -1,5 +1,7 @@
 #include "plugins/task-iter/tasks.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -10,6 +12,13 @@
 
 namespace ctprof::task_iter {
 namespace {
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
 
 // Only some processes' threads; none: all.
 bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
@@ -41,7 +50,7 @@ void Tasks::summarise(const sdk::Summary& summary) {
 }
 
 void Tasks::list(const sdk::Listing& listing) {
-  Unseen unseen(host_, facts_.ns_per_tick);
+  Unseen unseen(host_, now_ns());
   seen_.clear();
   std::optional<Room> room;
   if (!list_seen(listing, unseen, room) || !list(listing, unseen.find(seen_, listing.pids()), room))

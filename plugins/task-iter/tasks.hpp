@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "ctprof/plugin.hpp"
+#include "plugins/shared/unseen.hpp"
 #include "plugins/task-iter/columns.hpp"
 #include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/names.hpp"
 #include "plugins/task-iter/pass.hpp"
 #include "plugins/task-iter/probe.hpp"
-#include "plugins/task-iter/unseen.hpp"
 
 namespace ctprof::task_iter {
 

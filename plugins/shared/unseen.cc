@@ -1,17 +1,16 @@
-#include "plugins/task-iter/unseen.hpp"
+#include "plugins/shared/unseen.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <time.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "plugins/task-iter/decode.hpp"
-
-namespace ctprof::task_iter {
+namespace ctprof {
 namespace {
 
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD
 // Fields of stat after the name: a blank and the state, the parent, ... the flags, ... the start.
 constexpr int kFieldsBeforeParent = 2;
 constexpr int kFieldsBetweenParentAndFlags = 4;
@@ -20,13 +19,6 @@ constexpr int kFieldsBetweenFlagsAndStart = 12;
 std::uint64_t number_after(std::string_view& fields, int skipped) {
   for (int field = 0; field < skipped; ++field) sdk::take(fields, ' ');
   return sdk::number<std::uint64_t>(sdk::take(fields, ' ')).value;
-}
-
-std::uint64_t ns_since_boot() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // The names that are numbers in a directory under `proc`.
@@ -57,8 +49,8 @@ bool parse_unseen(std::string_view stat, UnseenThread& thread) {
   return static_cast<bool>(start);
 }
 
-Unseen::Unseen(const sdk::Host& host, std::uint64_t ns_per_tick)
-    : host_(host), first_tick_(ns_since_boot() / ns_per_tick) {}
+Unseen::Unseen(const sdk::Host& host, std::uint64_t now_ns)
+    : host_(host), first_tick_(now_ns / (kNsPerSecond / host.user_hz())) {}
 
 std::vector<UnseenThread> Unseen::first() {
   hides_ = true;
@@ -73,7 +65,7 @@ std::vector<UnseenThread> Unseen::find(std::span<const std::uint32_t> seen,
     return std::binary_search(seen.begin(), seen.end(), tgid);
   };
   std::vector<UnseenThread> found;
-  if (pids.empty() && !hides_) return found;
+  if (pids.empty() && !hides_ && was_seen(kFirstProcess)) return found;
   for (const std::uint64_t tgid :
        pids.empty() ? numbers_in(host_.proc(), ".") : std::vector(pids.begin(), pids.end()))
     if (!was_seen(tgid)) add_threads(tgid, found);
@@ -90,4 +82,4 @@ void Unseen::add_threads(std::uint64_t tgid, std::vector<UnseenThread>& found) {
   }
 }
 
-}  // namespace ctprof::task_iter
+}  // namespace ctprof

@@ -6,7 +6,8 @@
 // costs nothing.
 //
 // What is here:   finding them, and who they are.
-// What is not:    their figures, which the core has other sources fill.
+// What is not:    their figures: of a list the core has other sources fill them, of a recording
+//                 they are gaps.
 
 #pragma once
 
@@ -18,7 +19,7 @@
 #include "ctprof/files.hpp"
 #include "ctprof/host.hpp"
 
-namespace ctprof::task_iter {
+namespace ctprof {
 
 struct UnseenThread {
   std::uint64_t tgid = 0;
@@ -33,13 +34,13 @@ inline constexpr std::uint32_t kFirstProcess = 1;
 
 class Unseen {
  public:
-  // To be made before the pass: who started later is new, not hidden.
-  Unseen(const sdk::Host& host, std::uint64_t ns_per_tick);
+  // Who started after `now_ns` (CLOCK_BOOTTIME), when the pass began, is new, not hidden.
+  Unseen(const sdk::Host& host, std::uint64_t now_ns);
 
   // Of the first process, where a pass over all begins with another: it would come first, and who
   // hides it may hide more.
   std::vector<UnseenThread> first();
-  // `seen`: the processes that are listed, ascending. `pids`: only these were wanted; none: all.
+  // `seen`: the processes that were met, ascending. `pids`: only these were wanted; none: all.
   std::vector<UnseenThread> find(std::span<const std::uint32_t> seen,
                                  std::span<const std::uint64_t> pids);
 
@@ -55,4 +56,4 @@ class Unseen {
 // Name, start, parent and flags out of a stat file; false when it is none.
 bool parse_unseen(std::string_view stat, UnseenThread& thread);
 
-}  // namespace ctprof::task_iter
+}  // namespace ctprof

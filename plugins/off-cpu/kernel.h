@@ -1,0 +1,91 @@
+/* The few structures of the kernel that the programs look into, and of each the few fields. The
+ * loader moves every access to where the running kernel has the field (CO-RE); so neither the order
+ * here nor what is left out matters. What some kernels lack is asked for with
+ * bpf_core_field_exists.
+ */
+#ifndef CTPROF_OFF_CPU_KERNEL_H
+#define CTPROF_OFF_CPU_KERNEL_H
+
+#include "plugins/shared/kernel_types.h"
+
+enum { PF_KTHREAD = 0x00200000 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+  __u64 id;
+};
+struct cgroup;
+struct cgroup_subsys_state {
+  struct cgroup* cgroup;
+  struct cgroup_subsys_state* parent; /* of the cgroup above */
+  __u64 serial_nr;                    /* in the order in which they were made */
+};
+struct cgroup {
+  struct cgroup_subsys_state self;
+  struct kernfs_node* kn;
+};
+struct css_set {
+  struct cgroup* dfl_cgrp;
+};
+
+struct mm_struct {
+  unsigned long exec_vm; /* pages of code that are mapped */
+};
+
+/* What user space had in its registers. Of x86-64, and of arm64. */
+struct pt_regs {
+  unsigned long bp;
+  unsigned long ip;
+  unsigned long cs;
+  unsigned long sp;
+};
+struct pt_regs___arm64 {
+  __u64 regs[31];
+  __u64 sp;
+  __u64 pc;
+  __u64 pstate;
+};
+
+struct rq {
+  __u64 clock;
+};
+struct cfs_rq {
+  struct rq* rq; /* CONFIG_FAIR_GROUP_SCHED */
+};
+struct sched_entity {
+  struct cfs_rq* cfs_rq;
+  __u64 sum_exec_runtime; /* up to the switch, when a thread leaves its CPU */
+};
+struct sched_info {               /* CONFIG_SCHED_INFO */
+  unsigned long long last_queued; /* on the clock of the queue */
+};
+
+struct signal_struct {
+  int nr_threads;
+};
+
+struct task_struct {
+  struct sched_entity se;
+  struct sched_info sched_info;
+  unsigned int __state;
+  unsigned int flags;
+  unsigned int on_cpu; /* one byte from Linux 7.3 on: what is unsigned may change its size */
+  int exit_state;
+  int pid;
+  int tgid;
+  struct task_struct* real_parent;
+  void* stack;
+  struct mm_struct* mm;
+  struct css_set* cgroups;
+  struct signal_struct* signal;
+  __u64 start_boottime;
+};
+/* Before Linux 5.14. */
+struct task_struct___older {
+  long state;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The programs that follow each thread off its CPU and back: at each switch, each wake-up, each
+ * birth, and as a thread resumes, where its stack is taken when one is due. And one that looks at
+ * all threads, for who sleeps tells nothing.
+ *
+ * What is here:   the events.
+ * What is not:    what they mean (thread.bpf.h), stacks (stack.bpf.h), who loads and reads
+ * (programs.cc, waits.cc).
+ */
+#include "stack.bpf.h"
+#include "wanted.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum { kLatest = 1000000 };
+
+static struct off_look look;
+static const struct off_thread nothing;
+
+/* `first`: what is known of it if it was not. Null where it is not wanted. */
+static __always_inline struct off_thread* make_known(struct task_struct* task,
+                                                     const struct off_thread* first) {
+  if (!is_wanted(task)) return 0;
+  struct off_thread* thread = 0;
+  if (has_task_storage) {
+    thread = bpf_task_storage_get(&threads, task, (void*)first, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  } else {
+    __u32 tid = task->pid;
+    bpf_map_update_elem(&threads_by_tid, &tid, first, BPF_NOEXIST);
+    thread = bpf_map_lookup_elem(&threads_by_tid, &tid);
+  }
+  if (!thread) count(OFF_UNKNOWN_THREADS);
+  return thread;
+}
+
+/* Its figures are final, and nobody will find it any more. */
+static __always_inline void tell_end(struct task_struct* task, struct off_thread* thread,
+                                     __u64 now) {
+  struct off_end* out = thread->window == 0 ? 0 : bpf_ringbuf_reserve(&told, sizeof *out, 0);
+  if (out) {
+    out->kind = OFF_END;
+    out->unused = 0;
+    copy_who(&out->who, task);
+    out->at = now;
+    __builtin_memcpy(&out->thread, thread, sizeof out->thread);
+    bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  } else if (thread->window != 0) {
+    count(OFF_LOST_ENDS);
+  }
+  if (has_task_storage) return;
+  __u32 tid = task->pid;
+  bpf_map_delete_elem(&threads_by_tid, &tid);
+}
+
+/* When a thread left its CPU, by the kernel's account of its run time. That ends before the kernel
+ * looks for another thread to run, which may take longer than a short wait, and leaves out what the
+ * hypervisor took. It also begins a little before the thread is seen to arrive; so the turn may end
+ * a little later than now, and what comes next begins then. */
+static __always_inline __u64 left_at(struct task_struct* task, struct off_thread* thread,
+                                     __u64 now) {
+  if (thread->state != OFF_RUNS || thread->arrived == 0) return now;
+  const __u64 left = thread->arrived + (task->se.sum_exec_runtime - thread->ran);
+  if (left > now + kLatest) return now;
+  return left > thread->since ? left : thread->since;
+}
+
+static __always_inline void arrive(struct task_struct* task, struct off_thread* thread, __u64 now) {
+  enter(thread, OFF_RUNS, now, thread->state == OFF_RUNS || thread->state <= OFF_BLOCKED);
+  thread->arrived = thread->since;
+  thread->ran = task_field(task, se.sum_exec_runtime);
+}
+
+/* A kernel may hide threads, and run no program while one of them is on a CPU. So it may happen
+ * that nobody saw the thread being woken up: since when it stands in a queue, the scheduler knows;
+ * ... */
+static __always_inline void make_up_wakeup(struct task_struct* task, struct off_thread* thread,
+                                           __u64 now) {
+  if (!bpf_core_field_exists(task->se.cfs_rq) ||
+      !bpf_core_field_exists(task->sched_info.last_queued))
+    return;
+  const __u64 queued = task->sched_info.last_queued;
+  const __u64 clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
+  if (queued == 0 || clock <= queued || clock - queued > now - thread->since) return;
+  enter(thread, OFF_QUEUED, now - (clock - queued), 1);
+}
+
+/* ... or given its CPU: then it has run since, for as long as the scheduler says. */
+static __always_inline void make_up_arrival(struct task_struct* task, struct off_thread* thread,
+                                            __u64 now) {
+  const __u64 ran = task->se.sum_exec_runtime - thread->ran;
+  const __u64 waited = now - thread->since;
+  arrive(task, thread, ran < waited ? now - ran : thread->since);
+}
+
+static __always_inline void leave(struct task_struct* task, __u64 now, int preempted, __u64 bits) {
+  struct off_thread* thread = known(task);
+  if (!thread) return;
+  const int odd = thread->state < OFF_KINDS;
+  odd ? make_up_arrival(task, thread, now) : (void)(now = left_at(task, thread, now));
+  thread->ran = task->se.sum_exec_runtime;
+  if (bits & kDead) {
+    enter(thread, OFF_ENDED, now, odd);
+    tell_end(task, thread, now);
+    return;
+  }
+  enter(thread, preempted || bits == 0 ? OFF_PREEMPTED : blocked_state(bits), now, odd);
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(__u64* arguments) { /* whether preempted, previous, next, and why it leaves */
+  struct task_struct* previous = (struct task_struct*)arguments[1];
+  struct task_struct* next = (struct task_struct*)arguments[2];
+  const __u64 now = bpf_ktime_get_ns();
+  __u64 bits = state_bits(previous);
+  /* Its state may have changed since, by who wakes it; but not to 0, unless it was never put to
+   * sleep, for a signal was there. */
+  if (has_previous_state && bits != 0) bits = (__u32)arguments[3];
+  struct off_cpu_state* cpu = this_cpu();
+  if (!cpu) return 0; /* never: but the verifier wants to see it */
+  ++cpu->counters[OFF_SWITCHES];
+  if (previous->pid != 0) leave(previous, now, (__u8)arguments[0], bits);
+  struct off_thread* arriving = next->pid != 0 ? known(next) : 0;
+  if (arriving && arriving->state <= OFF_BLOCKED) make_up_wakeup(next, arriving, now);
+  if (arriving) arrive(next, arriving, now);
+  cpu->task = (__u64)next;
+  cpu->due = arriving && arriving->charge != 0;
+  return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int on_wakeup(__u64* arguments) { /* who; by whom would stand here, as the thread that runs */
+  struct off_thread* thread = known((struct task_struct*)arguments[0]);
+  if (!thread) return 0;
+  if (thread->state > OFF_BLOCKED && thread->state != OFF_UNKNOWN) return 0; /* did not sleep yet */
+  enter(thread, OFF_QUEUED, bpf_ktime_get_ns(), 0);
+  count(OFF_WAKEUPS);
+  return 0;
+}
+
+static __always_inline void tell_process(__u32 kind, struct task_struct* task, __u32 parent) {
+  struct off_process* out = bpf_ringbuf_reserve(&told, sizeof *out, 0);
+  if (!out) return count(OFF_LOST_CHANGES);
+  out->kind = kind;
+  out->tgid = task->tgid;
+  out->parent = parent;
+  out->unused = 0;
+  out->at = bpf_ktime_get_ns();
+  bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int on_birth(__u64* arguments) { /* who */
+  struct task_struct* task = (struct task_struct*)arguments[0];
+  struct off_thread* thread = make_known(task, &nothing);
+  if (!thread) return 0;
+  const __u64 now = bpf_ktime_get_ns();
+  if (!has_task_storage) __builtin_memset(thread, 0, sizeof *thread); /* of one that had its id */
+  thread->born = thread->since = thread->away = now;
+  thread->state = OFF_UNKNOWN;
+  thread->ran = task->se.sum_exec_runtime;
+  enter(thread, OFF_QUEUED, now, 0);
+  if (task->pid == task->tgid && window_number != 0)
+    tell_process(OFF_FORK, task, BPF_CORE_READ(task, real_parent, tgid));
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64* arguments) { /* who */
+  struct task_struct* task = (struct task_struct*)arguments[0];
+  if (window_number != 0 && known(task)) tell_process(OFF_EXEC, task, 0);
+  return 0;
+}
+
+static __always_inline struct task_struct* this_task(void) {
+  return has_task_storage ? bpf_get_current_task_btf() : (void*)bpf_get_current_task();
+}
+
+static __always_inline int resume(void* breakpoint) {
+  struct task_struct* task = this_task();
+  struct off_cpu_state* cpu = this_cpu();
+  if (!cpu || (cpu->task == (__u64)task && !cpu->due)) return 0; /* mostly */
+  struct off_thread* thread = known(task);
+  if (!thread) return 0;
+  cpu->due = 0;
+  /* Nobody saw it arrive: see make_up_wakeup. */
+  if (thread->state < OFF_KINDS) arrive(task, thread, bpf_ktime_get_ns());
+  if (thread->charge != 0) tell_stack(breakpoint, task, thread);
+  return 0;
+}
+
+/* One of these is attached: the first that the kernel has. */
+SEC("tp_btf/sched_exit_tp")
+int on_resume(__u64* arguments) { return resume(0); }
+
+SEC("fexit/schedule")
+int on_resume_fexit(__u64* arguments) {
+  return has_task_storage ? resume(0) : resume(arguments); /* see task_field */
+}
+
+SEC("kprobe")
+int on_resume_kprobe(void* registers) { return resume(registers); }
+
+/* What it does now, by the kernel's own word. Of those just being switched it may be wrong. */
+static __always_inline __u32 seen_state(struct task_struct* task) {
+  const __u64 bits = state_bits(task);
+  if (task->on_cpu) return OFF_RUNS;
+  return bits == 0 || bits == kWaking ? OFF_QUEUED : blocked_state(bits);
+}
+
+/* Kernels before 5.12 refuse a program that has such an instruction, even where it is never run;
+ * there an event that comes between both halves is lost. */
+static __always_inline void replace(__u32* state, __u32 old, __u32 new, int atomic) {
+  if (atomic)
+    __sync_val_compare_and_swap(state, old, new);
+  else if (*(volatile __u32*)state == old)
+    *(volatile __u32*)state = new;
+}
+
+/* Who came into the cgroup is followed from now on, whatever it does. `first` holds what is known
+ * of it before an event on another CPU can add to that. */
+static __always_inline void adopt(struct task_struct* task, struct off_thread* first, int atomic) {
+  if (known(task)) return;
+  __builtin_memset(first, 0, sizeof *first);
+  first->born = first->since = first->away = bpf_ktime_get_ns();
+  first->ran = task->se.sum_exec_runtime;
+  first->state = OFF_UNKNOWN;
+  struct off_thread* thread = make_known(task, first);
+  if (thread) replace(&thread->state, OFF_UNKNOWN, seen_state(task), atomic);
+}
+
+/* One at a time: the kernel holds a lock meanwhile. Of a process with several threads it names the
+ * leader, and the reader has the others looked at. */
+SEC("tp_btf/cgroup_attach_task")
+int on_move(__u64* arguments) { /* where to, its path, who, whether all its threads */
+  static struct off_thread first;
+  struct task_struct* task = (struct task_struct*)arguments[2];
+  if (look_for == OFF_FIRST_LOOK || !is_wanted(task)) return 0;
+  adopt(task, &first, has_task_storage);
+  if ((__u8)arguments[3] && BPF_CORE_READ(task, signal, nr_threads) > 1) count(OFF_MOVES);
+  return 0;
+}
+
+/* An event that comes meanwhile knows better, and is not overwritten. */
+static __always_inline void look_first(struct task_struct* task, int atomic) {
+  see_cgroup(task);
+  struct off_thread* thread = known(task);
+  if (thread) return; /* it was born since */
+  thread = make_known(task, &nothing);
+  if (!thread) return;
+  if (thread->events == 0) replace(&thread->state, 0, OFF_UNKNOWN, atomic);
+  barrier();
+  replace(&thread->state, OFF_UNKNOWN, seen_state(task), atomic);
+  thread->seen = thread->events;
+}
+
+/* Of whom there was no event since the first look, what the kernel says has settled. */
+static __always_inline void look_again(struct task_struct* task, int atomic) {
+  struct off_thread* thread = known(task);
+  if (!thread || thread->born != 0 || thread->events != thread->seen) return;
+  if (task->exit_state != 0) return;
+  const __u32 old = thread->state;
+  const __u32 state = seen_state(task);
+  const int fits = old == state || (old == OFF_PREEMPTED && state == OFF_QUEUED);
+  if (!fits) replace(&thread->state, old, state, atomic);
+}
+
+/* Whether it is one state of things. */
+static __always_inline int copied(struct off_thread* to, struct off_thread* thread) {
+  volatile __u32* version = &thread->version;
+  const __u32 before = *version;
+  barrier();
+  __builtin_memcpy(to, thread, sizeof *to);
+  barrier();
+  return (before & 1) == 0 && *version == before;
+}
+
+/* After some tries whatever there is. Not as a loop: kernels before Linux 6.12 refuse it. */
+static __always_inline void copy_thread(struct off_thread* to, struct off_thread* thread) {
+  if (copied(to, thread) || copied(to, thread) || copied(to, thread) || copied(to, thread)) return;
+  copied(to, thread);
+}
+
+static __always_inline void collect(struct bpf_iter__task* ctx, struct task_struct* task) {
+  struct off_thread* thread = known(task);
+  if (!thread || thread->state == OFF_ENDED) return;
+  copy_who(&look.who, task);
+  copy_thread(&look.thread, thread);
+  look.place.kernel_bytes = 0;
+  look.place.has_user = 0;
+  if (look.thread.state < OFF_KINDS) {
+    copy_user_place(&look.place, task);
+    look.place.kernel_bytes =
+        bpf_get_task_stack(task, look.place.kernel, sizeof look.place.kernel, 0);
+  }
+  bpf_seq_write(ctx->meta->seq, &look, sizeof look);
+}
+
+static __always_inline void check(struct bpf_iter__task* ctx, struct task_struct* task) {
+  struct off_thread* thread = known(task);
+  struct off_check out = {};
+  if (!thread) return;
+  copy_who(&out.who, task);
+  out.events = thread->events;
+  bpf_seq_write(ctx->meta->seq, &out, sizeof out);
+}
+
+static __always_inline void meet(struct bpf_iter__task* ctx, struct task_struct* task) {
+  struct off_check out = {};
+  if (task->pid != task->tgid) return;
+  copy_who(&out.who, task);
+  bpf_seq_write(ctx->meta->seq, &out, sizeof out);
+}
+
+static __always_inline int look_for_it(struct bpf_iter__task* ctx, int atomic) {
+  static struct off_thread first;
+  struct task_struct* task = ctx->task;
+  if (!task) return 0;
+  switch (look_for) {
+    case OFF_FIRST_LOOK:
+      if (task->exit_state == 0) look_first(task, atomic);
+      break;
+    case OFF_SECOND_LOOK: look_again(task, atomic); break;
+    case OFF_ADOPT:
+      if (task->exit_state == 0) adopt(task, &first, atomic);
+      break;
+    case OFF_COLLECT: collect(ctx, task); break;
+    case OFF_MEET: meet(ctx, task); break;
+    default: check(ctx, task);
+  }
+  return 0;
+}
+
+/* The first; where there is no task storage, the second. */
+SEC("iter/task")
+int look_at(struct bpf_iter__task* ctx) { return look_for_it(ctx, 1); }
+
+SEC("iter/task")
+int look_at_older(struct bpf_iter__task* ctx) { return look_for_it(ctx, 0); }

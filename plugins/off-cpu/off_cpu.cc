@@ -1,0 +1,197 @@
+// off-cpu: where threads wait, and for how long: every switch counted, and a stack for so much
+// waiting.
+//
+// Source: BPF programs at sched_switch, sched_wakeup and sched_wakeup_new, which keep sums with
+// each thread, and take its stack as it resumes. Needs CAP_BPF and CAP_PERFMON, BTF, the host's PID
+// namespace, and Linux 5.10.
+//
+// What is here:   the recorder, its metrics, the plugin's table.
+// What is not:    the programs (off_cpu.bpf.c), what they tell (waits.cc), what the host lacks
+//                 (probe.cc).
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/off-cpu/probe.hpp"
+#include "plugins/off-cpu/waits.hpp"
+
+namespace ctprof::off_cpu {
+namespace {
+
+constexpr std::uint64_t kRing = 16 << 20, kRingOfMany = 64 << 20, kMostOfRings = 512 << 20;
+
+constexpr const char* kSection = "off-cpu";
+// Rows hold no windows.
+constexpr const char* kNoPlace = "none";
+constexpr const char* kSwitches = "BPF: sched_switch";
+constexpr const char* kWakeups = "BPF: sched_switch, sched_wakeup";
+
+inline constexpr sdk::Metric<sdk::StackNs, sdk::StackSum> kStacks{
+    {.name = "offcpu_stacks",
+     .section = "stacks",
+     .source = kWakeups,
+     .description = "Time that threads were blocked, by the call stack that waited.",
+     .caveat = "By --offcpu-stacks all it is all time off a CPU. A thread's stacks weigh as much "
+               "as it waited, to the nanosecond; what was too short for a stack of its own and "
+               "met none is under [rest].",
+     .role = "waiting-stacks"}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kCount{
+    {.name = "offcpu_count",
+     .section = kSection,
+     .source = kSwitches,
+     .description = "Times that a thread was off its CPU: blocked, preempted, or both in a row.",
+     .caveat = "A wait that the window's beginning or end cut in two counts, for the part inside.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kTotal{
+    {.name = "offcpu_ns",
+     .section = kSection,
+     .source = kSwitches,
+     .description = "Time off a CPU, from leaving it to being back on one.",
+     .caveat = "Every switch is counted; the four kinds add up to it.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::PeakNs, sdk::MaxPeak> kLongest{
+    {.name = "offcpu_max_ns",
+     .section = kSection,
+     .source = kSwitches,
+     .description = "Longest single time off a CPU inside the window.",
+     .file_path = kNoPlace,
+     .flags = CTPROF_METRIC_OF_WINDOW}};
+inline constexpr sdk::Metric<sdk::PeakNs, sdk::MaxPeak> kShortest{
+    {.name = "offcpu_min_ns",
+     .section = kSection,
+     .source = kSwitches,
+     .description = "Shortest single time off a CPU inside the window.",
+     .caveat = "A group shows the largest of its threads' shortest times.",
+     .file_path = kNoPlace,
+     .flags = CTPROF_METRIC_OF_WINDOW}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSleepCount{
+    {.name = "offcpu_interruptible_count",
+     .section = kSection,
+     .source = kWakeups,
+     .description = "Times that a thread was blocked where a signal can wake it.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kSleepTotal{
+    {.name = "offcpu_interruptible_ns",
+     .section = kSection,
+     .source = kWakeups,
+     .description = "Time blocked where a signal can wake it: asleep, or waiting for others.",
+     .caveat = "Idle kernel threads and stopped threads are counted here.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kBlockCount{
+    {.name = "offcpu_uninterruptible_count",
+     .section = kSection,
+     .source = kWakeups,
+     .description = "Times that a thread was blocked where no signal wakes it.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kBlockTotal{
+    {.name = "offcpu_uninterruptible_ns",
+     .section = kSection,
+     .source = kWakeups,
+     .description =
+         "Time blocked where no signal wakes it: disks, page faults, the kernel's locks.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kQueueCount{
+    {.name = "offcpu_queued_count",
+     .section = kSection,
+     .source = kWakeups,
+     .description = "Times that a thread waited for a CPU after it was woken up, or was born.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kQueueTotal{
+    {.name = "offcpu_queued_ns",
+     .section = kSection,
+     .source = kWakeups,
+     .description = "Time that a thread waited for a CPU after it was woken up, or was born.",
+     .caveat = "From sched_wakeup on, when it stands in a queue; what it takes to get it there is "
+               "time blocked.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kPreemptCount{
+    {.name = "offcpu_preempted_count",
+     .section = kSection,
+     .source = kSwitches,
+     .description = "Times that a thread lost its CPU while it could have run on, or gave it up.",
+     .file_path = kNoPlace}};
+inline constexpr sdk::Metric<sdk::MonotonicNs, sdk::SumNs> kPreemptTotal{
+    {.name = "offcpu_preempted_ns",
+     .section = kSection,
+     .source = kSwitches,
+     .description = "Time that a thread waited for a CPU though it never slept.",
+     .file_path = kNoPlace}};
+
+// The last is what delays know of time off a CPU, as total_offcpu_delay_ns has it.
+constexpr std::array kDerived{ctprof_derived{
+    .size = sizeof(ctprof_derived),
+    .entity = CTPROF_THREAD,
+    .name = "offcpu_beyond_delays_ns",
+    .expression =
+        "offcpu_ns - (cpu_delay_total_ns? + blkio_delay_total_ns? + freepages_delay_total_ns? + "
+        "compact_delay_total_ns? + wpcopy_delay_total_ns? + max(swapin_delay_total_ns?, "
+        "thrashing_delay_total_ns?))",
+    .unit = "ns",
+    .family = "cumulative",
+    .section = kSection,
+    .sched_class = nullptr,
+    .config_gates = nullptr,
+    .applies_to = nullptr,
+    .description = "Time off a CPU that delay accounting does not know: sleep, locks, pipes.",
+    .caveat = "What is off a CPU, less the recorded delays; a delay that was spent on a CPU, as "
+              "copying a page, is taken off too.",
+    .headline = nullptr,
+    .role = nullptr}};
+constexpr sdk::Extra kExtra{.derived = sdk::array_of(kDerived)};
+
+std::uint64_t ring_bytes_of(const sdk::Window& window, std::uint64_t cpus) {
+  const bool many = window.every_stack() || window.all_waits();
+  const std::uint64_t fitting = many ? kRingOfMany : kRing;
+  const std::uint64_t wanted = window.ring_bytes() > 0 ? window.ring_bytes() * cpus : fitting;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::bit_floor(std::clamp(wanted, page, kMostOfRings));
+}
+
+class OffCpu : public sdk::RecordSource {
+ public:
+  static constexpr auto kOffers =
+      sdk::offers(kStacks, kCount, kTotal, kLongest, kShortest, kSleepCount, kSleepTotal,
+                  kBlockCount, kBlockTotal, kQueueCount, kQueueTotal, kPreemptCount, kPreemptTotal);
+
+  explicit OffCpu(const sdk::Host& host) : host_(host) {}
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+
+  void start(const sdk::Window& window) {
+    Setup setup;
+    setup.pids.assign(window.pids().begin(), window.pids().end());
+    if (!window.cgroups().empty()) setup.cgroup = window.cgroups().front();
+    if (window.period_ns() > 0) setup.period_ns = window.period_ns();
+    setup.every_stack = window.every_stack();
+    setup.all_waits = window.all_waits();
+    setup.ring_bytes =
+        ring_bytes_of(window, static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    int error = 0;
+    auto programs = Programs::load(setup, error);
+    if (!programs) throw std::runtime_error(refusal(host_, error).why);
+    waits_.emplace(host_, std::move(programs), setup, window.budget_ppm());
+    try {
+      waits_->start();
+    } catch (const Refused& refused) {
+      throw std::runtime_error(refused.deed + ": " + refusal(host_, refused.error).why);
+    }
+  }
+
+  void drain(const sdk::Records& records) { waits_->drain(records); }
+  void window_ends() { waits_->window_ends(); }
+  void stop() { waits_->stop(); }
+
+ private:
+  sdk::Host host_;
+  std::optional<Waits> waits_;
+};
+
+}  // namespace
+}  // namespace ctprof::off_cpu
+
+CTPROF_PLUGIN_WITH("off-cpu", "1.0", "Where threads wait, and for how long: every switch counted.",
+                   ctprof::off_cpu::kExtra, ctprof::off_cpu::OffCpu)

@@ -1,0 +1,42 @@
+#include "plugins/off-cpu/probe.hpp"
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include <cerrno>
+#include <iterator>
+
+#include "ctprof/files.hpp"
+
+namespace ctprof::off_cpu {
+namespace {
+
+constexpr BpfPrograms kPrograms{.what = "the BPF programs that follow threads",
+                                .capabilities = "cap_bpf,cap_perfmon",
+                                .first = "5.10",
+                                .newer = "Linux 5.10 or newer"};
+
+// Whether the kernel takes any program at all of the kind that is attached to tracepoints: one that
+// returns 0. 0, or an errno.
+int try_smallest() {
+  const bpf_insn program[] = {
+      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
+      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+  const sdk::Fd loaded(bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "ctprof_try", "GPL", program,
+                                     std::size(program), nullptr));
+  return loaded ? 0 : errno;
+}
+
+}  // namespace
+
+BpfRefusal refusal(const sdk::Host& host, int error) { return why_refused(host, kPrograms, error); }
+
+void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
+  BpfRefusal why = unsuitable_for_bpf(host);
+  if (why.gap == Gap::None)
+    if (const int error = may_load_bpf() ? try_smallest() : EPERM; error != 0)
+      why = refusal(host, error);
+  if (why.gap != Gap::None) probe.refuse_all(why.gap, why.why, why.remedy);
+}
+
+}  // namespace ctprof::off_cpu

@@ -1,0 +1,293 @@
+#include "plugins/off-cpu/programs.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include "off_cpu.skel.h"
+
+namespace ctprof::off_cpu {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// Between setting an edge and reaching it; every CPU sees it by then.
+constexpr std::uint64_t kAhead = 500'000;
+// Without task storage: of threads at a time.
+constexpr std::uint32_t kMostThreads = 64 << 10;
+// Of one reading; what is more waits for the next.
+constexpr std::size_t kMostRecords = 100'000;
+constexpr std::size_t kLookBuffer = 256 * 1024;
+
+[[noreturn]] void fail(const std::string& deed, int error) { throw Refused(deed, error); }
+
+// What the kernel says of itself.
+class Types {
+ public:
+  Types() : btf_(btf__load_vmlinux_btf()) {}
+  ~Types() { btf__free(btf_); }
+  Types(const Types&) = delete;
+  Types& operator=(const Types&) = delete;
+
+  bool has(const char* name, std::uint32_t kind) const {
+    return btf_ && btf__find_by_name_kind(btf_, name, kind) > 0;
+  }
+  // How many arguments a tracepoint has, less the one that all have.
+  unsigned arguments(const char* tracepoint) const {
+    const int id = btf_ ? btf__find_by_name_kind(btf_, tracepoint, BTF_KIND_TYPEDEF) : -1;
+    if (id < 0) return 0;
+    const btf_type* type = btf__type_by_id(btf_, btf__type_by_id(btf_, id)->type);
+    if (type && btf_is_ptr(type)) type = btf__type_by_id(btf_, type->type);
+    return type && btf_is_func_proto(type) && btf_vlen(type) > 0 ? btf_vlen(type) - 1u : 0;
+  }
+  // Of enum bpf_func_id.
+  bool has_helper(const char* name) const {
+    const int id = btf_ ? btf__find_by_name_kind(btf_, "bpf_func_id", BTF_KIND_ENUM) : -1;
+    if (id < 0) return false;
+    const btf_type* type = btf__type_by_id(btf_, id);
+    const auto values = std::span(btf_enum(type), btf_vlen(type));
+    return std::ranges::any_of(values, [&](const struct btf_enum& value) {
+      return std::strcmp(btf__name_by_offset(btf_, value.name_off), name) == 0;
+    });
+  }
+
+ private:
+  btf* btf_;
+};
+
+// The function that a resumed thread runs first may have been renamed by the compiler.
+std::string finish_task_switch() {
+  std::ifstream symbols("/proc/kallsyms");
+  for (std::string address, type, name, rest; symbols >> address >> type >> name;) {
+    std::getline(symbols, rest);
+    if (name == "finish_task_switch" || name.starts_with("finish_task_switch.isra.")) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void Programs::Destroy::operator()(off_cpu_bpf* skeleton) const { off_cpu_bpf__destroy(skeleton); }
+void Programs::Destroy::operator()(bpf_link* link) const { bpf_link__destroy(link); }
+void Programs::Destroy::operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+
+std::unique_ptr<Programs> Programs::load(const Setup& setup, int& error) {
+  libbpf_set_print(nullptr);
+  for (const Way way : {Way::ExitTracepoint, Way::EndOfSchedule, Way::FinishedSwitch, Way::None}) {
+    std::unique_ptr<Programs> programs(new Programs());
+    error = programs->try_way(setup, way);
+    if (error == 0) return programs;  // what one way was refused for says nothing of the next
+  }
+  return nullptr;
+}
+
+Programs::~Programs() = default;
+
+// 0, or an errno.
+int Programs::try_way(const Setup& setup, Way way) {
+  way_ = way;
+  if (!open(setup, way)) return ENOENT;
+  if (const int error = off_cpu_bpf__load(skeleton_.get()); error != 0) return -error;
+  for (const std::uint64_t pid : setup.pids) {
+    const auto key = static_cast<std::uint32_t>(pid);
+    const std::uint8_t yes = 1;
+    if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &key, &yes, BPF_ANY) != 0)
+      return errno;
+  }
+  // Whether it can be attached there only trying shows; and Linux 5.10 lets it be tried but once.
+  if (way != Way::None) {
+    resume_.reset(attach_resume());
+    if (!resume_) return errno ? errno : ENOENT;
+  }
+  stacks_.reset(new_ring(bpf_map__fd(skeleton_->maps.stacks)));
+  told_.reset(new_ring(bpf_map__fd(skeleton_->maps.told)));
+  return stacks_ && told_ ? 0 : errno;
+}
+
+ring_buffer* Programs::new_ring(int map) {
+  return ring_buffer__new(
+      map,
+      [](void* self, void* data, std::size_t size) {
+        auto& programs = *static_cast<Programs*>(self);
+        (*programs.take_)({static_cast<const std::byte*>(data), size});
+        return ++programs.taken_ >= kMostRecords ? -1 : 0;
+      },
+      this, nullptr);
+}
+
+// False where this kernel has no such way.
+bool Programs::open(const Setup& setup, Way way) {
+  static const Types types;
+  if (way == Way::ExitTracepoint && !types.has("btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF))
+    return false;
+  if (way == Way::EndOfSchedule && !types.has("schedule", BTF_KIND_FUNC)) return false;
+  skeleton_.reset(off_cpu_bpf__open());
+  if (!skeleton_) return false;
+  const auto& programs = skeleton_->progs;
+  bpf_program__set_autoload(programs.on_resume, way == Way::ExitTracepoint);
+  bpf_program__set_autoload(programs.on_resume_fexit, way == Way::EndOfSchedule);
+  bpf_program__set_autoload(programs.on_resume_kprobe, way == Way::FinishedSwitch);
+
+  auto& facts = *skeleton_->rodata;
+  facts.has_task_storage = types.has_helper("BPF_FUNC_get_current_task_btf");
+  facts.has_user_registers = types.has_helper("BPF_FUNC_task_pt_regs");
+  facts.has_previous_state = types.arguments("btf_trace_sched_switch") >= 4;
+  facts.only_processes = !setup.pids.empty();
+  knows_cgroups_ = setup.cgroup == 0 || types.has("btf_trace_cgroup_attach_task", BTF_KIND_TYPEDEF);
+  facts.only_cgroup = knows_cgroups_ ? setup.cgroup : 0;
+  bpf_program__set_autoload(programs.on_move, facts.only_cgroup != 0);
+  bpf_program__set_autoload(programs.look_at, facts.has_task_storage != 0);
+  bpf_program__set_autoload(programs.look_at_older, facts.has_task_storage == 0);
+  bpf_map__set_autocreate(skeleton_->maps.threads, facts.has_task_storage != 0);
+  bpf_map__set_autocreate(skeleton_->maps.threads_by_tid, facts.has_task_storage == 0);
+  bpf_map__set_max_entries(skeleton_->maps.threads_by_tid, kMostThreads);
+  bpf_map__set_max_entries(skeleton_->maps.stacks, static_cast<std::uint32_t>(setup.ring_bytes));
+  bpf_map__set_max_entries(
+      skeleton_->maps.processes,
+      std::max<std::uint32_t>(1, static_cast<std::uint32_t>(setup.pids.size())));
+  skeleton_->data->period_ns = setup.period_ns;
+  skeleton_->bss->every_stack = setup.every_stack;
+  skeleton_->bss->all_waits = setup.all_waits;
+  return true;
+}
+
+bpf_link* Programs::attach_resume() {
+  const auto& programs = skeleton_->progs;
+  if (way_ == Way::ExitTracepoint) return bpf_program__attach(programs.on_resume);
+  if (way_ == Way::EndOfSchedule) return bpf_program__attach(programs.on_resume_fexit);
+  const std::string name = finish_task_switch();
+  if (name.empty()) return nullptr;
+  return bpf_program__attach_kprobe(programs.on_resume_kprobe, false, name.c_str());
+}
+
+void Programs::attach() {
+  const auto keep = [this](bpf_link* link, const char* what) {
+    if (!link) fail("attaching to " + std::string(what), errno);
+    links_.emplace_back(link);
+  };
+  const auto& programs = skeleton_->progs;
+  const bool is_older = skeleton_->rodata->has_task_storage == 0;
+  looks_.reset(
+      bpf_program__attach_iter(is_older ? programs.look_at_older : programs.look_at, nullptr));
+  if (!looks_) fail("attaching to the list of threads (iter/task)", errno);
+  keep(bpf_program__attach(programs.on_birth), "sched_wakeup_new");
+  keep(bpf_program__attach(programs.on_exec), "sched_process_exec");
+  keep(bpf_program__attach(programs.on_switch), "sched_switch");
+  keep(bpf_program__attach(programs.on_wakeup), "sched_wakeup");
+  if (skeleton_->rodata->only_cgroup != 0)
+    keep(bpf_program__attach(programs.on_move), "cgroup_attach_task");
+  if (resume_) links_.push_back(std::move(resume_));
+}
+
+void Programs::detach() {
+  links_.clear();
+  measuring_ = sdk::Fd();
+}
+
+void Programs::look(off_look_for what, const std::function<void(Bytes)>& take) {
+  skeleton_->bss->look_for = what;
+  const sdk::Fd look(bpf_iter_create(bpf_link__fd(looks_.get())));
+  if (!look) fail("beginning a look at all threads", errno);
+  const std::size_t size = what == OFF_COLLECT ? sizeof(off_look) : sizeof(off_check);
+  std::vector<std::byte> buffer(kLookBuffer);
+  std::size_t filled = 0;
+  for (;;) {
+    const ssize_t got = ::read(look.get(), buffer.data() + filled, buffer.size() - filled);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) fail("looking at all threads", errno);
+    if (got == 0) return;
+    filled += static_cast<std::size_t>(got);
+    std::size_t at = 0;
+    for (; filled - at >= size; at += size) take(Bytes(buffer).subspan(at, size));
+    std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(at),
+              buffer.begin() + static_cast<std::ptrdiff_t>(filled), buffer.begin());
+    filled -= at;
+  }
+}
+
+std::uint64_t Programs::open_window(std::uint32_t number) {
+  auto& shared = *skeleton_->bss;
+  volatile __u64& opened = shared.window_opened[number % OFF_WINDOWS];
+  opened = UINT64_MAX;
+  __atomic_store_n(&shared.window_number, number, __ATOMIC_SEQ_CST);
+  const std::uint64_t edge = monotonic_ns() + kAhead;
+  __atomic_store_n(&opened, edge, __ATOMIC_SEQ_CST);
+  while (monotonic_ns() <= edge) ::usleep(kAhead / 10 / 1000);
+  return edge;
+}
+
+bool Programs::read_all(ring_buffer& ring, const std::function<void(Bytes)>& take) {
+  take_ = &take;
+  taken_ = 0;
+  ring_buffer__consume(&ring);
+  take_ = nullptr;
+  return taken_ < kMostRecords;
+}
+
+bool Programs::read_stacks(const std::function<void(Bytes)>& take) {
+  return read_all(*stacks_, take);
+}
+
+void Programs::read_others(const std::function<void(Bytes)>& take) { read_all(*told_, take); }
+
+void Programs::set_period(std::uint64_t period_ns, bool every_stack) {
+  __atomic_store_n(&skeleton_->data->period_ns, period_ns, __ATOMIC_RELAXED);
+  __atomic_store_n(&skeleton_->bss->every_stack, every_stack, __ATOMIC_RELAXED);
+}
+
+Counters Programs::counters() const {
+  Counters sums{};
+  std::vector<::off_cpu_state> by_cpu(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+  const std::uint32_t first = 0;
+  const int map = bpf_map__fd(skeleton_->maps.cpus);
+  if (bpf_map_lookup_elem(map, &first, by_cpu.data()) != 0) return sums;
+  for (const ::off_cpu_state& cpu : by_cpu)
+    for (std::uint32_t counter = 0; counter < OFF_COUNTERS; ++counter)
+      sums[counter] += cpu.counters[counter];
+  return sums;
+}
+
+std::uint64_t Programs::run_time_ns() const {
+  std::uint64_t sum = 0;
+  const auto& programs = skeleton_->progs;
+  for (const bpf_program* program : {programs.on_switch, programs.on_wakeup, programs.on_birth,
+                                     programs.on_exec, programs.on_move, programs.on_resume,
+                                     programs.on_resume_fexit, programs.on_resume_kprobe}) {
+    bpf_prog_info info{};
+    std::uint32_t size = sizeof info;
+    const int fd = bpf_program__fd(program);
+    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0) sum += info.run_time_ns;
+  }
+  return sum;
+}
+
+void Programs::begin_measuring() {
+  measuring_ = sdk::Fd(bpf_enable_stats(BPF_STATS_RUN_TIME));
+  measured_switches_ = counters()[OFF_SWITCHES];
+  measured_ns_ = run_time_ns();
+}
+
+void Programs::end_measuring() {
+  if (!measuring_) return;
+  const std::uint64_t switches = counters()[OFF_SWITCHES] - measured_switches_;
+  const std::uint64_t ns = run_time_ns() - measured_ns_;
+  measuring_ = sdk::Fd();
+  if (switches > 0) ns_per_switch_ = static_cast<double>(ns) / static_cast<double>(switches);
+}
+
+}  // namespace ctprof::off_cpu

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Where a thread waited: the kernel's part of its stack, the registers that user space had, and the
+ * top of the user's stack.
+ */
+#ifndef CTPROF_OFF_CPU_STACK_BPF_H
+#define CTPROF_OFF_CPU_STACK_BPF_H
+
+#include "thread.bpf.h"
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 << 20);
+} stacks SEC(".maps");
+
+/* All else: sums of who ended are not to be lost where stacks are many. */
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 << 20);
+} told SEC(".maps");
+
+/* At the leaf of a stack that is taken as a thread resumes: this program, and what called it. The
+ * scheduler's own functions the kernel leaves out by itself, as it does of threads that sleep;
+ * where a breakpoint brought us here, they are there, and no frames of ours. */
+enum { kOwnFrames = 4, kSchedulerFrames = 3 };
+
+enum { kThreadSize = 16 << 10 };         /* of a kernel stack on x86-64 */
+enum { kCode32 = 0x23, kMode32 = 0x10 }; /* user space of 32 bits */
+
+static __always_inline void* user_registers(struct task_struct* task) {
+  if (has_user_registers) return (void*)bpf_task_pt_regs(task);
+  return task_field(task, stack) + kThreadSize - bpf_core_type_size(struct pt_regs);
+}
+
+static __always_inline void copy_registers(struct off_place* place, struct task_struct* task) {
+  struct pt_regs* x86 = user_registers(task);
+  struct pt_regs___arm64* arm = (void*)x86;
+  __u64 mode = 0;
+  if (bpf_core_field_exists(x86->ip)) {
+    place->ip = BPF_CORE_READ(x86, ip);
+    place->sp = BPF_CORE_READ(x86, sp);
+    place->bp = BPF_CORE_READ(x86, bp);
+    place->lr = 0;
+    mode = BPF_CORE_READ(x86, cs);
+    place->has_user = mode != kCode32;
+  } else {
+    place->ip = BPF_CORE_READ(arm, pc);
+    place->sp = BPF_CORE_READ(arm, sp);
+    bpf_core_read(&place->bp, sizeof place->bp, &arm->regs[29]);
+    bpf_core_read(&place->lr, sizeof place->lr, &arm->regs[30]);
+    mode = BPF_CORE_READ(arm, pstate);
+    place->has_user = (mode & kMode32) == 0;
+  }
+}
+
+/* Of a kernel thread there is none. */
+static __always_inline void copy_user_place(struct off_place* place, struct task_struct* task) {
+  struct mm_struct* memory = 0;
+  place->memory = place->code = place->ip = place->sp = place->bp = place->lr = 0;
+  place->has_user = 0;
+  if (task_field(task, flags) & PF_KTHREAD) return;
+  bpf_core_read(&memory, sizeof memory, &task->mm);
+  if (!memory) return;
+  place->memory = (__u64)memory;
+  place->code = BPF_CORE_READ(memory, exec_vm);
+  copy_registers(place, task);
+}
+
+/* The top of the stack of the thread that runs here, as far as it is in memory. */
+static __always_inline __u32 copy_user_stack(__u8* to, __u64 sp) {
+  const __u64 from = sp & ~(OFF_PIECE - 1ull);
+#pragma unroll
+  for (int i = 0; i < OFF_PIECES; ++i)
+    if (bpf_probe_read_user(to + i * OFF_PIECE, OFF_PIECE, (void*)(from + i * OFF_PIECE)) != 0)
+      return i;
+  return OFF_PIECES;
+}
+
+/* All but the user's stack. */
+static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
+                                       struct task_struct* task, __u32 window, __u64 now,
+                                       __u64 weight) {
+  out->kind = OFF_STACK;
+  out->window = window;
+  copy_who(&out->who, task);
+  out->at = now;
+  out->weight = weight;
+  copy_user_place(&out->place, task);
+  const __u32 room = sizeof out->place.kernel;
+  out->place.kernel_bytes = 0;
+  if (breakpoint)
+    out->place.kernel_bytes = bpf_get_stack(breakpoint, out->place.kernel, room, kSchedulerFrames);
+  else if (has_task_storage)
+    out->place.kernel_bytes = bpf_get_task_stack(task, out->place.kernel, room, kOwnFrames);
+  out->pieces = out->unused = 0;
+}
+
+/* A thread is back on its CPU, and a stack is due. Whatever finds no room stays in the thread's
+ * sums. */
+static __always_inline void tell_stack(void* breakpoint, struct task_struct* task,
+                                       struct off_thread* thread) {
+  const __u64 weight = thread->charge;
+  const __u64 now = bpf_ktime_get_ns();
+  thread->charge = 0;
+  if (thread->window == 0 || thread->window != window_at(now)) return;
+  count(OFF_RESUMES);
+  if (task_field(task, flags) & PF_KTHREAD) {
+    struct off_stack* out = bpf_ringbuf_reserve(&stacks, OFF_STACK_WITHOUT_USER, 0);
+    if (!out) return count(OFF_LOST_STACKS);
+    fill_stack(out, breakpoint, task, thread->window, now, weight);
+    bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  } else {
+    struct off_stack* out = bpf_ringbuf_reserve(&stacks, sizeof *out, 0);
+    if (!out) return count(OFF_LOST_STACKS);
+    fill_stack(out, breakpoint, task, thread->window, now, weight);
+    if (out->place.has_user) out->pieces = copy_user_stack(out->user, out->place.sp);
+    bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
+  }
+}
+
+#endif

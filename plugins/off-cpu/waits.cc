@@ -1,0 +1,409 @@
+#include "plugins/off-cpu/waits.hpp"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace ctprof::off_cpu {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// For threads that are being switched while they are looked at first.
+constexpr useconds_t kSettleUs = 2000;
+// For all stacks of those who sleep at a window's end.
+constexpr std::chrono::milliseconds kPatience{300};
+constexpr std::size_t kStackBytes = OFF_PIECES * OFF_PIECE;
+constexpr std::size_t kMostProcesses = 100'000;
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+template <class Record>
+const Record* as(Bytes bytes, std::size_t size = sizeof(Record)) {
+  return bytes.size() >= size ? reinterpret_cast<const Record*>(bytes.data()) : nullptr;
+}
+
+std::uint32_t kind_of(Bytes bytes) {
+  const auto* kind = as<std::uint32_t>(bytes);
+  return kind ? *kind : 0;
+}
+
+}  // namespace
+
+Waits::Waits(const sdk::Host& host, std::unique_ptr<Programs> programs, const Setup& setup,
+             std::uint64_t budget_ppm)
+    : host_(host),
+      programs_(std::move(programs)),
+      setup_(setup),
+      budget_ppm_(budget_ppm),
+      ns_per_tick_(kNsPerSecond / host.user_hz()),
+      to_boottime_ns_(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC)) {
+  if (programs_->way() == Way::None)
+    way_remark_ =
+        "this kernel has no place where stacks of resuming threads can be taken: only "
+        "who still waits at a window's end has one";
+  if (!programs_->knows_cgroups())
+    cgroup_remark_ =
+        "this kernel does not tell BPF programs of cgroups: all threads are followed, and ctprof "
+        "leaves out those of others";
+}
+
+// --- windows ---
+
+void Waits::start() {
+  programs_->attach();
+  const auto nothing = [](Bytes) {};
+  programs_->look(OFF_FIRST_LOOK, nothing);
+  ::usleep(kSettleUs);
+  programs_->look(OFF_SECOND_LOOK, nothing);
+  open_.number = 1;
+  open_.opened_ns = programs_->open_window(open_.number);
+  programs_->begin_measuring();
+  measuring_since_ns_ = budgeted_ns_ = open_.opened_ns;
+}
+
+void Waits::window_ends() {
+  over_ = open_;
+  ++open_.number;
+  open_.opened_ns = over_.ended_ns = programs_->open_window(open_.number);
+  is_over_ = true;
+  at_end_.clear();
+  found_.clear();
+  programs_->look(OFF_COLLECT, [this](Bytes bytes) {
+    const auto& look = *reinterpret_cast<const off_look*>(bytes.data());
+    if (!found_.insert(key_of(look.who)).second) return;
+    at_end_.push_back({look.who, look.thread, look.place, {}});
+  });
+  look_at_sleepers();
+  look_for_hidden();
+}
+
+// Who is kept from the programs has no event, and is not to be taken for somebody who never waited.
+void Waits::look_for_hidden() {
+  std::vector<std::uint32_t> met;
+  Unseen unseen(host_, clock_ns(CLOCK_BOOTTIME));
+  programs_->look(OFF_MEET, [&](Bytes bytes) {
+    met.push_back(reinterpret_cast<const off_check*>(bytes.data())->who.tgid);
+  });
+  std::ranges::sort(met);
+  hidden_ = unseen.find(met, setup_.pids);
+}
+
+// The user's part of the stacks of those who wait, and whether they still did when it was read.
+void Waits::look_at_sleepers() {
+  std::vector<StackTop> wanted;
+  std::unordered_map<Key, std::size_t, Hash> by_key;
+  for (std::size_t i = 0; i < at_end_.size(); ++i) {
+    const Thread& thread = at_end_[i];
+    by_key[key_of(thread.who)] = i;
+    if (!thread.place.has_user ||
+        happened_in(over_, thread.thread, setup_.all_waits).going_on_ns == 0)
+      continue;
+    wanted.push_back({thread.who.tgid, thread.place.sp, i});
+  }
+  for (StackTop& top : tops_.read(std::move(wanted), kStackBytes, kPatience))
+    at_end_[top.number].stack = std::move(top.bytes);
+  programs_->look(OFF_CHECK, [&](Bytes bytes) {
+    const auto& check = *reinterpret_cast<const off_check*>(bytes.data());
+    const auto known = by_key.find(key_of(check.who));
+    if (known == by_key.end()) return;
+    Thread& thread = at_end_[known->second];
+    thread.moved_on = check.events != thread.thread.events;
+  });
+}
+
+void Waits::drain(const sdk::Records& records) {
+  if (is_stopped_) return;
+  for (const auto& bytes : std::exchange(later_, {})) take(records, bytes);
+  read(records);
+  if (is_over_) finish_window(records);
+  adopt_moved();
+  count_missing(records);
+  count_cost(records);
+  keep_to_budget();
+  tell(records);
+}
+
+// Of a process that came into the cgroup the programs saw the leader come.
+void Waits::adopt_moved() {
+  if (programs_->counters()[OFF_MOVES] != told_[OFF_MOVES])
+    programs_->look(OFF_ADOPT, [](Bytes) {});
+}
+
+// Ends are handed over behind the stacks of those who ended.
+void Waits::read(const sdk::Records& records) {
+  programs_->read_others([&](Bytes bytes) {
+    kind_of(bytes) == OFF_END ? void(ends_.emplace_back(bytes.begin(), bytes.end()))
+                              : take(records, bytes);
+  });
+  const bool is_all = programs_->read_stacks([&](Bytes bytes) { take(records, bytes); });
+  if (!is_all && !is_over_) return;
+  for (const auto& bytes : std::exchange(ends_, {})) take(records, bytes);
+}
+
+void Waits::finish_window(const sdk::Records& records) {
+  for (const Thread& thread : at_end_) put_thread(records, thread, over_);
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "off-cpu: running and waiting add up to the time that there was, to the "
+                "nanosecond, for %llu of %llu threads",
+                static_cast<unsigned long long>(closure_.exact),
+                static_cast<unsigned long long>(closure_.threads));
+  closure_remark_ = text;
+  if (closure_.worst_ns > 0) {
+    std::snprintf(text, sizeof text, " (at most %.3f ms off)",
+                  static_cast<double>(closure_.worst_ns) / 1e6);
+    closure_remark_ += text;
+  }
+  if (closure_.surprises > 0)
+    closure_remark_ += "; " + std::to_string(closure_.surprises) + " wake-ups or switches of " +
+                       std::to_string(closure_.surprised) +
+                       " threads were not told, as by who is hidden from BPF";
+  closure_ = {};
+  for (const UnseenThread& thread : hidden_)
+    for (std::uint32_t offer = 0; offer < kOffers; ++offer)
+      records.put_unseen(thread.tgid, thread.tid, thread.start_ticks, offer);
+  hidden_remark_ = hidden_.empty() ? ""
+                                   : "this kernel keeps " + std::to_string(hidden_.size()) +
+                                         " threads from BPF programs: whether they wait is not "
+                                         "known";
+  weights_.clear();
+  at_end_.clear();
+  is_over_ = false;
+  has_news_ = true;
+}
+
+// What came after the last window's end is nobody's.
+void Waits::stop() {
+  programs_->detach();
+  is_stopped_ = true;
+}
+
+// --- what the programs told ---
+
+bool Waits::is_later(Bytes bytes) const {
+  if (!is_over_) return false;
+  if (kind_of(bytes) == OFF_STACK) {
+    const auto* stack = as<off_stack>(bytes, OFF_STACK_WITHOUT_USER);
+    return stack && stack->window > over_.number;
+  }
+  if (kind_of(bytes) == OFF_END) {
+    const auto* end = as<off_end>(bytes);
+    return end && end->thread.window > over_.number;
+  }
+  return false;
+}
+
+void Waits::take(const sdk::Records& records, Bytes bytes) {
+  const bool later = is_later(bytes);
+  if (later) later_.emplace_back(bytes.begin(), bytes.end());
+  switch (kind_of(bytes)) {
+    case OFF_STACK:
+      if (const auto* stack = as<off_stack>(bytes, OFF_STACK_WITHOUT_USER); stack && !later)
+        put_stack(records, *stack, bytes.size());
+      return;
+    case OFF_END:
+      if (const auto* end = as<off_end>(bytes)) put_end(records, *end);
+      return;
+    case OFF_FORK:
+    case OFF_EXEC:
+      if (const auto* process = as<off_process>(bytes)) put_process(records, *process);
+      return;
+    default: return;
+  }
+}
+
+// Of a window that was handed over already it is part of the rest.
+void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size) {
+  const Span& span = is_over_ ? over_ : open_;
+  if (stack.window != span.number) return;
+  const std::size_t skipped = stack.place.sp & (OFF_PIECE - 1);
+  const std::size_t copied = size == sizeof stack ? stack.pieces * std::size_t{OFF_PIECE} : 0;
+  std::span<const std::uint8_t> memory;
+  if (copied > skipped) memory = std::span(stack.user).first(copied).subspan(skipped);
+  put_place(records, stack.who, stack.place, memory, stack.weight);
+  weights_[key_of(stack.who)] += stack.weight;
+}
+
+// It may have ended in the window that goes on, and the one before is still to be handed over.
+void Waits::put_end(const sdk::Records& records, const off_end& end) {
+  const Thread thread{end.who, end.thread, {}, {}};
+  if (is_over_ && end.thread.window > over_.number) {
+    if (!found_.contains(key_of(end.who))) put_thread(records, thread, over_);
+    return;
+  }
+  Span span = is_over_ ? over_ : open_;
+  if (end.thread.window != span.number) return;
+  span.ended_ns = end.at;
+  put_thread(records, thread, span);
+  weights_.erase(key_of(end.who));
+}
+
+void Waits::put_process(const sdk::Records& records, const off_process& process) {
+  ctprof_change change{};
+  change.tgid = process.tgid;
+  change.at_ns = boottime_of(process.at);
+  change.parent = process.parent;
+  change.kind = process.kind == OFF_FORK ? CTPROF_CHANGE_FORKED : CTPROF_CHANGE_EXECED;
+  records.put(change);
+  if (memory_.size() >= kMostProcesses) memory_.clear();
+  process.kind == OFF_FORK ? void(memory_.erase(process.tgid))
+                           : void(memory_[process.tgid] = Memory{});
+}
+
+// --- records ---
+
+sdk::Record Waits::record_of(const off_who& who, std::uint32_t offer, std::uint64_t weight) const {
+  sdk::Record record(who.tgid, who.tid, weight);
+  record.offer = offer;
+  record.start_time_clock_ticks = who.start_boottime / ns_per_tick_;
+  return record;
+}
+
+void Waits::put_weight(const sdk::Records& records, const off_who& who, std::uint32_t offer,
+                       std::uint64_t weight, ctprof_record_flags flags) {
+  if (weight == 0) return;
+  sdk::Record record = record_of(who, offer, weight);
+  record.flags = flags;
+  records.put(record);
+}
+
+void Waits::put_place(const sdk::Records& records, const off_who& who, const off_place& place,
+                      std::span<const std::uint8_t> stack, std::uint64_t weight) {
+  follow_memory(records, who, place);
+  sdk::Record record = record_of(who, kOfferStacks, weight);
+  const std::size_t bytes =
+      place.kernel_bytes > 0 ? static_cast<std::size_t>(place.kernel_bytes) : 0;
+  const std::size_t frames = std::min<std::size_t>(bytes / sizeof place.kernel[0], OFF_FRAMES);
+  std::uint64_t kernel[OFF_FRAMES];
+  std::copy_n(place.kernel, frames, kernel);
+  record.set_kernel({kernel, frames});
+  if (place.has_user) {
+    record.set_user_copy(place.ip, place.sp, place.bp, place.lr, stack);
+    if (stack.empty()) record.flags |= CTPROF_RECORD_NO_USER;
+  } else if (place.memory != 0) {
+    record.flags |= CTPROF_RECORD_NO_USER;  // of 32 bits
+  }
+  if (frames == OFF_FRAMES) record.flags |= CTPROF_RECORD_CUT;
+  records.put(record);
+}
+
+// Whatever changes its code, changes how much of it there is, or the whole space; what does
+// neither, as a library in the place of another of the same size, is not seen.
+void Waits::follow_memory(const sdk::Records& records, const off_who& who, const off_place& place) {
+  if (place.memory == 0) return;
+  const Memory now{place.memory, place.code};
+  const auto [known, is_new] = memory_.try_emplace(who.tgid, now);
+  if (is_new || (known->second.space == now.space && known->second.code == now.code)) return;
+  known->second = now;
+  ctprof_change change{};
+  change.kind = CTPROF_CHANGE_REMAPPED;
+  change.tgid = who.tgid;
+  change.at_ns = clock_ns(CLOCK_BOOTTIME);
+  records.put(change);
+}
+
+void Waits::put_numbers(const sdk::Records& records, const off_who& who, const Happened& happened) {
+  const off_sums& sums = happened.sums;
+  put_weight(records, who, kOfferCount, sums.waits);
+  put_weight(records, who, kOfferTotal, happened.off_cpu_ns());
+  put_weight(records, who, kOfferLongest, sums.longest);
+  put_weight(records, who, kOfferShortest, sums.shortest);
+  for (std::uint32_t kind = 0; kind < OFF_KINDS; ++kind) {
+    put_weight(records, who, kOfferKinds + 2 * kind, sums.counts[kind]);
+    put_weight(records, who, kOfferKinds + 2 * kind + 1, sums.ns[kind]);
+  }
+}
+
+void Waits::put_thread(const sdk::Records& records, const Thread& thread, const Span& span) {
+  const Happened happened = happened_in(span, thread.thread, setup_.all_waits);
+  if (happened.wall_ns == 0) return;
+  check(happened);
+  put_numbers(records, thread.who, happened);
+  const auto known = weights_.find(key_of(thread.who));
+  const std::uint64_t charged = known == weights_.end() ? 0 : known->second;
+  const std::uint64_t total = happened.stacks_ns(setup_.all_waits);
+  const std::uint64_t left = total > charged ? total - charged : 0;
+  const std::uint64_t going_on = std::min(happened.going_on_ns, left);
+  std::span<const std::uint8_t> stack;
+  if (!thread.moved_on) stack = thread.stack;
+  if (going_on > 0) put_place(records, thread.who, thread.place, stack, going_on);
+  put_weight(records, thread.who, kOfferStacks, left - going_on, CTPROF_RECORD_REST);
+}
+
+void Waits::check(const Happened& happened) {
+  const std::int64_t error = happened.error_ns();
+  ++closure_.threads;
+  if (error == 0) ++closure_.exact;
+  closure_.worst_ns = std::max(closure_.worst_ns, static_cast<std::uint64_t>(std::abs(error)));
+  closure_.surprises += happened.sums.odd;
+  if (happened.sums.odd > 0) ++closure_.surprised;
+}
+
+// --- what is missing, and what it cost ---
+
+void Waits::count_missing(const sdk::Records& records) {
+  const Counters now = programs_->counters();
+  const auto since = [&](off_counter counter) { return now[counter] - told_[counter]; };
+  records.count_lost(since(OFF_LOST_STACKS) + since(OFF_LOST_ENDS));
+  records.count_unseen(since(OFF_UNKNOWN_THREADS));
+  told_ = now;
+}
+
+void Waits::count_cost(const sdk::Records& records) {
+  const std::uint64_t now = monotonic_ns();
+  if (measuring_since_ns_ != 0 && now - measuring_since_ns_ >= kNsPerSecond) {
+    programs_->end_measuring();
+    measuring_since_ns_ = 0;
+  }
+  if (programs_->ns_per_switch() == 0) return;  // counted once it is known
+  const std::uint64_t switches = told_[OFF_SWITCHES] - costed_switches_;
+  costed_switches_ = told_[OFF_SWITCHES];
+  records.count_cpu_ns(
+      static_cast<std::uint64_t>(static_cast<double>(switches) * programs_->ns_per_switch()));
+}
+
+// Stacks are what can be had more cheaply: there are half as many when the period is twice as long.
+void Waits::keep_to_budget() {
+  const std::uint64_t now = monotonic_ns();
+  if (budget_ppm_ == 0 || programs_->ns_per_switch() == 0 || now - budgeted_ns_ < kNsPerSecond / 4)
+    return;
+  const double switches = static_cast<double>(told_[OFF_SWITCHES] - budgeted_switches_);
+  const double all_cpus = static_cast<double>(now - budgeted_ns_) *
+                          static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+  budgeted_ns_ = now;
+  budgeted_switches_ = told_[OFF_SWITCHES];
+  if (switches * programs_->ns_per_switch() * 1e6 <
+      0.8 * all_cpus * static_cast<double>(budget_ppm_))
+    return;
+  if (setup_.period_ns >= 100 * kNsPerSecond) return;
+  setup_.every_stack ? void(setup_.every_stack = false) : void(setup_.period_ns *= 2);
+  programs_->set_period(setup_.period_ns, setup_.every_stack);
+  programs_->begin_measuring();
+  measuring_since_ns_ = now;
+  char text[128];
+  std::snprintf(text, sizeof text,
+                "off-cpu: the budget was nearly used up: from then on a stack for %.3f ms of "
+                "waiting, on average",
+                static_cast<double>(setup_.period_ns) / 1e6);
+  budget_remark_ = text;
+  has_news_ = true;
+}
+
+void Waits::tell(const sdk::Records& records) {
+  if (!std::exchange(has_news_, false)) return;
+  std::string all;
+  for (const std::string* remark :
+       {&closure_remark_, &budget_remark_, &way_remark_, &cgroup_remark_, &hidden_remark_})
+    if (!remark->empty()) all += (all.empty() ? "" : "; ") + *remark;
+  records.remark(all);
+}
+
+}  // namespace ctprof::off_cpu

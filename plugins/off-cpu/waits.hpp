@@ -1,0 +1,136 @@
+// From what the programs tell to records: sums of each thread, and stacks that weigh as much.
+//
+// A thread's stacks of a window weigh as much as it waited, to the nanosecond: what no stack was
+// charged for is handed over as the rest, whether it was too short for a stack of its own, or its
+// stack found no room. Who still waits when the window ends has its place looked at then.
+//
+// What happens after the window's end, and was read before it was handed over, is kept for the next
+// one.
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ctprof/host.hpp"
+#include "ctprof/records.hpp"
+#include "plugins/off-cpu/memory.hpp"
+#include "plugins/off-cpu/programs.hpp"
+#include "plugins/off-cpu/sums.hpp"
+#include "plugins/shared/unseen.hpp"
+
+namespace ctprof::off_cpu {
+
+// The offers, in order.
+enum Offer : std::uint32_t {
+  kOfferStacks,
+  kOfferCount,
+  kOfferTotal,
+  kOfferLongest,
+  kOfferShortest,
+  kOfferKinds,  // from here on a count and a time for each kind, as off_state has them
+  kOffers = kOfferKinds + 2 * OFF_KINDS
+};
+
+class Waits {
+ public:
+  Waits(const sdk::Host& host, std::unique_ptr<Programs> programs, const Setup& setup,
+        std::uint64_t budget_ppm);
+
+  // Begins to follow all threads; the first window is open when it returns.
+  void start();
+  // The window is over, and the next one begins.
+  void window_ends();
+  void drain(const sdk::Records& records);
+  void stop();
+
+ private:
+  // No two threads that live at the same time have the same id; of one after the other, not the
+  // same start.
+  struct Key {
+    std::uint64_t start;
+    std::uint32_t tid;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<std::uint64_t>()(key.start * 0x9E3779B97F4A7C15u ^ key.tid);
+    }
+  };
+  struct Thread {
+    off_who who;
+    off_thread thread;
+    off_place place;
+    std::vector<std::uint8_t> stack;
+    bool moved_on = false;
+  };
+  // How well a window's times add up.
+  struct Closure {
+    std::uint64_t threads = 0, exact = 0, surprised = 0, surprises = 0;
+    std::uint64_t worst_ns = 0;
+  };
+  // What the process had mapped when it was last seen.
+  struct Memory {
+    std::uint64_t space = 0, code = 0;
+  };
+
+  void read(const sdk::Records& records);
+  void take(const sdk::Records& records, Bytes bytes);
+  bool is_later(Bytes bytes) const;
+  void put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
+  void put_end(const sdk::Records& records, const off_end& end);
+  void put_process(const sdk::Records& records, const off_process& process);
+  void put_thread(const sdk::Records& records, const Thread& thread, const Span& span);
+  void put_numbers(const sdk::Records& records, const off_who& who, const Happened& happened);
+  void put_weight(const sdk::Records& records, const off_who& who, std::uint32_t offer,
+                  std::uint64_t weight, ctprof_record_flags flags = 0);
+  void put_place(const sdk::Records& records, const off_who& who, const off_place& place,
+                 std::span<const std::uint8_t> stack, std::uint64_t weight);
+  void follow_memory(const sdk::Records& records, const off_who& who, const off_place& place);
+  void look_at_sleepers();
+  void adopt_moved();
+  void look_for_hidden();
+  void finish_window(const sdk::Records& records);
+  void check(const Happened& happened);
+  static Key key_of(const off_who& who) { return {who.start_boottime, who.tid}; }
+  void count_missing(const sdk::Records& records);
+  void count_cost(const sdk::Records& records);
+  void keep_to_budget();
+  void tell(const sdk::Records& records);
+  sdk::Record record_of(const off_who& who, std::uint32_t offer, std::uint64_t weight) const;
+  std::uint64_t boottime_of(std::uint64_t monotonic) const { return monotonic + to_boottime_ns_; }
+
+  sdk::Host host_;
+  std::unique_ptr<Programs> programs_;
+  Setup setup_;
+  std::uint64_t budget_ppm_;
+  std::uint64_t ns_per_tick_;
+  std::uint64_t to_boottime_ns_;
+  StackTops tops_;
+  Span open_;                                             // the window that goes on
+  Span over_;                                             // one that is to be handed over
+  bool is_over_ = false;                                  // ... and there is one
+  std::vector<Thread> at_end_;                            // as they were found at its end
+  std::unordered_set<Key, Hash> found_;                   // keys of those
+  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // of stacks that were handed over
+  std::vector<std::vector<std::byte>> ends_;              // read, and not handed over yet
+  std::vector<std::vector<std::byte>> later_;             // read, and of the next window
+  std::unordered_map<std::uint32_t, Memory> memory_;      // by tgid
+  std::vector<UnseenThread> hidden_;                      // threads, at its end
+  Closure closure_;
+  Counters told_{};
+  std::uint64_t costed_switches_ = 0;
+  std::uint64_t measuring_since_ns_ = 0;  // 0: not measuring
+  std::uint64_t budgeted_ns_ = 0, budgeted_switches_ = 0;
+  std::string budget_remark_, way_remark_, cgroup_remark_, closure_remark_, hidden_remark_;
+  bool has_news_ = false;
+  bool is_stopped_ = false;
+};
+
+}  // namespace ctprof::off_cpu

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Who is followed: all threads, or those of some processes, or of one cgroup and those below it.
+ * Asked once of each thread, as it is met; who was met is followed until it ends.
+ */
+#ifndef CTPROF_OFF_CPU_WANTED_BPF_H
+#define CTPROF_OFF_CPU_WANTED_BPF_H
+
+#include "thread.bpf.h"
+
+/* Whether somebody asked for some processes, and which. */
+const volatile __u32 only_processes = 0;
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1024);
+  __type(key, __u32);
+  __type(value, __u8);
+} processes SEC(".maps");
+
+/* The id of the cgroup that somebody asked for, in the unified hierarchy; 0: nobody did. */
+const volatile __u64 only_cgroup = 0;
+
+/* Of the one look that there is at a time. */
+__u32 look_for = OFF_FIRST_LOOK;
+
+enum { kDeepest = 32 }; /* levels below it */
+
+/* A service that is started anew may be given a cgroup of the same name and another id. So who is
+ * in a cgroup that was made since the first look is followed, too, and ctprof decides by the name.
+ */
+static __u64 newest_cgroup = 0;
+
+static __always_inline struct cgroup* cgroup_of(struct task_struct* task) {
+  return BPF_CORE_READ(task, cgroups, dfl_cgrp);
+}
+
+static __always_inline void see_cgroup(struct task_struct* task) {
+  if (!only_cgroup) return;
+  const __u64 number = BPF_CORE_READ(cgroup_of(task), self.serial_nr);
+  if (number > newest_cgroup) newest_cgroup = number;
+}
+
+/* By the parents, since where a cgroup keeps its ancestors has changed (Linux 6.1). */
+static __noinline int is_in_cgroup(struct task_struct* task) {
+  struct cgroup* cgroup = cgroup_of(task);
+  if (look_for != OFF_FIRST_LOOK && BPF_CORE_READ(cgroup, self.serial_nr) > newest_cgroup) return 1;
+  for (int i = 0; i < kDeepest && cgroup; ++i) {
+    if (BPF_CORE_READ(cgroup, kn, id) == only_cgroup) return 1;
+    cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
+  }
+  return 0;
+}
+
+static __always_inline int is_wanted(struct task_struct* task) {
+  __u32 tgid = task->tgid;
+  if (only_processes && !bpf_map_lookup_elem(&processes, &tgid)) return 0;
+  return !only_cgroup || is_in_cgroup(task);
+}
+
+#endif

@@ -1,0 +1,111 @@
+#include "plugins/shared/bpf_refusal.hpp"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "ctprof/files.hpp"
+#include "plugins/shared/kernel.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr const char* kTypes = "kernel/btf/vmlinux";
+// Of programs, maps, types, and what libraries say where one of them is missing.
+constexpr std::array kNotTaken{EINVAL, E2BIG, ENOENT, ESRCH, EACCES, EOPNOTSUPP, ENOTSUP};
+
+std::string operator+(std::string text, std::string_view more) { return text.append(more); }
+
+// "6.18.44-amd64" as {6, 18}.
+std::pair<unsigned, unsigned> release_in(std::string_view text) {
+  const auto major = sdk::number<unsigned>(sdk::take(text, '.'));
+  const auto end = std::ranges::find_if(text, [](char c) { return c < '0' || c > '9'; });
+  const auto minor = sdk::number<unsigned>({text.begin(), end});
+  return {major.value, minor.value};
+}
+
+bool is_locked_down(const sdk::Host& host) {
+  sdk::TextFile file;
+  const auto text = file.read(host.sys(), "kernel/security/lockdown");
+  return text && text.value.find("[confidentiality]") != std::string_view::npos;
+}
+
+}  // namespace
+
+BpfRefusal unsuitable_for_bpf(const sdk::Host& host) {
+  if (!host.live() || !host.own_tids())
+    return {Gap::Unsupported,
+            "BPF tells of the running kernel's threads, by thread ids of our own PID namespace; "
+            "this tree is another",
+            {}};
+  if (!is_in(host, FirstNamespace::Pid))
+    return {Gap::Unsupported,
+            "ctprof runs in a PID namespace of its own, and BPF counts threads as the host does: "
+            "start ctprof on the host",
+            {}};
+  if (!is_in(host, FirstNamespace::Time))
+    return {Gap::Unsupported,
+            "ctprof runs in a time namespace of its own, which shifts start times; run it in the "
+            "host's (nsenter -t 1 -T)",
+            {}};
+  if (::faccessat(host.sys(), kTypes, F_OK, 0) != 0)
+    return {Gap::Unsupported,
+            "the kernel does not describe its structures (no /sys/kernel/btf/vmlinux): it has no "
+            "CONFIG_DEBUG_INFO_BTF",
+            sdk::by_kernel("CONFIG_DEBUG_INFO_BTF=y")};
+  return {};
+}
+
+bool may_load_bpf() {
+  return has_capabilities({CAP_SYS_ADMIN}, true) || has_capabilities({CAP_BPF, CAP_PERFMON}, true);
+}
+
+BpfRefusal why_refused(const sdk::Host& host, const BpfPrograms& programs, int error) {
+  if (!may_load_bpf())
+    return {Gap::Denied,
+            "the kernel lets only CAP_BPF with CAP_PERFMON load " + std::string(programs.what) +
+                ": run ctprof as root, or give it both",
+            sdk::by_capabilities(programs.capabilities)};
+  if (is_locked_down(host))
+    return {Gap::Denied,
+            "the kernel is locked down (confidentiality): no BPF program may read its memory",
+            sdk::by_boot("without lockdown=confidentiality")};
+  if (is_built_with(host, "CONFIG_BPF_EVENTS") == false)
+    return {Gap::Unsupported, "the kernel has no CONFIG_BPF_EVENTS: it attaches no BPF program",
+            sdk::by_kernel("CONFIG_BPF_EVENTS=y")};
+  utsname name{};
+  ::uname(&name);
+  return why_not_taken(programs, error, name.release);
+}
+
+BpfRefusal why_not_taken(const BpfPrograms& programs, int error, std::string_view release) {
+  if (error == EPERM)
+    return {Gap::Denied,
+            "bpf(2) is closed to this process, as by a container's seccomp profile: start ctprof "
+            "outside of it",
+            {}};
+  if (error == ENOSYS)
+    return {Gap::Unsupported, "the kernel has no CONFIG_BPF_SYSCALL",
+            sdk::by_kernel("CONFIG_BPF_SYSCALL=y")};
+  const std::string said = std::string(programs.what) + " (" + std::strerror(error) + ")";
+  if (std::ranges::find(kNotTaken, error) == kNotTaken.end())
+    return {Gap::SourceFailed, "the kernel could not load " + said, {}};
+  if (release_in(release) < release_in(programs.first))
+    return {Gap::Unsupported,
+            "the kernel, Linux " + std::string(release) + ", does not take " + said + "; Linux " +
+                programs.first + " was the first that does",
+            sdk::by_kernel(programs.newer)};
+  return {Gap::SourceFailed,
+          "the kernel refused " + said + ", though Linux " + programs.first +
+              " and newer take them and it is " + release +
+              ": a security module, a seccomp profile or a change to this kernel may be in the "
+              "way; where none is, ctprof is at fault, and a report is welcome",
+          {}};
+}
+
+}  // namespace ctprof

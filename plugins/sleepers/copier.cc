@@ -1,0 +1,99 @@
+#include "plugins/sleepers/copier.hpp"
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace ctprof::sleepers {
+namespace {
+
+// What a record may hold.
+constexpr std::size_t kMostOfRecord = 256 * 1024;
+// What every stack has, if it goes so far; the whole stack of all but a few sleepers.
+constexpr std::size_t kForAll = 64 * 1024;
+// The whole stack of 96 in 100 sleepers.
+constexpr std::size_t kUsualCopy = 16 * 1024;
+// Of all stacks in a pass. Who has so much is told without user part.
+constexpr std::size_t kMostOfPass = 64 << 20;
+// Of what lies beyond kForAll. Who comes later in the pass has no more than that.
+constexpr std::size_t kMostBeyond = 16 << 20;
+// The kernel takes 1024; where one cannot be read, all behind it are asked for again.
+constexpr std::size_t kMostAtOnce = 256;
+
+}  // namespace
+
+std::size_t Copier::wanted_of(const Sleeper& sleeper) const {
+  const std::size_t most = most_ > 0 ? std::min(most_, kMostOfRecord) : kMostOfRecord;
+  const std::size_t there = sleeper.depth > 0 ? sleeper.depth : kUsualCopy;
+  return (std::min(most, there) + 7) / 8 * 8;
+}
+
+std::size_t Copier::granted(Pass& pass, std::size_t wanted) {
+  if (wanted <= kForAll) return wanted;
+  const std::size_t beyond = std::min(wanted - kForAll, kMostBeyond - pass.copied_beyond);
+  pass.copied_beyond += beyond;
+  return kForAll + beyond;
+}
+
+void Copier::copy(Pass& pass, std::span<const std::uint32_t> sleepers) {
+  order_.assign(sleepers.begin(), sleepers.end());
+  const auto process_of = [&](std::uint32_t i) { return pass.fresh[i].tgid; };
+  if (!std::ranges::is_sorted(order_, {}, process_of))
+    std::ranges::stable_sort(order_, {}, process_of);
+  for (std::size_t begin = 0, end = 0; begin < order_.size(); begin = end) {
+    while (end < order_.size() && process_of(order_[end]) == process_of(order_[begin])) ++end;
+    copy_process(pass, std::span(order_).subspan(begin, end - begin));
+  }
+}
+
+void Copier::copy_process(Pass& pass, std::span<const std::uint32_t> sleepers) {
+  const std::uint32_t tgid = pass.fresh[sleepers.front()].tgid;
+  const bool is_avoided = avoided_.contains(tgid);
+  wanted_.clear();
+  std::size_t total = pass.copied;
+  for (const std::uint32_t i : sleepers) {
+    const std::size_t wanted = wanted_of(pass.fresh[i]);
+    if (is_avoided || total + wanted > kMostOfPass) {
+      pass.fresh[i].user = UserPart::Lacking;
+      continue;
+    }
+    wanted_.push_back({i, granted(pass, wanted)});
+    total += wanted_.back().size;
+  }
+  reads_from_.store(tgid, std::memory_order_relaxed);
+  for (std::size_t done = 0; done < wanted_.size();)
+    done += read(pass, std::span(wanted_).subspan(done));
+  reads_from_.store(0, std::memory_order_relaxed);
+}
+
+// The kernel reads one after the other and stops where memory ends, often in the middle of one: the
+// bytes before that are there.
+std::size_t Copier::read(Pass& pass, std::span<const Wanted> wanted) {
+  wanted = wanted.first(std::min(wanted.size(), kMostAtOnce));
+  std::size_t total = 0;
+  for (const Wanted& one : wanted) total += one.size;
+  std::uint8_t* room = pass.copies.room(pass.copied, total);
+  here_.assign(1, {room, total});
+  there_.clear();
+  for (const Wanted& one : wanted)
+    there_.push_back({reinterpret_cast<void*>(pass.fresh[one.sleeper].sp), one.size});
+  const auto tgid = static_cast<pid_t>(pass.fresh[wanted.front().sleeper].tgid);
+  const ssize_t got =
+      ::process_vm_readv(tgid, here_.data(), here_.size(), there_.data(), there_.size(), 0);
+  const bool is_closed = got < 0 && errno != EFAULT && errno != EINVAL;
+  std::size_t left = got > 0 ? static_cast<std::size_t>(got) : 0, done = 0;
+  for (const Wanted& one : wanted) {
+    Sleeper& sleeper = pass.fresh[one.sleeper];
+    sleeper.copy_at = pass.copied;
+    sleeper.copied = std::min(left, one.size);
+    if (sleeper.copied == 0) sleeper.user = UserPart::Lacking;
+    pass.copied += sleeper.copied;
+    left -= sleeper.copied;
+    ++done;
+    if (sleeper.copied < one.size && !is_closed) break;
+  }
+  return done;
+}
+
+}  // namespace ctprof::sleepers

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* One look at a thread, copied into a record: shared by the program that looks at all of them and
+ * by the one that looks once more at those that ran meanwhile.
+ */
+#ifndef CTPROF_SLEEPERS_LOOK_BPF_H
+#define CTPROF_SLEEPERS_LOOK_BPF_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "look.h"
+
+enum {
+  kKernelThread = 0x00200000, /* PF_KTHREAD of linux/sched.h */
+  kUserWorker = 0x00000010,   /* PF_IO_WORKER: a thread of a process that has no user part */
+  kCodeOf64Bits = 0x33,       /* __USER_CS of x86_64 */
+  kModeOf32Bits = 0x10        /* PSR_MODE32_BIT of aarch64 */
+};
+
+static __always_inline int is_asleep(struct task_struct* task) {
+  return !task->on_cpu && task->__state != 0 && task->exit_state == 0;
+}
+
+static __always_inline __u64 switches_of(struct task_struct* task) {
+  return task->nvcsw + task->nivcsw;
+}
+
+static __always_inline void copy_memory(struct look* out, struct task_struct* task) {
+  struct mm_struct* mm = 0;
+  bpf_core_read(&mm, sizeof mm, &task->mm);
+  out->memory = (__u64)mm;
+  out->code_pages = BPF_CORE_READ(mm, exec_vm);
+  out->start_stack = BPF_CORE_READ(mm, start_stack);
+  out->execs = task->self_exec_id;
+}
+
+static __always_inline void copy_thread_pointer(struct look* out, struct task_struct* task) {
+  struct task_struct___aarch64* other = (void*)task;
+  out->thread_pointer = 0;
+  if (bpf_core_field_exists(task->thread.fsbase))
+    out->thread_pointer = task->thread.fsbase;
+  else if (bpf_core_field_exists(other->thread.uw.tp_value))
+    bpf_core_read(&out->thread_pointer, sizeof out->thread_pointer, &other->thread.uw.tp_value);
+}
+
+static __always_inline void copy_registers(struct look* out, struct task_struct* task) {
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct pt_regs___aarch64* other = (void*)regs;
+  if (bpf_core_field_exists(regs->ip)) {
+    out->ip = BPF_CORE_READ(regs, ip);
+    out->sp = BPF_CORE_READ(regs, sp);
+    out->bp = BPF_CORE_READ(regs, bp);
+    out->lr = 0;
+    if (BPF_CORE_READ(regs, cs) != kCodeOf64Bits) out->head.flags |= LOOK_32_BIT;
+  } else if (bpf_core_field_exists(other->pc)) {
+    out->ip = BPF_CORE_READ(other, pc);
+    out->sp = BPF_CORE_READ(other, sp);
+    out->bp = BPF_CORE_READ(other, regs[29]);
+    out->lr = BPF_CORE_READ(other, regs[30]);
+    if (BPF_CORE_READ(other, pstate) & kModeOf32Bits) out->head.flags |= LOOK_32_BIT;
+  } else {
+    out->head.flags |= LOOK_32_BIT;
+  }
+}
+
+static __always_inline void copy_user(struct look* out, struct task_struct* task) {
+  if (task->flags & (kKernelThread | kUserWorker)) {
+    out->head.flags |= LOOK_KERNEL;
+    return;
+  }
+  copy_memory(out, task);
+  copy_thread_pointer(out, task);
+  copy_registers(out, task);
+}
+
+/* Bytes of kernel stack. */
+static __always_inline __u32 copy_kernel(struct look* out, struct task_struct* task) {
+  const long got = bpf_get_task_stack(task, out->kernel, LOOK_MOST_FRAMES * 8, 0);
+  return got > 0 ? got : 0;
+}
+
+/* Bytes of kernel stack. What is there once more in the end is that of a thread that slept all the
+ * while; less than 0: it ran, and will again. */
+static __always_inline long take_look(struct look* out, struct task_struct* task) {
+  const __u64 switches = switches_of(task);
+  out->head.flags = 0;
+  out->head.tid = task->pid;
+  out->head.tgid = task->tgid;
+  out->head.start_boottime = task->start_boottime;
+  out->switches = switches;
+  out->state = task->__state;
+  copy_user(out, task);
+  const __u32 bytes = copy_kernel(out, task);
+  out->frames = bytes / 8;
+  return is_asleep(task) && switches_of(task) == switches ? (long)bytes : -1;
+}
+
+#endif

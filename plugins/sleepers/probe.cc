@@ -1,0 +1,67 @@
+#include "plugins/sleepers/probe.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "ctprof/files.hpp"
+#include "plugins/shared/kernel.hpp"
+#include "plugins/sleepers/kernel_names.hpp"
+
+namespace ctprof::sleepers {
+namespace {
+
+constexpr BpfPrograms kPrograms{.what = "the BPF program that looks at sleepers",
+                                .capabilities = "cap_bpf,cap_perfmon,cap_sys_ptrace",
+                                .first = "5.17",
+                                .newer = "Linux 5.17 or newer"};
+
+}  // namespace
+
+std::unique_ptr<Program> load_program(const sdk::Host& host, BpfRefusal& why) {
+  why = unsuitable_for_bpf(host);
+  if (why.gap != Gap::None) return nullptr;
+  int error = 0;
+  auto program = Program::load(error);
+  if (!program) why = why_refused(host, kPrograms, error);
+  return program;
+}
+
+std::optional<BpfRefusal> refused_proc(const sdk::Host& host) {
+  if (!has_capabilities({CAP_SYS_ADMIN}, true))
+    return BpfRefusal{
+        Gap::Denied, "and /proc/PID/task/TID/stack is closed to whoever has no CAP_SYS_ADMIN", {}};
+  sdk::TextFile file;
+  if (!file.read(host.proc(), "self/stack"))
+    return BpfRefusal{file.last_errno() == ENOENT ? Gap::Unsupported : Gap::Denied,
+                      "and /proc/PID/task/TID/stack cannot be read: " +
+                          std::string(std::strerror(file.last_errno())),
+                      {}};
+  if (!KernelNames::tell_addresses(host))
+    return BpfRefusal{
+        Gap::Denied,
+        "and /proc/kallsyms hides the addresses of what /proc/PID/task/TID/stack names "
+        "(kernel.kptr_restrict, CAP_SYSLOG)",
+        {}};
+  return std::nullopt;
+}
+
+void probe_host(const sdk::Host& host, const sdk::Probe& probe) {
+  if (!host.live() || !host.own_tids())
+    return probe.refuse_all(Gap::Unsupported,
+                            "sleepers are those of the running kernel, by thread ids of our own "
+                            "PID namespace; this tree is another");
+  BpfRefusal why;
+  if (load_program(host, why)) {
+    if (!has_capabilities({CAP_SYS_PTRACE}, true))
+      probe.all_lack("without CAP_SYS_PTRACE stacks of other users' processes have no user part",
+                     sdk::by_capabilities("cap_sys_ptrace"));
+    return;
+  }
+  if (const auto refused = refused_proc(host))
+    return probe.refuse_all(why.gap, why.why + "; " + refused->why, why.remedy);
+  probe.all_lack("stacks are of the kernel alone, from /proc: " + why.why, why.remedy);
+}
+
+}  // namespace ctprof::sleepers

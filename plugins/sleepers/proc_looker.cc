@@ -1,0 +1,102 @@
+#include "plugins/sleepers/proc_looker.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace ctprof::sleepers {
+namespace {
+
+// Sleeping, waiting for a disk, stopped, traced, idle, parked: all but what runs and what has
+// ended.
+constexpr std::string_view kAsleep = "SDTtIP";
+// Fields of stat: flags, and the start time.
+constexpr int kFieldsToFlags = 6;            // from the state on
+constexpr int kFieldsToStart = 13;           // from the flags on
+constexpr std::uint64_t kNoUser = 0x200010;  // PF_KTHREAD, PF_IO_WORKER
+
+struct Close {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// Calls take(id) for each entry that is a number.
+template <class Take>
+void each_id(int parent, const char* path, Take take) {
+  const int fd = ::openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, Close> directory(fd < 0 ? nullptr : ::fdopendir(fd));
+  if (!directory) {
+    if (fd >= 0) ::close(fd);
+    return;
+  }
+  while (const dirent* entry = ::readdir(directory.get()))
+    if (const auto id = sdk::number<std::uint32_t>(entry->d_name)) take(id.value);
+}
+
+// The number behind so many fields, which are taken off the text; it stays there.
+sdk::Reading<std::uint64_t> number_after(std::string_view& text, int fields) {
+  for (int field = 0; field < fields; ++field) {
+    const std::size_t space = text.find(' ');
+    if (space == std::string_view::npos) return Gap::Malformed;
+    text.remove_prefix(space + 1);
+  }
+  return sdk::number<std::uint64_t>(text.substr(0, text.find(' ')));
+}
+
+}  // namespace
+
+// The name may hold anything, also ") R 1".
+Stat stat_in(std::string_view text) {
+  const std::size_t name_ends = text.rfind(") ");
+  if (name_ends == std::string_view::npos || text.size() < name_ends + 4) return {};
+  text.remove_prefix(name_ends + 2);
+  const char state = text[0];
+  const auto flags = number_after(text, kFieldsToFlags);
+  const auto start = number_after(text, kFieldsToStart);
+  return flags && start ? Stat{state, start.value, (flags.value & kNoUser) == 0} : Stat{};
+}
+
+ProcLooker::ProcLooker(const sdk::Host& host, std::vector<std::uint64_t> pids)
+    : host_(host), pids_(std::move(pids)), names_(host) {}
+
+void ProcLooker::look(std::uint32_t, Pass& pass) {
+  if (pids_.empty())
+    return each_id(host_.proc(), ".", [&](std::uint32_t tgid) { look_at_process(tgid, pass); });
+  for (const std::uint64_t tgid : pids_) look_at_process(static_cast<std::uint32_t>(tgid), pass);
+}
+
+void ProcLooker::look_at_process(std::uint32_t tgid, Pass& pass) {
+  const std::string path = std::to_string(tgid) + "/task";
+  const sdk::Fd tasks(::openat(host_.proc(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!tasks) return;
+  each_id(tasks.get(), ".", [&](std::uint32_t tid) { look_at(tasks.get(), tgid, tid, pass); });
+}
+
+// It may wake up between the two files, or end; it slept when the first was read.
+void ProcLooker::look_at(int tasks, std::uint32_t tgid, std::uint32_t tid, Pass& pass) {
+  const std::string path = std::to_string(tid) + "/";
+  const auto text = file_.read(tasks, (path + "stat").c_str());
+  if (!text) return;
+  const Stat stat = stat_in(text.value);
+  if (kAsleep.find(stat.state) == std::string_view::npos) return;
+  const auto stack = file_.read(tasks, (path + "stack").c_str());
+  if (!stack && stack.gap == Gap::ThreadGone) return;
+  if (!stack && stack.gap == Gap::Denied)
+    return void(pass.closed.push_back({tgid, tid, stat.start_ticks}));
+  if (!stack) return void(++pass.unseen);
+  Sleeper& sleeper = pass.fresh.emplace_back();
+  sleeper.tgid = tgid;
+  sleeper.tid = tid;
+  sleeper.start_ticks = stat.start_ticks;
+  sleeper.user = stat.has_user ? UserPart::Lacking : UserPart::None;
+  sleeper.first_address = pass.addresses.size();
+  names_.find(stack.value, pass.addresses);
+  sleeper.addresses = pass.addresses.size() - sleeper.first_address;
+}
+
+}  // namespace ctprof::sleepers

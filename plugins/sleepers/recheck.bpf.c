@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Run by hand after user stacks were copied: tells which of those threads have not run since they
+ * were looked at, so that the copy is of that moment; and where the others sleep now. Apart from
+ * the program that looks at all, for it asks the kernel for a function that came with Linux 6.2.
+ */
+#include "look.bpf.h"
+
+#include "recheck.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+extern struct task_struct* bpf_task_from_pid(__s32 tid) __ksym;
+extern void bpf_task_release(struct task_struct* task) __ksym;
+
+/* Set by the reader. */
+__u32 count = 0;
+struct rechecked threads[RECHECK_MOST] = {};
+
+static __always_inline void find(struct rechecked* one, struct task_struct* task) {
+  if (!is_asleep(task) || task->start_boottime != one->start_boottime) return;
+  if (switches_of(task) == one->switches)
+    one->found = RECHECK_SAME;
+  else if (take_look(&one->look, task) >= 0)
+    one->found = RECHECK_AGAIN;
+}
+
+static long recheck_one(__u32 at, void* unused) {
+  (void)unused;
+  if (at >= RECHECK_MOST) return 1;
+  struct rechecked* one = &threads[at];
+  one->found = RECHECK_GONE;
+  struct task_struct* task = bpf_task_from_pid(one->tid);
+  if (!task) return 0;
+  find(one, task);
+  bpf_task_release(task);
+  return 0;
+}
+
+SEC("syscall")
+int recheck(void* unused) {
+  (void)unused;
+  bpf_loop(count, recheck_one, 0, 0);
+  return 0;
+}

@@ -1,0 +1,23 @@
+/* Which threads are to be looked at again, and what is found; shared with the reader. */
+#ifndef CTPROF_SLEEPERS_RECHECK_H
+#define CTPROF_SLEEPERS_RECHECK_H
+
+#include "look.h"
+
+enum { RECHECK_MOST = 64 };
+
+enum {
+  RECHECK_GONE = 0,  /* it runs, or has ended */
+  RECHECK_SAME = 1,  /* it has not run since */
+  RECHECK_AGAIN = 2, /* it ran, and sleeps again: `look` says where */
+};
+
+struct rechecked {
+  unsigned int tid;
+  unsigned int found; /* filled by the program, as is `look` */
+  unsigned long long switches;
+  unsigned long long start_boottime;
+  struct look look;
+};
+
+#endif

@@ -1,0 +1,42 @@
+#include "plugins/sleepers/skeleton.h"
+
+/* The generated code wants these. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "look.skel.h"
+
+#include "plugins/shared/iter_pass.h"
+
+struct sleepers_skeleton* sleepers_skeleton_load(int* error) {
+  struct look* program = look__open();
+  if (!program) {
+    *error = errno ? errno : ENOMEM;
+    return NULL;
+  }
+  int status = look__load(program);
+  *error = -status;
+  if (status == 0 && (status = look__attach(program)) < 0) *error = errno;
+  if (status >= 0) return (struct sleepers_skeleton*)program;
+  look__destroy(program);
+  return NULL;
+}
+
+void sleepers_skeleton_unload(struct sleepers_skeleton* skeleton) {
+  look__destroy((struct look*)skeleton);
+}
+
+void sleepers_skeleton_want(struct sleepers_skeleton* skeleton, const unsigned int* pids,
+                            unsigned int count) {
+  struct look* program = (struct look*)skeleton;
+  memcpy(program->bss->pids, pids, count * sizeof *pids);
+  program->bss->pids_count = count;
+}
+
+int sleepers_skeleton_begin(struct sleepers_skeleton* skeleton, unsigned int round) {
+  struct look* program = (struct look*)skeleton;
+  program->bss->this_round = round;
+  unsigned int only_tgid = program->bss->pids_count == 1 ? program->bss->pids[0] : 0;
+  return open_pass_over(program->progs.look.prog_fd, program->links.look_fd, only_tgid);
+}

@@ -1,0 +1,200 @@
+// sleepers: where threads wait: the stack of each thread that sleeps, some times a second.
+//
+// Sources: a BPF program (iter/task) that the kernel runs for each thread, for the kernel's part of
+// the stack and the registers; process_vm_readv(2) for a copy of the user stack's top, which ctprof
+// unwinds. Needs CAP_BPF with CAP_PERFMON, and BTF; of other users' processes CAP_SYS_PTRACE. Where
+// there is no BPF, /proc/PID/task/TID/stack, for the kernel's part alone.
+//
+// What it costs grows with the threads of the host, not with how often they are switched; and of a
+// thread that has not run since the last pass there is nothing to do but to count it.
+//
+// What is here:   the recorder, what it chooses where nobody says, the plugin's table.
+// What is not:    a pass (bpf_looker.hpp, proc_looker.hpp), when there is one (watch.hpp), what
+//                 becomes of it (tally.hpp), what the host lacks (probe.cc).
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctprof/plugin.hpp"
+#include "plugins/shared/kernel.hpp"
+#include "plugins/shared/unseen.hpp"
+#include "plugins/sleepers/probe.hpp"
+#include "plugins/sleepers/proc_looker.hpp"
+#include "plugins/sleepers/tally.hpp"
+#include "plugins/sleepers/watch.hpp"
+
+namespace ctprof::sleepers {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// Of no rhythm that others have.
+constexpr std::uint32_t kUsualPasses = 9;
+
+inline constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kSleepingStacks{
+    {.name = "sleeping_stacks",
+     .section = "stacks",
+     .source = "a BPF iterator over tasks, process_vm_readv(2); else /proc/<pid>/task/<tid>/stack",
+     .description = "How often threads were found asleep, by call stack.",
+     .role = "waiting-stacks"}};
+
+inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSleepingSamples{
+    {.name = "sleeping_samples",
+     .section = "stacks",
+     .source = "a BPF iterator over tasks; else /proc/<pid>/task/<tid>/stat",
+     .description = "How often the thread was found asleep.",
+     .file_path = "none"}};  // rows have no place for windows
+
+std::uint64_t own_cpu_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+Pace pace_of(const sdk::Window& window) {
+  const std::uint32_t passes = window.passes_hz() > 0 ? window.passes_hz() : kUsualPasses;
+  return {.every_ns = kNsPerSecond / passes,
+          .budget_ppm = window.budget_ppm(),
+          .cpus = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))),
+          .once = window.once()};
+}
+
+class Sleepers : public sdk::RecordSource {
+ public:
+  static constexpr auto kOffers = sdk::offers(kSleepingStacks, kSleepingSamples);
+
+  explicit Sleepers(const sdk::Host& host) : host_(host) {}
+  static void probe(const sdk::Host& host, const sdk::Probe& probe) { probe_host(host, probe); }
+
+  void start(const sdk::Window& window) {
+    pids_.assign(window.pids().begin(), window.pids().end());
+    most_copied_ = window.stack_bytes();
+    has_budget_ = window.budget_ppm() > 0;
+    tally_ =
+        std::make_unique<Tally>(Shape{window.depth(), window.user_kind() == CTPROF_USER_ADDRESSES});
+    watch_ = std::make_unique<Watch>([this](const auto& avoided) { return looker(avoided); },
+                                     pace_of(window));
+    watch_->begin();
+  }
+
+  void drain(const sdk::Records& records) {
+    if (is_stopped_ && window_ == next_window_) return;  // a pass since then is of no window
+    std::unique_ptr<Pass> pass = held_ ? std::move(held_) : watch_->next();
+    for (; pass && pass->window <= window_; pass = watch_->next()) take(std::move(pass), records);
+    held_ = std::move(pass);  // of the next window
+    if (window_ == next_window_) return;
+    tell_hidden(records);
+    closed_ = tally_->closed();
+    tally_->end_window(records);
+    window_ = next_window_;
+    tell(watch_->take_account(), records);
+  }
+
+  void window_ends() { next_window_ = watch_->end_window(); }
+
+  void stop() {
+    watch_->stop();
+    is_stopped_ = true;
+  }
+
+ private:
+  std::unique_ptr<Looker> looker(const std::set<std::uint32_t>& avoided);
+  void take(std::unique_ptr<Pass> pass, const sdk::Records& records);
+  void tell_hidden(const sdk::Records& records);
+  void tell(const Watch::Account& account, const sdk::Records& records) const;
+
+  sdk::Host host_;
+  std::vector<std::uint64_t> pids_;
+  std::size_t most_copied_ = 0;
+  bool has_budget_ = false;
+  std::unique_ptr<Tally> tally_;
+  std::unique_ptr<Watch> watch_;
+  std::uint32_t window_ = 0, next_window_ = 0;
+  bool is_stopped_ = false;
+  std::unique_ptr<Pass> held_;
+  std::vector<std::uint32_t> met_;  // processes, in the window's last pass, and ...
+  std::uint64_t met_at_ns_ = 0;     // ... when that was
+  // Threads, in the last window: kept from BPF programs; with stacks that we may not see.
+  std::uint64_t hidden_ = 0, closed_ = 0;
+  std::string without_bpf_;  // why; empty: BPF it is
+};
+
+std::unique_ptr<Looker> Sleepers::looker(const std::set<std::uint32_t>& avoided) {
+  BpfRefusal why;
+  if (auto program = load_program(host_, why)) {
+    program->want(pids_);
+    return std::make_unique<BpfLooker>(std::move(program), kNsPerSecond / host_.user_hz(),
+                                       most_copied_, avoided);
+  }
+  if (const auto refused = refused_proc(host_))
+    throw std::runtime_error(why.why + "; " + refused->why);
+  without_bpf_ = why.why;
+  return std::make_unique<ProcLooker>(host_, pids_);
+}
+
+// One that was made too late for its window is not told.
+void Sleepers::take(std::unique_ptr<Pass> pass, const sdk::Records& records) {
+  const std::uint64_t before = own_cpu_ns();
+  records.count_cpu_ns(pass->cpu_ns);
+  if (pass->window == window_) {
+    tally_->take(*pass, records);
+    std::swap(met_, pass->met);
+    met_at_ns_ = pass->at_ns;
+  } else {
+    records.count_unseen(pass->unseen + pass->sleepers());
+  }
+  watch_->give_back(std::move(pass), own_cpu_ns() - before);
+}
+
+// Nobody knows whether they slept, though they were there all the time.
+void Sleepers::tell_hidden(const sdk::Records& records) {
+  hidden_ = 0;
+  if (met_.empty()) return;
+  std::ranges::sort(met_);
+  for (const UnseenThread& thread : Unseen(host_, met_at_ns_).find(met_, pids_)) {
+    ++hidden_;
+    for (const std::uint32_t offer : {kStacksOffer, kSamplesOffer})
+      records.put_unseen(thread.tgid, thread.tid, thread.start_ticks, offer);
+  }
+  met_.clear();
+}
+
+void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) const {
+  records.count_unseen(account.unseen);
+  std::string said;
+  const auto add = [&](const std::string& sentence) {
+    said += (said.empty() ? "sleepers: " : "; ") + sentence;
+  };
+  if (!without_bpf_.empty()) add("stacks are of the kernel alone, from /proc: " + without_bpf_);
+  if (closed_ > 0)
+    add("stacks of " + std::to_string(closed_) + " threads that sleep are closed to ctprof" +
+        (has_capabilities({CAP_SYS_PTRACE}, true)
+             ? " despite CAP_SYS_PTRACE (a security module or the kernel's policy)"
+             : ", as those of other users are without CAP_SYS_PTRACE"));
+  if (account.spared > 0)
+    add("of " + std::to_string(account.made + account.spared) + " passes over all threads " +
+        std::to_string(account.spared) +
+        (has_budget_ ? " were left out, so that the budget lasts" : " came too late"));
+  if (!watch_->avoided().empty())
+    add("memory of process " + std::to_string(*watch_->avoided().begin()) +
+        (watch_->avoided().size() > 1 ? " and of others" : "") +
+        " did not answer: its stacks have no user part from then on");
+  if (hidden_ > 0)
+    add("this kernel keeps " + std::to_string(hidden_) +
+        " threads from BPF programs: whether they sleep is not known");
+  if (!said.empty()) records.remark(said);
+}
+
+}  // namespace
+}  // namespace ctprof::sleepers
+
+CTPROF_PLUGIN("sleepers", "1.0", "Call stacks of what sleeps, looked at some times a second.",
+              ctprof::sleepers::Sleepers)

@@ -1,0 +1,74 @@
+// What passes found, put together by thread, as the core takes it: a stack when a thread is first
+// found with it, and once in a while how often it was found so again; and how often it was found
+// asleep at all.
+//
+// All weights of a thread reach the core: when it is found elsewhere, when it is not found any
+// more, and when the window ends. So both metrics say the same of it.
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "ctprof/records.hpp"
+#include "plugins/sleepers/pass.hpp"
+
+namespace ctprof::sleepers {
+
+// The offers of the source, in order.
+enum : std::uint32_t { kStacksOffer = 0, kSamplesOffer = 1 };
+
+// How records are to be.
+struct Shape {
+  std::uint32_t depth = 0;         // most frames of the kernel's part; 0: all
+  bool by_frame_pointers = false;  // the user part, instead of as a copy
+};
+
+class Tally {
+ public:
+  explicit Tally(const Shape& shape);
+
+  void take(const Pass& pass, const sdk::Records& records);
+  // The window ends: hands over what is still here, and forgets it.
+  void end_window(const sdk::Records& records);
+  // Threads in this window whose stacks we may not see.
+  std::uint64_t closed() const { return closed_; }
+
+ private:
+  struct Thread {
+    std::uint32_t tgid = 0, tid = 0;
+    std::uint64_t start_ticks = 0;
+    std::uint32_t pass = 0;     // the last that found it
+    std::uint64_t repeats = 0;  // not handed over yet
+    std::uint64_t samples = 0;  // likewise
+    bool is_closed = false;     // its stack was, and that is handed over
+  };
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  Thread& found(std::uint32_t tgid, std::uint32_t tid, std::uint64_t start_ticks,
+                const sdk::Records& records);
+  void put_stack(const Pass& pass, const Sleeper& sleeper, const sdk::Records& records);
+  void put_change(const Pass& pass, const Sleeper& sleeper, const sdk::Records& records);
+  void follow_frame_pointers(const Pass& pass, const Sleeper& sleeper);
+  void put_closed(Thread& thread, const sdk::Records& records);
+  static void put_repeats(Thread& thread, const sdk::Records& records);
+  static void put_all(Thread& thread, const sdk::Records& records);
+  void forget(std::size_t place);
+
+  Shape shape_;
+  std::uint32_t pass_ = 0;
+  std::uint64_t closed_ = 0;
+  std::vector<Thread> threads_;
+  std::unique_ptr<std::uint32_t[], Free> place_and_one_;  // in `threads_`, by tid; 0: not there
+  std::unordered_map<std::uint32_t, CodeMark> processes_;
+  std::vector<std::uint64_t> user_;
+};
+
+}  // namespace ctprof::sleepers

@@ -1,0 +1,243 @@
+#include "plugins/sleepers/watch.hpp"
+
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace ctprof::sleepers {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// Until a thread that reads from one process is taken to be held up.
+constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+// Until a pass that is being made when a window ends is left out.
+constexpr milliseconds kPassEnds{200};
+// Passes that nobody took; a drain takes all, some fifty times a second.
+constexpr std::size_t kMostWaiting = 16;
+constexpr std::size_t kMostKept = 2;
+
+std::uint64_t now_ns(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// Without signals: those are for the threads that work.
+template <class Work>
+std::thread quiet_thread(Work work) {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  struct Restore {
+    const sigset_t& mask;
+    ~Restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+  } restore{before};
+  return std::thread(std::move(work));
+}
+
+}  // namespace
+
+std::uint64_t next_due(const Pace& pace, std::uint64_t began_ns, std::uint64_t cost_ns) {
+  if (pace.budget_ppm == 0) return began_ns + pace.every_ns;
+  const auto allowed = static_cast<double>(pace.budget_ppm) * pace.cpus / 1e6;  // of one CPU
+  const auto dearest = static_cast<std::uint64_t>(static_cast<double>(cost_ns) / allowed);
+  return began_ns + std::max(pace.every_ns, dearest);
+}
+
+struct Watch::Shared {
+  Shared(std::unique_ptr<Looker> who, const Pace& how) : looker(std::move(who)), pace(how) {}
+
+  void run();
+  void make_pass(std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<Pass> empty_pass();
+  void wait_until(std::unique_lock<std::mutex>& lock, std::uint64_t due_ns);
+  void plan_next();
+  void count_spared(std::uint64_t until_ns);
+
+  const std::unique_ptr<Looker> looker;
+  const Pace pace;
+  std::mutex mutex;  // of all below
+  std::condition_variable changed;
+  std::deque<std::unique_ptr<Pass>> done;
+  std::vector<std::unique_ptr<Pass>> kept;  // for later passes
+  std::exception_ptr thrown;
+  std::uint32_t round = 1;  // see Looker
+  std::uint32_t window = 0;
+  std::uint64_t began_ns = 0;    // the pass that is being made, on the monotonic clock; 0: none
+  std::uint64_t due_ns = 0;      // the next pass
+  std::uint64_t counted_ns = 0;  // until when passes are accounted for
+  Account account;
+  std::uint64_t last_sleepers = 0;
+  std::uint64_t last_cost_ns = 0;
+  std::uint64_t handover_ns = 0;  // of the pass before
+  bool runs = true;
+  bool ends = false;
+};
+
+std::unique_ptr<Pass> Watch::Shared::empty_pass() {
+  if (kept.empty()) return std::make_unique<Pass>();
+  std::unique_ptr<Pass> pass = std::move(kept.back());
+  kept.pop_back();
+  pass->clear();
+  return pass;
+}
+
+void Watch::Shared::make_pass(std::unique_lock<std::mutex>& lock) {
+  std::unique_ptr<Pass> pass = empty_pass();
+  pass->window = window;
+  const std::uint32_t this_round = round;
+  pass->at_ns = now_ns(CLOCK_BOOTTIME);
+  began_ns = now_ns(CLOCK_MONOTONIC);
+  lock.unlock();
+  const std::uint64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  std::exception_ptr failed;
+  try {
+    looker->look(this_round, *pass);
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  pass->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+  lock.lock();
+  began_ns = 0;
+  thrown = failed;
+  last_sleepers = pass->sleepers();
+  last_cost_ns = pass->cpu_ns + handover_ns;
+  ++account.made;
+  if (done.size() < kMostWaiting) return done.push_back(std::move(pass));
+  account.unseen += pass->unseen + last_sleepers;
+  ++round;  // nobody knows whom it told whole
+}
+
+void Watch::Shared::wait_until(std::unique_lock<std::mutex>& lock, std::uint64_t due_ns) {
+  for (std::uint64_t now; !ends && (now = now_ns(CLOCK_MONOTONIC)) < due_ns;)
+    changed.wait_for(lock, nanoseconds(due_ns - now));
+}
+
+// Those that were due before then.
+void Watch::Shared::count_spared(std::uint64_t until_ns) {
+  if (pace.once || until_ns <= counted_ns + pace.every_ns) return;
+  const std::uint64_t spared = (until_ns - counted_ns - 1) / pace.every_ns;
+  account.spared += spared;
+  account.unseen += spared * last_sleepers;
+  counted_ns += spared * pace.every_ns;
+}
+
+// One that is late by more than a pass leaves those out.
+void Watch::Shared::plan_next() {
+  counted_ns = due_ns;
+  due_ns = next_due(pace, due_ns, last_cost_ns);
+  if (const std::uint64_t now = now_ns(CLOCK_MONOTONIC); now > due_ns)
+    due_ns += (now - due_ns) / pace.every_ns * pace.every_ns;
+}
+
+// What the thread does.
+void Watch::Shared::run() {
+  std::unique_lock lock(mutex);
+  due_ns = now_ns(CLOCK_MONOTONIC) + (pace.once ? 0 : pace.every_ns / 2);
+  if (counted_ns == 0) counted_ns = due_ns - pace.every_ns;
+  while (!ends && !thrown) {
+    wait_until(lock, due_ns);
+    if (ends) break;
+    count_spared(due_ns);
+    make_pass(lock);
+    changed.notify_all();
+    if (pace.once) break;
+    plan_next();
+  }
+  runs = false;
+  changed.notify_all();
+}
+
+Watch::Watch(MakeLooker make, const Pace& pace) : make_(std::move(make)), pace_(pace) {}
+
+Watch::~Watch() { stop(); }
+
+void Watch::begin() { run_another(); }
+
+void Watch::run_another() {
+  auto shared = std::make_shared<Shared>(make_(avoided_), pace_);
+  if (shared_) {
+    const std::lock_guard lock(shared_->mutex);
+    shared->round = shared_->round + 1;
+    shared->window = shared_->window;
+    shared->done = std::move(shared_->done);
+    shared->last_sleepers = shared_->last_sleepers;
+    shared->account = shared_->account;
+    shared->counted_ns = shared_->counted_ns;
+  }
+  shared_ = std::move(shared);
+  thread_ = quiet_thread([shared = shared_] { shared->run(); });
+}
+
+void Watch::leave() {
+  if (!shared_ || !thread_.joinable()) return;
+  std::unique_lock lock(shared_->mutex);
+  shared_->ends = true;
+  shared_->changed.notify_all();
+  const bool ended = shared_->changed.wait_for(lock, kPassEnds, [&] { return !shared_->runs; });
+  lock.unlock();
+  ended ? thread_.join() : thread_.detach();
+}
+
+// Whether a process holds it up, and another thread is to go on.
+void Watch::look_after() {
+  std::unique_lock lock(shared_->mutex);
+  const std::uint64_t began = shared_->began_ns;
+  const std::uint32_t from = shared_->looker->reads_from();
+  if (began == 0 || from == 0 || now_ns(CLOCK_MONOTONIC) - began < kPatienceNs) return;
+  shared_->ends = true;
+  lock.unlock();
+  thread_.detach();
+  avoided_.insert(from);
+  run_another();
+}
+
+std::unique_ptr<Pass> Watch::next() {
+  const auto is_there = [&] { return !shared_->done.empty() || !shared_->runs; };
+  for (;;) {
+    look_after();
+    std::unique_lock lock(shared_->mutex);
+    if (pace_.once) shared_->changed.wait_for(lock, nanoseconds(kPatienceNs), is_there);
+    if (shared_->thrown) std::rethrow_exception(shared_->thrown);
+    if (pace_.once && !is_there()) continue;
+    if (shared_->done.empty()) return nullptr;
+    std::unique_ptr<Pass> pass = std::move(shared_->done.front());
+    shared_->done.pop_front();
+    return pass;
+  }
+}
+
+void Watch::give_back(std::unique_ptr<Pass> pass, std::uint64_t took_ns) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->handover_ns = took_ns;
+  if (shared_->kept.size() < kMostKept) shared_->kept.push_back(std::move(pass));
+}
+
+std::uint32_t Watch::end_window() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait_for(lock, kPassEnds, [&] { return shared_->began_ns == 0; });
+  ++shared_->round;
+  return ++shared_->window;
+}
+
+void Watch::stop() { leave(); }
+
+Watch::Account Watch::take_account() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->count_spared(std::min(now_ns(CLOCK_MONOTONIC), shared_->due_ns));
+  return std::exchange(shared_->account, {});
+}
+
+}  // namespace ctprof::sleepers
