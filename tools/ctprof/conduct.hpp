@@ -7,7 +7,9 @@
 //
 // For the time limit a timer's signal checks after 4.5 s and again half a second later; no thread
 // is needed. A signal that comes late means that the process was stopped or the machine was
-// overloaded; the time then starts anew.
+// overloaded; the time then starts anew. It also does where the thread waited for a CPU for half of
+// it, or the process read from a disk meanwhile, up to a minute in all: a host that is short of
+// either is one that people want to look at.
 //
 // A process that a plugin forks is left alone, and so is a signal that another process sends. The
 // marks that say which plugin is called are those of core/registry/plugin_call.hpp.
@@ -21,8 +23,8 @@ namespace ctprof::cli {
 // Creates the timer. REQUIRES: called once, before the functions below.
 void make_time_limit();
 
-// Starts the limit. If end_time_limit() is not called within 5 s, prints a line that names the
-// call, and ends the program with kFailed.
+// Starts the limit, for the calling thread. If end_time_limit() is not called within 5 s, prints a
+// line that names the call, and ends the program with kFailed.
 void begin_time_limit(const CallOwner& owner, const char* function);
 void end_time_limit();
 

@@ -3,11 +3,17 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "core/base/text.hpp"
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/make_window.hpp"
+#include "tools/ctprof/denet.hpp"
+#include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/progress.hpp"
+#include "tools/ctprof/redaction.hpp"
 #include "tools/ctprof/stack_files.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -20,10 +26,14 @@ struct Form {
   std::string_view name;
   FileLayout layout;
 };
+constexpr std::string_view kAsColumns = "columns";
 constexpr std::array kForms{
     Form{"ktstr", FileLayout::Rows},  // what the reference's tools read
-    Form{"columns", FileLayout::Columns},
+    Form{kAsColumns, FileLayout::Columns},
 };
+
+// What becomes of waits, for a tool that knows nothing else.
+constexpr std::string_view kDenet = "denet";
 
 const Form* find_form(std::string_view name) {
   for (const Form& form : kForms)
@@ -32,12 +42,12 @@ const Form* find_form(std::string_view name) {
 }
 
 Error unknown_form(const std::string& given) {
-  std::string names;
-  for (const Form& form : kForms) names += std::string(form.name) + ", ";
-  for (const StackForm& form : stack_forms()) names += std::string(form.name) + ", ";
-  names.resize(names.size() - 2);
-  if (given.empty()) return {"missing --to FORM (choose " + names + ")"};
-  return {"invalid --to '" + given + "' (choose " + names + ")"};
+  std::vector<std::string> names;
+  for (const Form& form : kForms) names.emplace_back(form.name);
+  for (const StackForm& form : stack_forms()) names.emplace_back(form.name);
+  names.emplace_back(kDenet);
+  if (given.empty()) return {"missing --to FORM (choose " + joined(names) + ")"};
+  return no_choice("to", given, names);
 }
 
 // Rows have no place for a window.
@@ -53,14 +63,24 @@ Snapshot end_alone(Snapshot window, const Options& options) {
   return end_of(std::move(window));
 }
 
+// Reads what is exported, without names where the user asks for that.
+Result<Snapshot> read(const std::string& file, const Vocabulary& vocabulary,
+                      const Options& options) {
+  auto snapshot = load_file(file, vocabulary);
+  if (!snapshot) return snapshot;
+  note_read(options, file, {&*snapshot, 1});
+  for (const std::string& sentence : snapshot->told) note(options, sentence);
+  if (auto done = redact_as_asked(*snapshot, vocabulary, options); !done) return done.error();
+  return snapshot;
+}
+
 // Returns the size of the file.
 Result<std::uint64_t> convert(const std::string& file, const Form& form, const Target& target,
                               const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
-  auto snapshot = load_file(file, layouts->vocabulary());
+  auto snapshot = read(file, layouts->vocabulary(), options);
   if (!snapshot) return snapshot.error();
-  for (const std::string& sentence : snapshot->told) note(options, sentence);
   if (snapshot->window && form.layout == FileLayout::Rows)
     *snapshot = end_alone(std::move(*snapshot), options);
   const auto written = write_file(*snapshot, layouts->vocabulary(), target.destination,
@@ -72,19 +92,41 @@ Result<std::uint64_t> convert(const std::string& file, const Form& form, const T
   return written->file_bytes;
 }
 
+Result<std::uint64_t> export_denet(const std::string& file, const Target& target,
+                                   const Options& options) {
+  const auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  auto snapshot = read(file, layouts->vocabulary(), options);
+  if (!snapshot) return snapshot.error();
+  return write_to(target, options, [&](Sink& sink) { return write_denet(*snapshot, sink); });
+}
+
+// What an earlier export into that form looks like.
+FileKind kind_of(const Form* form, const StackForm* stack_form) {
+  if (form) return kSnapshotFile;
+  if (stack_form) return {stack_form->name, {stack_form->mark}};
+  return {kDenet, {"{\"ts_ms\":"}};
+}
+
 }  // namespace
 
-int run_export(const Options& options) {
+int run_export(const Options& given) {
+  Options options = given;
   if (options.arguments.empty()) return fail("missing FILE; see `ctprof export --help`");
+  if (!options.redact && !options.redact_key.empty())
+    return fail("--redact-key is for --redact: say that, too");
+  if (options.redact && options.to.empty()) options.to = kAsColumns;
   const Form* form = find_form(options.to);
   const StackForm* stack_form = find_stack_form(options.to);
-  if (!form && !stack_form) return fail(unknown_form(options.to));
-  const auto target = target_of(options);
+  if (!form && !stack_form && options.to != kDenet) return fail(unknown_form(options.to));
+  const auto target = target_of(options, kind_of(form, stack_form));
   if (!target) return fail(target.error());
   const std::string& file = options.arguments.front();
   return naming(options.arguments, "exporting", [&] {
-    const auto written = form ? convert(file, *form, *target, options)
-                              : export_stacks(file, *stack_form, *target, options);
+    const Busy busy(options, "writing " + target->name);
+    const auto written = form         ? convert(file, *form, *target, options)
+                         : stack_form ? export_stacks(file, *stack_form, *target, options)
+                                      : export_denet(file, *target, options);
     return written ? tell_written(options, *target, *written) : fail(written.error());
   });
 }

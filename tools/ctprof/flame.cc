@@ -1,7 +1,9 @@
-// ctprof flame: the call stacks of a window, or of two, as a picture for browsers.
+// ctprof flame: the call stacks of windows, or what differs between two sides of them, as a picture
+// for browsers.
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,10 @@
 #include "core/flame/flame_page.hpp"
 #include "core/flame/window_profile.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tools/ctprof/output_file.hpp"
+#include "tools/ctprof/progress.hpp"
+#include "tools/ctprof/redaction.hpp"
+#include "tools/ctprof/sides.hpp"
 #include "tools/ctprof/stack_files.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
@@ -20,7 +26,7 @@ namespace {
 
 // A window and its stacks, which point into it.
 struct Loaded {
-  std::string file;
+  std::string name;  // of its file or its side
   Snapshot window;
   StackProfile profile;
 
@@ -31,39 +37,26 @@ struct Loaded {
   }
 };
 
-Result<Loaded> load(const std::string& file, const Options& options) {
+Result<Loaded> with_profile(std::string name, Snapshot window, const Options& options) {
   const auto by = owners_by(options.group_by);
   if (!by) return by.error();
+  for (const std::string& sentence : window.told) note(options, sentence);
+  std::vector<std::string> metrics;
+  if (!options.metric.empty()) metrics.push_back(options.metric);
+  auto profile = window_profile(window, metrics, *by);
+  if (!profile) return Error{"reading '" + name + "': " + profile.error().text};
+  return Loaded{std::move(name), std::move(window), std::move(*profile)};
+}
+
+Result<Loaded> load(const std::string& file, const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
   auto window = load_file(file, layouts->vocabulary());
   if (!window) return window.error();
-  for (const std::string& sentence : window->told) note(options, sentence);
-  std::vector<std::string> metrics;
-  if (!options.metric.empty()) metrics.push_back(options.metric);
-  auto profile = window_profile(*window, metrics, *by);
-  if (!profile) return Error{"reading '" + file + "': " + profile.error().text};
-  return Loaded{file, std::move(*window), std::move(*profile)};
-}
-
-class FileSink final : public Sink {
- public:
-  explicit FileSink(OutFile& file) : file_(&file) {}
-  Result<void> write(std::string_view text) override { return file_->write(text); }
-
- private:
-  OutFile* file_;
-};
-
-// Calls write(sink), and gives the file its name. Returns its size.
-template <class Write>
-Result<std::uint64_t> write_to(const Target& target, const Options& options, const Write& write) {
-  auto file = OutFile::create(target.destination, output_fd());
-  if (!file) return file.error();
-  FileSink sink(*file);
-  if (auto written = write(sink); !written) return written.error();
-  if (auto done = file->commit(options.sync); !done) return done.error();
-  return file->bytes();
+  note_read(options, file, {&*window, 1});
+  if (auto done = redact_as_asked(*window, layouts->vocabulary(), options); !done)
+    return done.error();
+  return with_profile(file, std::move(*window), options);
 }
 
 Result<FlameStyle::Form> form_of(std::string_view output) {
@@ -72,45 +65,81 @@ Result<FlameStyle::Form> form_of(std::string_view output) {
   return Error{"invalid -o '" + std::string(output) + "': a name that ends in .svg or .html"};
 }
 
-// Of a metric that both have: the one that was asked for, or the first of the candidate's.
-Result<std::size_t> value_in(const Loaded& loaded, const std::string& metric) {
-  const auto& values = loaded.profile.values;
-  const auto found = std::ranges::find(values, metric, &StackValue::name);
-  if (found != values.end()) return static_cast<std::size_t>(found - values.begin());
-  return Error{"reading '" + loaded.file + "': it has no stacks called '" + metric + "'"};
-}
+// --- what is drawn
 
-FlameTree tree_of(const Loaded& candidate, const std::optional<Loaded>& baseline,
-                  std::size_t base_value) {
-  const FlameSide now{&candidate.profile, 0, candidate.seconds()};
-  if (!baseline) return make_flame_tree(now);
-  return make_flame_tree(now, {&baseline->profile, base_value, baseline->seconds()});
-}
+using Runs = std::vector<Loaded>;
 
-std::string title_of(const Loaded& candidate, const std::optional<Loaded>& baseline) {
-  const std::string files = baseline ? baseline->file + " → " + candidate.file : candidate.file;
-  return candidate.profile.values.front().name + ": " + files;
-}
+// Nobody asks for a snapshot of this host.
+Result<Snapshot> no_snapshot() { return Error{"flame draws windows that are there"}; }
 
-Result<void> draw(const Options& options, FlameStyle::Form form, Sink& out) {
-  const auto candidate = load(options.arguments.back(), options);
-  if (!candidate) return candidate.error();
-  const StackValue& value = candidate->profile.values.front();
-  std::optional<Loaded> baseline;
-  std::size_t base_value = 0;
-  if (options.arguments.size() == 2) {
-    auto loaded = load(options.arguments.front(), options);
-    if (!loaded) return loaded.error();
-    const auto found = value_in(*loaded, value.name);
-    if (!found) return found.error();
-    base_value = *found;
-    baseline = std::move(*loaded);
+// One side, or two: the baseline, and what is compared with it.
+Result<std::vector<Runs>> load_sides(const Options& options) {
+  const auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  auto read = read_sides(options, layouts->vocabulary(), &no_snapshot);
+  if (!read) return read.error();
+  if (read->sizes.size() > 2)
+    return Error{
+        "flame draws one side, or what differs between two: several runs of a side are told apart "
+        "by --vs, as in `ctprof flame A1 A2 --vs B1 B2`"};
+  std::vector<Runs> sides;
+  auto next = read->runs.begin();
+  for (std::size_t side = 0; side < read->sizes.size(); ++side) {
+    Runs& runs = sides.emplace_back();
+    for (std::size_t run = 0; run < read->sizes[side]; ++run) {
+      auto loaded = with_profile(read->names[side], std::move(*next++), options);
+      if (!loaded) return loaded.error();
+      runs.push_back(std::move(*loaded));
+    }
   }
+  return sides;
+}
+
+// The runs' stacks of that metric.
+Result<FlameSide> side_of(const Runs& runs, const std::string& metric) {
+  FlameSide side;
+  for (const Loaded& run : runs) {
+    const auto& values = run.profile.values;
+    const auto found = std::ranges::find(values, metric, &StackValue::name);
+    if (found == values.end())
+      return Error{"reading '" + run.name + "': it has no stacks called '" + metric + "'"};
+    side.push_back({&run.profile, static_cast<std::size_t>(found - values.begin()), run.seconds()});
+  }
+  return side;
+}
+
+Result<FlameTree> tree_of(std::span<const Runs> sides, const std::string& metric) {
+  const auto candidate = side_of(sides.back(), metric);
+  if (!candidate) return candidate.error();
+  if (sides.size() == 1) return make_flame_tree(*candidate);
+  const auto baseline = side_of(sides.front(), metric);
+  if (!baseline) return baseline.error();
+  return make_flame_tree(*candidate, *baseline);
+}
+
+// "oncpu_stacks: before → after (3 runs)"
+std::string title_of(std::span<const Runs> sides, const std::string& metric) {
+  std::string title = metric + ": ";
+  for (const Runs& runs : sides) {
+    title += (&runs == sides.data() ? "" : " → ") + runs.front().name;
+    if (runs.size() > 1) title += " (" + std::to_string(runs.size()) + " runs)";
+  }
+  return title;
+}
+
+// Of the metric that is asked for, or of the first that the candidate has.
+Result<void> draw(const Options& options, FlameStyle::Form form, Sink& out) {
+  const auto sides = load_sides(options);
+  if (!sides) return sides.error();
+  const StackValue& value = sides->back().front().profile.values.front();
+  const auto tree = tree_of(*sides, value.name);
+  if (!tree) return tree.error();
   const FlameStyle style{.form = form,
-                         .title = title_of(*candidate, baseline),
+                         .title = title_of(*sides, value.name),
                          .unit = value.unit,
-                         .icicle = options.icicle};
-  return out.write(flame_page(tree_of(*candidate, baseline, base_value), style));
+                         .icicle = options.icicle,
+                         .waiting = value.waiting};
+  return out.write(flame_page(*tree, style));
 }
 
 }  // namespace
@@ -128,21 +157,15 @@ const StackForm* find_stack_form(std::string_view name) {
   return nullptr;
 }
 
-int tell_written(const Options& options, const Target& target, std::uint64_t bytes) {
-  if (options.quiet) return kFine;
-  const std::string line = printable(target.name) + ", " + size_in_words(bytes) + "\n";
-  if (!target.is_stdout) return print(line);
-  say(line);
-  return kFine;
-}
-
 int run_flame(const Options& options) {
+  if (options.arguments.empty() && !options.vs.empty()) return fail(needs_both_sides());
   if (options.arguments.empty()) return fail("missing FILE; see `ctprof flame --help`");
-  const auto target = target_of(options);
+  const auto target = target_of(options, kPageFile);
   if (!target) return fail(target.error());
   const auto form = form_of(options.output);
   if (!form) return fail(form.error());
   return naming(options.arguments, "drawing", [&] {
+    const Busy busy(options, "drawing " + target->name);
     const auto written =
         write_to(*target, options, [&](Sink& out) { return draw(options, *form, out); });
     return written ? tell_written(options, *target, *written) : fail(written.error());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -79,6 +80,14 @@ Result<Given> look_up(const std::string& text) {
       text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kBetween.size())}};
 }
 
+// The two sides that `record --interleave` left in a directory; none if it has no such.
+std::optional<std::vector<std::vector<std::string>>> sides_in(const std::string& directory) {
+  const std::string in = directory + (directory.ends_with('/') ? "" : "/");
+  const std::string a = in + "a", b = in + "b";
+  if (!is_directory(a) || !is_directory(b)) return std::nullopt;
+  return std::vector<std::vector<std::string>>{{a}, {b}};
+}
+
 }  // namespace
 
 // The arguments of each side, looked up. Standard input can be read once.
@@ -88,6 +97,8 @@ Result<std::vector<std::vector<Given>>> look_up(const Options& options) {
     for (const std::string& argument : options.arguments) asked.push_back({argument});
   else
     asked.insert(asked.begin(), options.arguments);
+  if (options.verb == "compare" && options.vs.empty() && options.arguments.size() == 1)
+    if (auto both = sides_in(options.arguments.front())) asked = std::move(*both);
   std::vector<std::vector<Given>> sides;
   bool reads_input = false;
   for (const auto& arguments : asked) {

@@ -97,9 +97,7 @@ int help_on_metric(const Options& options) {
   const std::string text =
       json ? metric_help_json(catalog, name) : metric_help(catalog, name, text_layout(options));
   if (!text.empty()) return json ? print(text) : page(options, text);
-  auto names = catalog.names();
-  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
-  return fail("unknown command or metric '" + name + "'" + nearest_hint(name, names) +
+  return fail("unknown command or metric '" + name + "'" + verb_hint(name, catalog.names()) +
               "; see `ctprof --help` and `ctprof metric-list`");
 }
 

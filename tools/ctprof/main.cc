@@ -1,22 +1,24 @@
 // ctprof: finds the verb and runs it.
 
-#include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/base/text.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/process_state.hpp"
+#include "tools/ctprof/completion.hpp"
 #include "tools/ctprof/conduct.hpp"
 #include "tools/ctprof/help.hpp"
+#include "tools/ctprof/manual.hpp"
 #include "tools/ctprof/options.hpp"
 #include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/settings.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -25,18 +27,8 @@ namespace {
 constexpr std::string_view kTextAlone =
     "help on a command is text only; for JSON name a metric: ctprof help METRIC --format json";
 
-// Null if there is no such verb.
-const Verb* find_verb(std::string_view name) {
-  const auto it = std::find_if(verbs().begin(), verbs().end(),
-                               [&](const Verb& known) { return known.name == name; });
-  return it == verbs().end() ? nullptr : &*it;
-}
-
 int unknown_verb(const std::string& given) {
-  std::vector<std::string> names;
-  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
-  return fail("unknown command '" + given + "'" + nearest_hint(given, names) +
-              "; see `ctprof --help`");
+  return fail("unknown command '" + given + "'" + verb_hint(given) + "; see `ctprof --help`");
 }
 
 Result<void> check_arguments(const Verb& verb, const Options& options, std::size_t most) {
@@ -83,6 +75,32 @@ int run(const Options& options) {
   return options.verb == "help" ? run_help(options) : run_verb(options);
 }
 
+// That a file is not followed is no matter for --quiet: somebody may have planted it.
+void note_refused(const Options& options, const std::vector<SettingsSource>& settings) {
+  if (options.verb == "config") return;  // which says it too
+  for (const SettingsSource& source : settings) {
+    if (source.refused) fail("refused: " + source.name + ": " + source.state);
+    for (const std::string& sentence : source.ignored) note(options, sentence);
+  }
+}
+
+// What somebody needs who has to mend their settings does without them.
+bool does_without_settings(const Options& options) {
+  return options.help || options.version || options.verb == "help" || options.verb == "version";
+}
+
+Result<Options> parse(int argc, char** argv) {
+  const auto settings = read_settings();
+  auto options = parse_options(argc, argv, settings ? *settings : std::vector<SettingsSource>());
+  if (!settings) {
+    if (!options || !does_without_settings(*options)) return settings.error();
+    note(*options, "settings are ignored: " + settings.error().text);
+  } else if (options) {
+    note_refused(*options, *settings);
+  }
+  return options;
+}
+
 // A ctprof with capabilities takes orders by its options alone. Environment variables could steer
 // the libraries too (libdw can be told to ask servers), so only those about colours are kept.
 void forget_environment() {
@@ -103,8 +121,15 @@ int status_of(int argc, char** argv) {
   using namespace ctprof::cli;
   try {
     forget_environment();
-    const auto options = parse_options(argc, argv);
-    return options ? run(*options) : fail(options.error());
+    const std::string_view first = argc > 1 ? argv[1] : "";
+    if (first == "complete" || first == "manual") {
+      const std::span<const char* const> words(argv + 2, static_cast<std::size_t>(argc - 2));
+      return first == "complete" ? run_complete(words) : run_manual(words);
+    }
+    auto options = parse(argc, argv);
+    if (!options) return fail(options.error());
+    options->command_line = in_shell(argc, argv);
+    return run(*options);
   } catch (const ctprof::PluginThrew& exception) {
     return fail(exception.what());
   } catch (const Trouble& trouble) {

@@ -24,11 +24,6 @@ namespace po = boost::program_options;
 // Of --repeat: files in one directory.
 constexpr std::uint64_t kMostWindows = 99'999;
 
-std::string_view long_name(const OptionInfo& option) {
-  std::string_view name = option.name;
-  return sdk::take(name, ',');
-}
-
 po::options_description describe(std::string_view verb) {
   po::options_description description("Options");
   for (const OptionInfo& option : kOptions) {
@@ -92,6 +87,8 @@ class Reader {
     read_choices();
     auto record = read_record_options(given_);
     record ? void(options_.record = std::move(*record)) : fail(record.error());
+    read_names();
+    if (has("stacks")) read_stacks();
     if (error_) return *error_;
     return options_;
   }
@@ -125,11 +122,17 @@ class Reader {
     options_.sync = !has("no-sync");
     options_.hostname = !has("no-hostname");
     options_.verbose = has("verbose");
+    options_.strict = has("strict");
+    options_.force = has("force");
+    options_.build = has("build");
     if (has("output")) options_.output = last("output");
     if (has("to")) options_.to = last("to");
+    options_.redact = has("redact");
+    if (has("redact-key")) options_.redact_key = last("redact-key");
     if (has("metric")) options_.metric = last("metric");
     options_.icicle = has("icicle");
     if (has("rootfs")) options_.rootfs = last("rootfs");
+    if (has("interleave")) options_.interleave = all("interleave");
     if (has("sections")) options_.sections = last("sections");
     if (has("sort-by")) options_.sort_by = last("sort-by");
     options_.rate = has("rate");
@@ -189,6 +192,19 @@ class Reader {
       fail({"--cgroup: '" + path + "' is no path of a cgroup, such as /a.slice/b.service"});
   }
 
+  // "0.05" or "5%", above zero.
+  void read_fraction(const char* name, double most, double& out) {
+    if (!has(name)) return;
+    const std::string& text = last(name);
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    const bool is_percent = std::string_view(end) == "%";
+    const double fraction = is_percent ? number / 100 : number;
+    if (end == text.c_str() || (*end && !is_percent) || !(fraction > 0 && fraction <= most))
+      return fail({"--" + std::string(name) + ": '" + text + "' is no share such as 0.05 or 5%"});
+    out = fraction;
+  }
+
   void read_numbers() {
     if (has("duration")) {
       const auto duration = duration_of("duration", last("duration"));
@@ -202,13 +218,23 @@ class Reader {
       const auto limit = number_of("limit", last("limit"));
       limit ? void(options_.limit = *limit) : fail(limit.error());
     }
-    const char* environment = std::getenv("CTPROF_JOBS");
-    const std::string text = has("jobs") ? last("jobs") : environment ? environment : "";
-    if (text.empty()) return;
-    const auto jobs = number_of("jobs", text);
+    read_fraction("alpha", 0.5, options_.alpha);
+    read_fraction("min-shift", 100, options_.min_shift);
+    if (!has("jobs")) return;
+    const auto jobs = number_of("jobs", last("jobs"));
     if (!jobs) return fail(jobs.error());
-    if (*jobs < 1 || *jobs > 1024) return fail({"--jobs: " + text + " is not between 1 and 1024"});
+    if (*jobs < 1 || *jobs > 1024)
+      return fail({"--jobs: " + last("jobs") + " is not between 1 and 1024"});
     options_.jobs = static_cast<unsigned>(*jobs);
+  }
+
+  // Where call stacks get names from.
+  void read_names() {
+    if (has("debug-dir")) options_.record.names.debug_directories = all("debug-dir");
+    options_.record.names.inlines = has("inlines");
+    for (const char* option : {"debug-dir", "inlines"})
+      if (options_.verb == "record" && has(option) && !has("recorders"))
+        fail({"--" + std::string(option) + " is for recorders: say which, as --recorders on-cpu"});
   }
 
   // Sets `out` to the choice named; the table gives the words in the order of the enum.
@@ -219,8 +245,16 @@ class Reader {
     if (it != words.end())
       out = static_cast<Enum>(it - words.begin());
     else
-      fail({"invalid --" + std::string(name) + " '" + last(name) + "' (choose " + joined(words) +
-            ")"});
+      fail(no_choice(name, last(name), words));
+  }
+
+  // One look at all who sleep, beside a snapshot; rows have no place for it.
+  void read_stacks() {
+    if (has("layout") && options_.layout == FileLayout::Rows)
+      fail({"--stacks needs --layout columns: rows have no place for call stacks"});
+    options_.layout = FileLayout::Columns;
+    options_.record.recorders = {"sleepers"};
+    options_.record.once = true;
   }
 
   void read_choices() {
@@ -279,7 +313,20 @@ Result<void> check_vs(std::span<const char* const> words) {
   return {};
 }
 
-Result<Options> parse_words(int argc, const char* const* argv) {
+// Of --interleave 'A' 'B' the second word is an argument, for the parser.
+Result<void> take_commands(Options& options) {
+  if (options.interleave.empty()) return {};
+  if (options.interleave.size() != 1 || options.arguments.size() != 1)
+    return Error{"--interleave takes two commands, one of each side: --interleave 'CMD_A' 'CMD_B'"};
+  options.interleave.push_back(std::move(options.arguments.front()));
+  options.arguments.clear();
+  if (options.repeat == 0)
+    return Error{"--interleave needs the number of pairs, as in --repeat 8 -d 3s"};
+  return {};
+}
+
+Result<Options> parse_words(int argc, const char* const* argv,
+                            const std::vector<SettingsSource>& settings) {
   if (auto sound = check_vs({argv, static_cast<std::size_t>(argc)}); !sound) return sound.error();
   po::options_description all = describe("");
   all.add_options()("words", po::value<std::vector<std::string>>());
@@ -292,6 +339,8 @@ Result<Options> parse_words(int argc, const char* const* argv) {
     parsed =
         po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run();
     po::store(parsed, given);
+    if (given.count("words") > 0)
+      add_settings(given["words"].as<std::vector<std::string>>().front(), settings, all, given);
   } catch (const po::unknown_option& exception) {
     return unknown_option(exception.get_option_name());
   } catch (const po::error& exception) {
@@ -301,24 +350,33 @@ Result<Options> parse_words(int argc, const char* const* argv) {
   if (options) sort_by_side(parsed, *options);
   if (options)
     if (auto takes = check_verb_takes(*options, given); !takes) return takes.error();
+  if (options)
+    if (auto taken = take_commands(*options); !taken) return taken.error();
   return options;
 }
 
 }  // namespace
 
-Error needs_both_sides() {
-  return {"--vs needs files on both sides, as in `ctprof compare A1 A2 --vs B1 B2`"};
+Error no_choice(std::string_view option, std::string_view given,
+                std::span<const std::string> words) {
+  return {"invalid --" + std::string(option) + " '" + std::string(given) + "' (choose " +
+          joined(words) + ")" + nearest_hint(given, words)};
 }
 
-Result<Options> parse_options(int argc, const char* const* argv) {
+Error needs_both_sides() { return {"--vs needs files on both sides, as in A1 A2 --vs B1 B2"}; }
+
+Result<Options> parse_options(int argc, const char* const* argv,
+                              const std::vector<SettingsSource>& settings) {
   const auto end = std::find_if(argv, argv + argc,
                                 [](const char* word) { return std::string_view(word) == "--"; });
-  auto options = parse_words(static_cast<int>(end - argv), argv);
+  auto options = parse_words(static_cast<int>(end - argv), argv, settings);
   if (end == argv + argc) return options;
   // Behind -- stands a command with options of its own; for other verbs, words that are no options.
-  if (!options || options->verb != "record") return parse_words(argc, argv);
+  if (!options || options->verb != "record") return parse_words(argc, argv, settings);
   if (end + 1 == argv + argc) return Error{"missing the command behind --"};
   options->command.assign(end + 1, argv + argc);
+  if (!options->interleave.empty())
+    return Error{"--interleave has commands of its own, and takes none behind --"};
   return options;
 }
 

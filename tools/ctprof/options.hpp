@@ -7,12 +7,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/capture/records.hpp"
 #include "core/file/file.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "tools/ctprof/settings.hpp"
 
 namespace ctprof::cli {
 
@@ -24,6 +28,7 @@ struct Options {
   std::vector<std::string> arguments;  // files, mostly
   // Of each --vs, and of what stands behind it until the next; `arguments` are those before.
   std::vector<std::vector<std::string>> vs;
+  std::string command_line;  // as a shell would read it
   bool lifetime = false;
   bool help = false;
   bool version = false;
@@ -41,8 +46,10 @@ struct Options {
 
   std::string output;
   FileLayout layout = FileLayout::Rows;
-  std::string to;      // of export
-  std::string metric;  // of stacks
+  std::string to;  // of export
+  bool redact = false;
+  std::string redact_key;  // a file
+  std::string metric;      // of stacks
   bool icicle = false;
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
@@ -51,10 +58,16 @@ struct Options {
   std::uint64_t duration_ns = 0;     // of record; 0: until something else ends it
   std::uint64_t repeat = 0;          // windows back to back, into a directory; 0: one, into a file
   std::vector<std::string> command;  // behind --
-  RecordOptions record;              // of record: call stacks
+  // Commands of both sides, each run before a run of its side; empty: all runs are of one side.
+  std::vector<std::string> interleave;
+  std::optional<PairMark> pair;  // of one of these runs
+  RecordOptions record;          // of record: call stacks
   bool sync = true;
   bool hostname = true;
   bool verbose = false;
+  bool strict = false;
+  bool force = false;
+  bool build = false;  // of version
 
   std::string sections;
   std::string group_by = "pcomm";
@@ -64,6 +77,7 @@ struct Options {
   std::vector<std::string> where;
   std::vector<std::string> derive;
   std::vector<std::string> fail_on;
+  double alpha = 0.05, min_shift = 0;  // fractions, as Bar has them
   std::string sort_by;
   bool rate = false;
   std::string display_format;          // empty: the default
@@ -76,8 +90,17 @@ struct Options {
 // Where nothing stands before --vs, or nothing behind it.
 Error needs_both_sides();
 
-// The error is one sentence that names the valid form.
-Result<Options> parse_options(int argc, const char* const* argv);
+// "invalid --color 'alwys' (choose auto, always, never) (did you mean 'always'?)"
+Error no_choice(std::string_view option, std::string_view given,
+                std::span<const std::string> words);
+
+// Options on the command line win over settings. The error is one sentence that names the valid
+// form.
+Result<Options> parse_options(int argc, const char* const* argv,
+                              const std::vector<SettingsSource>& settings);
+
+// The words as a shell would read them: "ctprof show 'my file'".
+std::string in_shell(int argc, const char* const* argv);
 
 // The list of a verb's options for its help text; of all options if `verb` is empty.
 std::string options_help(const std::string& verb);

@@ -9,6 +9,7 @@
 #include "core/capture/roots.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/pager.hpp"
+#include "tools/ctprof/strict.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 #include "tools/ctprof/verdicts.hpp"
@@ -113,7 +114,11 @@ int run_plugins(const Options& options) {
   if (!registry) return fail(registry.error());
   const Probed probed(*registry, roots->host(), Recorders::All);
   note_unused(options, probed.thrown());
-  return options.format == Format::Json ? print(json_of(probed)) : page(options, text_of(probed));
+  Shortfall shortfall(options);
+  shortfall.add_refused(*registry);
+  shortfall.add(probed.thrown());
+  return shortfall.tell(options.format == Format::Json ? print(json_of(probed))
+                                                       : page(options, text_of(probed)));
 }
 
 }  // namespace ctprof::cli

@@ -56,12 +56,15 @@ Error cannot_write_here(const Options& options) {
       "elsewhere"};
 }
 
-// Checks, with the user's own rights, that `path` can be written.
-Result<Destination> destination_for(const std::string& path) {
+// Checks, with the user's own rights, that `path` can be written, and what it would replace.
+Result<Destination> destination_for(const std::string& path, const Options& options,
+                                    const FileKind& kind) {
   std::optional<Destination> destination;
   const auto found = without_privileges([&]() -> Result<void> {
     auto checked = check_output(path);
     if (!checked) return checked.error();
+    if (!options.force)
+      if (auto may = check_replaced(*checked, kind); !may) return may.error();
     destination = std::move(*checked);
     return {};
   });
@@ -71,11 +74,11 @@ Result<Destination> destination_for(const std::string& path) {
 
 }  // namespace
 
-Result<Target> target_of(const Options& options) {
+Result<Target> target_of(const Options& options, const FileKind& kind) {
   const bool to_stdout = names_output(options.output);
   if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
     return cannot_write_here(options);
-  auto destination = destination_for(to_stdout ? "-" : options.output);
+  auto destination = destination_for(to_stdout ? "-" : options.output, options, kind);
   if (!destination) return destination.error();
   return Target{std::move(*destination), to_stdout, to_stdout ? "standard output" : options.output};
 }

@@ -17,6 +17,7 @@
 
 #include "core/base/result.hpp"
 #include "core/file/write/destination.hpp"
+#include "tools/ctprof/file_kind.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
@@ -36,7 +37,7 @@ struct Target {
 
 // Finds it before the work that would be lost otherwise, with the user's own rights: whoever starts
 // a ctprof with capabilities writes only where they may themselves. Fails where -o is missing,
-// names the terminal, or cannot be written.
-Result<Target> target_of(const Options& options);
+// names the terminal, cannot be written, or is another kind of file, unless --force was said.
+Result<Target> target_of(const Options& options, const FileKind& kind = kSnapshotFile);
 
 }  // namespace ctprof::cli

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -22,9 +21,14 @@
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/command.hpp"
+#include "tools/ctprof/interleave.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/signals.hpp"
+#include "tools/ctprof/stack_files.hpp"
+#include "tools/ctprof/strict.hpp"
 #include "tools/ctprof/text.hpp"
+#include "tools/ctprof/unread.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -37,37 +41,26 @@ constexpr std::uint64_t kProgressEveryNs = 500'000'000;
 // A command that was interrupted together with us gets so long to end, for its status.
 constexpr int kCommandEndsMs = 300;
 
-// "2.0 s"
-std::string in_seconds(std::uint64_t ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) / 1e9);
-  return text;
-}
-
 // Shows on a terminal how far the recording is.
 class Progress {
  public:
   // `what` it is, as "recording".
-  Progress(bool quiet, std::string what)
-      : shows_(!quiet && ::isatty(STDERR_FILENO) == 1), what_(std::move(what)) {}
-  ~Progress() {
-    if (shown_) say("\r\33[K");
-  }
+  Progress(const Options& options, std::string what)
+      : shows_(shows_progress(options)), what_(std::move(what)) {}
+  ~Progress() { clear_progress(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void show(std::uint64_t elapsed_ns, const Session& session) {
     if (!shows_ || elapsed_ns < next_ns_) return;
     next_ns_ = elapsed_ns + kProgressEveryNs;
-    shown_ = true;
-    say("\r\33[K" + what_ + " " + in_seconds(elapsed_ns) + ", " +
-        count(session.threads(), "thread") + ", " + count(session.ends_seen(), "ended", "ended") +
-        ", " + count(session.ends_lost(), "lost", "lost"));
+    show_progress(what_ + " " + in_seconds(elapsed_ns) + ", " + count(session.threads(), "thread") +
+                  ", " + count(session.ends_seen(), "ended", "ended") + ", " +
+                  count(session.ends_lost(), "lost", "lost"));
   }
 
  private:
   bool shows_;
-  bool shown_ = false;
   std::string what_;
   std::uint64_t next_ns_ = 0;
 };
@@ -126,8 +119,12 @@ Result<Target> target_of_window(const Options& options, std::uint64_t number) {
 class Recording {
  public:
   Recording(const Options& options, const Registry& registry, Session& session,
-            std::optional<Command>& command)
-      : options_(options), registry_(registry), session_(session), command_(command) {}
+            std::optional<Command>& command, Shortfall& shortfall)
+      : options_(options),
+        registry_(registry),
+        session_(session),
+        command_(command),
+        shortfall_(shortfall) {}
 
   // Returns when all files are written: those of all windows, or of those until the command ended
   // or somebody interrupted. REQUIRES: the session has begun.
@@ -146,7 +143,7 @@ class Recording {
  private:
   // Waits until the window's time is over; false if something else ends it before.
   bool lasts_its_time(std::uint64_t number) {
-    Progress progress(options_.quiet, what(number));
+    Progress progress(options_, what(number));
     for (;;) {
       const std::uint64_t elapsed = monotonic_ns() - opened_;
       const bool is_over = options_.duration_ns > 0 && elapsed >= options_.duration_ns;
@@ -158,6 +155,7 @@ class Recording {
   }
 
   std::string what(std::uint64_t number) const {
+    if (options_.pair) return "recording pair " + std::to_string(options_.pair->number) + ":";
     if (options_.repeat == 0) return "recording";
     return "recording " + std::to_string(number) + " of " + std::to_string(options_.repeat) + ":";
   }
@@ -179,6 +177,7 @@ class Recording {
   Result<void> lap(const Target& target) {
     const auto window = session_.lap();
     if (!window) return window.error();
+    add_missing(**window);
     // The next one opened there, which may be a while after this one's time was over.
     opened_ = monotonic_ns() - (boottime_ns() - (*window)->meta.start.boottime_ns);
     Result<void> written;
@@ -187,11 +186,28 @@ class Recording {
     return written;
   }
 
+  // Stacks are unwound and named now.
+  Result<Snapshot> ended() {
+    if (options_.record.recorders.empty()) return session_.end();
+    const Busy busy(options_, "naming functions");
+    return session_.end();
+  }
+
   Result<void> end(const Target& target) {
-    const auto window = session_.end();
+    auto window = ended();
     if (!window) return window.error();
+    add_missing(*window);
+    window->meta.pair = options_.pair;
+    // The next run needs them again.
+    if (options_.pair) return without_privileges([&] { return write(*window, target); });
     if (auto dropped = drop_privileges(); !dropped) return dropped;
     return write(*window, target);
+  }
+
+  void add_missing(const Snapshot& window) {
+    if (!shortfall_.is_wanted()) return;
+    shortfall_.add(window);
+    shortfall_.add(session_.take_recorded());
   }
 
   Result<void> write(const Snapshot& window, const Target& target) {
@@ -211,18 +227,21 @@ class Recording {
     for (const std::string& sentence : window.meta.notes)
       if (told_.insert(sentence).second) note(options_, sentence);
     for (const std::string& sentence : window.window->notes) note(options_, sentence);
+    if (!options_.verbose) return;
+    for (const std::string& sentence : unread_processes(window)) note(options_, sentence);
   }
 
   const Options& options_;
   const Registry& registry_;
   Session& session_;
   std::optional<Command>& command_;
+  Shortfall& shortfall_;
   std::uint64_t opened_ = 0;  // the present window, on the monotonic clock
   std::set<std::string> told_;
 };
 
 Result<void> record(const Options& options, const Registry& registry, Ahead ahead, Target target,
-                    std::optional<Command>& command) {
+                    std::optional<Command>& command, Shortfall& shortfall) {
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
   capture.record = options.record;
@@ -231,19 +250,59 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
   if (!session) return session.error();
   if (auto begun = session->begin(); !begun) return begun;
   note_unused(options, session->refused());
+  shortfall.add(session->refused());
   if (command) {
     if (is_interrupted()) return Error{"interrupted before the command was started"};
     if (!session->sees_births()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (auto runs = command->run(); !runs) return runs;
   }
-  return Recording(options, registry, *session, command).run(std::move(target));
+  return Recording(options, registry, *session, command, shortfall).run(std::move(target));
+}
+
+// With capabilities of its file, ctprof reads nothing for others that they point at.
+Result<void> check_names(const Options& options) {
+  if (runs_privileged() && !options.record.names.debug_directories.empty())
+    note(options,
+         "--debug-dir is ignored: this ctprof has capabilities from its file; `ctprof symbolize` "
+         "names functions afterwards");
+  return without_privileges([&] { return check_debug_directories(options); });
+}
+
+// The directory of the runs, and one in it for each side.
+Result<void> make_directories(const Options& options) {
+  if (auto made = make_directory(options.output); !made) return made;
+  for (const char* side : {"/a", "/b"})
+    if (auto made = make_directory(options.output + side); !made) return made;
+  return {};
+}
+
+int run_in_turns(const Options& options) {
+  if (auto made = make_directories(options); !made) return fail(made.error());
+  if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
+  const auto registry = load_metrics(options, Load::Capture);
+  if (!registry) return fail(registry.error());
+  if (auto taken = take_interrupts(); !taken) return fail(taken.error());
+  Shortfall shortfall(options);
+  shortfall.add_refused(*registry);
+  const auto record_one = [&](const Options& turn) -> Result<void> {
+    auto target = target_of_window(turn, turn.pair->number);
+    if (!target) return target.error();
+    Options one = turn;
+    one.repeat = 0;
+    std::optional<Command> none;
+    return record(one, *registry, Ahead(options.rootfs), std::move(*target), none, shortfall);
+  };
+  if (auto done = interleave(options, record_one); !done) return fail(done.error());
+  return shortfall.tell(kFine);
 }
 
 int run(const Options& options) {
+  if (!options.interleave.empty()) return run_in_turns(options);
   if (options.repeat > 0)
     if (auto made = make_directory(options.output); !made) return fail(made.error());
   auto target = target_of_window(options, 1);
   if (!target) return fail(target.error());
+  if (auto there = check_names(options); !there) return fail(there.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
   std::optional<Command> command;
   if (!options.command.empty()) {
@@ -255,12 +314,16 @@ int run(const Options& options) {
   auto registry = load_metrics(options, Load::Capture, &ahead);
   if (!registry) return fail(registry.error());
   if (auto taken = take_interrupts(); !taken) return fail(taken.error());
-  if (auto done = record(options, *registry, std::move(ahead), std::move(*target), command); !done)
+  Shortfall shortfall(options);
+  shortfall.add_refused(*registry);
+  if (auto done =
+          record(options, *registry, std::move(ahead), std::move(*target), command, shortfall);
+      !done)
     return fail(done.error());
-  if (!command) return kFine;
-  if (const auto status = command->status()) return *status;
+  if (!command) return shortfall.tell(kFine);
+  if (const auto status = command->status()) return shortfall.tell(*status);
   note(options, "the command goes on as process " + std::to_string(command->pid()));
-  return kFine;
+  return shortfall.tell(kFine);
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
 #include "tools/ctprof/record_options.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/text.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -21,8 +26,30 @@ constexpr Range kDepths{1, 1024, "a number of frames from 1 to 1024"};
 constexpr Range kStacks{1 << 10, 64 << 10, "a size from 1K to 64K"};
 constexpr Range kRings{4 << 10, 1 << 30, "a size from 4K to 1G"};
 
+constexpr Range kPasses{1, 250, "a number of looks a second from 1 to 250"};
+constexpr Range kPeriods{10'000, 10'000'000'000, "a time from 10us to 10s"};
+constexpr Range kBudgets{100, 1'000'000, "a share of all CPUs from 0.01% to 100%"};
+
+// A number and its unit, which is worth so much; 0: neither.
+std::uint64_t scaled(const std::string& text,
+                     std::initializer_list<std::pair<std::string_view, double>> units) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  for (const auto& [unit, worth] : units)
+    if (end != text.c_str() && unit == end && number > 0 && number < 1e9)
+      return static_cast<std::uint64_t>(number * worth);
+  return 0;
+}
+
+std::uint64_t ns_of(const std::string& text) {
+  return scaled(text, {{"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}});
+}
+
+std::uint64_t ppm_of(const std::string& text) { return scaled(text, {{"%", 1e4}}); }
+
 // "8192", "8K", "32M", "1G".
-std::uint64_t number_of(std::string_view text) {
+std::uint64_t number_of(const std::string& whole) {
+  std::string_view text = whole;
   constexpr std::string_view kUnits = "KMG";
   unsigned shift = 0;
   if (!text.empty())
@@ -44,7 +71,11 @@ class Reader {
     read_number("max-depth", kDepths, options_.depth);
     read_number("stack-bytes", kStacks, options_.stack_bytes);
     read_number("ring", kRings, options_.ring_bytes);
+    read_number("sleepers-freq", kPasses, options_.passes_hz);
+    read_number("offcpu-period", kPeriods, options_.period_ns, ns_of);
+    read_number("budget", kBudgets, options_.budget_ppm, ppm_of);
     read_unwind();
+    read_waits();
     if (!error_.text.empty()) return error_;
     return options_;
   }
@@ -63,27 +94,40 @@ class Reader {
     if (names)
       for (const std::string_view name : split(*names))
         options_.recorders.emplace_back(sdk::trimmed(name));
-    for (const char* option : {"freq", "max-depth", "stack-bytes", "ring", "unwind"})
+    for (const char* option : {"freq", "max-depth", "stack-bytes", "ring", "unwind",
+                               "sleepers-freq", "offcpu-period", "offcpu-stacks", "budget"})
       if (!names && last(option))
         fail("--" + std::string(option) + " is for recorders: say which, as --recorders on-cpu");
   }
 
   template <class Number>
-  void read_number(const char* name, const Range& range, Number& out) {
+  void read_number(const char* name, const Range& range, Number& out,
+                   std::uint64_t (*read)(const std::string&) = number_of) {
     const std::string* text = last(name);
     if (!text) return;
-    const std::uint64_t number = number_of(*text);
+    const std::uint64_t number = read(*text);
     if (number < range.least || number > range.most)
       return fail("--" + std::string(name) + ": '" + *text + "' is not " + range.words);
     out = static_cast<Number>(number);
   }
 
+  bool is_one_of(const char* name, const std::string& word, const std::vector<std::string>& words) {
+    const bool is_known = std::ranges::find(words, word) != words.end();
+    if (!is_known) fail(no_choice(name, word, words).text);
+    return is_known;
+  }
+
   void read_unwind() {
     const std::string* way = last("unwind");
-    if (!way) return;
-    if (*way != "cfi" && *way != "fp")
-      return fail("invalid --unwind '" + *way + "' (choose cfi, fp)");
+    if (!way || !is_one_of("unwind", *way, {"cfi", "fp"})) return;
     options_.user_kind = *way == "fp" ? CTPROF_USER_ADDRESSES : CTPROF_USER_COPY;
+  }
+
+  void read_waits() {
+    const std::string* waits = last("offcpu-stacks");
+    if (!waits || !is_one_of("offcpu-stacks", *waits, {"blocked", "all", "every"})) return;
+    options_.all_waits = *waits != "blocked";
+    options_.every_stack = *waits == "every";
   }
 
   const boost::program_options::variables_map& given_;

@@ -1,6 +1,7 @@
 #include "tools/ctprof/report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,9 +10,13 @@
 #include "core/capture/capture.hpp"
 #include "core/compare/asked/expressions.hpp"
 #include "core/compare/asked/spec.hpp"
+#include "core/compare/figures/added_metrics.hpp"
+#include "core/compare/report/noise.hpp"
 #include "core/compare/report/report.hpp"
 #include "core/file/file.hpp"
+#include "core/render/asleep_text.hpp"
 #include "core/render/columns.hpp"
+#include "core/render/noise_text.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_sentences.hpp"
@@ -20,9 +25,12 @@
 #include "core/render/stacks_text.hpp"
 #include "core/render/terminal_text.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/late_runs.hpp"
 #include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/privileges.hpp"
+#include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/sides.hpp"
+#include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -53,6 +61,7 @@ Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& op
   const auto read = [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
     auto snapshot = naming({&file, 1}, "reading", [&] { return load_file(file, vocabulary); });
     if (!snapshot) return snapshot.error();
+    note_read(options, file, {&*snapshot, 1});
     std::vector<Snapshot> snapshots;
     snapshots.push_back(std::move(*snapshot));
     return snapshots;
@@ -78,18 +87,31 @@ Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) 
   auto all = load_registry(options);
   if (!all) return all.error();
   loaded.all_.emplace(std::move(*all));
+  loaded.derived_ = loaded.all_->derived_with({});  // what a recorder told defines itself
   return loaded;
 }
 
 Knowledge ReportFiles::knowledge() const {
-  if (all_) return {&all_->rules(), all_->derived()};
-  return {&layouts_.rules(), derived_};
+  return {all_ ? &all_->rules() : &layouts_.rules(), derived_};
 }
 
 namespace {
 
 // More lines than this are for a program; --limit 0 lifts it.
 constexpr std::size_t kTextLimit = 500;
+
+// Whether the tables of --details are asked for, by that name or by what only they have.
+bool wants_details(const Options& options) {
+  return options.details || !options.sort_by.empty() || options.columns ||
+         !options.display_format.empty() || options.rate || !options.derive.empty() ||
+         !options.fail_on.empty();
+}
+
+// Whether the tables of --details may be printed, not the first screen alone.
+bool tells_tables(const Options& options) {
+  return wants_details(options) || options.metrics || !options.sections.empty() ||
+         options.plugins.has_value();
+}
 
 // What is written in the grammar of expressions.
 Result<void> add_expressions(Spec& spec, const Options& options, ReportKind kind) {
@@ -141,8 +163,11 @@ Result<Spec> spec_of(const Options& options, ReportKind kind) {
   if (auto added = add_expressions(spec, options, kind); !added) return added.error();
   const bool text = options.format == Format::Text;
   spec.busiest = options.format == Format::Json;
-  spec.limit = options.limit.value_or(text ? kTextLimit : 0);
+  const bool page = options.verb == "report";  // it has limits of its own
+  spec.limit = options.limit.value_or(text && !page ? kTextLimit : 0);
   spec.moved_only = text;
+  spec.bar = {options.alpha, options.min_shift};
+  spec.judge_rows = !text || tells_tables(options);
   return spec;
 }
 
@@ -174,7 +199,7 @@ Result<Asked> read_asked(const Options& options, ReportKind kind) {
 // sides to compare, or one window to show, only the files say: what fits either is sound until
 // then.
 Result<void> check_asked(const Options& options) {
-  const bool shows = options.verb == "show";
+  const bool shows = options.verb != "compare";
   const auto asked = read_asked(options, shows ? ReportKind::Show : ReportKind::Compare);
   if (asked) {
     for (const std::string& sentence : misplaced_sections(asked->spec)) note(options, sentence);
@@ -229,13 +254,6 @@ class Printed final : public Sink {
   int status = kFine;
 };
 
-// Whether the tables of --details are asked for, by that name or by what only they have.
-bool wants_details(const Options& options) {
-  return options.details || !options.sort_by.empty() || options.columns ||
-         !options.display_format.empty() || options.rate || !options.derive.empty() ||
-         !options.fail_on.empty();
-}
-
 std::string text_of(const Report& report, std::span<const std::string> files,
                     const ColumnChoice& columns, const Options& options) {
   const TextLayout layout{terminal_width(), use_color(options), options.wrap};
@@ -243,7 +261,7 @@ std::string text_of(const Report& report, std::span<const std::string> files,
     return screen_text(report, files, {layout, terminal_lines(), options.limit}) +
            stacks_text(report, layout, options.limit);
   const bool are_named = !report.spec().sections.empty() || !report.spec().metrics.empty();
-  return report_text(report, files, columns, layout) +
+  return report_text(report, files, columns, layout, asleep_text(report, layout, options.limit)) +
          (are_named && !options.details ? stacks_text(report, layout, options.limit) : "");
 }
 
@@ -258,6 +276,18 @@ int print_report(const Report& report, std::span<const std::string> files,
     note_leftovers(report, *left_out, options);
   }
   return sink.status;
+}
+
+int print_noise(const Report& report, const std::string& files, const Options& options) {
+  const auto noise = [&] {
+    const Busy busy(options, "splitting runs in halves");
+    return noise_of(report);
+  }();
+  if (!noise) return fail(noise.error());
+  const std::size_t limit = report.spec().limit;
+  if (options.format == Format::Json) return print(noise_json(report, *noise, files, limit));
+  const TextLayout layout{terminal_width(), use_color(options), options.wrap};
+  return page(options, noise_text(report, *noise, files, layout, limit));
 }
 
 // What a thread takes in a file, roughly.
@@ -275,16 +305,35 @@ Result<Snapshot> take_now(const Options& options) {
   return now;
 }
 
-// Reads the files and prints the report; returns the exit status.
-int report_on(const Options& options) {
-  if (auto sound = check_asked(options); !sound) return fail(sound.error());
+// Which keys a map has, only its rows say.
+bool needs_all_rows(const Options& options) {
+  return std::ranges::any_of(std::array{ReportKind::Show, ReportKind::Compare}, [&](auto kind) {
+    const auto asked = read_asked(options, kind);
+    return asked && names_keys(asked->spec);
+  });
+}
+
+Result<Report> make_report(const ReportFiles& loaded, const Spec& spec, LateRuns& late,
+                           const Options& options) {
+  std::vector<const Snapshot*> runs;
+  for (const Snapshot& snapshot : loaded.snapshots()) runs.push_back(&snapshot);
+  const Busy busy(options, "making sense of " + count(runs.size(), "window"));
+  if (!runs.front()->rows_in_file) return Report::make(runs, spec, loaded.knowledge());
+  return Report::make(
+      runs, [&](std::size_t run) { return late.take(run); }, spec, loaded.knowledge());
+}
+
+// None if rows that were to be read later turned out to be others.
+std::optional<int> report_on(const Options& options, const Teller& tell, Rows rows) {
   // Which plugins filled what is asked of the files; those that are here only know rules.
   Options every_plugin = options;
   every_plugin.plugins.reset();
   Sides sides;
   auto loaded = ReportFiles::load(
       [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
-        auto found = read_sides(every_plugin, vocabulary, [&] { return take_now(every_plugin); });
+        const Busy busy(options, "reading");
+        auto found = read_sides(
+            every_plugin, vocabulary, [&] { return take_now(every_plugin); }, rows);
         if (!found) return found.error();
         if (auto dropped = drop_privileges(); !dropped) return dropped.error();
         sides = std::move(*found);
@@ -294,14 +343,34 @@ int report_on(const Options& options) {
   if (!loaded) return fail(loaded.error());
   const auto asked = asked_of(options, sides);
   if (!asked) return fail(asked.error());
-  std::vector<const Snapshot*> runs;
-  for (const Snapshot& snapshot : loaded->snapshots()) runs.push_back(&snapshot);
-  return naming(sides.names, asked->kind == ReportKind::Show ? "showing" : "comparing", [&] {
-    const auto report = Report::make(runs, asked->spec, loaded->knowledge());
-    if (!report) return fail(report.error());
-    loaded->let_snapshots_go();
-    const int status = print_report(*report, sides.names, asked->columns, options);
-    return status == kFine && !report->failed().rows.empty() ? kFindings : status;
+  return naming(sides.names, asked->kind == ReportKind::Show ? "showing" : "comparing",
+                [&]() -> std::optional<int> {
+                  LateRuns late(loaded->snapshots(), sides.files, loaded->vocabulary());
+                  const auto report = make_report(*loaded, asked->spec, late, options);
+                  if (!report && late.any_unlike()) return std::nullopt;
+                  if (!report) return fail(report.error());
+                  loaded->let_snapshots_go();
+                  return tell(*report, sides.names, asked->columns);
+                });
+}
+
+}  // namespace
+
+int report_on(const Options& options, const Teller& tell) {
+  if (auto sound = check_asked(options); !sound) return fail(sound.error());
+  if (!needs_all_rows(options))
+    if (const auto status = report_on(options, tell, Rows::MayBeLater)) return *status;
+  return *report_on(options, tell, Rows::Now);
+}
+
+namespace {
+
+int print_report_on(const Options& options) {
+  return report_on(options, [&](const Report& report, std::span<const std::string> files,
+                                const ColumnChoice& columns) {
+    if (options.verb == "noise") return print_noise(report, files.front(), options);
+    const int status = print_report(report, files, columns, options);
+    return status == kFine && !report.failed().rows.empty() ? kFindings : status;
   });
 }
 
@@ -309,7 +378,12 @@ int report_on(const Options& options) {
 
 int run_show(const Options& options) {
   if (options.arguments.empty()) return fail("show takes a file: ctprof show FILE");
-  return report_on(options);
+  return print_report_on(options);
+}
+
+int run_noise(const Options& options) {
+  if (options.arguments.empty()) return fail("noise takes a directory of runs: ctprof noise DIR");
+  return print_report_on(options);
 }
 
 int run_compare(const Options& options) {
@@ -318,7 +392,7 @@ int run_compare(const Options& options) {
     return fail("compare takes files: ctprof compare BEFORE AFTER; see `ctprof compare --help`");
   if (!may_need_now(options))
     if (auto dropped = drop_privileges(); !dropped) return fail(dropped.error());
-  return report_on(options);
+  return print_report_on(options);
 }
 
 }  // namespace ctprof::cli

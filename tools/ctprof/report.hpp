@@ -1,5 +1,6 @@
-// ctprof show and ctprof compare: from options and files to a printed report. And the files of a
-// report, which help and metric-list read too. What their arguments mean is up to sides.hpp.
+// ctprof show and ctprof compare: from options and files to a printed report; `ctprof report` makes
+// the same one a page (page_file.cc). And the files of a report, which help and metric-list read
+// too. What their arguments mean is up to sides.hpp.
 //
 // A file of ours describes its own columns, so plugins are loaded only if one is needed: all of
 // them for a file without a registry, or for a rule that is not built in. The layout is always
@@ -9,13 +10,16 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/metric_plan.hpp"
+#include "core/compare/report/report.hpp"
 #include "core/registry/registry.hpp"
+#include "core/render/columns.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options.hpp"
 
@@ -36,6 +40,7 @@ class ReportFiles {
   void let_snapshots_go() { snapshots_.clear(); }
   // Refers to this object.
   Knowledge knowledge() const;
+  const Vocabulary& vocabulary() const { return layouts_.vocabulary(); }
 
  private:
   explicit ReportFiles(Registry layouts) : layouts_(std::move(layouts)) {}
@@ -45,5 +50,12 @@ class ReportFiles {
   std::vector<DerivedDef> derived_;  // that layouts declare, where not all plugins are loaded
   std::vector<Snapshot> snapshots_;
 };
+
+// Tells a report, and returns the exit status. `files`: a name for each side.
+using Teller = std::function<int(const Report& report, std::span<const std::string> files,
+                                 const ColumnChoice& columns)>;
+
+// Reads what the options name, makes a report of it and has it told; returns the exit status.
+int report_on(const Options& options, const Teller& tell);
 
 }  // namespace ctprof::cli

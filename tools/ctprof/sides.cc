@@ -1,5 +1,7 @@
 #include "tools/ctprof/sides.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -54,16 +56,16 @@ Result<std::vector<Runs>> load(std::span<const std::string> paths, const Vocabul
   return runs;
 }
 
-// Reads all files of all sides' arguments.
-Result<std::vector<LoadedSide>> load(std::vector<std::vector<Given>> sides,
-                                     const Vocabulary& vocabulary) {
+std::vector<std::string> paths_of(std::span<const std::vector<Given>> sides) {
   std::vector<std::string> paths;
   for (const auto& side : sides)
     for (const Given& given : side) std::ranges::copy(given.files, std::back_inserter(paths));
-  auto read = load(paths, vocabulary);
-  if (!read) return read.error();
+  return paths;
+}
+
+std::vector<LoadedSide> loaded(std::vector<std::vector<Given>> sides, std::vector<Runs> files) {
   std::vector<LoadedSide> loaded;
-  auto next = read->begin();
+  auto next = files.begin();
   for (auto& side : sides) {
     loaded.emplace_back();
     for (Given& given : side) {
@@ -73,6 +75,49 @@ Result<std::vector<LoadedSide>> load(std::vector<std::vector<Given>> sides,
     }
   }
   return loaded;
+}
+
+// Reads all files of all sides' arguments.
+Result<std::vector<LoadedSide>> load(std::vector<std::vector<Given>> sides,
+                                     const Vocabulary& vocabulary, const Options& options) {
+  const std::vector<std::string> paths = paths_of(sides);
+  auto read = load(paths, vocabulary);
+  if (!read) return read.error();
+  for (std::size_t i = 0; i < paths.size(); ++i) note_read(options, paths[i], (*read)[i]);
+  return loaded(std::move(sides), std::move(*read));
+}
+
+bool can_be_read_again(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// So few runs are read at once, whatever their size.
+constexpr std::size_t kFewRuns = 2;
+
+// Outlines of all files; none where some of them can only be read whole. What is wrong with a file
+// is found out when it is.
+std::optional<std::vector<LoadedSide>> load_outlines(std::span<const std::vector<Given>> sides,
+                                                     const Options& options) {
+  const std::vector<std::string> paths = paths_of(sides);
+  const auto is_pair = [](const Given& given) { return given.form == Form::Pair; };
+  if (paths.size() <= kFewRuns || std::ranges::any_of(sides, [&](const auto& side) {
+        return std::ranges::any_of(side, is_pair);
+      }))
+    return std::nullopt;
+  std::vector<Runs> files;
+  const auto read_all = [&]() -> Result<void> {
+    for (const std::string& path : paths) {
+      if (!can_be_read_again(path)) return {};
+      auto outline = load_outline(path);
+      if (!outline || !*outline) return {};
+      files.emplace_back().push_back(std::move(**outline));
+    }
+    return {};
+  };
+  if (!without_privileges(read_all) || files.size() < paths.size()) return std::nullopt;
+  for (std::size_t i = 0; i < paths.size(); ++i) note_read(options, paths[i], files[i]);
+  return loaded({sides.begin(), sides.end()}, std::move(files));
 }
 
 // The only run of a file; none if it holds several.
@@ -152,12 +197,24 @@ Result<void> add_runs(Side& side, Loaded& loaded, bool lifetime) {
   return {};
 }
 
+// A side of more arguments is named by the first of them.
+constexpr std::size_t kMostNamed = 3;
+
+// "a, b, c", "a and 7 others"
+std::string name_of(const LoadedSide& loaded) {
+  std::string name = loaded.front().given.text;
+  if (loaded.size() > kMostNamed)
+    return name + " and " + std::to_string(loaded.size() - 1) + " others";
+  for (std::size_t at = 1; at < loaded.size(); ++at) name += ", " + loaded[at].given.text;
+  return name;
+}
+
 Result<std::vector<Side>> sides_of(std::vector<LoadedSide> all, bool lifetime) {
   std::vector<Side> sides;
   for (LoadedSide& loaded : all) {
     Side& side = sides.emplace_back();
+    side.name = name_of(loaded);
     for (Loaded& one : loaded) {
-      side.name += (side.name.empty() ? "" : ", ") + one.given.text;
       if (auto added = add_runs(side, one, lifetime); !added) return added.error();
     }
   }
@@ -167,6 +224,8 @@ Result<std::vector<Side>> sides_of(std::vector<LoadedSide> all, bool lifetime) {
 Sides handed_over(std::vector<Side> all) {
   Sides sides;
   for (Side& side : all) {
+    if (side.runs.front().rows_in_file)
+      std::ranges::move(side.files, std::back_inserter(sides.files));
     sides.names.push_back(std::move(side.name));
     sides.sizes.push_back(side.runs.size());
     std::ranges::move(side.runs, std::back_inserter(sides.runs));
@@ -285,7 +344,7 @@ Result<std::vector<Side>> read_lifetimes(const Options& options,
                                          const Vocabulary& vocabulary, const TakeNow& take_now) {
   const bool is_one = compares_one(options);
   if (is_one) asked.push_back(asked.front());
-  auto read = load(std::move(asked), vocabulary);
+  auto read = load(std::move(asked), vocabulary, options);
   if (!read) return read.error();
   auto sides = is_one ? both_ends(std::move(*read)) : sides_of(std::move(*read), true);
   if (!sides) return sides;
@@ -294,12 +353,23 @@ Result<std::vector<Side>> read_lifetimes(const Options& options,
   return sides;
 }
 
+Result<std::vector<Side>> alike_sides_of(std::vector<LoadedSide> read) {
+  auto sides = sides_of(std::move(read), false);
+  if (!sides) return sides;
+  if (auto alike = check_alike(*sides); !alike) return alike.error();
+  return sides;
+}
+
 Result<std::vector<Side>> read_windows(const Options& options,
                                        std::vector<std::vector<Given>> asked,
-                                       const Vocabulary& vocabulary, const TakeNow& take_now) {
-  auto read = load(std::move(asked), vocabulary);
+                                       const Vocabulary& vocabulary, const TakeNow& take_now,
+                                       Rows rows) {
+  if (rows == Rows::MayBeLater)
+    if (auto outlines = load_outlines(asked, options)) return alike_sides_of(std::move(*outlines));
+  auto read = load(std::move(asked), vocabulary, options);
   if (!read) return read.error();
-  const bool is_span = read->size() == 1 && are_back_to_back(read->front());
+  const bool is_span =
+      options.verb != "noise" && read->size() == 1 && are_back_to_back(read->front());
   auto sides = sides_of(std::move(*read), false);
   if (!sides) return sides;
   if (is_span) return as_whole(std::move(sides->front()));
@@ -312,7 +382,7 @@ Result<std::vector<Side>> read_windows(const Options& options,
 }  // namespace
 
 Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
-                         const TakeNow& take_now) {
+                         const TakeNow& take_now, Rows rows) {
   std::vector<std::vector<Given>> asked;
   const auto found = without_privileges([&]() -> Result<void> {
     auto looked_up = look_up(options);
@@ -321,8 +391,9 @@ Result<Sides> read_sides(const Options& options, const Vocabulary& vocabulary,
     return {};
   });
   if (!found) return found.error();
-  auto sides = options.lifetime ? read_lifetimes(options, std::move(asked), vocabulary, take_now)
-                                : read_windows(options, std::move(asked), vocabulary, take_now);
+  auto sides = options.lifetime
+                   ? read_lifetimes(options, std::move(asked), vocabulary, take_now)
+                   : read_windows(options, std::move(asked), vocabulary, take_now, rows);
   if (!sides) return sides.error();
   if (options.verb == "show" && sides->size() > 1)
     return Error{

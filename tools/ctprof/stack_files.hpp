@@ -1,4 +1,5 @@
-// Files that are made of a window's call stacks: pictures, and what other people's tools read.
+// Files that are made of a window's call stacks: pictures, what other people's tools read, and the
+// file itself with more names.
 
 #pragma once
 
@@ -20,7 +21,7 @@ Result<std::uint64_t> export_stacks(const std::string& file, const StackForm& fo
 // The form of that name, or null.
 const StackForm* find_stack_form(std::string_view name);
 
-// Tells, unless --quiet, what was written, on the stream that the file itself does not use.
-int tell_written(const Options& options, const Target& target, std::uint64_t bytes);
+// Whether all that --debug-dir names are directories, asked with the user's own rights.
+Result<void> check_debug_directories(const Options& options);
 
 }  // namespace ctprof::cli

@@ -5,15 +5,18 @@
 #include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/base/version.hpp"
+#include "core/base/text.hpp"
 #include "core/capture/capture.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tools/ctprof/progress.hpp"
+#include "tools/ctprof/text.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -68,32 +71,51 @@ namespace {
 constexpr std::size_t kAnyNumber = SIZE_MAX;
 
 constexpr std::array kVerbs{
-    Verb{"capture", "-o FILE", "take a snapshot of every thread of this host",
-         "ctprof capture -o before.ctprof.zst", &run_capture, 0, true},
-    Verb{"record", "[-d TIME] [-o FILE] [-- COMMAND...]",
+    Verb{"capture", "snapshot,snap,save,dump,ps", "-o FILE",
+         "take a snapshot of every thread of this host", "ctprof capture -o before.ctprof.zst",
+         &run_capture, 0, true},
+    Verb{"record", "top,htop,stat,live,watch,run,trace,profile,sample,start",
+         "[-d TIME] [-o FILE] [-- COMMAND...]",
          "record what happens on this host, threads that end included", "ctprof record -d 10s",
          &run_record, 0, true},
-    Verb{"show", "FILE | A..B | DIR",
+    Verb{"show", "view,print,cat,display,open,script,annotate,info", "FILE | A..B | DIR",
          "show a snapshot, or what happened in a window, group by group",
          "ctprof show before.ctprof.zst..after.ctprof.zst", &run_show, 2},
-    Verb{"compare", "BEFORE AFTER... | A... --vs B...",
+    Verb{"compare", "diff,delta,cmp,benchstat,vs", "BEFORE AFTER... | A... --vs B...",
          "show what happened between two snapshots, or what differs between windows or hosts",
          "ctprof compare before.ctprof.zst after.ctprof.zst --limit 20", &run_compare, kAnyNumber,
          true},
-    Verb{"flame", "FILE | BEFORE AFTER -o FILE.svg|.html",
-         "draw the call stacks of a window, or what differs between two, for a browser",
-         "ctprof flame run.ctprof.zst -o run.svg", &run_flame, 2},
-    Verb{"export", "FILE --to FORM -o FILE", "write a file in another form",
+    Verb{"noise", "variance,stats", "DIR",
+         "show how much runs of one condition waver, and which shift this host could show",
+         "ctprof noise runs/", &run_noise, 1},
+    Verb{"report", "html,page", "FILE | BEFORE... --vs AFTER... -o FILE.html",
+         "show or compare on a page for a browser, with runs as dots and call stacks",
+         "ctprof report before/ --vs after/ -o report.html", &run_report, kAnyNumber},
+    Verb{"flame", "flamegraph,graph,svg", "FILE | BEFORE AFTER | A... --vs B... -o FILE.svg|.html",
+         "draw the call stacks of windows, or what differs between two, for a browser",
+         "ctprof flame run.ctprof.zst -o run.svg", &run_flame, kAnyNumber},
+    Verb{"symbolize", "symbols,resolve,addr2line,buildid-cache", "FILE",
+         "name functions in a file's call stacks that had no names where it was recorded",
+         "ctprof symbolize run.ctprof.zst --debug-dir /srv/debug", &run_symbolize, 1},
+    Verb{"export", "convert,data,pprof", "FILE --to FORM|--redact -o FILE",
+         "write a file in another form, or without names",
          "ctprof export run.ctprof.zst --to ktstr -o run.ktstr.zst", &run_export, 1},
-    Verb{"metric-list", "[FILE]", "list every metric, of the plugins or of one file",
-         "ctprof metric-list", &run_metric_list, 1},
-    Verb{"plugins", "", "show each plugin, what it offers, and what this host refuses, and why",
-         "ctprof plugins", &run_plugins, 0, true},
-    Verb{"doctor", "",
+    Verb{"metric-list", "list,ls,metrics,events,fields", "[FILE]",
+         "list every metric, of the plugins or of one file", "ctprof metric-list", &run_metric_list,
+         1},
+    Verb{"plugins", "plugin,sources,modules,lsmod", "",
+         "show each plugin, what it offers, and what this host refuses, and why", "ctprof plugins",
+         &run_plugins, 0, true},
+    Verb{"doctor", "check,diagnose,probe,setup", "",
          "show what this host keeps from each plugin, and the command or setting that would change "
          "it",
          "ctprof doctor", &run_doctor, 0, true},
-    Verb{"version", "", "print the version", "ctprof version", &run_version, 0},
+    Verb{"config", "settings,options,conf", "",
+         "show what is set, and where: files, CTPROF_* in the environment", "ctprof config",
+         &run_config, 0},
+    Verb{"completion", "", "SHELL", "print what makes bash, zsh or fish complete the command line",
+         "source <(ctprof completion bash)", &run_completion, 1},
+    Verb{"version", "about", "", "print the version", "ctprof version", &run_version, 0},
 };
 
 bool environment_has(const char* name) {
@@ -124,32 +146,58 @@ void note_ignored(const Options& options) {
 
 std::span<const Verb> verbs() { return kVerbs; }
 
-int run_version(const Options& options) {
-  const std::string version(kVersion);
-  if (options.format == Format::Json)
-    return print("{\"schema\":1,\"version\":\"" + version +
-                 "\",\"abi\":" + std::to_string(CTPROF_ABI) + "}\n");
-  return print("ctprof " + version + " (plugin ABI " + std::to_string(CTPROF_ABI) + ")\n");
+const Verb* find_verb(std::string_view name) {
+  const auto it = std::ranges::find(kVerbs, name, &Verb::name);
+  return it == kVerbs.end() ? nullptr : &*it;
+}
+
+std::string verb_hint(std::string_view given, std::vector<std::string> others) {
+  std::string word(given);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const Verb& verb : kVerbs)
+    if (is_listed(verb.also, word)) return " (did you mean '" + std::string(verb.name) + "'?)";
+  for (const Verb& verb : kVerbs) others.emplace_back(verb.name);
+  return nearest_hint(given, others);
 }
 
 int fail(const Error& error) { return fail(error.text); }
 
 int fail(std::string_view sentence) {
-  say("ctprof: " + printable(sentence) + "\n");
+  say("ctprof: " + printable(sentence) + printable(origins_in(sentence)) + "\n");
   return kFailed;
 }
 
-void say(std::string_view text) { write_all(STDERR_FILENO, text); }
+void say(std::string_view text) {
+  clear_progress();
+  write_all(STDERR_FILENO, text);
+}
 
 void note(const Options& options, std::string_view sentence) {
   if (!options.quiet) fail(sentence);
 }
 
 int print(std::string_view text) {
+  clear_progress();
   const int failed = write_all(output_fd(), text);
   return failed == 0 || failed == EPIPE
              ? kFine
              : fail(errno_error("writing to", "standard output", failed));
+}
+
+void note_loaded(const Options& options, const Registry& registry) {
+  if (!options.verbose) return;
+  for (const Plugin& plugin : registry.plugins())
+    if (!plugin.layout)
+      note(options, "plugin " + plugin.name + " " + plugin.version + ": " + plugin.path);
+}
+
+void note_read(const Options& options, const std::string& file,
+               std::span<const Snapshot> captures) {
+  if (!options.verbose) return;
+  for (const Snapshot& capture : captures)
+    note(options, file + ": a " + (capture.window ? "window" : "snapshot") + " of " +
+                      count(capture.rows_of(Entity::Thread), "thread") + ", by " +
+                      (capture.foreign ? "another tool" : "ctprof " + capture.meta.tool));
 }
 
 Result<Registry> load_registry(const Options& options, Load which, Ahead* ahead) {
@@ -161,6 +209,7 @@ Result<Registry> load_registry(const Options& options, Load which, Ahead* ahead)
   if (auto set = apply_settings(loaded->plugins, options.set); !set) return set.error();
   Registry registry(std::move(*loaded));
   if (which == Load::Layouts) return registry;
+  note_loaded(options, registry);
   note_ignored(options);
   for (const Refusal& refusal : registry.refused())
     note(options, "refused: " + refusal.what + ": " + refusal.reason);

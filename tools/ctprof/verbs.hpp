@@ -1,7 +1,8 @@
 // The verbs of the command line, what they share, and where everything that ctprof prints goes.
 // Only tools/ prints, and only here does the program end.
 //
-// Exit status: 0 success; 1 --fail-on matched; 2 usage error, or input that cannot be read.
+// Exit status: 0 success; 1 --fail-on matched; 2 usage error, or input that cannot be read; 3 not
+// all that was asked for could be had, under --strict.
 //
 // Plugins share the process, and may print too. So standard output is moved before any plugin is
 // loaded: ctprof keeps it under another descriptor, and what plugins write to descriptor 1, or
@@ -20,6 +21,7 @@
 #include "core/base/result.hpp"
 #include "core/registry/plugin_call.hpp"
 #include "core/registry/registry.hpp"
+#include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof {
@@ -44,9 +46,11 @@ int write_all(int fd, std::string_view text);
 inline constexpr int kFine = 0;
 inline constexpr int kFindings = 1;
 inline constexpr int kFailed = 2;
+inline constexpr int kPartial = 3;
 
 struct Verb {
   std::string_view name;
+  std::string_view also;       // what people call it who come from other tools; for hints alone
   std::string_view arguments;  // as help shows them
   std::string_view summary;
   std::string_view example;
@@ -55,16 +59,26 @@ struct Verb {
   bool reads_kernel = false;  // keeps capabilities of ctprof's file; the others drop them first
 };
 std::span<const Verb> verbs();
+// Null if there is no such verb.
+const Verb* find_verb(std::string_view name);
+// " (did you mean 'compare'?)" of "diff", "comapre" and "Compare", else nothing. `others` may be
+// meant too.
+std::string verb_hint(std::string_view given, std::vector<std::string> others = {});
 
 int run_capture(const Options& options);
 int run_record(const Options& options);
 int run_show(const Options& options);
 int run_compare(const Options& options);
+int run_noise(const Options& options);
+int run_report(const Options& options);
 int run_flame(const Options& options);
+int run_symbolize(const Options& options);
 int run_export(const Options& options);
 int run_metric_list(const Options& options);
 int run_plugins(const Options& options);
 int run_doctor(const Options& options);
+int run_config(const Options& options);
+int run_completion(const Options& options);
 int run_version(const Options& options);
 
 // Prints the error as one line on standard error. Returns kFailed.
@@ -77,6 +91,10 @@ void note(const Options& options, std::string_view sentence);
 
 // Writes to standard output. Returns kFine, also if the reader has gone away, or fails.
 int print(std::string_view text);
+
+// With -v, what was read: the plugins, a file of so many captures.
+void note_loaded(const Options& options, const Registry& registry);
+void note_read(const Options& options, const std::string& file, std::span<const Snapshot> captures);
 
 // Notes sources that are loaded but take no part.
 void note_unused(const Options& options, const std::vector<Refusal>& unused);

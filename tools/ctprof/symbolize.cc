@@ -1,0 +1,149 @@
+// ctprof symbolize: names for functions in a file's call stacks that had none where it was
+// recorded.
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "core/file/file.hpp"
+#include "core/file/read/load.hpp"
+#include "core/flame/stack_profile.hpp"
+#include "core/render/terminal_text.hpp"
+#include "core/snapshot/stack_names.hpp"
+#include "core/stacks/debug_files.hpp"
+#include "tools/ctprof/output_file.hpp"
+#include "tools/ctprof/progress.hpp"
+#include "tools/ctprof/stack_files.hpp"
+#include "tools/ctprof/text.hpp"
+#include "tools/ctprof/verbs.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::size_t kShownModules = 5;
+
+bool has_stacks(const Snapshot& window) {
+  return std::ranges::any_of(window.threads().columns, [](const Column& column) {
+    return column.def().storage == Storage::Stacks;
+  });
+}
+
+// A file of several windows is not written anew with one of them.
+Result<Snapshot> load(const std::string& file, const Vocabulary& vocabulary) {
+  auto runs = load_runs(file, vocabulary);
+  if (!runs) return runs.error();
+  if (runs->size() > 1)
+    return error("naming functions in", file,
+                 "it holds " + std::to_string(runs->size()) +
+                     " windows; say which of them, and where to write it: '" + file +
+                     "#1' -o FILE");
+  if (!has_stacks(runs->front()))
+    return error("reading", file, "it has no call stacks: `ctprof record --recorders` takes them");
+  return std::move(runs->front());
+}
+
+std::string in_words(const std::string& file, const StackNames& names, bool inlines) {
+  const std::size_t before = names.named + names.unnamed;
+  std::string line = file + ": ";
+  if (before == 0) line += "all of " + count(names.frames, "frame") + " had their names";
+  if (before > 0)
+    line += count(names.named, "frame") + " of " + with_separators(before) + " without a name " +
+            (names.named == 1 ? "has" : "have") + " one now";
+  if (inlines) line += "; " + count(names.inlined, "frame") + " of inlined functions added";
+  return printable(line) + "\n";
+}
+
+// "  12 frames of /usr/lib/libx.so, build id 3f2a"
+std::string in_words(const Nameless& nameless, const StackTable& table) {
+  const Module& module = table.modules()[nameless.module];
+  std::string name(name_of(module));
+  if (module.process != 0) name += " of process " + std::to_string(module.process);
+  std::string line = "  " + count(nameless.frames, "frame") + " of " +
+                     (name.empty() ? std::string("no module that is known") : name);
+  if (!module.build_id.empty()) line += ", build id " + hex(module.build_id);
+  return printable(line) + "\n";
+}
+
+// What has no name still, by the modules whose files would have to be found.
+std::string unnamed_in_words(const StackTable& table, const StackNames& names) {
+  if (names.unnamed == 0) return {};
+  std::string text = "still without a name:\n";
+  const auto modules = nameless_modules(table);
+  for (std::size_t i = 0; i < std::min(modules.size(), kShownModules); ++i)
+    text += in_words(modules[i], table);
+  if (modules.size() > kShownModules)
+    text += "  and frames of " + count(modules.size() - kShownModules, "other module") + "\n";
+  return text;
+}
+
+void note_inlines(const Options& options, const StackNames& names) {
+  if (!names.has_reader) note(options, "inlined functions are not told: libdw.so.1 is not here");
+  if (names.cut > 0)
+    note(options, "debug information that was too large to be read, or took too long: of " +
+                      count(names.cut, "file"));
+}
+
+Result<std::uint64_t> write(const Snapshot& window, const Vocabulary& vocabulary,
+                            const Target& target, const Options& options) {
+  const auto written = write_file(window, vocabulary, target.destination,
+                                  {.layout = FileLayout::Columns,
+                                   .workers = options.jobs,
+                                   .sync = options.sync,
+                                   .standard_output = output_fd()});
+  if (!written) return written.error();
+  return written->file_bytes;
+}
+
+int symbolize(const std::string& file, const Target& target, const Options& options) {
+  const auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return fail(layouts.error());
+  auto window = load(file, layouts->vocabulary());
+  if (!window) return fail(window.error());
+  note_read(options, file, {&*window, 1});
+  for (const std::string& sentence : window->told) note(options, sentence);
+  const NameOptions& wanted = options.record.names;
+  const StackTable& table = window->pools->stacks.table;
+  DebugFiles files(wanted.debug_directories);
+  const StackNames names = name_stacks(*window, sources_here(files, table), wanted.inlines);
+  note_inlines(options, names);
+  const auto written = write(*window, layouts->vocabulary(), target, options);
+  if (!written) return fail(written.error());
+  const std::string text = in_words(file, names, wanted.inlines) + unnamed_in_words(table, names);
+  if (!options.quiet) target.is_stdout ? say(text) : void(print(text));
+  return tell_written(options, target, *written);
+}
+
+}  // namespace
+
+Result<void> check_debug_directories(const Options& options) {
+  for (const std::string& directory : options.record.names.debug_directories) {
+    struct stat status {};
+    const bool is_there = ::stat(directory.c_str(), &status) == 0;
+    if (!is_there || !S_ISDIR(status.st_mode))
+      return errno_error("looking for names in", directory, is_there ? ENOTDIR : errno);
+  }
+  return {};
+}
+
+int run_symbolize(const Options& given) {
+  if (given.arguments.empty()) return fail("missing FILE; see `ctprof symbolize --help`");
+  const std::string& file = given.arguments.front();
+  Options options = given;
+  if (auto there = check_debug_directories(options); !there) return fail(there.error());
+  if (options.output.empty() && (names_output(file) || name_of_capture(file).is_chosen))
+    return fail("missing -o FILE: '" + file + "' is no file that could be written anew");
+  if (options.output.empty()) options.output = file;
+  const auto target = target_of(options);
+  if (!target) return fail(target.error());
+  return naming(options.arguments, "naming functions in", [&] {
+    const Busy busy(options, "naming functions");
+    return symbolize(file, *target, options);
+  });
+}
+
+}  // namespace ctprof::cli
