@@ -70,6 +70,28 @@ def bench_columns(tools, repeat, title, first, second, memory):
     bench(tools, repeat, f"{title}, in columns of {share} of the bytes (at most 0.7)", left, right, (2.5, 2.5, 4, memory), "columns")
 
 
+def bench_runs(tools, repeat, directory, runs, threads, groups):
+    """Comparing many runs of a host, half of them on each side; and twice as many."""
+    for count in (runs, 2 * runs):
+        sides = [os.path.join(directory, f"{side}{count}") for side in "ab"]
+        for seed, side in enumerate(sides):
+            os.mkdir(side)
+            run([tools.make_runs, side, *map(str, (count // 2, threads, groups, seed))])
+        every = [os.path.join(side, name) for side in sides for name in sorted(os.listdir(side))]
+
+        def compared():
+            done = run([tools.ctprof, "compare", *sides], keep_output=False)
+            return {"ns": done.wall_ns, "peak": done.peak_bytes}
+
+        figures = alternate(repeat, {"zstd -dc": lambda: {"ns": zstd("-dc", *every).wall_ns}, "compare": compared})
+        whole, floor = figures["compare"], figures["zstd -dc"]
+        show(f"{count} runs of {threads} threads in {groups} groups, {repeat} rounds", [
+            ("", "median", "least", "ratio", "target", "peak memory (at most 300 MiB for 100 runs)"),
+            ("zstd -dc", ms(floor["ns"]), ms(floor["ns min"]), "", "", ""),
+            ("compare", ms(whole["ns"]), ms(whole["ns min"]), f"{ratio(whole['ns'], floor['ns'])} of zstd -dc", "at most 4", mib(whole["peak"])),
+        ])
+
+
 def make(tools, path, threads, groups, seed):
     """A file of threads that never were, in so many names."""
     per_process = max(1, threads // groups)

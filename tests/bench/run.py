@@ -15,7 +15,10 @@ import detect
 import ends
 import files
 import jemalloc
+import off_cpu
+import on_cpu
 import peers
+import sleepers
 import task_iter
 import taskstats
 
@@ -38,10 +41,14 @@ class Tools:
         self.taskstats_floor = programs / "taskstats_floor"
         self.storm = pathlib.Path(build) / "tests" / "record" / "storm"
         self.task_iter_floor = programs / "task_iter_floor"
+        self.switches, self.off_cpu_floor = programs / "switches", programs / "off_cpu_floor"
+        self.sleepers_passes = programs / "sleepers_passes"
         self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
+        self.make_runs = programs / "make_runs"
         self.ptrace_floor = programs / "ptrace_floor"
         self.heap = pathlib.Path(build) / "tests" / "jemalloc" / "heap_linked"
         self.detect = programs / "detect"
+        self.sample_cost = programs / "sample_cost"
         self.atop = shutil.which("atop", path=f"{os.environ['PATH']}:{pathlib.Path(build).parent}/peers/usr/bin")
         kinds = {"none": "idle", "libjemalloc.so": "idle_linked", "archive": "idle_archive", "static": "idle_static"}
         self.jemalloc_idle = {how: programs / name for how, name in kinds.items() if (programs / name).is_file()}
@@ -52,8 +59,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,peers,jemalloc,detect,files,micro",
-                        help="which of captures, taskstats, task_iter, ends, peers, jemalloc, detect, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,on_cpu,off_cpu,sleepers,peers,jemalloc,detect,files,runs,micro",
+                        help="which of captures, taskstats, task_iter, ends, on_cpu, off_cpu, sleepers, peers, jemalloc, detect, files, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -92,6 +99,12 @@ def main():
             ends.bench_both(tools, given.repeat, count)
         if "ends" in parts and tools.storm.is_file() and shutil.which("bpftool"):
             ends.bench(tools, room)
+        if "on_cpu" in parts and os.geteuid() == 0:
+            on_cpu.bench(tools, given.repeat, room)
+        if "off_cpu" in parts and tools.switches.is_file():
+            off_cpu.bench(tools, given.repeat, room)
+        if "sleepers" in parts and tools.sleepers_passes.is_file():
+            sleepers.bench(tools, given.repeat, given.counts or COUNTS[1:])
         for count in (given.counts or COUNTS) if "peers" in parts else []:
             for kind in peers.KINDS if count < MANY_PROCESSES else FEW_PROCESSES:
                 peers.bench(tools, given.repeat, kind, count, room)
@@ -100,6 +113,8 @@ def main():
                 jemalloc.bench(tools, given.repeat, count, room)
         if "files" in parts:
             bench_files(tools, given.repeat, room, captured)
+        if "runs" in parts:
+            files.bench_runs(tools, given.repeat, room, 50, 10_000, 500)
     if "detect" in parts and tools.detect.is_file():
         detect.bench(tools, given.repeat)
     for program in tools.micro if "micro" in parts else []:

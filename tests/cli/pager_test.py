@@ -161,9 +161,9 @@ class Programs(Case):
 class Less(Case):
     def test_short_text_stays_there(self):
         text, status = told("version", "--no-pager")
-        with OnTerminal("help", "version") as run:
+        with OnTerminal("config") as run:
             self.assertEqual(run.finish(), 0)
-            self.assertIn("ctprof version: print the version.", run.lines())
+            self.assertIn("  environment: read", run.lines())
         self.assertEqual(status, 0, text)
 
     def test_long_text_a_screen_at_a_time(self):
@@ -178,6 +178,24 @@ class Less(Case):
             run.press_until_it_ends(b"q")  # the first key after ^C is lost now and then
             self.assertEqual(run.finish(), 1)
             self.assertLess(len(run.lines()), len(plain))
+
+
+class Progress(Case):
+    WAITS = ("-c", '(sleep 1.7; cat "$1") | "$0" show - --no-pager $2', harness.CTPROF)
+
+    def waited(self, option=""):
+        with OnTerminal(*self.WAITS, self.file, option, program="/bin/sh") as run:
+            self.assertEqual(run.finish(), 0, run.text)
+            return run.text
+
+    def test_after_a_second_it_says_what_takes_so_long_and_then_takes_it_back(self):
+        text = self.waited()
+        self.assertRegex(text, r"^(\r\x1b\[Kreading, [1-9]\.\d s)+\r\x1b\[K")
+        self.assertNotIn("reading,", text[text.rindex("\r\x1b[K"):])
+        self.assertIn("run_time", text)
+
+    def test_not_if_it_is_to_be_quiet(self):
+        self.assertNotIn("reading", self.waited("-q"))
 
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")

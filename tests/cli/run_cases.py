@@ -109,7 +109,7 @@ def environment_in(directory):
              "BOMB": os.path.join(own, "bombs.py"), "MOMENT": os.path.join(own, "moments.py")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CTPROF") and name not in ("NO_COLOR", "CLICOLOR_FORCE")}
     return kept | tools | {"PATH": programs + ":" + os.environ["PATH"], "FIXTURES": fixtures, "LC_ALL": "C.UTF-8", "COLUMNS": "120",
-                           "CTPROF_PAGER": ""}
+                           "CTPROF_PAGER": "", "XDG_CONFIG_HOME": os.path.join(directory, "config")}
 
 
 def run_file(path):

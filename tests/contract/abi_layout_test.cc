@@ -171,7 +171,7 @@ AT(ctprof_summary, put_text, 56);
 AT(ctprof_summary, note, 64);
 AT(ctprof_summary, context, 72);
 
-SIZE(ctprof_source, 144);
+SIZE(ctprof_source, 152);
 AT(ctprof_source, size, 0);
 AT(ctprof_source, stage, 4);
 AT(ctprof_source, name, 8);
@@ -190,8 +190,9 @@ AT(ctprof_source, start, 112);
 AT(ctprof_source, drain_exited, 120);
 AT(ctprof_source, drain_records, 128);
 AT(ctprof_source, stop, 136);
+AT(ctprof_source, window_ends, 144);
 
-SIZE(ctprof_window, 88);
+SIZE(ctprof_window, 96);
 AT(ctprof_window, size, 0);
 AT(ctprof_window, pids_count, 4);
 AT(ctprof_window, pids, 8);
@@ -207,6 +208,8 @@ AT(ctprof_window, command, 64);
 AT(ctprof_window, user_kind, 72);
 AT(ctprof_window, reserved, 76);
 AT(ctprof_window, ring_bytes, 80);
+AT(ctprof_window, passes_hz, 88);
+AT(ctprof_window, flags, 92);
 
 SIZE(ctprof_record, 128);
 AT(ctprof_record, size, 0);
@@ -253,7 +256,7 @@ AT(ctprof_loss, from_ns, 16);
 AT(ctprof_loss, until_ns, 24);
 AT(ctprof_loss, count, 32);
 
-SIZE(ctprof_records, 80);
+SIZE(ctprof_records, 88);
 AT(ctprof_records, size, 0);
 AT(ctprof_records, reserved, 4);
 AT(ctprof_records, core, 8);
@@ -265,6 +268,7 @@ AT(ctprof_records, lost, 48);
 AT(ctprof_records, unseen, 56);
 AT(ctprof_records, change, 64);
 AT(ctprof_records, lose, 72);
+AT(ctprof_records, cpu_ns, 80);
 
 SIZE(ctprof_stack, 16);
 AT(ctprof_stack, stack, 0);

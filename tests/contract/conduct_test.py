@@ -2,7 +2,7 @@
 """What becomes of plugins that misbehave while they run: they crash, end the process, hang, or throw.
 
 Environment: CTPROF, FIXTURES, BAD_PLUGINS. The plugin is bad/rude.cc, which is told by RUDE="PLACE:DEED" what to do; each test asks for one
-line that names its file and function, and for a status. CTPROF_ROUNDS repeats the captures that workers crash in.
+line that names its file and function, and for a status. TEST_ROUNDS repeats the captures that workers crash in.
 """
 
 import os
@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
@@ -18,7 +19,7 @@ import file_json  # noqa: E402
 import harness  # noqa: E402
 from rude import PLACES, Rude  # noqa: E402
 
-ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "3"))
 LIMIT = 5  # seconds that a constructor or probe may take
 
 CRASHES = {
@@ -163,6 +164,34 @@ class Hangs(Rude):
         process.send_signal(signal.SIGCONT)
         _, said = process.communicate(timeout=harness.TIMEOUT)
         self.assertEqual((process.returncode, said), (0, ""))
+
+
+    def test_time_without_a_cpu_does_not_count(self):
+        """Beside somebody who is far more important, 100 ms take more than 5 s."""
+        if harness.is_sanitized():
+            self.skipTest("a sanitizer's own start would take a minute")
+        cpu = str(min(os.sched_getaffinity(0)))
+        with subprocess.Popen(["taskset", "-c", cpu, sys.executable, "-c", "while True: pass"]) as other:
+            self.addCleanup(other.kill)
+            start = time.monotonic()
+            done = subprocess.run(["taskset", "-c", cpu, "nice", "-n", "19", *self.command("metric-list")], check=False, text=True,
+                                  env=os.environ | {"RUDE": "constructor:compute"}, capture_output=True, timeout=harness.TIMEOUT)
+            lasted = time.monotonic() - start
+            other.kill()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertGreater(lasted, LIMIT)
+
+    def test_time_that_a_disk_takes_does_not_count(self):
+        with tempfile.NamedTemporaryFile(dir=pathlib.Path(harness.CTPROF).parent) as file:
+            file.write(bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+            try:
+                os.close(os.open(file.name, os.O_RDONLY | os.O_DIRECT))
+            except OSError:
+                self.skipTest("this file system has no way past the page cache")
+            done = self.run_rude("constructor:read", "metric-list", env=os.environ | {"RUDE": "constructor:read", "RUDE_FILE": file.name})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class Slow(Rude):

@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-STEPS = ["asked", "grouping", "figures", "report"]
+STEPS = ["asked", "grouping", "figures", "evidence", "report"]
 
 
 def included(file):

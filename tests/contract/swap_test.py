@@ -2,7 +2,7 @@
 """A ctprof that has capabilities from its file, in trees that its user may change: nobody's code runs with those capabilities.
 
 The user owns a directory above the program and exchanges the program's tree with one of his own, whose plugins read a file that root alone
-may read, while the program starts: CTPROF_ROUNDS times, 100 unless said.
+may read, while the program starts: TEST_ROUNDS times, 100 unless said.
 
 Environment: CTPROF; BAD_PLUGINS, a directory of shared objects.
 """
@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 from product_copy import product_copy  # noqa: E402
 
-ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "100"))
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "100"))
 CAPABILITIES = "cap_dac_read_search,cap_net_admin,cap_sys_ptrace+ep"
 USER = 1000
 SECRET = b"root's alone\n"
@@ -151,7 +151,7 @@ class Exchanged(Privileged):
         self.addCleanup(os.close, program)
         theirs = self.users_tree(ours)
         os.chown(self.path("user"), USER, USER)
-        seed = int(os.environ.get("CTPROF_SEED", time.time_ns()))
+        seed = int(os.environ.get("TEST_SEED", time.time_ns()))
         with Exchanger(ours, theirs, seed):
             for number in range(ROUNDS):
                 done = self.ran(f"/proc/self/fd/{program}", "-q", "metric-list" if number % 8 == 7 else "plugins", pass_fds=[program])

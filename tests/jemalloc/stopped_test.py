@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Whoever stops a ctprof that has capabilities from its file stops nobody else with it.
 
-A user may send SIGSTOP to such a process, or freeze its cgroup, though it can trace what the user may not. CTPROF_ROUNDS says how often each is
+A user may send SIGSTOP to such a process, or freeze its cgroup, though it can trace what the user may not. TEST_ROUNDS says how often each is
 tried, at a random moment of a capture."""
 
 import json
@@ -19,7 +19,7 @@ import harness
 from harness import Helper
 from product_copy import product_copy
 
-ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "60"))
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "60"))
 THREADS = 60
 CGROUPS = next((path for path in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified") if os.path.exists(f"{path}/cgroup.controllers")), "")
 MOMENT = 0.002

@@ -10,7 +10,9 @@
  * Says "ready", and begins when standard input has a byte; ends with standard input.
  */
 #define _GNU_SOURCE
+#ifdef __x86_64__
 #include <asm/prctl.h>
+#endif
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

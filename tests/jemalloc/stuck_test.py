@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A file system that stops to answer holds up no capture: what is on it is Busy, a sentence names its mount, and the rest is there.
 
-The file system is stuck_mount.py, in a mount namespace of its own. CTPROF_ROUNDS says how often each case is tried."""
+The file system is stuck_mount.py, in a mount namespace of its own. TEST_ROUNDS says how often each case is tried."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ import file_json
 import harness
 from harness import Helper
 
-ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "1"))
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "1"))
 LONGEST = 40  # seconds for a capture on a busy machine; what hangs does so for ever
 BUSY = file_json.Gap("Busy")
 # The kernel believes what it knows of a file for a second.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Where a capture goes: links that somebody planted, modes, long names, and signals in the middle of writing.
 
-CTPROF_ROUNDS: how many captures meet a signal at a random moment, or somebody who plants links all the time (default 10).
+TEST_ROUNDS: how many captures meet a signal at a random moment, or somebody who plants links all the time (default 10).
 """
 
 import os
@@ -18,9 +18,10 @@ import unittest
 
 import harness
 
-CAPTURE = ["-q", "--plugins=procfs-sched", "--rootfs", harness.fixture("6.12"), "capture", "--jobs=1", "-o"]
+# What stands in the place is no snapshot in most of these.
+CAPTURE = ["-q", "--plugins=procfs-sched", "--rootfs", harness.fixture("6.12"), "capture", "--jobs=1", "--force", "-o"]
 USER = 1000
-ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "10"))
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "10"))
 LINKS, FILES = "/proc/sys/fs/protected_symlinks", "/proc/sys/fs/protected_regular"
 # Those that end a program and can be caught, but crashes.
 ENDING = ["HUP", "INT", "QUIT", "PIPE", "ALRM", "TERM", "USR1", "USR2", "XCPU", "XFSZ", "PROF", "POLL", "VTALRM", "PWR", "SYS", "TRAP", "RTMIN",

@@ -7,7 +7,7 @@
 // before anybody writes a line there, and then work and end; else one is made after the other.
 //
 // Where it may, it runs before all others, so that nobody interrupts a thread between its last look
-// and its end.
+// and its end; and is in memory as a whole, so that no fault behind that look reads ahead.
 //
 // FILE gets a line for each: tid, CPU time in ns, minflt, majflt, voluntary and involuntary
 // switches, rchar, wchar, syscr, syscw, read_bytes, write_bytes; and from wait4, zeros for threads:
@@ -140,6 +140,7 @@ int main(int count, char** words) {
   const int number = count > 3 ? atoi(words[2]) : 0, threads = !strcmp(words[1], "threads");
   if (number < 1 || number > kMost) return 2;
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
+  mlockall(MCL_CURRENT);
   all = mmap(NULL, sizeof *all * (size_t)number, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (count > 4) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/capture/capture.hpp"
+#include "core/capture/recorded_words.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
 #include "core/window/happened.hpp"
@@ -105,7 +106,7 @@ Taken window(RecordOptions options, std::chrono::milliseconds length,
   to_differences(*snapshot);
   auto all = session->take_recorded();
   BOOST_REQUIRE(all.recorders.size() == 1);
-  BOOST_TEST_MESSAGE(in_words(all.recorders.front()));
+  BOOST_TEST_MESSAGE(in_words(all.recorders.front(), {}));
   BOOST_TEST(all.recorders.front().failed == "");
   return {std::move(*snapshot), std::move(all.recorders.front()), std::move(all.code),
           static_cast<std::uint64_t>(length_ns.count())};
@@ -116,7 +117,7 @@ std::vector<ctprof_record> records_of(const Recorded& recorded, std::uint64_t tg
   std::vector<ctprof_record> records;
   recorded.records.for_each(
       [&](const ctprof_record& record) {
-        if (record.tgid == tgid) records.push_back(record);
+        if (record.tgid == tgid && record.offer == 0) records.push_back(record);
       },
       [](const ctprof_change&) {});
   return records;
@@ -159,6 +160,24 @@ BOOST_AUTO_TEST_CASE(samples_weigh_the_time_that_the_thread_ran) {
   BOOST_TEST(ran > 1e9);
   BOOST_TEST(std::abs(total_weight(records) / ran - 1) < 0.03);
   BOOST_TEST(taken.recorded.lost == 0);
+}
+
+BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
+BOOST_AUTO_TEST_CASE(each_thread_has_as_many_samples_as_its_stacks_weigh) {
+  const Spinner one, two;
+  const Taken taken = window({.frequency_hz = 500}, 1s);
+  const Table& threads = taken.snapshot.threads();
+  const Column *stacks = threads.find("oncpu_stacks"), *samples = threads.find("oncpu_samples");
+  BOOST_REQUIRE((stacks && samples));
+  std::uint64_t all = 0;
+  for (std::size_t row = 0; row < threads.rows; ++row) {
+    BOOST_REQUIRE((stacks->has_value(row) && samples->has_value(row)));
+    const std::uint64_t weight = total_of(taken.snapshot.pools->stacks[stacks->ids()[row]]);
+    BOOST_TEST(weight == samples->u64()[row] * 2'000'000);
+    all += samples->u64()[row];
+  }
+  BOOST_TEST(all > 200);
+  BOOST_TEST(taken.recorded.numbers == taken.recorded.taken);
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
@@ -291,6 +310,14 @@ BOOST_AUTO_TEST_CASE(a_ring_of_one_page_loses_and_says_where) {
     BOOST_TEST(loss.from_ns >= taken.snapshot.window->opened.boottime_ns);
   }
   BOOST_TEST(told == recorded.lost);
+  // What they map may be among the lost.
+  std::uint64_t read_anew = 0;
+  recorded.records.for_each([](const ctprof_record&) {},
+                            [&](const ctprof_change& change) {
+                              read_anew += change.kind == CTPROF_CHANGE_REMAPPED &&
+                                           (change.tgid == one.pid() || change.tgid == two.pid());
+                            });
+  BOOST_TEST(read_anew > 0);
   for (const ctprof_record& record : records_of(recorded, one.pid()))
     BOOST_TEST(record.weight == 250'000);
 }
@@ -320,7 +347,7 @@ BOOST_AUTO_TEST_CASE(what_a_program_maps_is_told_before_its_samples) {
   taken.recorded.records.for_each(
       [&](const ctprof_record& record) { note(record.tgid, record.at_ns, "sample "); },
       [&](const ctprof_change& change) {
-        constexpr const char* kWords[] = {"mapped ", "execed ", "forked ", "ended "};
+        constexpr const char* kWords[] = {"mapped ", "execed ", "forked ", "ended ", ""};
         note(change.tgid, change.at_ns, kWords[change.kind]);
         const std::string path(change.path.data, change.path.size);
         found = found || (change.tgid == static_cast<std::uint64_t>(pid) &&

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """SIGKILL at any instant: no half file under the final name, no BPF program or link of ours, and nobody is left stopped.
 
-CTPROF_ROUNDS says how often."""
+TEST_ROUNDS says how often."""
 
 import json
 import os
@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 from recording import Window, harness, soon  # noqa: E402
 
-ROUNDS = int(os.environ.get("CTPROF_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "20"))
 
 
 def held_by(pid):

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Windows back to back: what is read between two of them is one's end and the other's begin, and who ends is in one of them."""
 
+import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +15,18 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 from recording import Recorder, Window, harness, run, soon  # noqa: E402
+
+
+def packed(line):
+    return subprocess.run(["zstd", "-cq", f"--stream-size={len(line)}"], input=line, check=True, capture_output=True).stdout
+
+
+def rewrite(path, change):
+    """Changes the lines of a file in columns, each of which is a frame of zstd's."""
+    lines = [change(line) for line in subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True, text=True).stdout.splitlines(True)]
+    text_bytes = sum(len(line.encode()) for line in lines[:-1])
+    lines[-1] = re.sub(r'"bytes":\d+', f'"bytes":{text_bytes}', lines[-1])
+    path.write_bytes(b"".join(packed(line.encode()) for line in lines))
 
 
 class Repeat(unittest.TestCase):
@@ -130,6 +144,23 @@ class Repeat(unittest.TestCase):
         self.assertEqual([len([name for name in window.ended if name[0] == child.pid]) for window in windows], [0, 0, 1, 0])
         name, = (name for name in windows[2].ended if name[0] == child.pid)
         self.assertEqual(windows[2].ended[name].difference("run_time_ns"), 0)
+
+    def test_many_runs_are_read_one_after_the_other(self):
+        """Before its rows a run does not say whether it tells when threads were seen; it may be one that does not."""
+        done = run("--repeat", "6", "-d", "100ms", "-o", self.here)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        runs = [self.here / name for name in recording.files_in(self.here)]
+        compared = self.compared(runs)
+        self.assertIn("blocked_time_ns", json.dumps(compared))
+        rewrite(runs[3], lambda line: re.sub(r',"seen":\[[0-9,[\]]*\](?=[,}])', "", line))
+        again = self.compared(runs)
+        self.assertNotEqual(again, compared)
+        self.assertIn("blocked_time_ns", json.dumps(again))
+
+    def compared(self, runs):
+        done = subprocess.run([harness.CTPROF, "compare", *runs[:3], "--vs", *runs[3:], "--format", "json"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
 
 
 class Two(unittest.TestCase):

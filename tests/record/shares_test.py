@@ -18,6 +18,7 @@ from recording import harness, run  # noqa: E402
 
 SHARES = os.environ["SHARES"]
 FUNCTIONS = ("seventy", "twenty", "ten", "around")
+INLINED = ("seventy", "twenty", "ten", "inlined")
 POINTS = 3
 
 
@@ -58,10 +59,16 @@ class Shares(unittest.TestCase):
             self.assertLess(abs(found.get(name, 0) - points), POINTS, f"{name}: {found} for {expected}")
 
     def test_of_a_library_that_is_closed_a_thread_that_ends_and_what_was_inlined(self):
-        given = dict(zip(FUNCTIONS, (49, 14, 7, 5)))
-        path = self.recorded("shares", SHARES, 10, *given.values())
-        found = functions_of(told("show", path), "shares")
-        self.assert_near(in_points({name: found.get(name, [0])[0] for name in FUNCTIONS}), in_points(given))
+        shares = (49, 14, 7, 5)
+        path = self.recorded("shares", SHARES, 10, *shares)
+        for names in FUNCTIONS, INLINED:
+            with self.subTest(names):
+                given = dict(zip(names, shares))
+                found = functions_of(told("show", path), "shares")
+                self.assert_near(in_points({name: found.get(name, [0])[0] for name in names}), in_points(given))
+                self.assertEqual("inlined" in found, names is INLINED)
+            done = harness.run("symbolize", "-q", "--no-sync", "--inlines", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     @unittest.skipUnless(shutil.which("perf"), "needs perf")
     def test_perf_says_the_same(self):

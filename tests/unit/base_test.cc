@@ -177,6 +177,14 @@ BOOST_AUTO_TEST_CASE(nearest_names) {
   const std::vector<std::string> names{"run_time_ns", "wait_time_ns"};
   BOOST_TEST(nearest_hint("run_tme_ns", names) == " (did you mean 'run_time_ns'?)");
   BOOST_TEST(nearest_hint("something_else", names) == "");
+  BOOST_TEST(nearest_hint("RUN_TIME_NS", names) == " (did you mean 'run_time_ns'?)");
+  BOOST_TEST(nearest_hint("wait-time-ns", names) == " (did you mean 'wait_time_ns'?)");
+  BOOST_TEST(nearest_hint("", names) == "");
+  // A name that begins so, unless another one is a slip away.
+  const std::vector<std::string> runs{"nice", "run_time_ns", "run_delay"};
+  BOOST_TEST(nearest_hint("run_", runs) == " (did you mean 'run_delay'?)");
+  BOOST_TEST(nearest_hint("run", runs) == " (did you mean 'run_delay'?)");
+  BOOST_TEST(nearest_hint("nise", runs) == " (did you mean 'nice'?)");
 }
 
 }  // namespace

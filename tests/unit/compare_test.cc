@@ -95,7 +95,8 @@ BOOST_AUTO_TEST_CASE(a_row_says_both_sides_and_what_lies_between) {
   BOOST_TEST(
       json::serialize(row_of(report, "web", "run_time_ns")) ==
       R"({"section":"primary","group":"web","metric":"run_time_ns","unit":"ns","per_second":false,"baseline":300,"candidate":400,"delta":100,)"
-      R"("pct":3.333333333333333E-1,"delta_alive":null,"delta_new":null,"delta_gone":null,"per_life_baseline":null,"per_life_candidate":null,"runs_baseline":1,"runs_candidate":1,"threads_baseline":2,)"
+      R"("pct":3.333333333333333E-1,"shift":null,"low":null,"high":null,"p":null,"proven":null,)"
+      R"("delta_alive":null,"delta_new":null,"delta_gone":null,"per_life_baseline":null,"per_life_candidate":null,"runs_baseline":1,"runs_candidate":1,"threads_baseline":2,)"
       R"("threads_candidate":2,"coverage_baseline":{"values":2,"rows":2},"coverage_candidate":{"values":2,"rows":2},)"
       R"("parts_baseline":null,"parts_candidate":null,"threads_alive":null,"threads_new":null,"threads_gone":null,"busiest_baseline":{"tid":2,"comm":"io"},)"
       R"("extras_baseline":null,"busiest_candidate":{"tid":2,"comm":"io"},"extras_candidate":null})");

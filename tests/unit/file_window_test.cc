@@ -3,8 +3,11 @@
 #define BOOST_TEST_MODULE file_window
 #include <boost/test/unit_test.hpp>
 
+#include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/registry/identity.hpp"
 #include "core/window/happened.hpp"
@@ -50,6 +53,49 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
       BOOST_TEST(difference(made, again) == "");
     }
   }
+}
+
+// The outline of a file of these bytes.
+std::optional<Snapshot> outline_of(const std::string& bytes) {
+  const ScratchDirectory directory;
+  std::ofstream(directory.file(), std::ios::binary) << bytes;
+  auto outline = load_outline(directory.file());
+  BOOST_REQUIRE_MESSAGE(outline.has_value(), outline.error().text);
+  return std::move(*outline);
+}
+
+std::vector<std::string> columns_of(const Snapshot& snapshot) {
+  std::vector<std::string> names;
+  for (const Table& table : snapshot.tables)
+    for (const Column& column : table.columns) names.push_back(column.def().name);
+  return names;
+}
+
+BOOST_AUTO_TEST_CASE(an_outline_has_the_columns_and_no_row) {
+  for (int seed = 0; seed < kWindows; ++seed) {
+    const std::string bytes = written(odd_window(static_cast<std::uint64_t>(seed)));
+    Snapshot whole = loaded(bytes);
+    auto outline = outline_of(bytes);
+    BOOST_TEST_REQUIRE(outline.has_value());
+    BOOST_TEST_CONTEXT("seed " << seed)
+    for (std::size_t entity = 0; entity < kEntities; ++entity) {
+      BOOST_TEST((*outline->rows_in_file)[entity] == whole.tables[entity].rows);
+      BOOST_TEST(outline->tables[entity].rows == 0u);
+    }
+    BOOST_TEST(outline->text_bytes == whole.text_bytes);
+    to_differences(whole);
+    to_differences(*outline);
+    BOOST_TEST(columns_of(*outline) == columns_of(whole), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_single_window_has_no_outline) {
+  const std::string window = written(odd_window(1));
+  BOOST_TEST(!outline_of(window + window).has_value());
+  BOOST_TEST(!outline_of(window.substr(0, window.size() - 40)).has_value());
+  BOOST_TEST(!outline_of(window + window.substr(0, 200)).has_value());
+  BOOST_TEST(!outline_of(written(odd_at(1, 10))).has_value());
+  BOOST_TEST(!load_outline("/nonexistent").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_snapshot_is_no_window) {

@@ -27,7 +27,7 @@ Lines lines_of(const FlameTree& tree) {
   return lines;
 }
 
-FlameTree tree_of(MadeStacks& stacks) { return make_flame_tree({&stacks.profile(), 0, 0}); }
+FlameTree tree_of(MadeStacks& stacks) { return make_flame_tree({{&stacks.profile(), 0, 0}}); }
 
 // Many leaves under one function, of 1, 2, 3 ... each.
 void add_leaves(MadeStacks& stacks, std::uint32_t module, std::uint64_t count) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(sides_are_joined_by_names) {
   after.owner({.process = "worker", .thread = {}, .cgroup = {}});
   after.frame(new_module, "new");
   after.add({after.frame(new_module, "main")}, {30});
-  const FlameTree tree = make_flame_tree({&after.profile(), 0, 20}, {&before.profile(), 0, 10});
+  const FlameTree tree = make_flame_tree({{&after.profile(), 0, 20}}, {{&before.profile(), 0, 10}});
   BOOST_TEST(tree.base_scale == 2);
   BOOST_TEST(node_at(tree, "worker;main").now.self == 30u);
   BOOST_TEST(node_at(tree, "worker;main").base.self == 10u);
@@ -162,6 +162,35 @@ BOOST_AUTO_TEST_CASE(sides_are_joined_by_names) {
   BOOST_REQUIRE(gone.size() == 1u);
   BOOST_TEST(joined(path_to(tree, gone[0]), ";") == "worker;gone");
   BOOST_TEST(without_small(tree, 1000, 0).small == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_weight_without_a_stack_is_no_code) {
+  StackTable table;
+  const std::uint32_t nobody = table.add_module({});
+  const std::uint32_t rest = table.add_frame({Frame::kNowhere, nobody});
+  BOOST_TEST((kind_of(table, rest) == FrameKind::Truncated));
+  BOOST_TEST((kind_of(table, table.add_frame({7, nobody})) == FrameKind::Native));
+}
+
+// Each run has a table of its own, where the same numbers are other functions.
+BOOST_AUTO_TEST_CASE(runs_of_a_side_add_up) {
+  MadeStacks first(kOnCpu), second(kOnCpu), before(kOnCpu);
+  for (MadeStacks* run : {&first, &second, &before}) {
+    const std::uint32_t module = run->module("/bin/worker");
+    if (run == &second) run->frame(module, "other");
+    run->owner({.process = "worker", .thread = {}, .cgroup = {}});
+    run->add({run->frame(module, "main"), run->frame(module, "read")}, {10});
+  }
+  second.add({second.frame(0, "main")}, {3});
+  const FlameSide runs{{&first.profile(), 0, 5}, {&second.profile(), 0, 15}};
+  BOOST_TEST(lines_of(make_flame_tree(runs)) ==
+                 (Lines{" 0/23", "worker 0/23", "worker;main 3/23", "worker;main;read 20/20"}),
+             boost::test_tools::per_element());
+  const FlameTree tree = make_flame_tree(runs, {{&before.profile(), 0, 10}});
+  BOOST_TEST(tree.base_scale == 2);
+  BOOST_TEST(node_at(tree, "worker;main;read").base.self == 10u);
+  const FlameSide untold{{&first.profile(), 0, 5}, {&second.profile(), 0, 0}};
+  BOOST_TEST(make_flame_tree(untold, {{&before.profile(), 0, 10}}).base_scale == 1);
 }
 
 }  // namespace ctprof::tests

@@ -294,6 +294,18 @@ BOOST_AUTO_TEST_CASE(a_continuation_completes_all_that_wait_for_it) {
   BOOST_TEST(given_up.empty());
 }
 
+// Word for word what Linux 7.3 wrote: 4711 is the number, and no word says whose the addresses are.
+BOOST_AUTO_TEST_CASE(a_continuation_that_does_not_say_whose_it_is) {
+  Written record(kRecordDeferred, PERF_RECORD_MISC_USER);
+  record.words({4711, 2, 0x4384ad, 0x438511}).thread(7, 7).put(std::uint64_t{100});
+  const auto deferred = deferred_of(record.bytes());
+  BOOST_REQUIRE(deferred);
+  BOOST_TEST(copy(deferred->user) == (Times{0x4384ad, 0x438511}), boost::test_tools::per_element());
+  Written empty(kRecordDeferred);
+  empty.words({4711, 0}).thread(7, 7).put(std::uint64_t{100});
+  BOOST_TEST((deferred_of(empty.bytes()) && deferred_of(empty.bytes())->user.empty()));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_deferred_sample_looks_like) {
   Written written = sample(5, {kKernel, 11, kContextUserDeferred, 4711});
   const auto read = sample_of(written.bytes(), false);

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(closing_stops_what_was_started) {
   BOOST_TEST(stops_of_stubborn(false) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_alone) {
+BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_or_numbers) {
   ByHand plugin;
   plugin.source.stage = CTPROF_STAGE_RECORD;
   BOOST_TEST(has(plugin.refusal(), "has NULL for one of start, drain_records and stop"));
@@ -181,6 +181,10 @@ BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_alone) {
   };
   plugin.source.drain_records = [](void*, ctprof_records*) -> std::int32_t { return 0; };
   plugin.source.stop = [](void*, char*, std::size_t) -> std::int32_t { return 0; };
+  BOOST_TEST(plugin.refusal() == "");
+  plugin.metric.storage = CTPROF_STRING;
+  plugin.metric.newtype = "Char";
+  plugin.metric.rule = "ModeChar";
   BOOST_TEST(has(plugin.refusal(), "records call stacks but offers 'x_count', which is stored as"));
   plugin.metric.storage = CTPROF_STACKS;
   plugin.metric.newtype = "StackCount";

@@ -11,10 +11,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/capture/mapped_code.hpp"
 #include "core/capture/wanted_processes.hpp"
 
@@ -87,6 +89,29 @@ BOOST_AUTO_TEST_CASE(who_holds_up_the_reader_is_given_up) {
     BOOST_TEST(taken.processes.empty());
   }
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 5s));
+}
+
+// Between both the process may map more, or run another program; that is told by others, with a
+// time.
+BOOST_AUTO_TEST_CASE(mappings_are_as_old_as_the_opened_file) {
+  const Tree tree;
+  const std::string pipe = tree.path(7, "maps");
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  MappedCode code(tree.fd());
+  code.want(7);
+  std::optional<sdk::Fd> writer(
+      ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));  // waits for the reader
+  BOOST_REQUIRE(*writer);
+  const std::uint64_t opened_ns = boottime_ns();
+  const std::string_view text = "1000-2000 r-xp 00000000 08:01 5   /bin/a\n";
+  BOOST_REQUIRE(::write(writer->get(), text.data(), text.size()) ==
+                static_cast<ssize_t>(text.size()));
+  writer.reset();
+  MappedCode::Taken taken;
+  for (int i = 0; i < 20 && taken.processes.empty(); ++i) taken = code.take();
+  BOOST_REQUIRE(taken.processes.size() == 1);
+  BOOST_TEST(taken.processes.front().mappings.size() == 1);
+  BOOST_TEST(taken.processes.front().read_ns <= opened_ns);
 }
 
 BOOST_AUTO_TEST_CASE(endless_mappings_are_cut) {

@@ -17,6 +17,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/capture/recorded_stacks.hpp"
+#include "core/capture/recorded_words.hpp"
+#include "core/window/happened.hpp"
 #include "tests/unit/made_stacks.hpp"
 #include "tests/unit/window_made.hpp"
 
@@ -284,7 +286,98 @@ BOOST_AUTO_TEST_CASE(a_stack_that_is_not_whole_says_so) {
   BOOST_TEST(tally.deep == 1u);
   BOOST_TEST(tally.without_user == 1u);
   BOOST_TEST(tally.to_root == 0u);
-  BOOST_TEST(in_words(tally).starts_with("tests: 0 of 2 stacks reach their root, 1 are deeper"));
+  BOOST_TEST(in_words(Recorded(1024), tally)
+                 .starts_with(": 2 stacks, 0.0% to the root (1 too deep, 1 without user part); "));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_stack_again_needs_no_frames) {
+  Recording recording;
+  recording.begin();
+  ctprof_record truncated = with_addresses(record_of(7, 7, 1, 9 * kSecond, 5), {});
+  truncated.flags = CTPROF_RECORD_CUT;  // before the window opened, and so it does not count
+  ctprof_record again = record_of(7, 7, 2, 11 * kSecond, 5);
+  again.flags = CTPROF_RECORD_AGAIN;
+  ctprof_record of_another = record_of(7, 8, 4, 16 * kSecond, 1500);
+  of_another.flags = CTPROF_RECORD_AGAIN;
+  ctprof_record rest = record_of(7, 7, 8, 12 * kSecond, 5);
+  rest.flags = CTPROF_RECORD_REST;
+  for (const ctprof_record& record : {truncated, again, again, of_another, rest})
+    recording.stacks().take(record);
+  recording.stacks().finish();
+  BOOST_TEST(recording.row(0) == "[rest] 8, [truncated] 4");
+  BOOST_TEST(recording.row(1) == "[rest] 4");
+  BOOST_TEST(recording.window().meta.stacks.at(0).records == 3u);
+  BOOST_TEST(recording.window().meta.stacks.at(0).deep == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_be_seen_has_a_gap) {
+  Recording recording;
+  recording.begin();
+  recording.stacks().take(with_addresses(record_of(7, 7, 4, 11 * kSecond, 5), {}));
+  for (const std::uint64_t tid : {7, 8}) {
+    ctprof_record unseen = record_of(7, tid, 0, 0, tid == 7 ? 5 : 1500);
+    unseen.flags = CTPROF_RECORD_UNSEEN;
+    recording.stacks().take(unseen);
+  }
+  recording.stacks().finish();
+  const Column& column = *recording.window().threads().find(kStacks.name);
+  BOOST_TEST((column.has_value(0) && column.gap(1) == Gap::Denied && column.has_value(2)));
+  BOOST_TEST(recording.window().meta.stacks.at(0).records == 1u);
+}
+
+// --- numbers ---
+
+MetricDef number(const char* name, const char* newtype, const char* rule, const char* reduction) {
+  MetricDef def = metric(name, newtype, rule);
+  def.reduction = reduction;
+  return def;
+}
+
+// The column's cells, or their gaps.
+std::string numbers_of(const Snapshot& window, const std::string& metric) {
+  const Column& column = *window.threads().find(metric);
+  std::string text;
+  for (std::size_t row = 0; row < column.rows(); ++row)
+    text += (row == 0 ? "" : " ") + (column.has_value(row) ? std::to_string(column.u64()[row])
+                                                           : std::string(name(column.gap(row))));
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(numbers_add_up_or_are_the_largest_or_the_least) {
+  Snapshot window = made_window();
+  RecordedStacks stacks(window, proc().get());
+  stacks.begin("test", "tests",
+               {number("x_ns", "MonotonicNs", "SumNs", "sum"),
+                number("x_max_ns", "PeakNs", "MaxPeak", "max"),
+                number("x_min_ns", "GaugeNs", "x_least", "min")});
+  const auto put = [&](std::uint32_t offer, std::uint64_t tid, std::uint64_t weight,
+                       std::uint64_t at_ns) {
+    ctprof_record record = record_of(7, tid, weight, at_ns);
+    record.offer = offer;
+    stacks.take(record);
+  };
+  for (const std::uint32_t offer : {0, 1, 2}) {
+    put(offer, 7, 5, 0);
+    put(offer, 7, 9, 11 * kSecond);
+    put(offer, 7, 3, 12 * kSecond);
+    put(offer, 7, 100, 9 * kSecond);  // before its row was open
+    put(offer, 99, 6, 0);             // in no row
+  }
+  for (const std::uint32_t offer : {0, 1, 2})
+    for (const std::uint64_t tid : {7, 8}) {  // the first is known all the same
+      ctprof_record record = record_of(7, tid, 0, 0, tid == 7 ? 5 : 1500);
+      record.offer = offer;
+      record.flags = CTPROF_RECORD_UNSEEN;
+      stacks.take(record);
+    }
+  stacks.finish();
+  BOOST_TEST(numbers_of(window, "x_ns") == "17 Denied 0");
+  BOOST_TEST(numbers_of(window, "x_max_ns") == "9 Denied NotApplicable");
+  BOOST_TEST(numbers_of(window, "x_min_ns") == "3 Denied NotApplicable");
+  BOOST_TEST(window.meta.stacks.at(0).records == 0u);
+  BOOST_TEST(window.meta.notes.at(0) == "6 ns of x_ns are of threads that are in no row");
+  to_differences(window);
+  BOOST_TEST(numbers_of(window, "x_ns") == "17 Denied 0");
 }
 
 // --- what its process had mapped ---
@@ -337,6 +430,28 @@ BOOST_AUTO_TEST_CASE(what_was_read_later_counts) {
   recording.stacks().take(mapping_of(7, 9, "/no/earlier", 1));
   recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 9));
   BOOST_TEST(path_in(recording) == "/no/read");
+}
+
+// Where it is, if a change at that time said that it is to be read anew; 0: none did.
+std::string path_read_anew(std::uint64_t at_ns) {
+  Recording recording;
+  const auto read = [&](std::uint64_t read_ns, const char* path) {
+    recording.stacks().mapped(7, read_ns,
+                              std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, read_ns}, path}});
+  };
+  read(10, "/no/first");
+  read(20, "/no/second");
+  read(30, "/no/third");
+  recording.begin();
+  if (at_ns > 0) recording.stacks().take(change_of(CTPROF_CHANGE_REMAPPED, 7, at_ns));
+  return path_in(recording);
+}
+
+BOOST_AUTO_TEST_CASE(what_changed_unseen_is_read_anew) {
+  BOOST_TEST(path_read_anew(0) == "/no/first");
+  BOOST_TEST(path_read_anew(15) == "/no/second");
+  BOOST_TEST(path_read_anew(25) == "/no/third");
+  BOOST_TEST(path_read_anew(35) == "/no/first");  // nobody could
 }
 
 BOOST_AUTO_TEST_CASE(execve_leaves_nothing_mapped) {

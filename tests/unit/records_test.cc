@@ -2,6 +2,7 @@
 
 #define BOOST_TEST_MODULE records
 #include "core/capture/records.hpp"
+#include "core/capture/recorded_words.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -19,12 +20,15 @@ namespace {
 constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kStacks{
     {.name = "small_stacks", .description = "for tests"}};
 
+constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kEvents{
+    {.name = "small_events", .description = "for tests"}};
+
 // A recorder that does what the test says.
 struct Small : sdk::RecordSource {
-  static constexpr auto kOffers = sdk::offers(kStacks);
+  static constexpr auto kOffers = sdk::offers(kStacks, kEvents);
   static inline std::function<void(const sdk::Window&)> on_start;
   static inline std::function<void(const sdk::Records&)> on_drain;
-  static inline int starts, stops, drains;
+  static inline int starts, stops, drains, ends;
   static inline bool refuses;
 
   static void probe(const sdk::Host&, const sdk::Probe& probe) {
@@ -39,6 +43,7 @@ struct Small : sdk::RecordSource {
     ++drains;
     if (on_drain) on_drain(records);
   }
+  void window_ends() { ++ends; }
   void stop() { ++stops; }
 };
 
@@ -47,7 +52,7 @@ struct World {
   World() : registry(fake::registry(plugins())), probed(registry, fake::no_host(), Recorders::All) {
     Small::on_start = nullptr;
     Small::on_drain = nullptr;
-    Small::starts = Small::stops = Small::drains = 0;
+    Small::starts = Small::stops = Small::drains = Small::ends = 0;
   }
   static std::vector<Plugin> plugins() {
     std::vector<Plugin> made;
@@ -104,6 +109,12 @@ BOOST_FIXTURE_TEST_CASE(a_window_says_what_was_asked_for, World) {
     BOOST_TEST(window.user_kind() == CTPROF_USER_ADDRESSES);
     BOOST_TEST(window.ring_bytes() == 65536);
     BOOST_TEST(window.opened_ns() > 0);
+    BOOST_TEST(window.passes_hz() == 7);
+    BOOST_TEST(window.period_ns() == 8);
+    BOOST_TEST(window.budget_ppm() == 10);
+    BOOST_TEST(window.every_stack());
+    BOOST_TEST(!window.all_waits());
+    BOOST_TEST(!window.once());
     BOOST_TEST(window.pids().size() == 2);
     BOOST_TEST(window.pids()[0] == 3);
   };
@@ -111,7 +122,11 @@ BOOST_FIXTURE_TEST_CASE(a_window_says_what_was_asked_for, World) {
                             .depth = 9,
                             .stack_bytes = 4096,
                             .user_kind = CTPROF_USER_ADDRESSES,
-                            .ring_bytes = 65536},
+                            .ring_bytes = 65536,
+                            .passes_hz = 7,
+                            .period_ns = 8,
+                            .budget_ppm = 10,
+                            .every_stack = true},
                            {5, 3});
   BOOST_TEST(bool(all->start()));
   BOOST_TEST(Small::starts == 1);
@@ -126,6 +141,55 @@ BOOST_FIXTURE_TEST_CASE(started_and_stopped_once_and_drained_after, World) {
   BOOST_TEST(Small::starts == 1);
   BOOST_TEST(Small::stops == 1);
   BOOST_TEST(Small::drains == 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(each_window_ends_before_its_last_drain, World) {
+  const auto all = records();
+  BOOST_TEST(bool(all->start()));
+  Small::on_drain = [](const sdk::Records& to) {
+    to.put(sdk::Record(1, 1, static_cast<std::uint64_t>(10 * Small::ends)));
+  };
+  all->forget();
+  BOOST_TEST(Small::ends == 1);
+  all->end_window();
+  std::vector<std::uint64_t> weights;
+  all->take().recorders.front().records.for_each(
+      [&](const ctprof_record& record) { weights.push_back(record.weight); },
+      [](const ctprof_change&) {});
+  BOOST_TEST(weights == std::vector<std::uint64_t>{20});
+}
+
+BOOST_FIXTURE_TEST_CASE(numbers_are_counted_apart, World) {
+  const Recorded recorded = drained([](const sdk::Records& to) {
+    sdk::Record number(1, 1, 7);
+    number.offer = 1;
+    to.put(number);
+    to.put(sdk::Record(1, 1, 3));
+    to.count_cpu_ns(2'000'000'000);
+  });
+  BOOST_TEST(recorded.failed == "");
+  BOOST_TEST(recorded.numbers == 1u);
+  BOOST_TEST(recorded.taken == 1u);
+  BOOST_TEST(recorded.cpu_elsewhere_ns == 2'000'000'000u);
+  BOOST_TEST(has(in_words(recorded, {}), "1 stack; 200"));  // and the little that draining took
+}
+
+BOOST_FIXTURE_TEST_CASE(a_weight_alone_has_no_stack, World) {
+  const std::vector<std::uint64_t> addresses{1};
+  const auto failed_by = [&](std::uint32_t offer, ctprof_record_flags flags) {
+    return drained([&](const sdk::Records& to) {
+             sdk::Record record(1, 1, 1);
+             record.offer = offer;
+             record.flags = flags;
+             record.set_user(addresses);
+             to.put(record);
+           })
+        .failed;
+  };
+  BOOST_TEST(failed_by(0, 0) == "");
+  BOOST_TEST(has(failed_by(1, 0), "where there is to be a weight alone"));
+  BOOST_TEST(has(failed_by(0, CTPROF_RECORD_AGAIN), "where there is to be a weight alone"));
+  BOOST_TEST(has(failed_by(0, CTPROF_RECORD_REST), "where there is to be a weight alone"));
 }
 
 BOOST_FIXTURE_TEST_CASE(stacks_come_back_as_they_were, World) {
@@ -195,7 +259,7 @@ BOOST_FIXTURE_TEST_CASE(beyond_the_memory_records_are_dropped_and_counted, World
   BOOST_TEST(recorded.taken > 300);
   BOOST_TEST(recorded.no_room > 3000);
   BOOST_TEST(recorded.records.bytes() < std::size_t{5} << 20);
-  BOOST_TEST(has(in_words(recorded), "dropped, for which there was no memory left"));
+  BOOST_TEST(has(in_words(recorded, {}), "dropped, for which there was no memory left"));
 }
 
 BOOST_FIXTURE_TEST_CASE(others_are_left_out, World) {
@@ -282,7 +346,7 @@ BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
     BOOST_TEST(has(failed, sentence), failed);
   };
   lies([](auto& r) { r.size = 8; }, "too small");
-  lies([](auto& r) { r.offer = 1; }, "of offer 1, which nobody asked for");
+  lies([](auto& r) { r.offer = 2; }, "of offer 2, which nobody asked for");
   lies([](auto& r) { r.tid = 0; }, "of the impossible thread 1/0");
   lies([](auto& r) { r.tgid = UINT64_MAX; }, "of the impossible thread");
   lies([](auto& r) { r.user_kind = 3; }, "of the unknown kind 3");
@@ -291,7 +355,7 @@ BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
   lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = 1; }, "with NULL");
   lies([](auto& r) { r.kernel_count = UINT32_MAX; }, "with more than 2048 addresses");
   lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = UINT64_MAX; },
-       "with more than 65536 bytes of stack");
+       "with more than 262144 bytes of stack");
 }
 
 BOOST_FIXTURE_TEST_CASE(who_lies_of_changes_and_losses_is_out, World) {
@@ -327,7 +391,7 @@ BOOST_FIXTURE_TEST_CASE(who_throws_is_out, World) {
   const Recorded recorded =
       drained([](const sdk::Records&) { throw std::runtime_error("cannot read"); });
   BOOST_TEST(recorded.failed == "cannot read");
-  BOOST_TEST(has(in_words(recorded), "then it failed: cannot read"));
+  BOOST_TEST(has(in_words(recorded, {}), "then it failed: cannot read"));
 }
 
 BOOST_AUTO_TEST_CASE(a_second_start_or_stop_is_an_error_of_its_own) {
@@ -367,8 +431,23 @@ BOOST_AUTO_TEST_CASE(in_words_says_where_it_was) {
   for (std::uint32_t cpu = 0; cpu < 4; ++cpu)
     recorded.losses.push_back(
         loss(CTPROF_LOSS_FULL, cpu, 1'000'000'000, 1'020'000'000 + (cpu == 3 ? 1'000'000 : 0), 3));
-  const std::string words = in_words(recorded);
+  const std::string words = in_words(recorded, {});
   BOOST_TEST(has(words, "small: 1 stack, 12 lost (lost on CPU 3 for 21.0 ms at 1.000 s, "));
   BOOST_TEST(has(words, "CPU 1 for 20.0 ms at 1.000 s, ...);"), words);
-  BOOST_TEST(!has(words, "cut off"));
+  BOOST_TEST(!has(words, "root"));
+  BOOST_TEST(!has(words, "frames"));
+}
+
+BOOST_AUTO_TEST_CASE(in_words_says_what_is_not_whole) {
+  Recorded recorded(1024);
+  recorded.source = "small";
+  recorded.taken = 2100;  // some before the window opened
+  recorded.cpu_ns = 12'300'000;
+  StackTally tally{.records = 2000, .to_root = 2000, .frames = 300};
+  BOOST_TEST(in_words(recorded, tally) ==
+             "small: 2000 stacks, all to the root; 12.3 ms of CPU time, 0.0 MiB");
+  tally.to_root = 1999, tally.cut = 1, tally.unnamed = 7;
+  BOOST_TEST(in_words(recorded, tally) ==
+             "small: 2000 stacks, 99.9% to the root (1 cut by the copy), 7 of 300 frames unnamed; "
+             "12.3 ms of CPU time, 0.0 MiB");
 }

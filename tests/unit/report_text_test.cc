@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(column_mistakes) {
   BOOST_TEST(refusal("delta,delta") == "reading --columns 'delta,delta': 'delta' is there twice");
   BOOST_TEST(refusal("delat") ==
              "reading --columns 'delat': 'delat' is none of group, threads, metric, tags, "
-             "baseline, candidate, arrow, delta, %, "
+             "baseline, candidate, arrow, delta, %, shift, p, "
              "rate, of-which, life, "
              "uptime, runs, readings (did you mean 'delta'?)");
   BOOST_TEST(refusal("delta", ReportKind::Show) ==

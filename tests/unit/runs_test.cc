@@ -175,7 +175,7 @@ Reduced reduced(const std::vector<Worker>& workers, GroupBook& book_of_groups,
                 const MetricPlan& plan) {
   const Snapshot snapshot = host_of(workers);
   const RowGroups rows = book_of_groups.add(snapshot);
-  return {rows.groups, RunFigures(snapshot, rows, plan)};
+  return {rows.groups, RunFigures(snapshot, rows, plan, std::vector<bool>(plan.metrics.size()))};
 }
 
 BOOST_AUTO_TEST_CASE(two_halves_of_a_host_make_the_whole) {
@@ -250,6 +250,38 @@ BOOST_AUTO_TEST_CASE(three_sides_are_each_compared_with_the_first) {
   const std::vector<std::string> files{"a", "b", "c"};
   const std::string text = report_text(report, files, default_columns(ReportKind::Compare), {});
   BOOST_TEST(text.find("100ns → 150ns → 80ns  +50ns | -20ns") != text.npos, text);
+}
+
+Snapshot on_host(const std::string& name, const std::string& kernel) {
+  Snapshot run = host_of(kWorkers);
+  run.meta.hostname = name;
+  run.objects["host"] = R"({"cpu_model":"one","kernel_release":")" + kernel + R"("})";
+  return run;
+}
+
+BOOST_AUTO_TEST_CASE(hosts_that_differ_within_a_side_are_told_apart) {
+  const Snapshot runs[] = {on_host("a", "6.1.0"), on_host("b", "6.12.3"), on_host("a", "6.1.0"),
+                           on_host("a", "6.12.3"), on_host("a", "6.12.3")};
+  const Report report = reported({&runs[0], &runs[1], &runs[2], &runs[3], &runs[4]},
+                                 {.metrics = {"run_time_ns"}, .side_sizes = {3, 2}});
+  const json::object told = json::parse(json_of(report)).as_object();
+  BOOST_TEST(json::serialize(told.at("host_diff")) ==
+             R"([{"key":"kernel_release","baseline":"6.1.0","candidate":"6.12.3",)"
+             R"("baseline_runs":[{"value":"6.1.0","runs":2},{"value":"6.12.3","runs":1}]}])");
+  const std::vector<std::string> files{"before", "after"};
+  const std::string text = report_text(report, files, default_columns(ReportKind::Compare), {});
+  BOOST_TEST(text.find("a and 1 other") != text.npos, text);
+  BOOST_TEST(text.find("6.1.0 (2 runs), 6.12.3 (1 run)  6.12.3\n") != text.npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(hosts_of_one_side_that_differ_are_told_though_the_other_is_like_its_first) {
+  const Snapshot runs[] = {on_host("a", "6.1.0"), on_host("a", "6.12.3"), on_host("a", "6.1.0")};
+  const auto differences = host_differences(std::vector{facts_of(runs[0]), facts_of(runs[1])},
+                                            std::vector{facts_of(runs[2])});
+  BOOST_REQUIRE(differences);
+  BOOST_REQUIRE(differences->size() == 1);
+  BOOST_TEST(differences->front().baseline.size() == 2);
+  BOOST_TEST(differences->front().candidate.front().json.value() == R"("6.1.0")");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #define BOOST_TEST_MODULE stacks_compare
 #include <boost/test/unit_test.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -215,6 +216,62 @@ BOOST_AUTO_TEST_CASE(work_is_in_proportion_to_the_files) {
   BOOST_TEST(report.stacks()->groups().size() > 100u);
   BOOST_REQUIRE(!report.notes().empty());
   BOOST_TEST(has(report.notes().back(), "are left out"));
+}
+
+// Runs of a group in which one function weighs more in the second half of them, one wavers, and one
+// is as small as noise.
+std::vector<Snapshot> runs_that_differ() {
+  std::vector<Snapshot> runs;
+  for (std::uint64_t run = 0; run < 8; ++run) {
+    const std::uint64_t slower = run < 4 ? 0 : 30 * kMs, wavers = (run * 5) % 8 * kMs;
+    runs.push_back(window_of({{"service",
+                               {{{"bin:render", "bin:main"}, 100 * kMs + slower + run * 10'000},
+                                {{"bin:parse", "bin:main"}, 60 * kMs + wavers},
+                                {{"bin:rare", "bin:main"}, 20'000 * (run + 1)}}}}));
+  }
+  return runs;
+}
+
+StackGroup judged(const std::vector<Snapshot>& runs, std::optional<Report>& report) {
+  std::vector<const Snapshot*> pointers;
+  for (const Snapshot& run : runs) pointers.push_back(&run);
+  Spec spec;
+  spec.side_sizes = {4, 4};
+  report.emplace(report_of(pointers, spec));
+  return first_group(*report);
+}
+
+BOOST_AUTO_TEST_CASE(functions_are_judged) {
+  std::optional<Report> report;
+  const StackGroup group = judged(runs_that_differ(), report);
+  BOOST_REQUIRE(report->stacks()->judges());
+  BOOST_TEST(name_of(*report, group.functions[0]) == "render (bin)");
+  const auto proof_of = [&](const std::string& name) -> std::optional<Proof> {
+    for (const FunctionRow& row : group.functions)
+      if (name_of(*report, row) == name) return row.proofs.at(0);
+    return std::nullopt;
+  };
+  const auto render = proof_of("render (bin)"), parse = proof_of("parse (bin)");
+  BOOST_REQUIRE(render && parse);
+  BOOST_TEST(render->proven);
+  BOOST_TEST(render->p == 2.0 / 70, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(render->shift == 0.3, boost::test_tools::tolerance(0.01));
+  BOOST_TEST(!parse->proven);
+  BOOST_TEST(!proof_of("rare (bin)").has_value());
+  const std::string text = stacks_text(*report, {}, std::nullopt);
+  BOOST_TEST(has(text, " +3.0"));
+  BOOST_TEST(!has(text, "~+3."));
+  BOOST_TEST(has(text, "0.029"));
+  BOOST_TEST(has(text, " ~"));
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_single_runs_are_not_judged) {
+  const std::vector<Snapshot> runs = runs_that_differ();
+  const Report report = report_of({&runs[0], &runs[7]});
+  const StackGroup group = first_group(report);
+  BOOST_TEST(!report.stacks()->judges());
+  for (const FunctionRow& row : group.functions) BOOST_TEST(row.proofs.empty());
+  BOOST_TEST(!has(stacks_text(report, {}, std::nullopt), "~"));
 }
 
 }  // namespace

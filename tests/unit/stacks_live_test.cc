@@ -280,7 +280,7 @@ using Command = std::vector<std::string>;
 
 // The long form is for tools/dev soak.
 unsigned rounds() {
-  const char* told = std::getenv("CTPROF_ROUNDS");
+  const char* told = std::getenv("TEST_ROUNDS");
   return told ? static_cast<unsigned>(std::stoul(told)) : 50;
 }
 

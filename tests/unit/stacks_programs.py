@@ -251,7 +251,7 @@ def measured(test, pids):
     while sums["stacks"] < STACKS:
         threads = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids)
         rounds = min(200, (STACKS - sums["stacks"]) // threads + 1)
-        environment = os.environ | {"CTPROF_STACKS_IN": " ".join(map(str, pids)), "CTPROF_ROUNDS": str(rounds)}
+        environment = os.environ | {"CTPROF_STACKS_IN": " ".join(map(str, pids)), "TEST_ROUNDS": str(rounds)}
         output = subprocess.run([test, "-t", "those_that_run", "-l", "message"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, errors="replace", check=False).stdout
         lines = list(LINE.finditer(output))

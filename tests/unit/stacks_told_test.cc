@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+#include "core/render/asleep_text.hpp"
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/stacks_text.hpp"
@@ -90,6 +91,55 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_for_each_figure) {
        {"primary,a,on,self hot (p),ns,700000000", "primary,a,on,total main (p),ns,1000000000",
         "primary,a,on,stack warm ← main,ns,300000000"})
     BOOST_TEST(has(kept.text, line), line << " in\n" << kept.text);
+}
+
+// One look: of a and b, threads that wait; entries into the kernel are not told.
+Snapshot look_of(const std::vector<std::pair<std::string, Row>>& threads) {
+  Snapshot snapshot = window_of(threads, 10, {}, metric("asleep", "StackCount", "StackSum"));
+  snapshot.window.reset();
+  return snapshot;
+}
+const Taken kPoll{{"[kernel]:do_poll", "[kernel]:do_syscall_64",
+                   "[kernel]:entry_SYSCALL_64_after_hwframe", "c:poll", "p:loop", "p:main"},
+                  1};
+const Taken kPipe{{"[kernel]:pipe_read", "[kernel]:ksys_read", "[kernel]:do_syscall_64",
+                   "[kernel]:entry_SYSCALL_64_after_hwframe", "c:read", "p:main"},
+                  1};
+
+BOOST_AUTO_TEST_CASE(who_waits_for_the_same_is_one_line) {
+  const Snapshot snapshot =
+      look_of({{"b", {kPipe}}, {"a", {kPoll}}, {"a", {kPoll}}, {"a", {kPipe}}, {"c", {}}});
+  const Report report = report_of({&snapshot});
+  BOOST_TEST(asleep_text(report, {}, {}) ==
+             "\n## asleep\n"
+             "2 threads  a: do_poll ← poll ← loop ← main\n"
+             "1 thread   a: pipe_read ← ksys_read ← read ← main\n"
+             "1 thread   b: pipe_read ← ksys_read ← read ← main\n");
+  BOOST_TEST(asleep_text(report, {}, 1) ==
+             "\n## asleep\n2 threads  a: do_poll ← poll ← loop ← main\n"
+             "2 more lines (--limit 0 shows all)\n");
+  for (const std::size_t width : {36u, 80u, 120u}) {
+    const std::string kept = asleep_text(report, {.width = width}, {});
+    for (std::size_t at = 0, end = 0; at < kept.size(); at = end + 1) {
+      end = kept.find('\n', at);
+      BOOST_TEST(display_width(kept.substr(at, end - at)) <= width);
+    }
+  }
+  BOOST_TEST(has(asleep_text(report, {.width = 36}, {}), "a: pipe_read ← … (3 more)\n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_window_is_not_one_look) {
+  const Snapshot window =
+      window_of({{"a", {kPoll}}}, 10, {}, metric("asleep", "StackCount", "StackSum"));
+  BOOST_TEST(asleep_text(report_of({&window}), {}, {}) == "");
+  const Snapshot time = [] {
+    Snapshot snapshot = window_of(kTwo);
+    snapshot.window.reset();
+    return snapshot;
+  }();
+  BOOST_TEST(asleep_text(report_of({&time}), {}, {}) == "");
+  const Snapshot snapshot = look_of({{"a", {kPoll}}});
+  BOOST_TEST(asleep_text(report_of({&snapshot, &snapshot}), {}, {}) == "");
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 
 #include <cstring>
 
+#include "plugins/shared/unseen.hpp"
 #include "plugins/task-iter/decode.hpp"
 #include "plugins/task-iter/names.hpp"
-#include "plugins/task-iter/unseen.hpp"
 
+using namespace ctprof;
 using namespace ctprof::task_iter;
 using ctprof::Gap;
 

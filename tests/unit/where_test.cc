@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(fail_on_mistakes) {
   BOOST_TEST(refusal({.fail_on = {"run_time_ns > 1"}}) ==
              "reading --fail-on 'run_time_ns > 1': 'run_time_ns' is none of METRIC.pct, "
              "METRIC.delta, METRIC.baseline, "
-             "METRIC.candidate, "
+             "METRIC.candidate, METRIC.p, METRIC.shift, METRIC.low, METRIC.high, "
              "group, threads");
   BOOST_TEST(refusal({.fail_on = {"run_time.pct > 1"}}) ==
              "reading --fail-on 'run_time.pct > 1': no metric 'run_time' in what was read (did you "

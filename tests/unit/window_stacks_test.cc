@@ -85,6 +85,68 @@ BOOST_AUTO_TEST_CASE(what_is_in_no_row_any_more_is_told) {
              boost::test_tools::per_element());
 }
 
+// --- numbers that a recorder tells ---
+
+MetricDef number(const char* name, const char* newtype, const char* rule, const char* reduction) {
+  MetricDef def = metric(name, newtype, rule);
+  def.reduction = reduction;
+  def.of_window = true;
+  return def;
+}
+
+// Samples, the longest and the shortest of something, for the rows of a window in their order.
+Snapshot with_numbers(Snapshot window, const Cells<std::uint64_t>& cells) {
+  for (const MetricDef& def : {number("samples", "MonotonicCount", "SumCount", "sum"),
+                               number("longest", "PeakNs", "MaxPeak", "max"),
+                               number("shortest", "GaugeNs", "x_least", "min")})
+    add_u64(window, def, cells, Gap::NotApplicable);
+  begin_at_zero(window, *window.threads().find("samples"));
+  return window;
+}
+
+std::string told_numbers(const Snapshot& snapshot, const std::string& name) {
+  const Column *tids = snapshot.threads().find(kTid), *column = snapshot.threads().find(name);
+  if (!column) return "no column";
+  std::string text;
+  for (std::size_t row = 0; row < column->rows(); ++row)
+    text += (row ? "; " : "") + std::to_string(tids->u64()[row]) + ": " +
+            (column->has_value(row) ? std::to_string(column->u64()[row]) : "-");
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_windows_back_to_back_are_put_together) {
+  const std::vector<Born> first{{1, 5}, {2, 5}}, second{{1, 5}, {2, 5}, {3, 1500}}, third{{1, 5}};
+  const auto made = [](const std::vector<Born>& before, const std::vector<Born>& after, Ended ended,
+                       std::uint64_t second_of, const Cells<std::uint64_t>& cells) {
+    auto window =
+        make_window(taken(second_of, before), taken(second_of + 10, after), std::move(ended));
+    BOOST_REQUIRE(window);
+    return with_numbers(std::move(*window), cells);
+  };
+  Laps laps(made(first, second, {}, 10, {7, 2, 3}));
+  laps.add(made(second, third, ended_at(25, {{2, 5}, {3, 1500}}), 20, {5, 40, std::nullopt}));
+  auto whole = std::move(laps).join();
+  BOOST_REQUIRE(whole);
+  to_differences(*whole);
+  BOOST_TEST(told_numbers(*whole, "samples") == "1: 12; 2: 42; 3: 3");
+  BOOST_TEST(told_numbers(*whole, "longest") == "1: 7; 2: 40; 3: 3");
+  BOOST_TEST(told_numbers(*whole, "shortest") == "1: 5; 2: 2; 3: 3");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_a_window_have_no_lifetime) {
+  const std::vector<Born> both{{1, 5}, {2, 5}};
+  const auto made = [&] {
+    auto window = make_window(taken(10, both), taken(20, both), {});
+    BOOST_REQUIRE(window);
+    return with_numbers(std::move(*window), {7, 2});
+  };
+  for (const char* name : {"samples", "longest", "shortest"}) {
+    BOOST_TEST(told_numbers(end_of(made()), name) == "no column");
+    BOOST_TEST(told_numbers(begin_of(made()), name) == "no column");
+  }
+  BOOST_TEST(begin_of(made()).threads().rows == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(threads_that_share_a_row_share_their_stacks) {
   Ended ended = ended_at(15, {{7, 1200}, {8, 1300}, {9, 1400}, {6, 5}});
   add_stacks(ended.rows, kStacks,

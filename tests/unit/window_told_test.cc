@@ -11,6 +11,7 @@
 #include "core/render/report_csv.hpp"
 #include "core/render/report_json.hpp"
 #include "core/render/report_text.hpp"
+#include "core/render/window_text.hpp"
 #include "core/window/accounting.hpp"
 #include "core/window/happened.hpp"
 #include "core/window/make_window.hpp"
@@ -373,6 +374,32 @@ BOOST_AUTO_TEST_CASE(states_that_a_window_found_and_left_are_told_on_request) {
   BOOST_TEST(all.find("7ns (ever)") != all.npos);
   BOOST_TEST(text_of(told, {.metrics = {"state"}, .moved_only = true}).find("state") !=
              std::string::npos);
+}
+
+RunFacts counted_run(double busy, double unexplained) {
+  RunFacts run;
+  run.window.emplace();
+  run.window->accounting.emplace();
+  Accounting& cpu = *run.window->accounting;
+  cpu.cpus = 2;
+  cpu.wall = 100;
+  cpu.busy = busy;
+  cpu.unexplained = unexplained;
+  cpu.error = 2;
+  return run;
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_are_explained_are_told_together) {
+  const std::vector<RunFacts> runs{counted_run(180, 1), counted_run(199, -2), counted_run(150, 3)};
+  BOOST_TEST(is_explained(runs[1]));
+  BOOST_TEST(!is_explained(runs[2]));
+  BOOST_TEST(explained_in_short(runs, "baseline", 0) ==
+             "baseline: CPU 180 to 199 % of 200 %, explained by threads in 2 of 3 runs\n");
+  BOOST_TEST(explained_in_short(std::span(runs).first(2), "run", 0) ==
+             "run: CPU 180 to 199 % of 200 %, explained by threads in all 2 runs\n");
+  BOOST_TEST(explained_in_short(std::span(runs).last(1), "run", 0) == "");
+  BOOST_TEST(window_in_short(runs[0], "run 1", 0, false) == "");
+  BOOST_TEST(window_in_short(runs[2], "run 3", 0).starts_with("run 3: CPU 150 % of 200 %: "));
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ from systems import Tree
 
 SUITES = ("bookworm", "bookworm-security")
 TO_BUILD = ("libc6-dev", "libstdc++-12-dev", "libboost1.81-dev", "libboost-filesystem1.81-dev", "libboost-json1.81-dev",
-            "libboost-program-options1.81-dev", "libboost-test1.81-dev", "libbpf-dev", "libdw-dev", "libjemalloc-dev", "liblzma-dev", "libnl-genl-3-dev",
-            "libre2-dev", "libzstd-dev", "zlib1g-dev")
+            "libboost-program-options1.81-dev", "libboost-test1.81-dev", "libbpf-dev", "libdw-dev", "libiberty-dev", "libjemalloc-dev", "liblzma-dev",
+            "libnl-genl-3-dev", "libprotozero-dev", "libre2-dev", "libzstd-dev", "zlib1g-dev")
 TO_RUN = ("busybox-static", "libjemalloc2", "util-linux")
 LIBRARIES = ("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib")
 NEEDED = {"aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "meson": "meson", "ninja": "ninja-build", "pkg-config": "pkgconf", "readelf": "binutils",

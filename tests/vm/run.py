@@ -25,6 +25,7 @@ import checks_moved
 import checks_parity
 import checks_plain
 import checks_scx
+import checks_stacks
 import checks_switches
 import checks_units
 import checks_values
@@ -89,7 +90,8 @@ def checks_of(boot, left):
     if left.layout != "rows":
         return WHOLE | (checks_scx.CHECKS if checks_scx.was_made(left) else {})
     units = checks_units.CHECKS if checks_units.was_made(left) else {}
-    return WHOLE | checks_windows.CHECKS | checks_hunts.CHECKS | (checks_scx.CHECKS if checks_scx.was_made(left) else {}) | units
+    schedulers_of_bpf = checks_scx.CHECKS if checks_scx.was_made(left) else {}
+    return WHOLE | checks_windows.CHECKS | checks_hunts.CHECKS | checks_stacks.CHECKS | schedulers_of_bpf | units
 
 
 def tell_of(results, boot, left):

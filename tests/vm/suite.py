@@ -17,7 +17,11 @@ LIBJEMALLOC = ("/usr/lib/*/libjemalloc.so.2", "/usr/lib/libjemalloc.so.2")
 LOADER = "tests/vm/scx_load"
 PROGRAMS = {"drives": "tests/vm/drives", "record": "tests/vm/record", "sleepers": "tests/parity/sleepers",
             "heap_preloaded": "tests/jemalloc/heap_preloaded", "ends": "tests/record/ends",
-            "troubles": "tests/hunts/troubles"}
+            "troubles": "tests/hunts/troubles", "known": "tests/vm/known", "known_fp": "tests/vm/known_fp",
+            "defers": "tests/vm/defers"}
+# For arm64 alone; and what a build with a sanitizer does not have.
+SIGNED = {"known_signed": "tests/vm/known_signed", "known_signed_fp": "tests/vm/known_signed_fp"}
+SHARES = {"shares": "tests/record/shares", "libshares.so": "tests/record/libshares.so"}
 # Ways of having jemalloc beside being preloaded; where its development files are.
 HEAPS = {f"heap_{name}": f"tests/jemalloc/heap_{name}" for name in ("linked", "archive", "archive_stripped", "static", "static_stripped")}
 
@@ -74,14 +78,14 @@ def has_schedulers(kernel, build):
 
 
 def add_programs(image, build):
-    there = {name: path for name, path in HEAPS.items() if os.path.exists(os.path.join(build, path))}
+    there = {name: path for name, path in (HEAPS | SIGNED | SHARES).items() if os.path.exists(os.path.join(build, path))}
     for name, path in (PROGRAMS | there).items():
         image.add_program(f"{SUITE}/{name}", os.path.join(build, path))
 
 
 def to_build():
     """Of a build tree that is made for a guest."""
-    return [*PROGRAMS.values(), *HEAPS.values(), LOADER]
+    return [*PROGRAMS.values(), *HEAPS.values(), *SIGNED.values(), *SHARES.values(), LOADER]
 
 
 def make_image(kernel, script, directory, system):

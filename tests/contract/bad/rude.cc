@@ -90,7 +90,27 @@ void use_signals(const std::string& deed) {
   setitimer(ITIMER_REAL, &often, nullptr);
 }
 
+// CPU time, so that it takes longer where others want the CPU.
+void compute(clock_t ms) {
+  const clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000);
+  while (clock() < end) {
+  }
+}
+
+// For 7 s, from the disk, past the page cache.
+void read_slowly(const char* path) {
+  alignas(4096) static char room[4096];
+  for (int i = 0; i < 14; ++i) {
+    const int file = open(path, O_RDONLY | O_DIRECT);
+    nothing = static_cast<int>(read(file, room, sizeof room));
+    close(file);
+    nap(500);
+  }
+}
+
 void take_time(const std::string& deed) {
+  if (deed == "compute") compute(100);
+  if (deed == "read") read_slowly(getenv("RUDE_FILE"));
   while (deed == "hang") pause();
   if (deed == "slow") nap(2900);
   if (deed == "three") nap(3000);

@@ -3,7 +3,7 @@
 # What is done in a guest, in one boot. The host has put the programs into /suite and judges what it finds in /out.
 set -u
 cd /suite || exit 1
-for part in lib workload switches scx heaps windows hunts units; do
+for part in lib workload switches scx heaps windows hunts stacks units; do
   # shellcheck source=/dev/null
   . "./$part.sh"
 done
@@ -18,4 +18,5 @@ end_heap
 run_heaps
 run_windows
 run_hunts
+run_stacks
 run_units

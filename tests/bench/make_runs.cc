@@ -1,0 +1,69 @@
+// Writes windows of a host that never was, for benchmarks of comparing many runs:
+//
+//   make_runs DIR RUNS THREADS NAMES [SEED]
+//
+// In each run the same threads count up, by other numbers; DIR must be there.
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "core/file/file.hpp"
+#include "core/window/happened.hpp"
+#include "core/window/make_window.hpp"
+#include "tests/unit/file_world.hpp"
+
+namespace {
+
+using namespace ctprof;
+
+constexpr std::uint64_t kMsPerRun = 3000;
+
+void move(Moment& moment, std::uint64_t ms) {
+  moment.wall_unix_ns += ms * 1'000'000;
+  moment.boottime_ns += ms * 1'000'000;
+}
+
+// What the host is a run later: most counters stand still, as on any host.
+void let_run(Snapshot& snapshot, std::mt19937_64& random) {
+  move(snapshot.meta.start, kMsPerRun);
+  move(snapshot.meta.end, kMsPerRun);
+  for (Table& table : snapshot.tables)
+    for (Column& column : table.columns) {
+      if (!counts_up(column.def()) || column.def().storage != Storage::U64) continue;
+      for (std::size_t row = 0; row < column.rows(); ++row)
+        if (column.has_value(row) && random() % 8 == 0) column.u64()[row] += random() % 1'000'000;
+    }
+}
+
+std::optional<Error> write_run(const tests::HostShape& shape, const std::string& path,
+                               std::mt19937_64& random) {
+  const Snapshot before = tests::IdleHost(shape).make();
+  Snapshot after = tests::IdleHost(shape).make();
+  let_run(after, random);
+  auto window = make_window(before, std::move(after), Ended{});
+  if (!window) return window.error();
+  const auto written = write_file(*window, tests::whole_vocabulary(), path,
+                                  {.layout = FileLayout::Columns, .sync = false});
+  return written ? std::nullopt : std::optional(written.error());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) return std::fprintf(stderr, "usage: make_runs DIR RUNS THREADS NAMES [SEED]\n"), 2;
+  const auto number = [&](int at) { return std::strtoul(argv[at], nullptr, 10); };
+  tests::HostShape shape;
+  shape.threads = number(3);
+  shape.names = number(4);
+  std::mt19937_64 random(argc > 5 ? number(5) : 1);
+  for (std::size_t run = 1; run <= number(2); ++run) {
+    const std::string name = "000" + std::to_string(run);
+    const std::string path =
+        std::string(argv[1]) + "/" + name.substr(name.size() - 4) + ".ctprof.zst";
+    if (const auto problem = write_run(shape, path, random))
+      return std::fprintf(stderr, "make_runs: %s\n", problem->text.c_str()), 2;
+  }
+}

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+"""What shells offer behind ctprof: asked in the shells themselves, with the files that are installed.
+
+Environment: CTPROF."""
+
+import os
+import pathlib
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+# Options whose value only its user knows: numbers, times, expressions, names of this host.
+FREE = {"duration", "repeat", "interleave", "freq", "sleepers-freq", "offcpu-period", "budget", "max-depth", "stack-bytes", "ring", "pid", "cgroup",
+        "jobs", "set", "cgroup-flatten", "where", "derive", "fail-on", "alpha", "min-shift", "limit"}
+
+VALUED = re.compile(r"^  (?:-\w \[ )?--([a-z-]+)(?: \])? [A-Z|a-z]", re.M)
+
+
+def ctprof(*words):
+    return subprocess.run([harness.CTPROF, *words], capture_output=True, text=True, timeout=harness.TIMEOUT, check=False)
+
+
+def offered(*words):
+    """What `ctprof complete` says, without descriptions."""
+    return [line.split("\t")[0] for line in ctprof("complete", *words).stdout.splitlines()]
+
+
+class Words(unittest.TestCase):
+    def test_every_option_that_names_something_offers_it(self):
+        asked = set()
+        for verb in offered(""):
+            for name in VALUED.findall(ctprof(verb, "--help").stdout if verb != "help" else ""):
+                asked.add(name)
+                if name not in FREE:
+                    self.assertTrue(offered(verb, "--" + name, ""), f"{verb} --{name}")
+        self.assertGreater(len(asked), 40)
+        self.assertLessEqual(FREE, asked)
+
+    def test_lists_go_on_behind_a_comma(self):
+        self.assertEqual(offered("show", "--metrics", "nice,run_time"), ["nice,run_time_ns"])
+        self.assertEqual(offered("show", "--metrics=nice,run_time"), ["--metrics=nice,run_time_ns"])
+
+    def test_options_stand_before_the_verb_too(self):
+        self.assertEqual(offered("--plugins", "host", "sho"), ["show"])
+
+    def test_what_is_broken_elsewhere_does_not_matter(self):
+        broken = subprocess.run([harness.CTPROF, "complete", "sho"], env=os.environ | {"CTPROF_JSON_SCHEMA": "x", "CTPROF_QUIET": "perhaps"},
+                                capture_output=True, text=True, check=True)
+        self.assertEqual((broken.stdout.split("\t")[0], broken.stderr), ("show", ""))
+
+
+class Shell(unittest.TestCase):
+    """Each asks its shell in a directory with these files, where ctprof is on the PATH."""
+
+    PROGRAM = None
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.PROGRAM is None:
+            raise unittest.SkipTest("no shell")
+        if not shutil.which(cls.PROGRAM):
+            raise unittest.SkipTest(f"needs {cls.PROGRAM}")
+        scratch = harness.scratch()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.here = pathlib.Path(scratch.name)
+        for name in ("a b.zst", "other.zst"):
+            (cls.here / name).touch()
+        (cls.here / "runs").mkdir()
+        cls.script = cls.here / ("ctprof." + cls.PROGRAM)
+        cls.script.write_text(ctprof("completion", cls.PROGRAM).stdout)
+        cls.environment = {"PATH": os.path.dirname(harness.CTPROF) + ":" + os.environ["PATH"], "HOME": scratch.name, "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+
+    def ask(self, *command):
+        done = subprocess.run([self.PROGRAM, *command], cwd=self.here, env=self.environment, capture_output=True, text=True,
+                              timeout=harness.TIMEOUT, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines()
+
+    def check(self):
+        self.assertEqual(self.completed("ctprof comp"), ["compare", "completion"])
+        self.assertEqual(self.completed("ctprof show --metrics run_time"), ["run_time_ns"])
+        self.assertEqual(self.completed("ctprof record --recorders on"), ["on-cpu"])
+        self.assertEqual(self.completed("ctprof show oth"), ["other.zst"])
+        self.assertEqual(self.completed("ctprof help sym"), ["symbolize"])
+        self.assertIn("--group-by", self.completed("ctprof show --gr"))
+
+
+class Bash(Shell):
+    PROGRAM = "bash"
+
+    def completed(self, line):
+        text = '. ./ctprof.bash; COMP_LINE=$1; COMP_POINT=${#1}; compopt() { :; }; _ctprof ctprof; [ ${#COMPREPLY[@]} = 0 ] || printf "%s\\n" "${COMPREPLY[@]}"'
+        return self.ask("--norc", "-c", text, "bash", line)
+
+    def test_it_completes(self):
+        self.check()
+        self.assertEqual(self.completed("ctprof capture --layout=co"), ["columns"])  # readline has the rest
+        self.assertCountEqual(self.completed("ctprof show "), ["a b.zst", "other.zst", "runs", "ctprof.bash"])
+        self.assertEqual(self.completed("ctprof symbolize --debug-dir r"), ["runs"])
+
+    def test_it_is_registered(self):
+        self.assertEqual(self.ask("--norc", "-c", ". ./ctprof.bash; complete -p ctprof"), ["complete -F _ctprof ctprof"])
+
+
+class Fish(Shell):
+    PROGRAM = "fish"
+
+    def completed(self, line):
+        return [word.split("\t")[0] for word in self.ask("--no-config", "-c", f"source ctprof.fish; complete -C '{line}'")]
+
+    def test_it_completes(self):
+        self.check()
+        self.assertEqual(self.completed("ctprof capture --layout=co"), ["--layout=columns"])
+        self.assertEqual(self.completed("ctprof symbolize --debug-dir r"), ["runs/"])
+
+
+class Zsh(Shell):
+    PROGRAM = "zsh"
+
+    def shows(self, rest, line, tabs=1):
+        """Whether that stands on its terminal behind the line soon: zsh completes nowhere else."""
+        (self.here / ".zshrc").write_text("PS1='> '\nautoload -Uz compinit && compinit -u -D\n. ./ctprof.zsh\necho ready\n")
+        ours, its = os.openpty()
+        with subprocess.Popen(["zsh", "-i"], cwd=self.here, env=self.environment | {"ZDOTDIR": str(self.here)}, stdin=its, stdout=its, stderr=its,
+                              start_new_session=True) as shell:
+            os.close(its)
+            self.read(ours, lambda text: "ready" in text)
+            self.read(ours, lambda text: "> " in text, seconds=2)
+            os.write(ours, line.encode() + b"\t" * tabs)
+            text = self.read(ours, lambda text: rest in text)
+            shell.kill()
+        os.close(ours)
+        self.assertIn(rest, text)
+
+    @staticmethod
+    def read(ours, is_enough, seconds=20):
+        text, end = "", time.monotonic() + seconds
+        while not is_enough(text) and time.monotonic() < end:
+            if select.select([ours], [], [], 0.05)[0]:
+                text += os.read(ours, 1 << 16).decode(errors="replace")
+        return text
+
+    def test_it_completes(self):
+        for line, rest in (("ctprof show --metrics run_time", "run_time_ns"), ("ctprof record --recorders on", "on-cpu"),
+                           ("ctprof show oth", "other.zst"), ("ctprof capture --layout=co", "--layout=columns"),
+                           ("ctprof symbolize --debug-dir r", "runs/"), ("ctprof help sym", "symbolize")):
+            with self.subTest(line):
+                self.shows(rest, line)
+        self.shows("completion  -- print what", "ctprof comp", tabs=2)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""The man pages that are installed: they are sound, whole, and say what --help says.
+
+Environment: CTPROF; MANUAL, the directory of the pages."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+PAGES = sorted(page for page in pathlib.Path(os.environ["MANUAL"]).iterdir() if re.fullmatch(r"ctprof.*\.[1-7]", page.name))
+
+
+def ctprof(*words):
+    return subprocess.run([harness.CTPROF, *words], capture_output=True, text=True, timeout=harness.TIMEOUT, check=True).stdout
+
+
+def read(page):
+    """As a terminal shows it, without marks of bold, in one line."""
+    done = subprocess.run(["man", "-l", "--warnings", "-E", "UTF-8", page], capture_output=True, text=True, timeout=harness.TIMEOUT, check=False,
+                          env=os.environ | {"LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": "", "MANPAGER": "cat"})
+    return re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout), done.stderr
+
+
+def squeezed(text):
+    return re.sub(r"\s+", " ", text.replace("‐", "-").replace("−", "-"))
+
+
+class Sound(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("man"), "needs man")
+    def test_man_has_no_complaint(self):
+        for page in PAGES:
+            self.assertEqual(read(page)[1], "", page.name)
+
+    @unittest.skipUnless(shutil.which("mandoc"), "needs mandoc")
+    def test_nor_has_mandoc(self):
+        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *PAGES], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    @unittest.skipUnless(shutil.which("lexgrog"), "needs lexgrog")
+    def test_whatis_finds_each(self):
+        done = subprocess.run(["lexgrog", "-m", *PAGES], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
+class Whole(unittest.TestCase):
+    def test_there_is_one_for_each_verb(self):
+        verbs = {line.split("\t")[0] for line in ctprof("complete", "").splitlines()} - {"help"}
+        pages = {f"ctprof-{verb}.1" for verb in verbs} | {"ctprof.1", "ctprof-metrics.7", "ctprof-file.5", "ctprof-sdk.3"}
+        self.assertEqual({page.name for page in PAGES}, pages)
+
+    @unittest.skipUnless(shutil.which("man"), "needs man")
+    def test_each_has_the_options_of_its_help(self):
+        for page in PAGES:
+            verb = page.stem.removeprefix("ctprof-")
+            if page.suffix != ".1" or verb == "ctprof":
+                continue
+            text = squeezed(read(page)[0])
+            options = re.findall(r"^  (?:-\w \[ )?(--[a-z-]+)", ctprof(verb, "--help"), re.M)
+            self.assertGreater(len(options), 4)
+            for option in options:
+                self.assertRegex(text, rf"{option}\b", page.name)
+
+    @unittest.skipUnless(shutil.which("man"), "needs man")
+    def test_every_metric_is_there(self):
+        text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-metrics.7"))[0])
+        missing = [line.split("\t")[0] for line in ctprof("complete", "help", "").splitlines()
+                   if "_" in line.split("\t")[0] and f" {line.split(chr(9))[0]} " not in text]
+        self.assertEqual(missing, [])
+
+    @unittest.skipUnless(shutil.which("man"), "needs man")
+    def test_what_looks_like_a_request_is_text(self):
+        text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-symbolize.1"))[0])
+        self.assertIn("DIR/.build-id/ab/cdef.debug is what was stripped", text)
+        text = squeezed(read(next(page for page in PAGES if page.name == "ctprof-show.1"))[0])
+        self.assertIn('METRIC["KEY"], where \\" is a quote', text)
+
+
+if __name__ == "__main__":
+    harness.main()

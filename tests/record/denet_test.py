@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""`export --to denet`: it is what a schema made from the first reference allows, and its figures are those of the file.
+
+Environment: CTPROF; WAITS, threads that wait."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+import waited  # noqa: E402
+from recording import harness, run  # noqa: E402
+
+import json_schema  # noqa: E402, from where harness is
+
+SCHEMA = json.loads((pathlib.Path(__file__).parent / "denet_schema.json").read_text())
+
+
+class Denet(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
+
+    def exported(self):
+        return subprocess.run([harness.CTPROF, "export", self.file, "--to", "denet", "-o", "-"], capture_output=True, text=True, check=False)
+
+    def test_the_figures_are_those_of_the_file(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to load BPF programs")
+        done = run("--recorders", "off-cpu", "-o", self.file, "--", os.environ["WAITS"], "turns", "1", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = self.exported()
+        self.assertEqual(said.returncode, 0, said.stderr)
+        sample = json.loads(said.stdout)
+        self.assertEqual(json_schema.Validator(SCHEMA).problems(sample), [])
+        # A schema that allows everything would find nothing here either.
+        del sample["ebpf"]["offcpu"]["thread_stats"]["1:1" if "1:1" in sample["ebpf"]["offcpu"]["thread_stats"] else
+                                                     next(iter(sample["ebpf"]["offcpu"]["thread_stats"]))]["count"]
+        self.assertNotEqual(json_schema.Validator(SCHEMA).problems(sample), [])
+        self.compare(json.loads(said.stdout)["ebpf"]["offcpu"])
+
+    def compare(self, offcpu):
+        threads = [thread for thread in waited.Waited(self.file).threads if thread.offcpu_count > 0]
+        self.assertEqual(offcpu["total_time_ns"], sum(thread.offcpu_ns for thread in threads))
+        self.assertEqual(offcpu["total_events"], sum(thread.offcpu_count for thread in threads))
+        self.assertEqual(offcpu["avg_time_ns"], offcpu["total_time_ns"] // offcpu["total_events"])
+        self.assertEqual(offcpu["max_time_ns"], max(thread.offcpu_max_ns for thread in threads))
+        self.assertEqual(offcpu["min_time_ns"], min(thread.offcpu_min_ns for thread in threads))
+        stats = offcpu["thread_stats"]
+        self.assertEqual(set(stats), {f"{thread.tgid}:{thread.tid}" for thread in threads})
+        for thread in threads:
+            theirs = stats[f"{thread.tgid}:{thread.tid}"]
+            if sum(other.tid == thread.tid for other in threads) == 1:
+                self.assertEqual((theirs["total_time_ns"], theirs["count"], theirs["max_time_ns"], theirs["min_time_ns"]),
+                                 (thread.offcpu_ns, thread.offcpu_count, thread.offcpu_max_ns, thread.offcpu_min_ns))
+        top = offcpu["top_blocking_threads"]
+        self.assertEqual(len(top), 10)
+        longest = sorted((entry["total_time_ns"] for entry in stats.values()), reverse=True)[:10]
+        self.assertEqual([round(entry["time_ms"] * 1e6) for entry in top], longest)
+        for entry in top:
+            self.assertAlmostEqual(entry["percentage"], entry["time_ms"] * 1e8 / offcpu["total_time_ns"], places=6)
+
+    def test_a_file_without_waits_is_refused(self):
+        done = run("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = self.exported()
+        self.assertEqual(said.returncode, 2)
+        self.assertIn("the file has no times off CPUs: record with --recorders off-cpu", said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,360 @@
+#!/usr/bin/python3
+"""Where threads wait: counted by the recorder off-cpu, and by the threads themselves and the kernel.
+
+Environment: CTPROF; WAITS, a program whose threads wait and know for how long; ENDS, threads that end; TEST_ROUNDS: how often it is
+started and killed (5)."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+import waited  # noqa: E402
+from recording import Recorder, harness, run, soon  # noqa: E402
+
+WAITS = os.environ["WAITS"]
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "5"))
+PERCENT = 0.005
+KIND_RUNS = 3
+# The kernel's own figure of what a thread waited for a CPU is of the run queue's clock, which stands still between events.
+CLOCK_NS = 2_000
+LARGEST_SHARE = 2  # points
+EXACT_SHARE = 0.999
+
+
+def programs_of(pid):
+    """The ids of the BPF programs that the process holds."""
+    found = set()
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+            found |= set(re.findall(r"(?m)^prog_id:\s*(\d+)$", pathlib.Path(f"/proc/{pid}/fdinfo/{fd}").read_text()))
+    except OSError:
+        pass
+    return found
+
+
+def programs_there():
+    """Of the whole host: links too, which keep a program."""
+    shown = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True, text=True).stdout
+    return {str(program["id"]) for program in json.loads(shown)}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to load BPF programs")
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.here = pathlib.Path(scratch.name)
+        self.file = self.here / ("it" + recording.SUFFIX)
+
+    def recorded(self, *words):
+        """What the recorder said, and what is in the file."""
+        done = run("--recorders", "off-cpu", "-o", self.file, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done, waited.Waited(self.file)
+
+    def assert_whole(self, window, kinds=waited.BLOCKED):
+        """Kinds add up to the whole, and stacks to what they are of, in every thread, to the nanosecond."""
+        self.assertGreater(len(window.threads), 10)
+        for thread in window.threads:
+            self.assertEqual(thread.offcpu_ns, thread.ns(), thread.cells)
+            self.assertEqual(thread.weight(), thread.ns(kinds), thread.cells)
+            self.assertLessEqual(thread.offcpu_max_ns, thread.offcpu_ns)
+            self.assertLessEqual(thread.offcpu_min_ns, thread.offcpu_max_ns)
+            self.assertEqual(thread.offcpu_count == 0, thread.offcpu_ns == 0, thread.cells)
+
+
+class Known(Case):
+    """Waits of each kind, by a program that measures them."""
+
+    def test_each_kind_is_what_the_thread_measured(self):
+        """What is counted is exact in each run. Times: a hypervisor takes a CPU now and then between the kernel's look at its clock and the
+        recorder's, and one run cannot tell that from a fault; so each difference is the middle one of some runs."""
+        beyond = collections.defaultdict(list)
+        for _ in range(KIND_RUNS):
+            for name, differences in self.kinds_once().items():
+                for what, difference in differences.items():
+                    beyond[name, what].append(difference)
+        self.assertEqual({len(differences) for differences in beyond.values()}, {KIND_RUNS})
+        for place, differences in beyond.items():
+            self.assertLess(statistics.median(differences), 0, (place, differences))
+
+    def kinds_once(self):
+        """Of each kind of wait, by how many ns each difference is beyond what is allowed: below 0 where all is well."""
+        with subprocess.Popen(["sleep", "600"]) as sleeper:
+            try:
+                done, window = self.recorded("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
+            finally:
+                sleeper.kill()
+        self.assert_whole(window)
+        # Where a kernel hides threads from BPF, a wake-up by one of them is not seen: a wait for a CPU may then count as blocked.
+        unseen = int((re.search(r"(\d+) wake-ups or switches of", done.stderr) or [0, 0])[1])
+        places = {"nap": "takes_a_nap", "futex": "waits_for_word", "pipe": "reads_a_pipe", "fsync": "syncs", "fault": "touches"}
+        found, beyond = {}, {}
+        for line in done.stdout.splitlines():
+            name, *numbers = line.split()
+            tid, calls, blocked, off, first, last = map(int, numbers)
+            thread = found[name] = window.thread(tid)
+            self.assertTrue(thread.born and thread.ended, line)
+            # What came before the first look at the clock, and after the last: the kernel knows.
+            outside = first + thread.wait_time_ns - last
+            beyond[name] = {"off-CPU": abs(thread.offcpu_ns - off - outside) - PERCENT * (off + outside)}
+            # The kernel leaves out who was preempted on its way to sleep: it had said already that it would.
+            delayed = thread.ns(("queued", "preempted"))
+            allowed = max(PERCENT * thread.offcpu_ns, CLOCK_NS * thread.offcpu_count) + unseen * thread.cpu_delay_max_ns
+            beyond[name]["too short a wait for a CPU"] = thread.wait_time_ns - allowed - delayed
+            beyond[name]["too long a wait for a CPU"] = delayed - (thread.wait_time_ns + thread.offcpu_preempted_ns + allowed)
+            # Every switch but the last one, as the kernel counted them.
+            self.assertEqual(thread.count(waited.BLOCKED), thread.voluntary_csw - 1, (line, thread.cells))
+            self.assertEqual(thread.offcpu_preempted_count, thread.nonvoluntary_csw, (line, thread.cells))
+            if name in ("nap", "futex", "pipe"):
+                allowed = max(PERCENT * blocked, CLOCK_NS * calls) + unseen * thread.cpu_delay_max_ns
+                beyond[name]["blocked for too long"] = thread.ns(waited.BLOCKED) - (blocked + allowed)
+                beyond[name]["not blocked for long enough"] = blocked - thread.offcpu_preempted_ns - allowed - thread.ns(waited.BLOCKED)
+                self.assertEqual(thread.offcpu_interruptible_count, thread.count(waited.BLOCKED) - thread.offcpu_uninterruptible_count)
+            if name in places:  # the last two also write, and open; and their waits are shorter than a period
+                share = 0.97 if name in ("nap", "futex", "pipe") else 0.8
+                self.assertGreater(thread.weight(places[name]), share * thread.weight(), (line, thread.stacks))
+        self.assertEqual(len(found), 8)
+        self.assertEqual(found["nap"].offcpu_interruptible_count, 50, found["nap"].cells)
+        for name in "competes", "competes_too":
+            self.assertGreater(found[name].offcpu_preempted_ns, 0.9 * found[name].offcpu_ns - found[name].offcpu_queued_ns, found[name].cells)
+        self.assert_slept(window.of(sleeper.pid))
+        return beyond
+
+    def assert_slept(self, threads):
+        """From before the window opened until after it closed: one wait, as long as the window, with its place."""
+        self.assertEqual(len(threads), 1)
+        sleep = threads[0]
+        self.assertEqual((sleep.offcpu_count, sleep.offcpu_interruptible_count), (1, 1), sleep.cells)
+        self.assertEqual({sleep.offcpu_ns, sleep.offcpu_interruptible_ns, sleep.offcpu_max_ns, sleep.offcpu_min_ns}, {sleep.offcpu_ns})
+        self.assertEqual(len(sleep.stacks), 1)
+        self.assertIn("hrtimer_nanosleep", sleep.stacks[0][0])
+        self.assertTrue(any("sleep" in name for name in sleep.stacks[0][0] if not name.startswith("hrtimer")), sleep.stacks)
+
+    def test_a_place_weighs_as_long_as_it_was_waited_at(self):
+        for period in "100us", "1ms", "10ms":
+            done, window = self.recorded("--offcpu-period", period, "--", WAITS, "turns", "3", "32")
+            self.assert_whole(window)
+            long_ns, short_ns = map(int, done.stdout.split())
+            places = {name: sum(thread.weight(name) for thread in window.threads) for name in ("waits_long", "waits_short")}
+            share = 100 * places["waits_long"] / sum(places.values())
+            expected = 100 * long_ns / (long_ns + short_ns)
+            self.assertLess(abs(share - expected), LARGEST_SHARE, (period, places, long_ns, short_ns))
+
+
+class Whole(Case):
+    """Nothing is lost, and all adds up."""
+
+    def closed(self, done, least_threads=10):
+        exact, threads = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", done.stderr).groups())
+        self.assertGreaterEqual(threads, least_threads)
+        self.assertGreaterEqual(exact, EXACT_SHARE * threads, done.stderr)
+
+    def test_idle(self):
+        done, window = self.recorded("-d", "1s")
+        self.closed(done)
+        self.assertNotRegex(done.stderr, r"off-cpu: .* lost")
+        self.assert_whole(window)
+
+    def test_in_a_crowd_with_stacks_of_all_waits(self):
+        done, window = self.recorded("--offcpu-stacks", "all", "--", WAITS, "crowd", "2")
+        self.closed(done, 40)
+        self.assert_whole(window, waited.KINDS)
+        crowd = [thread for thread in window.threads if thread.descendant and thread.pcomm == "waits"]
+        self.assertGreater(sum(thread.offcpu_count for thread in crowd), 10_000)
+        for thread in crowd:
+            if thread.born and thread.ended:
+                self.assertEqual(thread.count(waited.BLOCKED), thread.voluntary_csw - 1, thread.cells)
+
+    def test_a_stack_at_each_switch(self):
+        done, window = self.recorded("--offcpu-stacks", "every", "--ring", "64M", "--", WAITS, "turns", "1", "4")
+        self.closed(done)
+        turns = [thread for thread in window.threads if thread.descendant and thread.tid != thread.tgid]
+        self.assertEqual(len(turns), 4, done.stderr)
+        self.assert_whole(window, waited.KINDS)
+        for thread in turns:
+            self.assertGreater(thread.weight("waits_long"), 0.6 * thread.ns(waited.BLOCKED), thread.stacks)
+
+    def test_threads_that_end(self):
+        """Thousands a second: each that was born and ended inside tells as many switches as the kernel counted."""
+        done, window = self.recorded("--", os.environ["STORM"], "8000", "4000")
+        self.closed(done, 8000)
+        self.assertNotRegex(done.stderr, r"off-cpu: .* lost")
+        ended = [thread for thread in window.threads if thread.descendant and thread.pcomm == "storm" and thread.born and thread.ended]
+        self.assertGreaterEqual(len(ended), 8000)
+        for thread in ended:
+            self.assertEqual(thread.count(waited.BLOCKED), thread.voluntary_csw - 1, thread.cells)
+            self.assertEqual(thread.offcpu_preempted_count, thread.nonvoluntary_csw, thread.cells)
+        self.assert_whole(window)
+
+    def test_of_some_processes_alone(self):
+        with subprocess.Popen(["sleep", "600"]) as sleeper:
+            try:
+                _, window = self.recorded("-d", "300ms", "-p", sleeper.pid)
+            finally:
+                sleeper.kill()
+        self.assertEqual({thread.tgid for thread in window.threads}, {sleeper.pid})
+        self.assertEqual(window.threads[0].offcpu_count, 1)
+        self.assertEqual(window.threads[0].weight(), window.threads[0].offcpu_ns)
+
+    def test_windows_that_follow_each_other(self):
+        """Who sleeps through all of them sleeps through each."""
+        with subprocess.Popen(["sleep", "600"]) as sleeper:
+            try:
+                done = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
+            finally:
+                sleeper.kill()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        files = sorted(self.here.iterdir())
+        self.assertEqual(len(files), 3)
+        for file in files:
+            window = waited.Waited(file)
+            self.assert_whole(window)
+            self.assertEqual([thread.offcpu_count for thread in window.of(sleeper.pid)], [1])
+            self.assertGreater(window.of(sleeper.pid)[0].offcpu_ns, 250_000_000)
+
+    def test_a_budget_that_is_too_small_is_told(self):
+        done, window = self.recorded("--budget", "0.01%", "--offcpu-period", "10us", "--", WAITS, "crowd", "3")
+        self.assertRegex(done.stderr, r"the budget was nearly used up: from then on a stack for [\d.]+ ms of waiting")
+        self.assert_whole(window)
+
+
+class OfOneCgroup(Case):
+    """Who is in it or below it is followed by the programs, and nobody else is."""
+
+    def setUp(self):
+        super().setUp()
+        mounts = pathlib.Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+        root = next((line.split()[1] for line in mounts if line.split()[2] == "cgroup2"), "/nowhere")
+        self.cgroup = pathlib.Path(root) / f"ctprof-off-cpu-{os.getpid()}"
+        try:
+            (self.cgroup / "below" / "far").mkdir(parents=True)
+        except OSError as error:
+            self.skipTest(f"needs leave to make cgroups: {error}")
+        self.addCleanup(self.remove)
+
+    def remove(self):
+        for path in (self.cgroup / "below" / "far", self.cgroup / "below", self.cgroup):
+            self.assertTrue(soon(lambda path=path: not (path / "cgroup.procs").read_text(encoding="ascii")))
+            path.rmdir()
+
+    def sleeper(self, *below, program=("sleep", "600")):
+        """A process in the cgroup, or below it; None: outside."""
+        process = subprocess.Popen(program)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        if below != (None,):
+            (self.cgroup.joinpath(*below) / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
+        return process.pid
+
+    def followed(self, script, *words):
+        """Of the window in which the shell, outside, ran the script with the cgroup as $1: threads by process, and how many were followed."""
+        done, window = self.recorded("--cgroup", f"/{self.cgroup.name}", *words, "--", "sh", "-c", script, "sh", self.cgroup)
+        exact, number = map(int, re.search(r"to the nanosecond, for (\d+) of (\d+) threads", done.stderr).groups())
+        self.assertEqual(exact, number, done.stderr)
+        found = collections.defaultdict(list)
+        for thread in window.threads:
+            self.assertEqual(thread.weight(), thread.ns(waited.BLOCKED), thread.cells)
+            found[thread.tgid].append(thread)
+        return found, number
+
+    def test_who_is_there_and_who_is_born_there(self):
+        there = self.sleeper(), self.sleeper("below", "far")
+        self.sleeper(None)
+        found, number = self.followed('echo $$ >"$1/below/cgroup.procs"; sleep 0.1; sh -c "sleep 0.2; true"; true')
+        self.assertEqual(number, 6)
+        self.assertEqual(sum(map(len, found.values())), 6)
+        for pid in there:
+            self.assertEqual([(thread.offcpu_count, thread.offcpu_interruptible_count) for thread in found[pid]], [(1, 1)])
+        born = sorted(thread.offcpu_interruptible_ns for threads in found.values() for thread in threads if thread.born and thread.comm == "sleep")
+        self.assertEqual([round(ns / 1e8) for ns in born], [1, 2])
+
+    def test_a_process_that_comes_later_is_followed_from_then_on(self):
+        threads = "import threading, time\nfor _ in range(3): threading.Thread(target=time.sleep, args=(600,)).start()"
+        comes = self.sleeper(None, program=(sys.executable, "-c", threads))
+        self.assertTrue(soon(lambda: len(os.listdir(f"/proc/{comes}/task")) == 4))
+        found, number = self.followed(f'sleep 0.3; echo {comes} >"$1/cgroup.procs"; sleep 0.3')
+        self.assertEqual((number, len(found[comes])), (4, 4))
+        for thread in found[comes]:
+            self.assertEqual(thread.offcpu_count, 1, thread.cells)
+            self.assertAlmostEqual(thread.offcpu_interruptible_ns / 1e9, 0.3, delta=0.15)
+
+    def test_one_that_is_made_anew(self):
+        """As a service that is started again has it."""
+        found, _ = self.followed('rmdir "$1/below/far" "$1/below" "$1"; mkdir -p "$1/below/far"; echo $$ >"$1/below/cgroup.procs"; sleep 0.2; true')
+        self.assertIn(2, [round(thread.offcpu_interruptible_ns / 1e8) for threads in found.values() for thread in threads if thread.comm == "sleep"])
+
+    def test_of_its_processes_some(self):
+        one, _ = self.sleeper(), self.sleeper()
+        done, window = self.recorded("--cgroup", f"/{self.cgroup.name}", "-p", one, "-d", "100ms")
+        self.assertEqual([thread.tgid for thread in window.threads if thread.offcpu_count], [one])
+        self.assertRegex(done.stderr, "for 1 of 1 threads")
+
+    def test_where_no_mount_shows_it_all_are_followed(self):
+        """It is told, and what is of others is left out all the same."""
+        one, far = self.sleeper(), self.sleeper("below", "far")
+        words = recording.command("--recorders", "off-cpu", "--cgroup", f"/{self.cgroup.name}", "-d", "100ms", "-o", self.file)
+        only_below = 'mount --bind "$1/below" "$2" && umount "$3" && shift 3 && exec "$@"'
+        self.here.joinpath("seen").mkdir()
+        done = subprocess.run(["unshare", "-m", "sh", "-c", only_below, "sh", self.cgroup, self.here / "seen", self.cgroup.parent, *words],
+                              capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, rf"recorders follow the whole host, for no mounted .* shows cgroup '/{self.cgroup.name}'")
+        self.assertEqual({thread.tgid for thread in waited.Waited(self.file).threads if thread.offcpu_count}, {one, far})
+        self.assertGreater(int(re.search(r"for \d+ of (\d+) threads", done.stderr)[1]), 10)
+
+
+class Hidden(Case):
+    def test_whom_the_kernel_hides_has_gaps(self):
+        """Some kernels keep threads from BPF programs. Who hardly waits was seen."""
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+            try:
+                done, window = self.recorded("-d", "300ms")
+            finally:
+                busy.kill()
+        hidden = re.search(r"off-cpu: .*this kernel keeps (\d+) threads from BPF programs: whether they wait is not known", done.stderr)
+        unknown = [thread for thread in window.threads if thread.cells["offcpu_ns"] is None]
+        self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, done.stderr)
+        for thread in unknown:
+            self.assertIsNone(thread.cells["offcpu_max_ns"])
+            self.assertEqual(thread.stacks, [])
+        self.assertIsNotNone(window.of(busy.pid)[0].cells["offcpu_ns"])
+        if not hidden:
+            self.skipTest("this kernel hides nobody")
+        done, window = self.recorded("-d", "100ms", "-p", 1)
+        self.assertRegex(done.stderr, r"off-cpu: .*this kernel keeps \d+ threads from BPF programs")
+        self.assertEqual({thread.cells.get("offcpu_ns") for thread in window.of(1)}, {None})
+
+
+class Manners(Case):
+    def test_nothing_stays_behind(self):
+        for at in range(ROUNDS):
+            with Recorder("-d", "60s", "-o", self.file, "--recorders", "off-cpu") as recorder:
+                pid = recorder.process.pid
+                self.assertTrue(soon(lambda pid=pid: len(programs_of(pid)) > 4))
+                time.sleep(0.05 * (at % 4))
+                programs = programs_of(pid)
+                recorder.process.kill() if at % 2 else recorder.process.terminate()
+                recorder.process.communicate()
+            self.assertTrue(soon(lambda programs=programs: not programs & programs_there()), programs)
+
+    def test_without_leave_it_is_one_sentence(self):
+        self.here.chmod(0o777)
+        done = run("-d", "100ms", "-o", self.file, "--recorders", "off-cpu", "-q", user=65534, group=65534, extra_groups=[])
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertRegex(done.stderr, r"cannot record here: .*CAP_BPF")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+"""`export --redact`: of a real recording no name is left in the bytes, and every figure is.
+
+Environment: CTPROF."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from recording import SUFFIX, TIMEOUT, harness, run  # noqa: E402
+
+TEXTS = ("pcomm", "comm", "cgroup", "process.pcomm", "cgroup.path")
+LONG = 6  # characters: what is shorter is part of anything
+STACKS = os.geteuid() == 0
+
+
+def lines_of(path):
+    text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def bytes_of(path):
+    """Of a file without what describes metrics, which is the same in all, and names plugins."""
+    lines = lines_of(path)
+    for line in lines:
+        line.pop("registry", None)
+    return json.dumps(lines, ensure_ascii=False)
+
+
+def words_of_format(value):
+    """Keys, and who filled what: a process may be called so, too. Those of cgroups are names."""
+    if isinstance(value, list):
+        for item in value:
+            yield from words_of_format(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            if key in ("plugin", "source", "stage", "kind", "part", "type", "entity", "tool"):
+                yield str(item)
+            elif key == "cgroup_stats":
+                yield from words_of_format(list(item.values()))
+            else:
+                yield from words_of_format(item)
+
+
+class Names:
+    """What could tell a host, of the lines of a recording."""
+
+    def __init__(self, lines):
+        head = lines[0]
+        self.private = {head["ctprof"]["boot_id"], head["ctprof"]["hostname"], head["host"]["kernel_cmdline"]}
+        for line in lines:
+            for part in ("columns", "bases") if line["kind"] in ("table", "exited") else ():
+                for name in TEXTS:
+                    self.private.update(cell for cell in line.get(part, {}).get(name, ()) if isinstance(cell, str))
+        parts = {line["part"]: line for line in lines if line["kind"] == "stacks"}
+        self.kernel = set()
+        if "frames" in parts:
+            self.add_stacks(parts["strings"]["text"], parts["modules"], parts["frames"])
+        self.private -= {"", "/"}
+
+    def left_in(self, text, value):
+        """Those that still stand in a text of JSON, or of anything else."""
+        known = set(words_of_format(value)) | self.kernel
+        return [name for name in self.private if not any(name in word for word in known) and
+                (name in text if len(name) >= LONG else json.dumps(name, ensure_ascii=False) in text)]
+
+    def add_stacks(self, texts, modules, frames):
+        self.private.update(texts[path] for path in modules["path"])
+        self.private.update(modules["build_id"])
+        for module, name in zip(frames["module"], frames["name"]):
+            ours = self.kernel if modules["type"][module] in ("kernel", "vdso") else self.private
+            ours.add(texts[name])
+
+
+class Redacted(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = harness.scratch()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.here = pathlib.Path(scratch.name)
+        cls.files = [cls.here / (name + SUFFIX) for name in ("one", "two")]
+        recorders = ["--recorders", "on-cpu"] if STACKS else []
+        for file in cls.files:
+            with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+                done = run("-d", "600ms", "-o", file, *recorders)
+                busy.kill()
+            assert done.returncode == 0, done.stderr
+        cls.key = cls.here / "key"
+        cls.key.write_bytes(os.urandom(32))
+
+    def told(self, *words):
+        done = subprocess.run([harness.CTPROF, *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def redacted(self, file, name, *words):
+        out = self.here / name
+        self.told("export", "--no-sync", file, "--redact", "-o", out, *words)
+        return out
+
+    def test_no_name_is_left(self):
+        names = Names(lines_of(self.files[0]))
+        self.assertIn(os.path.basename(sys.executable)[:15], names.private)
+        self.assertGreater(len(names.private), 10)
+        out = self.redacted(self.files[0], "out.zst")
+        self.assertEqual(names.left_in(bytes_of(out), lines_of(out)), [])
+        self.assertGreater(len(names.left_in(bytes_of(self.files[0]), lines_of(self.files[0]))), len(names.private) / 2)
+
+    def test_nor_in_rows_and_stacks_for_others(self):
+        names = Names(lines_of(self.files[0]))
+        rows = subprocess.run(["zstd", "-dcq", self.redacted(self.files[0], "rows.zst", "--to", "ktstr")], check=True, capture_output=True).stdout
+        whole = json.loads(rows)
+        whole.pop("registry")
+        self.assertEqual(names.left_in(json.dumps(whole, ensure_ascii=False), whole), [])
+        if STACKS:
+            self.assertEqual(names.left_in(self.redacted(self.files[0], "folded", "--to", "folded").read_text(), {}), [])
+
+    def figures(self, *words):
+        """Rows of JSON without the names of their groups."""
+        report = json.loads(self.told(*words, "--format", "json"))
+        told = ("group", "busiest", "extras")
+        rows = [{key: value for key, value in row.items() if not key.startswith(told)} for row in report["rows"]]
+        self.assertGreater(len(rows), 50)
+        return sorted(json.dumps(row, sort_keys=True) for row in rows if row["metric"] != "host.sched_ext.state")
+
+    def test_figures_of_groups_are_what_they_were(self):
+        other = self.redacted(self.files[0], "figures.zst")
+        for axis in ("pcomm", "comm", "comm-exact", "cgroup", "all", "pid"):
+            with self.subTest(axis):
+                self.assertEqual(self.figures("show", other, "--group-by", axis), self.figures("show", self.files[0], "--group-by", axis))
+
+    def test_with_one_key_files_are_compared_as_before(self):
+        both = [self.redacted(file, f"keyed{i}.zst", "--redact-key", self.key) for i, file in enumerate(self.files)]
+        again = self.redacted(self.files[0], "again.zst", "--redact-key", self.key)
+        self.assertEqual(bytes_of(both[0]), bytes_of(again))
+        self.assertEqual(self.figures("compare", *both), self.figures("compare", *self.files))
+
+    def test_without_one_nobody_can_compare(self):
+        first, second = (Names(lines_of(self.redacted(self.files[0], f"fresh{i}.zst"))).private for i in range(2))
+        words = {name for name in first & second if len(name) > 3 and any(c.isalpha() for c in name)}
+        self.assertEqual(words, set())
+
+
+class Mistakes(unittest.TestCase):
+    def test_a_key_that_is_none(self):
+        with harness.scratch() as here:
+            short = os.path.join(here, "short")
+            pathlib.Path(short).write_bytes(b"too short")
+            for words, why in ((["--redact-key", short], "--redact-key is for --redact"), (["--redact", "--redact-key", short], "less than 16 bytes"),
+                               (["--redact", "--redact-key", short + "x"], "No such file")):
+                snapshot = os.path.join(here, "a.zst")
+                harness.capture_tree("6.12", snapshot)
+                done = subprocess.run([harness.CTPROF, "export", snapshot, "-o", os.path.join(here, "b.zst"), *words], capture_output=True, text=True,
+                                      check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(why, done.stderr)
+                self.assertFalse(os.path.exists(os.path.join(here, "b.zst")))
+
+
+if __name__ == "__main__":
+    harness.main()

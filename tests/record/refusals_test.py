@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""What is said where the kernel refuses the recorders of waiting their BPF programs: one sentence with the cause, and nothing stays behind.
+
+A seccomp filter answers one command of bpf(2) in the kernel's place, as a container's profile or a security module does, and as a kernel that
+does not take a program. Environment: CTPROF."""
+
+import ctypes
+import errno
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import harness, soon  # noqa: E402
+
+SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+# Of enum bpf_cmd: what loading makes, then what attaching does.
+MAP_CREATE, PROG_LOAD, RAW_TRACEPOINT_OPEN, BTF_LOAD, LINK_CREATE, ITER_CREATE = 0, 5, 17, 18, 28, 33
+COMMANDS = {"programs": [PROG_LOAD], "maps": [MAP_CREATE], "types": [BTF_LOAD], "links": [LINK_CREATE, RAW_TRACEPOINT_OPEN], "passes": [ITER_CREATE]}
+ANSWERS = errno.EPERM, errno.EACCES, errno.EINVAL
+CLOSED = "bpf(2) is closed to this process, as by a container's seccomp profile: start ctprof outside of it"
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO = 0x7FFF0000, 0x00050000
+LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K
+NUMBER, FIRST_ARGUMENT = 0, 16  # in struct seccomp_data
+
+
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
+
+
+def answer_bpf(commands, answer):
+    """For subprocess's preexec_fn: from then on these commands of bpf(2) fail with this errno."""
+    last = len(commands)
+    lines = [(LOAD, 0, 0, NUMBER), (JUMP_IF_EQUAL, 0, last + 1, SYS_BPF), (LOAD, 0, 0, FIRST_ARGUMENT)]
+    lines += [(JUMP_IF_EQUAL, last - at, 0, command) for at, command in enumerate(commands)]
+    lines += [(RETURN, 0, 0, SECCOMP_RET_ALLOW), (RETURN, 0, 0, SECCOMP_RET_ERRNO | answer)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+    program = Filter(len(lines), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def install():
+        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), code) != 0:
+            raise OSError(ctypes.get_errno(), "no seccomp filter")
+    return install
+
+
+def programs_there():
+    """Ids of all BPF programs of the host: one stays while it is attached, or somebody has it open."""
+    shown = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True, text=True).stdout
+    return {program["id"] for program in json.loads(shown)}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to load BPF programs")
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.file = pathlib.Path(scratch.name) / ("it" + recording.SUFFIX)
+        before = programs_there()
+        self.addCleanup(lambda: self.assertTrue(soon(lambda: programs_there() <= before), programs_there() - before))
+
+    def recorded(self, recorder, before=(), **more):
+        words = recording.command("-d", "100ms", "-o", self.file, "--metrics", "run_time_ns", "--recorders", recorder)
+        return subprocess.run([*before, *words], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False, **more)
+
+    def without_types(self, recorder):
+        """Run where /sys does not describe the kernel's structures."""
+        done = self.recorded(recorder, ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"])
+        if "mount" in done.stderr or "unshare" in done.stderr:
+            self.skipTest(done.stderr)
+        return done
+
+
+class OffCpu(Case):
+    def refused(self, done):
+        """The one sentence that is said."""
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertFalse(self.file.exists())
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        found = re.fullmatch(r"ctprof: (starting the recorder 'off-cpu'|the recorder 'off-cpu' cannot record here): (.*)\n", done.stderr)
+        self.assertTrue(found, done.stderr)
+        return found[2]
+
+    def test_whatever_bpf_refuses(self):
+        for name, commands in COMMANDS.items():
+            for answer in ANSWERS:
+                with self.subTest(refused=name, answer=errno.errorcode[answer]):
+                    said = self.refused(self.recorded("off-cpu", preexec_fn=answer_bpf(commands, answer)))
+                    # libbpf has words of its own where types find no room.
+                    if answer == errno.EPERM and name != "types":
+                        self.assertTrue(said.endswith(CLOSED), said)
+                    else:
+                        self.assertRegex(said, r"the kernel refused the BPF programs that follow threads \([A-Z][a-z ]+\), though Linux 5\.10")
+                        self.assertIn(os.uname().release, said)
+                    self.assertEqual("attaching to" in said, name == "links", said)
+                    self.assertEqual("a look at all threads" in said, name == "passes", said)
+
+    def test_no_types(self):
+        self.assertRegex(self.refused(self.without_types("off-cpu")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
+
+
+class Sleepers(Case):
+    """They are looked at through /proc then, which is told."""
+
+    def by_proc(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.file.exists())
+        # Who is hidden from BPF may have a stack that is closed to root.
+        found = re.findall(r"(?m)^ctprof: sleepers: stacks are of the kernel alone, from /proc: (.*?)(?:; stacks of \d+ threads that sleep are closed "
+                           r"to ctprof despite CAP_SYS_PTRACE \(.*\))?$", done.stderr)
+        self.assertEqual(len(found), 1, done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: [1-9]\d* stacks?")
+        return found[0]
+
+    def test_whatever_bpf_refuses(self):
+        for name in "programs", "maps", "links":
+            for answer in ANSWERS:
+                with self.subTest(refused=name, answer=errno.errorcode[answer]):
+                    said = self.by_proc(self.recorded("sleepers", preexec_fn=answer_bpf(COMMANDS[name], answer)))
+                    if answer == errno.EPERM:
+                        self.assertEqual(said, CLOSED)
+                    else:
+                        self.assertRegex(said, r"^the kernel refused the BPF program that looks at sleepers \(.*\), though Linux 5\.17")
+
+    def test_no_types(self):
+        self.assertRegex(self.by_proc(self.without_types("sleepers")), r"^the kernel does not describe its structures .*CONFIG_DEBUG_INFO_BTF$")
+
+
+if __name__ == "__main__":
+    unittest.main()

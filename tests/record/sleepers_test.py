@@ -1,0 +1,413 @@
+#!/usr/bin/python3
+"""`record --recorders sleepers` and `capture --stacks`: who sleeps where, by threads that each wait in a way of their own; and what adds up.
+
+Environment: CTPROF, SLEEPS (sleeps.c)."""
+
+import collections
+import ctypes
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import Recorder, harness, run, soon  # noqa: E402
+
+WAITS = os.environ["SLEEPS"]
+METRICS = ("--metrics", "run_time_ns")
+CHAIN = ("main_of", "outer", "middle")
+# What the kernel's functions are called there, whatever the version.
+KERNEL = {"at_futex": "futex", "at_pipe": "pipe", "at_nanosleep": "nanosleep", "at_poll": "poll", "a) R 1 (b": "pipe", "crowd": "futex"}
+DISK = ("at_fsync", "at_fault")
+SYS_BPF, BPF_PROG_GET_FD_BY_ID = {"x86_64": 321, "aarch64": 280}[os.uname().machine], 13
+
+
+class File:
+    """`threads`: by (tgid, tid, start), those that ended too; of each its columns, and `stacks`: functions, root first -> weight."""
+
+    def __init__(self, path, metric="sleeping_stacks"):
+        text = subprocess.run(["zstd", "-dcq", path], check=True, capture_output=True).stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        parts = collections.defaultdict(list)
+        for line in lines:
+            if line["kind"] == "stacks":
+                parts[line["part"]].append(line)
+        self.notes = next(line for line in lines if line["kind"] == "summary")["ctprof"]["notes"]
+        self.rows = {}
+        for line in lines:
+            if line["kind"] == "exited" or (line["kind"] == "table" and line["entity"] == "thread"):
+                for at in range(len(line["columns"]["tid"])):
+                    self.rows[line["first_row"] + at] = {name: cells[at] for name, cells in line["columns"].items()} | {"stacks": {}}
+        strings = [text for line in parts["strings"] for text in line["text"]]
+        kernel = [kind == "kernel" for line in parts["modules"] for kind in line["type"]]
+        frames = [("[truncated]", False)] + [(strings[name], kernel[module]) for line in parts["frames"]
+                                             for name, module in zip(line["name"], line["module"])]
+        stacks = [()]
+        for line in parts["nodes"]:
+            for parent, frame in zip(line["parent"], line["frame"]):
+                stacks.append(stacks[parent] + (frames[frame],))
+        for line in parts["weights"]:
+            if line["metric"] == metric:
+                for row, node, weight in zip(line["row"], line["node"], line["weight"]):
+                    of_row = self.rows[row]["stacks"]
+                    of_row[stacks[node]] = of_row.get(stacks[node], 0) + weight
+
+    def of(self, pid):
+        """Name -> rows."""
+        found = collections.defaultdict(list)
+        for row in self.rows.values():
+            if row["tgid"] == pid:
+                found[row["comm"]].append(row)
+        return found
+
+
+def names(stack, of_kernel):
+    return [name for name, is_kernel in stack if is_kernel == of_kernel]
+
+
+class Waits:
+    def __init__(self, *words):
+        self.process = subprocess.Popen([WAITS, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        self.is_ready = self.process.stdout.readline() == "ready\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+
+def program_ids(pid):
+    """The BPF programs that the process has open."""
+    found = set()
+    try:
+        for entry in os.scandir(f"/proc/{pid}/fdinfo"):
+            found.update(int(number) for number in re.findall(r"prog_id:\s*(\d+)", pathlib.Path(entry.path).read_text(encoding="ascii")))
+    except OSError:
+        pass
+    return found
+
+
+def lasting_programs(pid):
+    """The same once nothing comes and goes there: libbpf tries the kernel with programs that it closes at once."""
+    before = program_ids(pid)
+    time.sleep(0.2)
+    return before if before == program_ids(pid) else set()
+
+
+def is_loaded(program):
+    attributes = ctypes.create_string_buffer(program.to_bytes(4, sys.byteorder) + bytes(60))
+    fd = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, BPF_PROG_GET_FD_BY_ID, attributes, 64)
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs leave to load programs into the kernel")
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.here = pathlib.Path(scratch.name)
+        self.file = self.here / ("it" + recording.SUFFIX)
+
+    def recorded(self, *words, **more):
+        done = run("-o", self.file, *METRICS, "--recorders", "sleepers", *words, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr
+
+    def by_bpf(self, said):
+        if "kernel alone, from /proc" in said:
+            self.skipTest("no BPF here: " + said)
+
+    def captured(self, *words):
+        done = subprocess.run([harness.CTPROF, "capture", "--no-sync", "-o", self.file, "--stacks", *map(str, words)], capture_output=True,
+                              text=True, timeout=recording.TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr
+
+    def check_thread(self, row, name):
+        way = "at_pipe" if name.startswith("a)") else "at_condition" if name == "crowd" else name
+        # Who waits for a disk runs on within microseconds: then a look has no user part, rather than one of another moment.
+        self.assertTrue(row["stacks"], name)
+        whole = sum(weight for stack, weight in row["stacks"].items() if names(stack, False) != ["[truncated]"])
+        if name == "at_nanosleep":
+            self.assertGreater(whole, sum(row["stacks"].values()) / 2)
+        elif name not in DISK:
+            self.assertEqual(whole, sum(row["stacks"].values()), name)
+        for stack in row["stacks"]:
+            user = names(stack, False)
+            if user == ["[truncated]"]:
+                continue
+            if way == "at_poll":  # 1,000 frames: those at the root are beyond what is kept
+                self.assertGreater(user.count("at_poll"), 50)
+            else:
+                self.assertEqual(tuple(user[user.index("main_of"):][:4]), (*CHAIN, way), user)
+            if name in KERNEL:
+                self.assertTrue(any(KERNEL[name] in function for function in names(stack, True)), stack)
+
+
+class Live(Case):
+    def test_each_wait_is_named(self):
+        with Waits(self.here) as waits:
+            self.by_bpf(self.recorded("-d", "2s", "--sleepers-freq", "40"))
+        threads = File(self.file).of(waits.pid)
+        for name in ("at_futex", "at_pipe", "at_nanosleep", "at_fsync", "at_fault", "at_poll", "a) R 1 (b", "crowd"):
+            with self.subTest(name):
+                if name in DISK and not threads[name][0]["stacks"]:
+                    self.skipTest("the disk is too fast to be met")
+                for row in threads[name]:
+                    self.check_thread(row, name)
+        for row in threads["at_fault"]:  # no system call of its own
+            self.assertFalse([stack for stack in row["stacks"] if any("SYSCALL" in name or "svc" in name for name in names(stack, True))])
+
+    def test_a_stack_of_many_kilobytes_is_whole_and_a_longer_one_says_that_it_is_cut(self):
+        with Waits(self.here) as waits:
+            said = self.recorded("-d", "500ms", "-p", waits.pid)
+        self.by_bpf(said)
+        threads = File(self.file).of(waits.pid)
+        (large,) = threads["at_large"][0]["stacks"]
+        user = names(large, False)
+        self.assertEqual(tuple(user[user.index("main_of"):][:5]), (*CHAIN, "at_large", "large_frame"))
+        self.assertEqual(user.count("large_frame"), 60)
+        self.assertNotIn("[truncated]", user)
+        (huge,) = threads["at_huge"][0]["stacks"]
+        user = names(huge, False)
+        self.assertEqual(user[0], "[truncated]")
+        self.assertIn(user.count("huge_frame"), (7, 8))  # of 256 KiB
+        self.assertNotIn("at_huge", user)
+
+    def test_both_metrics_say_the_same_and_who_sleeps_throughout_is_found_each_time(self):
+        with Waits(self.here) as waits:
+            said = self.recorded("-d", "1500ms", "--sleepers-freq", "30")
+        file = File(self.file)
+        for row in file.rows.values():
+            self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"] or 0, row["comm"])
+        threads = file.of(waits.pid)
+        found = {row["sleeping_samples"] for name in ("at_futex", "at_pipe", "at_poll", "crowd") for row in threads[name]}
+        self.assertEqual(len(found), 1, found)
+        passes = found.pop()
+        self.assertGreater(passes, 1)
+        self.assertLessEqual(max(row["sleeping_samples"] or 0 for row in file.rows.values()), passes)
+        self.assertEqual({len(row["stacks"]) for row in threads["crowd"]}, {1})
+        self.by_bpf(said)
+        # Who did not run was walked once: a record of a stack, one of its repeats, and of others.
+        taken = int(re.search(r"sleepers: (\d+) stacks", said)[1])
+        self.assertLess(taken, sum(row["sleeping_samples"] or 0 for row in file.rows.values()))
+
+    def test_windows_back_to_back_stand_for_themselves(self):
+        with Waits(self.here) as waits:
+            directory = self.here / "many"
+            done = run("-o", directory, *METRICS, "--recorders", "sleepers", "-d", "600ms", "--repeat", "3", "--sleepers-freq", "20")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for path in sorted(directory.iterdir()):
+            threads = File(path).of(waits.pid)
+            for name in ("at_futex", "crowd"):
+                for row in threads[name]:
+                    self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"])
+                    self.assertGreater(row["sleeping_samples"], 0)
+                    self.assertNotIn("[rest]", [function for stack in row["stacks"] for function, _ in stack])
+
+    def test_threads_that_come_and_go_keep_what_they_were_found_with(self):
+        with subprocess.Popen([WAITS, "come", "100000"], stdout=subprocess.DEVNULL) as come:
+            try:
+                self.recorded("-d", "1500ms", "--sleepers-freq", "40")
+            finally:
+                come.kill()
+        file = File(self.file)
+        rows = [row for name, rows in file.of(come.pid).items() if name == "comes" for row in rows]
+        self.assertGreater(len(rows), 20)
+        for row in rows:
+            self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"])
+            for stack in row["stacks"]:
+                user = names(stack, False)
+                if "at_nap" in user:  # it may be on its way out
+                    self.assertEqual(tuple(user[user.index("main_of"):][:4]), (*CHAIN, "at_nap"))
+        self.assertGreater(sum(row["sleeping_samples"] or 0 for row in rows), len(rows) / 2)
+
+    def test_the_flame_graph_of_this_host_weighs_what_was_counted(self):
+        self.recorded("-d", "700ms")
+        folded = subprocess.run([harness.CTPROF, "export", self.file, "--to", "folded", "--metric", "sleeping_stacks", "-o", "-"], check=True,
+                                capture_output=True, text=True).stdout
+        rows = File(self.file).rows.values()
+        for row in rows:
+            self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"] or 0, row)
+        self.assertEqual(sum(int(line.rpartition(" ")[2]) for line in folded.splitlines()), sum(row["sleeping_samples"] or 0 for row in rows))
+        self.assertRegex(folded.splitlines()[0], r"^[^;]+;[^;]+;\S+ \d+$")  # process, thread, root ... leaf, samples
+        picture = self.here / "it.svg"
+        subprocess.run([harness.CTPROF, "flame", self.file, "--metric", "sleeping_stacks", "-o", picture], check=True, capture_output=True)
+        self.assertIn("<svg", picture.read_text(encoding="utf-8"))
+
+    def test_beside_the_other_recorders(self):
+        with Waits(self.here) as waits:
+            said = self.recorded("-d", "700ms", "--recorders", "on-cpu,off-cpu,sleepers")
+        if "on-cpu: " not in said or "off-cpu: " not in said:
+            self.skipTest("needs on-cpu and off-cpu")
+        threads = File(self.file).of(waits.pid)
+        self.check_thread(threads["at_futex"][0], "at_futex")
+
+    def test_only_what_was_asked_for_is_walked(self):
+        with Waits(self.here) as waits:
+            said = self.recorded("-d", "500ms", "-p", waits.pid)
+        self.by_bpf(said)
+        file = File(self.file)
+        self.assertEqual({row["tgid"] for row in file.rows.values() if row["stacks"]}, {waits.pid})
+        self.assertGreaterEqual(len([row for row in file.rows.values() if row["stacks"]]), 24)
+
+    def test_by_frame_pointers(self):
+        with Waits(self.here) as waits:
+            self.by_bpf(self.recorded("-d", "300ms", "--unwind", "fp"))
+        stacks = File(self.file).of(waits.pid)["at_futex"][0]["stacks"]
+        self.assertTrue(stacks)
+        self.assertTrue(all(names(stack, False) for stack in stacks))
+
+    def test_a_budget_is_kept_and_told(self):
+        said = self.recorded("-d", "700ms", "--sleepers-freq", "100", "--budget", "0.01%")
+        self.assertRegex(said, r"sleepers: of \d+ passes over all threads \d+ were left out, so that the budget lasts")
+        self.assertRegex(said, r"sleepers: \d+ stacks?.*, \d+ not taken")
+
+    def test_killed_it_leaves_nothing(self):
+        with Recorder("-d", "60s", "-o", self.file, "--recorders", "sleepers") as recorder:
+            pid = recorder.process.pid
+            programs = set()
+            if not soon(lambda: programs.update(lasting_programs(pid)) or programs):
+                self.skipTest("no BPF here")
+            self.assertTrue(all(map(is_loaded, programs)))
+            recorder.process.send_signal(signal.SIGKILL)
+            recorder.process.communicate()
+        self.assertTrue(soon(lambda: not any(map(is_loaded, programs))), programs)
+        self.assertEqual([name for name in recording.files_in(self.here) if name.startswith("it")], [])
+
+    def test_who_never_answers_holds_up_nobody_else(self):
+        with Waits("trap") as trap, Waits(self.here) as waits:
+            if not trap.is_ready:
+                self.skipTest("no userfaultfd here")
+            # A search for leaks would stop all threads, and one of them waits for the trap.
+            said = self.recorded("-d", "4s", env=os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+        self.by_bpf(said)
+        self.assertRegex(said, rf"memory of process {trap.pid}( and of others)? did not answer")
+        file = File(self.file)
+        self.check_thread(file.of(waits.pid)["at_pipe"][0], "at_pipe")
+        self.assertTrue(all(names(stack, True) for stack in file.of(trap.pid)["trap"][0]["stacks"]))
+
+
+class Once(Case):
+    def test_what_everybody_waits_for(self):
+        with Waits(self.here) as waits:
+            said = self.captured()
+        file = File(self.file)
+        threads = file.of(waits.pid)
+        for row in threads["crowd"]:
+            self.assertEqual(list(row["stacks"].values()), [1])
+        shown = subprocess.run([harness.CTPROF, "show", self.file, "--limit", "0", "--sections", "stacks"], check=True, capture_output=True,
+                               text=True).stdout
+        self.assertIn("\n## asleep\n", shown)
+        lines = re.findall(r"(?m)^ *(\d+) threads?  +sleeps: (.*)$", shown)
+        self.assertEqual(sum(int(count) for count, _ in lines), sum(bool(row["stacks"]) for rows in threads.values() for row in rows))
+        self.by_bpf(said)
+        crowd = [count for count, stack in lines if "at_condition" in stack]
+        self.assertEqual(crowd, ["24"])
+        for name in ("at_futex", "at_pipe", "crowd"):
+            self.check_thread(threads[name][0], name)
+
+    def test_a_look_says_nothing_of_the_time_before(self):
+        first = self.here / ("first" + recording.SUFFIX)
+        self.captured()
+        self.file.rename(first)
+        self.captured()
+        shown = subprocess.run([harness.CTPROF, "show", f"{first}..{self.file}"], check=True, capture_output=True, text=True).stdout
+        self.assertNotIn("sleeping_stacks", shown)
+
+    def test_rows_have_no_place_for_it(self):
+        done = subprocess.run([harness.CTPROF, "capture", "--stacks", "--layout", "rows", "-o", self.file], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--stacks needs --layout columns", done.stderr)
+
+
+class WithoutBpf(Case):
+    def of_namespace(self, *before):
+        """A recording of a PID namespace of its own, where there is a shell beside ctprof: what is said, and the rows."""
+        if not shutil.which("unshare") or not shutil.which("setpriv"):
+            self.skipTest("needs unshare and setpriv")
+        words = recording.command("-d", "700ms", "-o", self.file, *METRICS, "--recorders", "sleepers")
+        done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", 'sleep 600 & "$@"; status=$?; kill $!; exit $status', "sh",
+                               *before, *words], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
+        if "unshare" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^ctprof: sleepers: stacks are of the kernel alone, from /proc: .*PID namespace.*$")
+        return done.stderr, File(self.file).rows.values()
+
+    def test_the_kernels_part_alone(self):
+        """And it is not called the whole."""
+        said, rows = self.of_namespace()
+        rows = [row for row in rows if row["stacks"]]
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertEqual(sum(row["stacks"].values()), row["sleeping_samples"])
+            for stack in row["stacks"]:
+                self.assertEqual(names(stack, False), ["[truncated]"])
+                self.assertTrue(names(stack, True))
+        self.assertRegex(said, r"sleepers: \d+ stacks?, 0\.0% to the root \(\d+ without user part\)")
+        self.assertNotIn("closed to ctprof", said)
+
+    def test_a_stack_that_is_closed_is_a_gap(self):
+        """Of who has more rights than ctprof; that it sleeps is known."""
+        said, rows = self.of_namespace("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace")
+        row = next(row for row in rows if row["comm"] == "sleep")
+        self.assertGreater(row["sleeping_samples"], 2)
+        self.assertIsNone(row["sleeping_stacks"])
+        self.assertRegex(said, r"stacks of \d+ threads that sleep are closed to ctprof, as those of other users are without CAP_SYS_PTRACE")
+
+    def test_without_leave_it_is_one_sentence_with_a_remedy(self):
+        self.here.chmod(0o777)
+        for words in (recording.command("-d", "100ms", "-q", "--recorders", "sleepers"), [harness.CTPROF, "capture", "-q", "--stacks"]):
+            done = subprocess.run([*words, "-o", self.file], capture_output=True, text=True, check=False, user=65534, group=65534,
+                                  extra_groups=[])
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertRegex(done.stderr, r"cannot record here: the kernel lets only CAP_BPF with CAP_PERFMON.*give it both; .*CAP_SYS_ADMIN")
+
+
+class Hidden(Case):
+    def test_whom_the_kernel_hides_has_gaps(self):
+        """Some kernels keep threads from BPF programs. Who was awake all the time was seen, and has a zero."""
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+            try:
+                said = self.recorded("-d", "500ms")
+            finally:
+                busy.kill()
+        self.by_bpf(said)
+        hidden = re.search(r"sleepers: (?:.*; )?this kernel keeps (\d+) threads from BPF programs: whether they sleep is not known", said)
+        rows = File(self.file).rows.values()
+        unknown = [row for row in rows if row["sleeping_samples"] is None]
+        self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, said)
+        for row in unknown:
+            self.assertIsNone(row["sleeping_stacks"])
+            self.assertEqual(row["stacks"], {})
+        self.assertEqual([row["sleeping_samples"] is None for row in rows if row["tgid"] == busy.pid], [False])
+        if not hidden:
+            self.skipTest("this kernel hides nobody")
+        with subprocess.Popen(["sleep", "600"]) as sleeper:
+            try:
+                said = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
+            finally:
+                sleeper.kill()
+        self.assertRegex(said, r"sleepers: (?:.*; )?this kernel keeps \d+ threads from BPF programs")
+        samples = {row["tgid"]: row["sleeping_samples"] for row in File(self.file).rows.values()}
+        self.assertIsNone(samples[1])
+        self.assertGreater(samples[sleeper.pid], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,253 @@
+/* sleeps: threads that each wait in a way of their own, through the same four functions: main_of,
+ * outer, middle, and one that is named after the way.
+ *
+ * `sleeps DIRECTORY` lasts until standard input ends, and prints "ready" once all are under way.
+ * The threads, by name: at_futex, at_pipe, at_nanosleep (in naps of a hundredth of a second),
+ * at_fsync, at_fault (on a page of a file that is not in memory), at_poll (1,000 frames down),
+ * at_large (60 frames of 2 KiB down), at_huge (10 frames of 32 KiB down), and `crowd` ones that
+ * wait for a condition; and one whose name says "a) R 1 (b", which waits for a pipe.
+ *
+ * `sleeps come N` starts N threads, 20 at a time, each of which naps twice and ends.
+ *
+ * `sleeps trap` has a thread whose stack is memory that nobody ever fills in (userfaultfd): who
+ * reads it waits for ever. It prints "ready", or why that is not to be had, with status 77.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
+
+enum { kCrowd = 24, kDepth = 1000, kLargeFrames = 60, kHugeFrames = 10 };
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static const char* directory;
+static volatile int depth;
+
+static int open_in(const char* name) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  int file = open(path, O_RDWR | O_CREAT, 0600);
+  if (file < 0) exit(1);
+  return file;
+}
+
+static void nap(long ms) {
+  struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+  nanosleep(&time, NULL);
+}
+
+/* The empty statement keeps a call from being the last deed of its function, which would be a jump.
+ */
+#define AFTER_THE_CALL __asm__ volatile("" ::: "memory")
+
+APART void at_futex(void) {
+  pthread_mutex_lock(&held);
+  AFTER_THE_CALL;
+}
+APART void at_pipe(void) {
+  int ends[2];
+  char c;
+  if (pipe(ends) != 0 || read(ends[0], &c, 1) < 0) exit(1);
+  AFTER_THE_CALL;
+}
+APART void at_nanosleep(void) {
+  for (;;) nap(10);
+}
+APART void at_fsync(void) {
+  int file = open_in("fsync");
+  char page[4096];
+  memset(page, 'x', sizeof page);
+  for (;; page[0]++)
+    if (pwrite(file, page, sizeof page, 0) < 0 || fsync(file) != 0) exit(1);
+}
+APART void at_fault(void) {
+  enum { kPages = 4096 };
+  int file = open_in("fault");
+  if (ftruncate(file, kPages * 4096L) != 0) exit(1);
+  char* page = malloc(4096);
+  memset(page, 'x', 4096);
+  for (long i = 0; i < kPages; ++i)
+    if (pwrite(file, page, 4096, i * 4096) < 0) exit(1);
+  fsync(file);
+  volatile char* memory = mmap(NULL, kPages * 4096L, PROT_READ, MAP_SHARED, file, 0);
+  madvise((void*)memory, kPages * 4096L, MADV_RANDOM);
+  for (long i = 0;; i = (i + 1) % kPages) {
+    if (i == 0) {
+      madvise((void*)memory, kPages * 4096L, MADV_DONTNEED);
+      posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    }
+    (void)memory[i * 4096];
+  }
+}
+APART void at_poll(void) {
+  if (--depth > 0)
+    at_poll();
+  else
+    poll(NULL, 0, -1);
+  AFTER_THE_CALL;
+}
+/* Nothing of a frame is there for the compiler to leave out. */
+static void use(volatile char* frame) { __asm__ volatile("" : : "r"(frame) : "memory"); }
+APART void large_frame(int left) {
+  volatile char frame[2048];
+  use(frame);
+  if (left > 1)
+    large_frame(left - 1);
+  else
+    poll(NULL, 0, -1);
+  AFTER_THE_CALL;
+}
+APART void at_large(void) {
+  large_frame(kLargeFrames);
+  AFTER_THE_CALL;
+}
+APART void huge_frame(int left) {
+  volatile char frame[32 * 1024];
+  use(frame);
+  if (left > 1)
+    huge_frame(left - 1);
+  else
+    poll(NULL, 0, -1);
+  AFTER_THE_CALL;
+}
+APART void at_huge(void) {
+  huge_frame(kHugeFrames);
+  AFTER_THE_CALL;
+}
+APART void at_condition(void) {
+  pthread_mutex_lock(&mutex);
+  for (;;) pthread_cond_wait(&never, &mutex);
+}
+
+typedef void way(void);
+
+APART void middle(way* wait) {
+  wait();
+  AFTER_THE_CALL;
+}
+APART void outer(way* wait) {
+  middle(wait);
+  AFTER_THE_CALL;
+}
+APART void* main_of(void* wait) {
+  outer(*(way**)wait);
+  AFTER_THE_CALL;
+  return NULL;
+}
+
+/* `wait` is never given back: the thread may read it late. */
+static pthread_t begin(way* wait, const char* name) {
+  way** given = malloc(sizeof wait);
+  *given = wait;
+  pthread_attr_t small;
+  pthread_t thread;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 512 * 1024);
+  if (pthread_create(&thread, &small, main_of, given) != 0) exit(1);
+  pthread_setname_np(thread, name);
+  return thread;
+}
+
+static void wait_for_end(void) {
+  char c;
+  puts("ready");
+  fflush(stdout);
+  while (read(STDIN_FILENO, &c, 1) > 0) continue;
+  _exit(0);
+}
+
+static void all(void) {
+  pthread_mutex_lock(&held);
+  depth = kDepth;
+  begin(at_futex, "at_futex");
+  begin(at_pipe, "at_pipe");
+  begin(at_nanosleep, "at_nanosleep");
+  begin(at_fsync, "at_fsync");
+  begin(at_fault, "at_fault");
+  begin(at_poll, "at_poll");
+  begin(at_large, "at_large");
+  begin(at_huge, "at_huge");
+  begin(at_pipe, "a) R 1 (b");
+  for (int i = 0; i < kCrowd; ++i) begin(at_condition, "crowd");
+  nap(300);
+  wait_for_end();
+}
+
+APART void at_nap(void) {
+  nap(30);
+  nap(30);
+}
+
+static int come(int count) {
+  enum { kAtOnce = 20 };
+  pthread_t threads[kAtOnce];
+  for (int done = 0; done < count; done += kAtOnce) {
+    for (int i = 0; i < kAtOnce; ++i) threads[i] = begin(at_nap, "comes");
+    for (int i = 0; i < kAtOnce; ++i) pthread_join(threads[i], NULL);
+  }
+  return 0;
+}
+
+#ifdef __x86_64__
+/* Sleeps in the kernel with its stack pointer in there. */
+static void* sleep_on(void* stack) {
+  __asm__ volatile(
+      "mov %0, %%rsp\n"
+      "1: mov $34, %%eax\n" /* pause */
+      "syscall\n"
+      "jmp 1b\n"
+      :
+      : "r"(stack)
+      : "memory");
+  return NULL;
+}
+
+static int trap(void) {
+  struct uffdio_api api = {.api = UFFD_API};
+  int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+  if (faults < 0 || ioctl(faults, UFFDIO_API, &api) != 0) {
+    perror("userfaultfd");
+    return 77;
+  }
+  const size_t size = 1 << 20;
+  char* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct uffdio_register all = {.range = {(unsigned long)memory, size},
+                                .mode = UFFDIO_REGISTER_MODE_MISSING};
+  if (ioctl(faults, UFFDIO_REGISTER, &all) != 0) return 77;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, sleep_on, memory + size / 2) != 0) return 1;
+  pthread_setname_np(thread, "trap");
+  nap(100);
+  wait_for_end();
+  return 0;
+}
+#else
+static int trap(void) { return 77; }
+#endif
+
+int main(int count, char** words) {
+  prctl(PR_SET_PDEATHSIG, 9);
+  if (count == 3 && strcmp(words[1], "come") == 0) return come(atoi(words[2]));
+  if (count == 2 && strcmp(words[1], "trap") == 0) return trap();
+  if (count != 2) return 2;
+  directory = words[1];
+  all();
+}

@@ -1,0 +1,72 @@
+"""What the recorder of waiting put into a window file, read without ctprof: figures of threads, and their stacks with names."""
+
+import json
+import subprocess
+
+KINDS = "interruptible", "uninterruptible", "queued", "preempted"
+BLOCKED = KINDS[:2]
+
+
+class Thread:
+    """One row. A figure that is not there is 0: the thread never waited."""
+
+    def __init__(self, cells, born, ended):
+        self.cells, self.born, self.ended = cells, born, ended
+        self.stacks = []  # (names from leaf to root, weight)
+
+    def __getattr__(self, name):
+        return self.cells.get(name) or 0
+
+    def ns(self, kinds=KINDS):
+        return sum(getattr(self, f"offcpu_{kind}_ns") for kind in kinds)
+
+    def count(self, kinds):
+        return sum(getattr(self, f"offcpu_{kind}_count") for kind in kinds)
+
+    def weight(self, through=None):
+        """Of all its stacks, or of those through a function."""
+        return sum(weight for names, weight in self.stacks if through is None or through in names)
+
+
+class Waited:
+    """`threads`: all rows; `head`: the window line; `notes`: what the recorder said."""
+
+    def __init__(self, path):
+        text = subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        self.head = next(line for line in lines if line["kind"] == "window")
+        self.rows = {}
+        for line in lines:
+            if line["kind"] == "exited" or (line["kind"] == "table" and line["entity"] == "thread"):
+                self._add_rows(line)
+        self._add_stacks([line for line in lines if line["kind"] == "stacks"])
+        self.threads = list(self.rows.values())
+
+    def _add_rows(self, line):
+        columns, born = line["columns"], set(line.get("born", ()))
+        for at in range(len(columns["tid"])):
+            row = line["first_row"] + at
+            cells = {name: values[at] for name, values in columns.items()}
+            self.rows[row] = Thread(cells, row in born, line["kind"] == "exited")
+
+    def _add_stacks(self, parts):
+        def joined(part, key):
+            return [value for line in parts if line["part"] == part for value in line[key]]
+        strings = joined("strings", "text")
+        frames = ["[truncated]"] + [strings[name] for name in joined("frames", "name")]  # the first stands in no file
+        parents, of_node = [0] + joined("nodes", "parent"), [0] + joined("nodes", "frame")
+        for line in parts:
+            if line["part"] != "weights" or line["metric"] != "offcpu_stacks":
+                continue
+            for row, node, weight in zip(line["row"], line["node"], line["weight"]):
+                names = []
+                while node:
+                    names.append(frames[of_node[node]])
+                    node = parents[node]
+                self.rows[row].stacks.append((names, weight))
+
+    def of(self, tgid):
+        return [thread for thread in self.threads if thread.tgid == tgid]
+
+    def thread(self, tid):
+        return next(thread for thread in self.threads if thread.tid == tid)

@@ -1,0 +1,318 @@
+/* waits: threads that wait, and know for how long.
+ *
+ * `waits kinds FILE` starts a thread for each kind of wait, and prints a line for each when all are
+ * done: NAME TID CALLS BLOCKED_NS OFF_NS FIRST_DELAY_NS LAST_DELAY_NS. BLOCKED_NS is what the
+ * thread's calls took, less its CPU time in them, less what the kernel says that it waited for a
+ * CPU (schedstat); OFF_NS is the whole of the thread's work, less its CPU time; the delays are what
+ * schedstat said before and after it. FILE is written, synced, and faulted in again.
+ *
+ * `waits turns SECONDS THREADS` has threads that wait 0.9 ms at one place and 0.2 ms at another, in
+ * turns; prints the sums of BLOCKED_NS: LONG SHORT.
+ *
+ * `waits crowd SECONDS` has pairs of threads that hand each other a byte as fast as they can.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* And no copies with other names. */
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#endif
+
+static const uint64_t kMs = 1000 * 1000;
+enum { kNaps = 50, kPasses = 40, kSyncs = 150, kPages = 1024, kPage = 4096, kMostThreads = 64 };
+
+static uint64_t now(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (uint64_t)time.tv_sec * 1000 * kMs + (uint64_t)time.tv_nsec;
+}
+
+struct moment {
+  uint64_t wall, cpu, delay;
+};
+
+struct waiter {
+  const char* name;
+  void (*work)(struct waiter*);
+  int tid, schedstat, calls, has_begun;
+  uint64_t blocked, off, first_delay, last_delay;
+  struct moment begun;
+  pthread_t thread;
+};
+
+static uint64_t delay_of(const struct waiter* waiter) {
+  char text[128] = "";
+  unsigned long long run = 0, delay = 0;
+  if (pread(waiter->schedstat, text, sizeof text - 1, 0) <= 0) abort();
+  sscanf(text, "%llu %llu", &run, &delay);
+  return delay;
+}
+
+static void before(struct waiter* waiter) {
+  waiter->begun.delay = delay_of(waiter);
+  waiter->begun.wall = now(CLOCK_MONOTONIC);
+  waiter->begun.cpu = now(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static uint64_t after(struct waiter* waiter) {
+  const uint64_t cpu = now(CLOCK_THREAD_CPUTIME_ID) - waiter->begun.cpu;
+  const uint64_t wall = now(CLOCK_MONOTONIC) - waiter->begun.wall;
+  const uint64_t delay = delay_of(waiter) - waiter->begun.delay;
+  const uint64_t blocked = wall > cpu + delay ? wall - cpu - delay : 0;
+  waiter->blocked += blocked;
+  ++waiter->calls;
+  return blocked;
+}
+
+/* --- the places where threads wait --- */
+
+static void rest(uint64_t ns) {
+  const struct timespec time = {(time_t)(ns / (1000 * kMs)), (long)(ns % (1000 * kMs))};
+  syscall(SYS_nanosleep, &time, NULL);
+}
+
+NOINLINE void takes_a_nap(void) {
+  rest(10 * kMs);
+  __asm__ volatile("");
+}
+NOINLINE void waits_long(void) {
+  rest(900 * 1000);
+  __asm__ volatile("");
+}
+NOINLINE void waits_short(void) {
+  rest(200 * 1000);
+  __asm__ volatile("");
+}
+NOINLINE void waits_for_word(uint32_t* word) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+  __asm__ volatile("");
+}
+NOINLINE void reads_a_pipe(int pipe) {
+  char byte;
+  if (read(pipe, &byte, 1) != 1) abort();
+  __asm__ volatile("");
+}
+NOINLINE void syncs(int file) {
+  fsync(file);
+  __asm__ volatile("");
+}
+NOINLINE char touches(const volatile char* page) {
+  const char byte = *page;
+  __asm__ volatile("");
+  return byte;
+}
+
+/* --- what they do --- */
+
+static void nap(struct waiter* waiter) {
+  for (int i = 0; i < kNaps; ++i) {
+    before(waiter);
+    takes_a_nap();
+    after(waiter);
+  }
+}
+
+static uint32_t word;
+static int pipes[2];
+
+static void wait_for_word(struct waiter* waiter) {
+  for (int i = 0; i < kPasses; ++i) {
+    before(waiter);
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0) waits_for_word(&word);
+    after(waiter);
+    __atomic_store_n(&word, 0, __ATOMIC_RELEASE);
+  }
+}
+
+static void read_pipe(struct waiter* waiter) {
+  for (int i = 0; i < kPasses; ++i) {
+    before(waiter);
+    reads_a_pipe(pipes[0]);
+    after(waiter);
+  }
+}
+
+/* Lets both of them go on, each 5 ms. */
+static void hand_out(struct waiter* waiter) {
+  for (int i = 0; i < kPasses; ++i) {
+    before(waiter);
+    rest(5 * kMs);
+    after(waiter);
+    __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    if (write(pipes[1], "x", 1) != 1) abort();
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 0) rest(100 * 1000);
+  }
+}
+
+static const char* path;
+
+static void sync_file(struct waiter* waiter) {
+  const int file = open(path, O_RDWR | O_CREAT, 0600);
+  static char page[kPage];
+  for (int i = 0; i < kSyncs; ++i) {
+    if (pwrite(file, page, sizeof page, (off_t)i * kPage) != kPage) abort();
+    before(waiter);
+    syncs(file);
+    after(waiter);
+  }
+  close(file);
+}
+
+static int pages_file;
+
+/* Before any thread begins: on a busy disk it takes longer than all faults. */
+static void write_pages(void) {
+  char name[4096];
+  static char pages[kPages * kPage];
+  snprintf(name, sizeof name, "%s.pages", path);
+  pages_file = open(name, O_RDWR | O_CREAT, 0600);
+  if (pwrite(pages_file, pages, sizeof pages, 0) != sizeof pages) abort();
+  fsync(pages_file);
+  unlink(name);
+}
+
+static void fault_in(struct waiter* waiter) {
+  posix_fadvise(pages_file, 0, 0, POSIX_FADV_DONTNEED);
+  const char* at = mmap(NULL, kPages * kPage, PROT_READ, MAP_SHARED, pages_file, 0);
+  madvise((void*)at, kPages * kPage, MADV_RANDOM);
+  for (int i = 0; i < kPages; ++i) {
+    before(waiter);
+    touches(at + i * kPage);
+    after(waiter);
+  }
+}
+
+/* Two of these have one CPU. */
+static void compete(struct waiter* waiter) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(0, &set);
+  sched_setaffinity(0, sizeof set, &set);
+  before(waiter);
+  while (now(CLOCK_THREAD_CPUTIME_ID) - waiter->begun.cpu < 150 * kMs) continue;
+  after(waiter);
+}
+
+static uint64_t long_ns, short_ns;
+static uint64_t until;
+
+static void take_turns(struct waiter* waiter) {
+  prctl(PR_SET_TIMERSLACK, 1);
+  while (now(CLOCK_MONOTONIC) < until) {
+    before(waiter);
+    waits_long();
+    __atomic_fetch_add(&long_ns, after(waiter), __ATOMIC_RELAXED);
+    before(waiter);
+    waits_short();
+    __atomic_fetch_add(&short_ns, after(waiter), __ATOMIC_RELAXED);
+  }
+}
+
+static void* work(void* argument) {
+  struct waiter* waiter = argument;
+  waiter->tid = (int)syscall(SYS_gettid);
+  waiter->schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
+  waiter->first_delay = delay_of(waiter);
+  const uint64_t wall = now(CLOCK_MONOTONIC);
+  const uint64_t cpu = now(CLOCK_THREAD_CPUTIME_ID);
+  __atomic_store_n(&waiter->has_begun, 1, __ATOMIC_RELEASE);
+  waiter->work(waiter);
+  const uint64_t used = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
+  waiter->off = now(CLOCK_MONOTONIC) - wall - used;
+  waiter->last_delay = delay_of(waiter);
+  syscall(SYS_exit,
+          0); /* the library's way out may wait for others, and nobody would know how long */
+  return NULL;
+}
+
+/* One after the other, for a new thread may have to wait for others in places that it cannot see.
+ */
+static void run(struct waiter* waiters, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (pthread_create(&waiters[i].thread, NULL, work, &waiters[i]) != 0) abort();
+    while (!__atomic_load_n(&waiters[i].has_begun, __ATOMIC_ACQUIRE)) rest(100 * 1000);
+  }
+  for (int i = 0; i < count; ++i) pthread_join(waiters[i].thread, NULL);
+}
+
+static int kinds(void) {
+  struct waiter waiters[] = {
+      {.name = "nap", .work = nap},          {.name = "futex", .work = wait_for_word},
+      {.name = "pipe", .work = read_pipe},   {.name = "hands_out", .work = hand_out},
+      {.name = "fsync", .work = sync_file},  {.name = "fault", .work = fault_in},
+      {.name = "competes", .work = compete}, {.name = "competes_too", .work = compete},
+  };
+  enum { kKinds = sizeof waiters / sizeof waiters[0] };
+  if (pipe(pipes) != 0) return 1;
+  write_pages();
+  run(waiters, kKinds);
+  for (int i = 0; i < kKinds; ++i)
+    printf("%s %d %d %llu %llu %llu %llu\n", waiters[i].name, waiters[i].tid, waiters[i].calls,
+           (unsigned long long)waiters[i].blocked, (unsigned long long)waiters[i].off,
+           (unsigned long long)waiters[i].first_delay, (unsigned long long)waiters[i].last_delay);
+  return 0;
+}
+
+static int turns(int seconds, int threads) {
+  static struct waiter waiters[kMostThreads];
+  if (threads < 1 || threads > kMostThreads) return 2;
+  until = now(CLOCK_MONOTONIC) + (uint64_t)seconds * 1000 * kMs;
+  for (int i = 0; i < threads; ++i) waiters[i].work = take_turns;
+  run(waiters, threads);
+  printf("%llu %llu\n", (unsigned long long)long_ns, (unsigned long long)short_ns);
+  return 0;
+}
+
+struct pair {
+  int from, to;
+};
+
+static void* pass_on(void* argument) {
+  const struct pair* pair = argument;
+  char byte;
+  while (read(pair->from, &byte, 1) == 1)
+    if (now(CLOCK_MONOTONIC) >= until || write(pair->to, &byte, 1) != 1) break;
+  close(pair->to);
+  return NULL;
+}
+
+static int crowd(int seconds) {
+  enum { kPairs = 20 };
+  static struct pair ends[2 * kPairs];
+  pthread_t threads[2 * kPairs];
+  until = now(CLOCK_MONOTONIC) + (uint64_t)seconds * 1000 * kMs;
+  for (int i = 0; i < kPairs; ++i) {
+    int there[2], back[2];
+    if (pipe(there) != 0 || pipe(back) != 0) return 1;
+    ends[2 * i] = (struct pair){there[0], back[1]};
+    ends[2 * i + 1] = (struct pair){back[0], there[1]};
+    if (write(there[1], "x", 1) != 1) return 1;
+  }
+  for (int i = 0; i < 2 * kPairs; ++i) pthread_create(&threads[i], NULL, pass_on, &ends[i]);
+  for (int i = 0; i < 2 * kPairs; ++i) pthread_join(threads[i], NULL);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 2 ? argv[1] : "";
+  if (strcmp(mode, "kinds") == 0) return path = argv[2], kinds();
+  if (strcmp(mode, "turns") == 0 && argc > 3) return turns(atoi(argv[2]), atoi(argv[3]));
+  if (strcmp(mode, "crowd") == 0) return crowd(atoi(argv[2]));
+  return 2;
+}

@@ -1,0 +1,92 @@
+/* known: a program of which every function is known, down to its first instruction: no library, not
+ * even C's.
+ *
+ * Round after round, until it is killed: eight parts of work in known_heavy(), which known_middle()
+ * calls; two in known_light(); and reads of /dev/zero in known_reader(), which spend their time in
+ * the kernel. Built as compilers build by default, with frame pointers, and, for arm64, with signed
+ * return addresses.
+ */
+#include <linux/fcntl.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+enum { kPart = 200 * 1000, kReads = 8, kBytes = 64 * 1024 };
+/* Not for compilers to know: they would make functions of their own, for these alone. */
+static volatile uint64_t heavy_parts = 8, light_parts = 2;
+
+#define KNOWN __attribute__((noinline, used))
+
+void known_main(void) __attribute__((noreturn, used));
+
+/* Whoever unwinds ends here: there is no caller. */
+#if defined(__x86_64__)
+__asm__(
+    ".globl _start\n.type _start, @function\n_start:\n.cfi_startproc\n.cfi_undefined rip\n"
+    "xor %ebp, %ebp\nand $-16, %rsp\ncall known_main\nhlt\n.cfi_endproc\n.size _start, . - "
+    "_start\n");
+
+static long call(long number, long first, long second, long third, long fourth) {
+  register long r10 __asm__("r10") = fourth;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(first), "S"(second), "d"(third), "r"(r10)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+#elif defined(__aarch64__)
+__asm__(
+    ".globl _start\n.type _start, %function\n_start:\n.cfi_startproc\n.cfi_undefined x30\n"
+    "mov x29, #0\nmov x30, #0\nbl known_main\nbrk #0\n.cfi_endproc\n.size _start, . - _start\n");
+
+static long call(long number, long first, long second, long third, long fourth) {
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = first;
+  register long x1 __asm__("x1") = second;
+  register long x2 __asm__("x2") = third;
+  register long x3 __asm__("x3") = fourth;
+  __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+  return x0;
+}
+#else
+#error "known knows x86-64 and arm64"
+#endif
+
+static char room[kBytes];
+
+/* What is on the stack is why a compiler that is asked to makes a frame here, too. */
+#define WORK(parts)                        \
+  volatile uint64_t until = (parts)*kPart; \
+  for (uint64_t i = 0, end = until; i < end; ++i) __asm__ volatile("" : : "r"(i))
+
+static KNOWN void known_heavy(uint64_t parts) {
+  WORK(parts);
+  until = 0;
+}
+
+/* What it keeps on the stack differs from its caller's, so that a wrong rule would show. */
+static KNOWN void known_middle(uint64_t parts) {
+  volatile uint64_t kept[31];
+  kept[0] = parts;
+  known_heavy(kept[0]);
+  kept[30] = parts;
+}
+
+static KNOWN void known_light(uint64_t parts) {
+  WORK(parts);
+  until = 0;
+}
+
+static KNOWN void known_reader(long file) {
+  volatile long count = kReads;
+  while (count-- > 0) call(SYS_read, file, (long)room, kBytes, 0);
+}
+
+void known_main(void) {
+  const long file = call(SYS_openat, AT_FDCWD, (long)"/dev/zero", O_RDONLY, 0);
+  for (;;) {
+    known_middle(heavy_parts);
+    known_light(light_parts);
+    known_reader(file);
+  }
+}
