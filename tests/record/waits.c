@@ -4,7 +4,9 @@
  * done: NAME TID CALLS BLOCKED_NS OFF_NS FIRST_DELAY_NS LAST_DELAY_NS. BLOCKED_NS is what the
  * thread's calls took, less its CPU time in them, less what the kernel says that it waited for a
  * CPU (schedstat); OFF_NS is the whole of the thread's work, less its CPU time; the delays are what
- * schedstat said before and after it. FILE is written, synced, and faulted in again.
+ * schedstat said before and after it. FILE is written, synced, and faulted in again. Before them
+ * stands a line with what a switch took meanwhile, in ns: wall time of two threads on one CPU that
+ * hand each other a byte, for each time that one of them got it.
  *
  * `waits turns SECONDS THREADS` has threads that wait 0.9 ms at one place and 0.2 ms at another, in
  * turns; prints the sums of BLOCKED_NS: LONG SHORT.
@@ -34,7 +36,15 @@
 #endif
 
 static const uint64_t kMs = 1000 * 1000;
-enum { kNaps = 50, kPasses = 40, kSyncs = 150, kPages = 1024, kPage = 4096, kMostThreads = 64 };
+enum {
+  kNaps = 50,
+  kPasses = 40,
+  kSyncs = 150,
+  kPages = 1024,
+  kPage = 4096,
+  kMostThreads = 64,
+  kHandOvers = 2000
+};
 
 static uint64_t now(clockid_t clock) {
   struct timespec time;
@@ -198,12 +208,16 @@ static void fault_in(struct waiter* waiter) {
   }
 }
 
-/* Two of these have one CPU. */
-static void compete(struct waiter* waiter) {
+static void on_first_cpu(void) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(0, &set);
   sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Two of these have one CPU. */
+static void compete(struct waiter* waiter) {
+  on_first_cpu();
   before(waiter);
   while (now(CLOCK_THREAD_CPUTIME_ID) - waiter->begun.cpu < 150 * kMs) continue;
   after(waiter);
@@ -251,6 +265,39 @@ static void run(struct waiter* waiters, int count) {
   for (int i = 0; i < count; ++i) pthread_join(waiters[i].thread, NULL);
 }
 
+/* Gives back what it gets, until nothing comes. */
+static void* give_back(void* argument) {
+  const int* ends = argument;
+  char byte;
+  on_first_cpu();
+  while (read(ends[0], &byte, 1) == 1)
+    if (write(ends[1], &byte, 1) != 1) abort();
+  return NULL;
+}
+
+/* Wall time of all hand-overs. */
+static uint64_t hand_over(void) {
+  int there[2], back[2];
+  if (pipe(there) != 0 || pipe(back) != 0) abort();
+  int ends[] = {there[0], back[1]};
+  pthread_t other;
+  cpu_set_t before;
+  sched_getaffinity(0, sizeof before, &before);
+  on_first_cpu();
+  if (pthread_create(&other, NULL, give_back, ends) != 0) abort();
+  const uint64_t begun = now(CLOCK_MONOTONIC);
+  for (int i = 0; i < kHandOvers / 2; ++i) {
+    char byte = 'x';
+    if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) abort();
+  }
+  const uint64_t took = now(CLOCK_MONOTONIC) - begun;
+  close(there[1]);
+  pthread_join(other, NULL);
+  close(there[0]), close(back[0]), close(back[1]);
+  sched_setaffinity(0, sizeof before, &before);
+  return took;
+}
+
 static int kinds(void) {
   struct waiter waiters[] = {
       {.name = "nap", .work = nap},          {.name = "futex", .work = wait_for_word},
@@ -261,7 +308,10 @@ static int kinds(void) {
   enum { kKinds = sizeof waiters / sizeof waiters[0] };
   if (pipe(pipes) != 0) return 1;
   write_pages();
+  uint64_t handed_over = hand_over();
   run(waiters, kKinds);
+  handed_over += hand_over();
+  printf("%llu\n", (unsigned long long)(handed_over / (2 * kHandOvers)));
   for (int i = 0; i < kKinds; ++i)
     printf("%s %d %d %llu %llu %llu %llu\n", waiters[i].name, waiters[i].tid, waiters[i].calls,
            (unsigned long long)waiters[i].blocked, (unsigned long long)waiters[i].off,
