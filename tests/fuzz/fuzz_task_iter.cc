@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/shared/unseen.hpp"
 #include "plugins/task-iter/names.hpp"
-#include "plugins/task-iter/unseen.hpp"
 
 namespace {
 
@@ -28,8 +28,8 @@ void check_cgroup(std::string_view text) {
 // The name stands between the first parenthesis and the last, whatever it consists of; the start
 // behind it.
 void check_stat(std::string_view text) {
-  ctprof::task_iter::UnseenThread thread{};
-  if (!ctprof::task_iter::parse_unseen(text, thread)) return;
+  ctprof::UnseenThread thread{};
+  if (!ctprof::parse_unseen(text, thread)) return;
   const auto open = text.find('('), close = text.rfind(')');
   must(open < close && close != text.npos);
   must(text.substr(open, close - open).find(thread.name) != text.npos);
