@@ -163,7 +163,7 @@ class Page {
   void find_largest_change(const FlameTree& tree) {
     largest_change_ = static_cast<double>(root().now.total) * kLeastFullColour;
     for (const FlameNode& node : tree.nodes)
-      if (node.merged == 0)
+      if (node.merged == 0 && !node.unproven)
         largest_change_ = std::max(largest_change_, std::abs(change(node.now, node.base)));
   }
 
@@ -245,6 +245,7 @@ class Page {
     out_ += "; baseline " + value(base(node.base.total));
     if (node.base.self > 0) out_ += ", itself " + value(base(node.base.self));
     if (node.base.total > 0) out_ += " (" + percent(total_change(node)) + ")";
+    if (node.unproven && node.now.self + node.base.self > 0) out_ += "; not proven";
   }
 
   double total_change(const FlameNode& node) const {
@@ -255,7 +256,8 @@ class Page {
 
   std::string colour(const FlameNode& node) const {
     // What is small and merged is what the candidate has: the baseline's own is missing in it.
-    if (tree_->has_base && node.merged == 0) return colour_of_change(change(node.now, node.base));
+    if (tree_->has_base && node.merged == 0)
+      return node.unproven ? "e" : colour_of_change(change(node.now, node.base));
     const FlameLabel& label = tree_->label(node);
     // Neighbours differ a little, and a name is of one shade everywhere.
     const int shade = std::accumulate(label.name.begin(), label.name.end(), 0,
@@ -302,8 +304,9 @@ class Page {
   void append_legend() {
     out_ += "<text x=\"4\" y=\"57\" class=\"legend\">";
     if (tree_->has_base) {
-      for (const auto& [kind, word] :
-           {std::pair{"more", "more"}, {"less", "less"}, {"e", "as it was"}})
+      for (const auto& [kind, word] : {std::pair{"more", "more"},
+                                       {"less", "less"},
+                                       {"e", tree_->judged ? "not proven" : "as it was"}})
         append_swatch(kind, word);
     } else {
       std::array<bool, kKinds.size()> seen{};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/seeded_hash.hpp"
+#include "core/flame/flame_evidence.hpp"
 
 namespace ctprof {
 namespace {
@@ -73,8 +74,13 @@ class TreeBuilder {
     tree_.nodes.emplace_back();
   }
 
-  void add(const FlameSide& side, FlameFigures FlameNode::*figures) {
-    for (const FlameRun& run : side) add(run, figures);
+  // `runs`: gets what each run's nodes have by themselves; null: nobody wants to know.
+  void add(const FlameSide& side, FlameFigures FlameNode::*figures,
+           std::vector<FlameWeights>* runs = nullptr) {
+    for (const FlameRun& run : side) {
+      weights_ = runs ? &runs->emplace_back() : nullptr;
+      add(run, figures);
+    }
   }
 
   FlameTree take() {
@@ -105,6 +111,7 @@ class TreeBuilder {
     for (const ctprof_stack& stack : owned.weights[value]) {
       const std::uint32_t node = place(static_cast<std::uint32_t>(stack.stack));
       add_to((tree_.nodes[node].*figures).self, stack.weight);
+      if (weights_) weights_->nodes.emplace_back(node, static_cast<double>(stack.weight));
     }
   }
 
@@ -156,7 +163,8 @@ class TreeBuilder {
   std::vector<Place> places_;       // by node of the table
   std::vector<std::uint32_t> new_;  // nodes of the table that have no place yet
   std::uint32_t owner_ = 0;
-  std::uint32_t root_ = 0;  // of that owner
+  std::uint32_t root_ = 0;           // of that owner
+  FlameWeights* weights_ = nullptr;  // of this run
 };
 
 // Of all runs together; 0 where one does not tell.
@@ -172,6 +180,12 @@ double seconds_of(const FlameSide& side) {
 double scale_of(const FlameSide& candidate, const FlameSide& baseline) {
   const double now = seconds_of(candidate), before = seconds_of(baseline);
   return now > 0 && before > 0 ? now / before : 1;
+}
+
+FlameTree compared(FlameTree tree, const FlameSide& candidate, const FlameSide& baseline) {
+  tree.has_base = true;
+  tree.base_scale = scale_of(candidate, baseline);
+  return tree;
 }
 
 // At most `most` nodes have more than this.
@@ -218,16 +232,29 @@ FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline)
   TreeBuilder builder;
   builder.add(candidate, &FlameNode::now);
   builder.add(baseline, &FlameNode::base);
-  FlameTree tree = builder.take();
-  tree.has_base = true;
-  tree.base_scale = scale_of(candidate, baseline);
+  return compared(builder.take(), candidate, baseline);
+}
+
+FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
+                          const FlameTest& test) {
+  TreeBuilder builder;
+  std::vector<FlameWeights> runs;
+  builder.add(baseline, &FlameNode::base, &runs);
+  builder.add(candidate, &FlameNode::now, &runs);
+  FlameTree tree = compared(builder.take(), candidate, baseline);
+  if (seconds_of(candidate) > 0 && seconds_of(baseline) > 0) {
+    auto run = runs.begin();
+    for (const FlameSide* side : {&baseline, &candidate})
+      for (const FlameRun& each : *side) (run++)->seconds = each.seconds;
+  }
+  mark_unproven(tree, runs, test.design, test.bar);
   return tree;
 }
 
 // What is below a small node is small, too: it goes where that one went.
 FlameTree without_small(const FlameTree& tree, std::size_t most, double least_share) {
   const std::uint64_t limit = largest_small(tree, most, least_share);
-  FlameTree kept{tree.labels, {}, tree.has_base, tree.base_scale, tree.small};
+  FlameTree kept{tree.labels, {}, tree.has_base, tree.base_scale, tree.judged, tree.small};
   std::vector<std::uint32_t> heirs(tree.nodes.size());  // the kept one that a node is or is part of
   std::vector<FlameNode> merged;                        // by kept parent
   for (std::size_t number = 0; number < tree.nodes.size(); ++number) {

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "core/compare/asked/spec.hpp"
+#include "core/compare/evidence/designs.hpp"
 #include "core/flame/stack_profile.hpp"
 
 namespace ctprof {
@@ -37,7 +39,8 @@ struct FlameNode {
   std::uint32_t label = 0;
   std::uint32_t merged = 0;  // of a Small one: how many nodes it stands for
   FlameFigures now;
-  FlameFigures base;  // the baseline's, where there is one
+  FlameFigures base;      // the baseline's, where there is one
+  bool unproven = false;  // of a judged tree: what it has by itself may not have changed
 };
 
 struct FlameTree {
@@ -46,6 +49,8 @@ struct FlameTree {
   bool has_base = false;
   // What the baseline's figures are multiplied by before they are compared.
   double base_scale = 1;
+  // Whether its differences were judged, for both sides have several runs.
+  bool judged = false;
   std::size_t small = 0;  // nodes that were left out or merged as too small to be drawn
 
   const FlameLabel& label(const FlameNode& node) const { return labels[node.label]; }
@@ -65,6 +70,15 @@ FlameTree make_flame_tree(const FlameSide& side);
 // A differential: the baseline's figures beside the candidate's, as if its runs together had been
 // as long, where all lengths are known.
 FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline);
+
+// How the runs of both sides belong together, and from where on a change is proven.
+struct FlameTest {
+  SideDesign design;
+  Bar bar;
+};
+// The same, and judged (flame_evidence.hpp).
+FlameTree make_flame_tree(const FlameSide& candidate, const FlameSide& baseline,
+                          const FlameTest& test);
 
 // The tree with at most `most` nodes, and none that has less than `least_share` of all. What is
 // smaller is merged, parent by parent, into nodes of kind Small, of which there is at most one for

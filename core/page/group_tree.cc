@@ -39,6 +39,17 @@ class Builder {
             static_cast<double>(each.weight) * run.scale / static_cast<double>(runs.size());
   }
 
+  // Grey is what is not proven of the candidate's functions.
+  void judge(const FrameEvidence& evidence, RowAt at) {
+    tree_.judged = evidence.judges();
+    if (!tree_.judged) return;
+    for (const auto& [stack, node] : nodes_) {
+      if (node == 0) continue;
+      const auto proof = evidence.of(at, book_->function(stack), 1);
+      tree_.nodes[node].unproven = !proof || !proof->proven;
+    }
+  }
+
   FlameTree take(bool has_base) {
     tree_.has_base = has_base;
     for (std::size_t at = 0; at < weights_.size(); ++at) weights_[at].total = weights_[at].self;
@@ -110,6 +121,7 @@ FlameTree group_tree(const Report& report, RowAt at) {
   const bool compares = report.compares();
   builder.add(report, {compares ? std::size_t{1} : 0, at.group, at.metric}, 0);
   if (compares) builder.add(report, {0, at.group, at.metric}, 1);
+  if (compares) builder.judge(report.stacks()->evidence(), at);
   return builder.take(compares);
 }
 

@@ -159,10 +159,11 @@ constexpr std::string_view kLegend =
     "<p class=\"legend quiet\">Each frame is a function below those that it called, as wide as its "
     "share of the candidate; a click enlarges it.<i style=\"background:#e0301e\"></i>more by "
     "itself "
-    "than in the baseline<i style=\"background:#2467d6\"></i>less</p>\n";
+    "than in the baseline<i style=\"background:#2467d6\"></i>less";
+constexpr std::string_view kUnproven = "<i style=\"background:#9aa3ad\"></i>not proven";
 constexpr std::string_view kLegendOfOne =
     "<p class=\"legend quiet\">Each frame is a function below those that it called, as wide as its "
-    "share; a click enlarges it.</p>\n";
+    "share; a click enlarges it.";
 
 }  // namespace
 
@@ -171,6 +172,8 @@ void append_stacks(std::string& out, const Report& report, const PageRows& rows,
   out += "<section aria-labelledby=\"stacks\">\n";
   append_line(out, "h2", "Where the time went", "id=\"stacks\"");
   out += report.compares() ? kLegend : kLegendOfOne;
+  if (report.stacks()->judges()) out += kUnproven;
+  out += "</p>\n";
   out += Writer(report, room).section(rows);
   out += "</section>\n";
 }

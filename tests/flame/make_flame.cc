@@ -152,6 +152,17 @@ std::string differ(const StackProfile& profile, Made (*before)(), double seconds
                     {.form = FlameStyle::Form::Html, .title = "difference", .unit = "ns"});
 }
 
+// Five runs of each side, all alike, so that all that differs is proven; or two, which prove
+// nothing.
+std::string judge(const StackProfile& profile, std::size_t runs) {
+  const Made base = few();
+  const FlameSide now(runs, {&profile, 0, 10}), before(runs, {&base->profile(), 0, 10});
+  FlameTest test{{{runs, runs, false}, {}}, {}};
+  for (std::size_t run = 0; run < 2 * runs; ++run) test.design.runs.push_back(run);
+  return flame_page(make_flame_tree(now, before, test),
+                    {.form = FlameStyle::Form::Html, .title = "judged", .unit = "ns"});
+}
+
 constexpr auto kSvg = FlameStyle::Form::Svg, kHtml = FlameStyle::Form::Html;
 
 const std::pair<std::string_view, Write> kForms[] = {
@@ -173,6 +184,8 @@ const std::pair<std::string_view, Write> kForms[] = {
      }},
     {"against-few", [](const StackProfile& p) { return differ(p, few, 10); }},
     {"against-few-longer", [](const StackProfile& p) { return differ(p, few, 20); }},
+    {"judged", [](const StackProfile& p) { return judge(p, 5); }},
+    {"judged-by-few-runs", [](const StackProfile& p) { return judge(p, 2); }},
 };
 
 std::string export_to(const StackForm& form, const StackProfile& profile) {

@@ -159,6 +159,16 @@ class Pictures(unittest.TestCase):
             self.assertEqual(gone[0], "250.000ms  worker > io 1 > _start > main > read")
             self.assertEqual(len(gone), 5)
 
+    def test_only_what_is_proven_has_a_colour(self):
+        with self.page("slower", "judged") as page:
+            self.assertTrue(page.ask("named('parse(char*)').classList.contains('d8')"))
+            self.assertIn("not proven", page.ask("document.querySelector('.legend').textContent"))
+            self.assertNotIn("as it was", page.ask("document.querySelector('.legend').textContent"))
+        with self.page("slower", "judged-by-few-runs") as page:
+            self.assertEqual(page.ask("document.querySelectorAll('.frames .more, .frames .less').length"), 0)
+            self.assertIn("itself 600.000ms (+55.6%); not proven", page.ask("named('parse(char*)').querySelector('title').textContent"))
+            self.assertNotIn("not proven", page.ask("named('main').querySelector('title').textContent"))  # it has nothing by itself
+
     def test_sides_of_two_lengths_are_compared_by_rate(self):
         with self.page("slower", "against-few-longer") as page:  # 865 ms in 10 s against 1 s in 20 s
             self.assertIn("865.000ms, baseline 500.000ms (+73.0%) in the same time", page.ask("document.querySelector('.quiet').textContent"))

@@ -217,6 +217,13 @@ class Pages(unittest.TestCase):
             page.ask(f"{frame}.querySelector('rect').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
             self.assertAlmostEqual(page.ask(wide), 460 / 680, delta=0.02)
 
+    def test_only_what_is_proven_has_a_colour(self):
+        coloured = "document.querySelectorAll('article .f.more, article .f.less').length"
+        for what, is_coloured, is_judged in (("pair", True, True), ("few", False, True), ("single", True, False)):
+            with self.subTest(what), self.page(what) as page:
+                self.assertEqual(page.ask(coloured) > 0, is_coloured)
+                self.assertEqual("not proven" in page.ask("document.querySelector('.legend').textContent"), is_judged)
+
     def copied(self, page):
         page.ask("window.taken = null; navigator.clipboard.writeText = text => { window.taken = text; return Promise.resolve(); }")
         page.ask("[...document.querySelectorAll('#tools button')].find(b => b.textContent === 'Copy as CSV').click()")

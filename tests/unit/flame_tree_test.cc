@@ -3,7 +3,9 @@
 #define BOOST_TEST_MODULE flame_tree
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -191,6 +193,68 @@ BOOST_AUTO_TEST_CASE(runs_of_a_side_add_up) {
   BOOST_TEST(node_at(tree, "worker;main;read").base.self == 10u);
   const FlameSide untold{{&first.profile(), 0, 5}, {&second.profile(), 0, 0}};
   BOOST_TEST(make_flame_tree(untold, {{&before.profile(), 0, 10}}).base_scale == 1);
+}
+
+namespace {
+
+// `slow` has a fifth more on the candidate's side; `even` wavers as much as it, on both alike. All
+// of it takes `seconds` times as long.
+void add_run(MadeStacks& run, std::uint64_t at, bool is_candidate, std::uint64_t seconds) {
+  const std::uint64_t wavers = 40 * (at % 4);
+  const std::uint32_t module = run.module("/bin/worker");
+  const Frame main = run.frame(module, "main");
+  run.owner({.process = "worker", .thread = {}, .cgroup = {}});
+  run.add({main, run.frame(module, "slow")},
+          {seconds * (is_candidate ? 6000 + wavers : 5000 + wavers)});
+  run.add({main, run.frame(module, "even")}, {seconds * (5000 + 3 * wavers)});
+  run.add({main, run.frame(module, "rare")}, {seconds * (is_candidate ? 5 : 1)});
+}
+
+// Runs of 1 s; the first of the candidate's is `longer` times as long.
+FlameTree judged(std::uint64_t runs, Bar bar, std::uint64_t longer = 1) {
+  std::vector<std::unique_ptr<MadeStacks>> made;
+  std::array<FlameSide, 2> sides;
+  for (std::uint64_t at = 0; at < 2 * runs; ++at) {
+    const bool is_candidate = at >= runs;
+    const std::uint64_t seconds = at == runs ? longer : 1;
+    made.push_back(std::make_unique<MadeStacks>(kOnCpu));
+    add_run(*made.back(), at, is_candidate, seconds);
+    sides[is_candidate].push_back({&made.back()->profile(), 0, static_cast<double>(seconds)});
+  }
+  SideDesign design{{runs, runs, false}, {}};
+  for (std::size_t run = 0; run < 2 * runs; ++run) design.runs.push_back(run);
+  return make_flame_tree(sides[1], sides[0], {design, bar});
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_not_proven_is_marked) {
+  const FlameTree tree = judged(6, {});
+  BOOST_TEST(tree.judged);
+  BOOST_TEST(!node_at(tree, "worker;main;slow").unproven);
+  BOOST_TEST(node_at(tree, "worker;main;even").unproven);
+  BOOST_TEST(node_at(tree, "worker;main;rare").unproven);  // too small to be judged
+  BOOST_TEST(node_at(tree, "worker;main").unproven);       // has nothing by itself
+  BOOST_TEST(without_small(tree, 1000, 0).judged);
+  BOOST_TEST(node_at(without_small(tree, 1000, 0), "worker;main;even").unproven);
+}
+
+BOOST_AUTO_TEST_CASE(a_longer_run_is_no_change) {
+  const FlameTree tree = judged(6, {}, 50);
+  BOOST_TEST(!node_at(tree, "worker;main;slow").unproven);
+  BOOST_TEST(node_at(tree, "worker;main;even").unproven);
+}
+
+BOOST_AUTO_TEST_CASE(the_bar_is_the_users) {
+  BOOST_TEST(node_at(judged(6, {.alpha = 1e-6}), "worker;main;slow").unproven);
+  BOOST_TEST(node_at(judged(6, {.min_shift = 0.5}), "worker;main;slow").unproven);
+  BOOST_TEST(!node_at(judged(6, {.min_shift = 0.1}), "worker;main;slow").unproven);
+}
+
+BOOST_AUTO_TEST_CASE(few_runs_prove_nothing) {
+  const FlameTree tree = judged(2, {});
+  BOOST_TEST(tree.judged);
+  for (const FlameNode& node : tree.nodes) BOOST_TEST(node.unproven);
 }
 
 }  // namespace ctprof::tests

@@ -2,12 +2,15 @@
 // for browsers.
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "core/compare/evidence/designs.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/out_file.hpp"
 #include "core/flame/flame_page.hpp"
@@ -108,13 +111,25 @@ Result<FlameSide> side_of(const Runs& runs, const std::string& metric) {
   return side;
 }
 
-Result<FlameTree> tree_of(std::span<const Runs> sides, const std::string& metric) {
+// None unless both sides have several runs.
+std::optional<SideDesign> design_of(const Runs& baseline, const Runs& candidate) {
+  std::vector<RunFacts> runs;
+  for (const Runs* side : {&baseline, &candidate})
+    for (const Loaded& run : *side) runs.emplace_back().meta = run.window.meta;
+  const std::array sides{SideRuns{0, baseline.size()}, SideRuns{baseline.size(), candidate.size()}};
+  return designs_of(runs, sides).front();
+}
+
+Result<FlameTree> tree_of(std::span<const Runs> sides, const std::string& metric,
+                          const Options& options) {
   const auto candidate = side_of(sides.back(), metric);
   if (!candidate) return candidate.error();
   if (sides.size() == 1) return make_flame_tree(*candidate);
   const auto baseline = side_of(sides.front(), metric);
   if (!baseline) return baseline.error();
-  return make_flame_tree(*candidate, *baseline);
+  const auto design = design_of(sides.front(), sides.back());
+  if (!design) return make_flame_tree(*candidate, *baseline);
+  return make_flame_tree(*candidate, *baseline, {*design, {options.alpha, options.min_shift}});
 }
 
 // "oncpu_stacks: before → after (3 runs)"
@@ -132,7 +147,7 @@ Result<void> draw(const Options& options, FlameStyle::Form form, Sink& out) {
   const auto sides = load_sides(options);
   if (!sides) return sides.error();
   const StackValue& value = sides->back().front().profile.values.front();
-  const auto tree = tree_of(*sides, value.name);
+  const auto tree = tree_of(*sides, value.name, options);
   if (!tree) return tree.error();
   const FlameStyle style{.form = form,
                          .title = title_of(*sides, value.name),

@@ -126,10 +126,10 @@ inline constexpr std::array kOptions{
                "exit with status 1 and name the rows for which EXPR is true: run_time_ns.pct > 10 "
                "&& group =~ \"web\"; METRIC.pct, .delta, .baseline, .candidate, group, threads; of "
                "what is shown METRIC alone; of sums of equal parts only; may be repeated"},
-    OptionInfo{"alpha", "P", "compare,noise,report",
+    OptionInfo{"alpha", "P", "compare,noise,report,flame",
                "between sides of several runs, what differs is proven if its p is at most that: "
                "0.05 by default; --fail-on has METRIC.p, .shift, .low, .high there"},
-    OptionInfo{"min-shift", "PERCENT", "compare,report",
+    OptionInfo{"min-shift", "PERCENT", "compare,report,flame",
                "proven is only what shifts by so much, its interval too: 5%"},
     OptionInfo{"sort-by", "KEY,...", "show,compare",
                "movers (default), delta, pct, name, or METRIC[:asc|:desc]"},

@@ -101,9 +101,10 @@ class StackSection {
   StackGroup of(RowAt at);
   // Whether changes of functions are judged.
   bool judges() { return evidence().judges(); }
+  // How sure changes of functions are.
+  const FrameEvidence& evidence();
 
  private:
-  const FrameEvidence& evidence();
   struct Ranked {
     RowAt at;
     double rank = 0;

@@ -1,0 +1,73 @@
+#include "core/flame/flame_evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "core/compare/evidence/evidence.hpp"
+#include "core/statistics/family.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr double kShareOfTotal = 1e-3;
+constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
+
+// The means over the design's runs, by node.
+std::vector<double> means(std::size_t nodes, std::span<const FlameWeights> runs,
+                          const SideDesign& design) {
+  std::vector<double> found(nodes);
+  for (const std::size_t run : design.runs)
+    for (const auto& [node, weight] : runs[run].nodes)
+      found[node] += weight / runs[run].seconds / static_cast<double>(design.runs.size());
+  return found;
+}
+
+// The family's nodes, ascending.
+std::vector<std::uint32_t> nodes_above(const std::vector<double>& means, double floor) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t node = 0; node < means.size(); ++node)
+    if (means[node] > 0 && means[node] >= floor) found.push_back(node);
+  return found;
+}
+
+statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::size_t nodes,
+                               std::span<const FlameWeights> runs, const SideDesign& design,
+                               double floor) {
+  std::vector<std::uint32_t> row_of(nodes, kNoRow);
+  for (std::uint32_t row = 0; row < family.size(); ++row) row_of[family[row]] = row;
+  const std::size_t width = design.runs.size();
+  statistics::FamilyRows rows;
+  rows.kinds.assign(family.size(), 0);
+  rows.values.assign(family.size() * width, 0.0);
+  for (std::size_t place = 0; place < width; ++place) {
+    const FlameWeights& run = runs[design.runs[place]];
+    for (const auto& [node, weight] : run.nodes)
+      if (row_of[node] != kNoRow) rows.values[row_of[node] * width + place] += weight / run.seconds;
+  }
+  for (double& value : rows.values) value = std::log(value + floor);
+  return rows;
+}
+
+}  // namespace
+
+void mark_unproven(FlameTree& tree, std::span<const FlameWeights> runs, const SideDesign& design,
+                   const Bar& bar) {
+  tree.judged = true;
+  for (FlameNode& node : tree.nodes) node.unproven = true;
+  const auto mean = means(tree.nodes.size(), runs, design);
+  double total = 0;
+  for (const double each : mean) total += each;
+  const double floor = kShareOfTotal * total;
+  const auto family = nodes_above(mean, floor);
+  if (family.empty()) return;
+  const statistics::Family judged(design.design,
+                                  rows_of(family, tree.nodes.size(), runs, design, floor));
+  for (std::size_t row = 0; row < family.size(); ++row) {
+    const auto proof = proof_of(judged, row, bar);
+    tree.nodes[family[row]].unproven = !proof || !proof->proven;
+  }
+}
+
+}  // namespace ctprof
