@@ -14,13 +14,15 @@ namespace {
 constexpr double kShareOfTotal = 1e-3;
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
-// The means over the design's runs, by node.
+// The means over those of the design's runs that tell, by node.
 std::vector<double> means(std::size_t nodes, std::span<const FlameWeights> runs,
                           const SideDesign& design) {
   std::vector<double> found(nodes);
+  const auto telling = static_cast<double>(
+      std::ranges::count_if(design.runs, [&](const std::size_t run) { return !runs[run].is_gap; }));
   for (const std::size_t run : design.runs)
     for (const auto& [node, weight] : runs[run].nodes)
-      found[node] += weight / runs[run].seconds / static_cast<double>(design.runs.size());
+      found[node] += weight / runs[run].seconds / telling;
   return found;
 }
 
@@ -43,6 +45,9 @@ statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::si
   rows.values.assign(family.size() * width, 0.0);
   for (std::size_t place = 0; place < width; ++place) {
     const FlameWeights& run = runs[design.runs[place]];
+    if (run.is_gap)
+      for (std::size_t row = 0; row < family.size(); ++row)
+        rows.values[row * width + place] = std::numeric_limits<double>::quiet_NaN();
     for (const auto& [node, weight] : run.nodes)
       if (row_of[node] != kNoRow) rows.values[row_of[node] * width + place] += weight / run.seconds;
   }

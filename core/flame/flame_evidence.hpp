@@ -24,6 +24,7 @@ namespace ctprof {
 struct FlameWeights {
   std::vector<std::pair<std::uint32_t, double>> nodes{};
   double seconds = 1;
+  bool is_gap = false;  // it is not known what they have
 };
 
 // Marks the nodes whose change is not proven. REQUIRES: `runs` are all runs of both sides, the

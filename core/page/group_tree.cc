@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/flame/flame_evidence.hpp"
 #include "core/render/stacks_text.hpp"
 
 namespace ctprof {
@@ -39,13 +41,20 @@ class Builder {
             static_cast<double>(each.weight) * run.scale / static_cast<double>(runs.size());
   }
 
-  // Grey is what is not proven of the candidate's functions.
-  void judge(const FrameEvidence& evidence, RowAt at) {
-    tree_.judged = evidence.judges();
-    if (!tree_.judged) return;
+  // Proven is what its node shows and what its function does in this group: that one is judged
+  // beside those of all groups.
+  void judge(const Report& report, RowAt at) {
+    const FrameEvidence& functions = report.stacks()->evidence();
+    const auto& known = report.families().design(1);
+    if (!functions.judges() || !known) return;
+    const SideDesign& design = *known;
+    std::vector<FlameWeights> runs(report.runs(0).size() + report.runs(1).size());
+    for (const std::size_t run : design.runs)
+      runs[run] = weights_of(report.rollup().stacks_of_run(run, at.group, at.metric));
+    mark_unproven(tree_, runs, design, report.spec().bar);
     for (const auto& [stack, node] : nodes_) {
-      if (node == 0) continue;
-      const auto proof = evidence.of(at, book_->function(stack), 1);
+      if (tree_.nodes[node].unproven) continue;
+      const auto proof = functions.of(at, book_->function(stack), 1);
       tree_.nodes[node].unproven = !proof || !proof->proven;
     }
   }
@@ -64,6 +73,15 @@ class Builder {
   }
 
  private:
+  FlameWeights weights_of(const std::optional<RunStacks>& run) {
+    FlameWeights weights{.is_gap = !run};
+    if (!run) return weights;
+    for (const ctprof_stack& each : run->stacks)
+      weights.nodes.emplace_back(node_of(static_cast<std::uint32_t>(each.stack)),
+                                 static_cast<double>(each.weight) * run->scale);
+    return weights;
+  }
+
   struct Weights {
     std::array<double, 2> self{}, total{};  // now, and of the baseline
   };
@@ -121,7 +139,7 @@ FlameTree group_tree(const Report& report, RowAt at) {
   const bool compares = report.compares();
   builder.add(report, {compares ? std::size_t{1} : 0, at.group, at.metric}, 0);
   if (compares) builder.add(report, {0, at.group, at.metric}, 1);
-  if (compares) builder.judge(report.stacks()->evidence(), at);
+  if (compares) builder.judge(report, at);
   return builder.take(compares);
 }
 
