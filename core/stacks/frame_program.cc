@@ -97,13 +97,13 @@ class Program {
     rule.is_signal = common_.is_signal;
     rule.cfa = Cfa::Unknown;
     if (!ok_ || !fits<std::int32_t>(state_.cfa_offset) || !fits<std::int16_t>(state_.cfa_added) ||
-        !fits<std::int16_t>(state_.ra.offset))
+        !fits<std::int32_t>(state_.ra.offset))
       return rule;
     rule.cfa = cfa();
     rule.cfa_offset = static_cast<std::int32_t>(state_.cfa_offset);
     rule.cfa_added = static_cast<std::int16_t>(state_.cfa_added);
     rule.ra = state_.ra.saved;
-    rule.ra_offset = static_cast<std::int16_t>(state_.ra.offset);
+    rule.ra_offset = static_cast<std::int32_t>(state_.ra.offset);
     rule.bp = fits<std::int32_t>(state_.bp.offset) ? state_.bp.saved : Saved::Unknown;
     rule.bp_offset = static_cast<std::int32_t>(state_.bp.offset);
     return rule;

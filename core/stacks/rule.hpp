@@ -37,12 +37,13 @@ struct Rule {
   std::uint64_t key = 0;  // which address it is for; see RuleCache
   std::int32_t cfa_offset = 0;
   std::int32_t bp_offset = 0;
-  std::int16_t ra_offset = 0;  // near: the first thing that a function saves
+  std::int32_t ra_offset = 0;  // on arm64 as far away as the frame is large
   std::int16_t cfa_added = 0;
-  Cfa cfa = Cfa::None;
-  Saved ra = Saved::Unknown;
-  Saved bp = Saved::Same;
-  bool is_signal = false;  // a signal's: the caller's ip is where it was interrupted, not a return
+  Cfa cfa : 4 = Cfa::None;
+  Saved ra : 4 = Saved::Unknown;
+  Saved bp : 4 = Saved::Same;
+  // A signal's: the caller's ip is where it was interrupted, not a return.
+  bool is_signal : 1 = false;
 };
 static_assert(sizeof(Rule) == 24);
 

@@ -6,7 +6,7 @@ namespace ctprof {
 
 void RuleCache::insert(const Rule& rule) {
   if (size_ == kMostRules) {
-    slots_.assign(slots_.size(), {});
+    slots_.assign(slots_.size(), Rule());
     size_ = 0;
   }
   if (4 * (size_ + 1) > 3 * slots_.size()) grow();

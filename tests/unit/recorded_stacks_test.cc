@@ -110,7 +110,7 @@ struct Taken {
 }
 
 [[gnu::noinline]] void take_stack(Taken& taken) {
-  constexpr std::size_t kBytes = 4096;
+  constexpr std::size_t kBytes = sizeof(ucontext_t) + 4096;  // beyond this function's frame
   ucontext_t context;
   ::getcontext(&context);
 #ifdef __aarch64__
