@@ -52,11 +52,28 @@ Result<void> check_cgroup(const Roots& roots, const std::string& cgroup) {
   return {};
 }
 
-// All but those that cost too much to be read when a window opens, if nobody names them.
-std::optional<std::vector<std::string>> cheap_metrics(const Probed& probed) {
-  std::vector<std::string> names;
+bool leaves_out(const CaptureOptions& options) {
+  return options.level == Level::Fast && !options.metrics;
+}
+
+// The names that the plan is made of.
+std::optional<std::vector<std::string>> wanted_metrics(const CaptureOptions& options,
+                                                       const Probed& probed) {
+  if (!leaves_out(options)) return options.metrics;
+  std::vector<std::string> cheap;
   for (const ProbedField& field : probed.fields())
-    if (!field.def->costly && !field.def->hidden) names.push_back(field.def->name);
+    if (!field.def->costly && !field.def->hidden) cheap.push_back(field.def->name);
+  return cheap;
+}
+
+// What a full capture would have had here beside them; marks are not worth a word.
+std::vector<std::string> left_out(const CaptureOptions& options, const Probed& probed) {
+  std::vector<std::string> names;
+  if (!leaves_out(options)) return names;
+  for (const ProbedField& field : probed.fields())
+    if (field.def->costly && !field.def->hidden && !field.def->is_mark &&
+        std::ranges::find(field.offers, Gap::None, &ProbedOffer::verdict) != field.offers.end())
+      names.push_back(field.def->name);
   return names;
 }
 
@@ -137,14 +154,10 @@ Session::Session(const Registry& registry, CaptureOptions options, Ahead ahead)
       roots_(std::move(ahead.roots_)),
       probed_(registry, roots_->host(), recorders_of(options_), std::move(ahead.contexts_)) {}
 
-Session::Metrics Session::metrics_at_opening() const {
-  return options_.window && !options_.metrics ? cheap_metrics(probed_) : options_.metrics;
-}
-
 Result<void> Session::begin() {
   if (options_.window) state_ = host_state(*roots_);
   if (auto started = start_recorders(); !started) return started;
-  auto snapshot = read(metrics_at_opening(), options_.window);
+  auto snapshot = read(options_.window);
   if (!snapshot) return snapshot.error();
   read_ = std::move(*snapshot);
   if (ends_) ends_->opened();
@@ -179,12 +192,13 @@ Result<void> Session::start_recorders() {
 }
 
 // Reads the host; before that, if it opens a window, begins to watch for threads that end.
-Result<Snapshot> Session::read(const Metrics& metrics, bool opens) {
+Result<Snapshot> Session::read(bool opens) {
   const KeptProcessState kept;
   Lost lost;
   std::vector<SourceCost> costs;
+  const auto wanted = wanted_metrics(options_, probed_);
   for (;;) {
-    const auto plan = make_plan(probed_, metrics, lost);
+    const auto plan = make_plan(probed_, wanted, lost);
     if (!plan) return plan.error();
     refused_ = probed_.thrown();
     refused_.insert(refused_.end(), plan->refused.begin(), plan->refused.end());
@@ -200,6 +214,7 @@ Result<Snapshot> Session::read(const Metrics& metrics, bool opens) {
     if (!*outcome) return outcome->error();
     if (auto* snapshot = std::get_if<Snapshot>(&**outcome)) {
       snapshot->meta.sources.insert(snapshot->meta.sources.begin(), costs.begin(), costs.end());
+      snapshot->meta.left_out = left_out(options_, probed_);
       if (drainer != 0 && roots_->own_tids) snapshot->meta.own_threads.push_back(drainer);
       return std::move(*snapshot);
     }
@@ -231,7 +246,7 @@ std::uint64_t Session::drain_during(const std::function<void()>& work) {
 Result<Snapshot> Session::window_until_now(bool is_last) {
   drain();  // what ended until now is told apart from what ends while the host is read
   const Snapshot before = end_of(*std::exchange(read_, std::nullopt));
-  auto after = read(is_last && !has_laps_ ? options_.metrics : metrics_at_opening(), false);
+  auto after = read(false);
   if (!after) return after.error();
   const KeptProcessState kept;
   is_last ? ends_->stop() : ends_->drain();

@@ -49,6 +49,10 @@
 
 namespace ctprof {
 
+// How much is read of what nobody named. Fast leaves out costly metrics, as smaps and heaps are,
+// and Meta::left_out says which; Full has them, of a window at both ends.
+enum class Level { Fast, Full };
+
 struct CaptureOptions {
   std::string rootfs;                               // prefix of /proc, /sys and the cgroup mount
   std::vector<std::uint64_t> pids;                  // only these processes; empty: all
@@ -62,6 +66,7 @@ struct CaptureOptions {
   bool all_cgroups = true;  // those without threads too, unless only some processes are wanted
   // Call stacks: of a window; with `once` also of a snapshot, whose threads are looked at once.
   RecordOptions record = {};
+  Level level = Level::Full;  // of what `metrics` does not name
 };
 
 // What a session can begin while plugins are still loaded: it opens those that take long.
@@ -102,9 +107,7 @@ class Session {
   // thread, 0 if there is none.
   std::uint64_t drain_during(const std::function<void()>& work);
   // The window until now; the next one is open when it returns. The snapshot stays the session's,
-  // until the next call of lap() or end(). Metrics that cost much to read are read only if they
-  // were named, also by the end() of a session that made laps. REQUIRES: as end(), and
-  // CaptureOptions::window.
+  // until the next call of lap() or end(). REQUIRES: as end(), and CaptureOptions::window.
   Result<const Snapshot*> lap();
   // Hands over the snapshot, or the window. REQUIRES: begin() succeeded, and end() has not been
   // called.
@@ -127,9 +130,7 @@ class Session {
  private:
   Session(const Registry& registry, CaptureOptions options, Ahead ahead);
 
-  using Metrics = std::optional<std::vector<std::string>>;
-  Metrics metrics_at_opening() const;
-  Result<Snapshot> read(const Metrics& metrics, bool opens);
+  Result<Snapshot> read(bool opens);
   bool is_about_a_cgroup() const;
   Result<void> start_recorders();
   void drain_sources();

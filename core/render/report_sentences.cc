@@ -16,6 +16,7 @@
 
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
+#include "core/compare/figures/left_out.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/evidence_text.hpp"
 #include "core/render/sides_table.hpp"
@@ -281,7 +282,9 @@ std::string reason(const Report& report, const PlannedMetric& planned, std::size
   if (planned.counts_rows) return kNothingLeft;
   if (planned.expression) return "an input is missing";
   const Absence& absence = report.rollup().run(side).absence(metric);
-  if (!absence.in_file) return "not in the file";
+  if (!absence.in_file)
+    return is_left_out(report.sides()[side].meta, planned.name) ? "left out as costly"
+                                                                : "not in the file";
   if (absence.rows == 0) return "no rows";
   return absence.most == CTPROF_VALUE ? kNothingLeft : std::string(kGapNames[absence.most]);
 }

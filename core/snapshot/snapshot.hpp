@@ -111,7 +111,8 @@ struct Meta {
   std::vector<SourceCost> sources;
   std::vector<Takeover> takeovers;
   std::vector<StackTally> stacks;
-  std::vector<std::string> notes;  // sentences that the sources had for the user
+  std::vector<std::string> left_out;  // costly metrics that nobody asked for, by name
+  std::vector<std::string> notes;     // sentences that the sources had for the user
 };
 
 // JSON kept as text: summaries, the host's context, and keys that this version does not know.

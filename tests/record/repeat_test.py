@@ -86,13 +86,16 @@ class Repeat(unittest.TestCase):
         alone = self.here.with_suffix(".zst")
         run("-d", "50ms", "-o", alone)
         run("--repeat", "2", "-d", "50ms", "-o", self.here)
-        named = self.here.with_name("named")
-        run("--repeat", "2", "-d", "50ms", "--metrics", costly, "-o", named)
-        self.assertTrue(any(Window(alone).processes[costly]), "a window of its own reads it at its end")
-        for window in self.windows():
+        for window in (Window(alone), *self.windows()):
             self.assertFalse(any(window.processes.get(costly, ())))
-        for name in recording.files_in(named):
-            self.assertTrue(any(Window(named / name).processes[costly]), name)
+            self.assertIn(costly, window.left_out)
+        for words in (("--metrics", costly), ("--level", "full"), ("--level", "fast", "--metrics", costly)):
+            asked = self.here.with_name("-".join(words).lstrip("-"))
+            run("--repeat", "2", "-d", "50ms", *words, "-o", asked)
+            for name in recording.files_in(asked):
+                window = Window(asked / name)
+                self.assertTrue(any(window.processes[costly]), (words, name))
+                self.assertEqual(window.left_out, [])
 
     def test_ctrl_c_ends_the_present_window(self):
         with Recorder("--repeat", "50", "-d", "1s", "-o", self.here) as recorder:

@@ -15,6 +15,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/capture/descriptors.hpp"
+#include "core/compare/figures/left_out.hpp"
 #include "core/file/file.hpp"
 #include "core/registry/call_watch.hpp"
 #include "core/render/report_sentences.hpp"
@@ -82,8 +83,9 @@ std::string line(const Outcome& outcome) {
   const Snapshot& snapshot = outcome.snapshot;
   return count(snapshot.threads().rows, "thread") + " of " +
          count(snapshot.table(Entity::Process).rows, "process", "processes") + ", " +
-         metrics_in_words(metrics_in(snapshot)) + "; " + times_in_words(outcome) + "; " +
-         printable(outcome.file) + ", " + size_in_words(outcome.written.file_bytes) + "\n";
+         metrics_in_words(metrics_in(snapshot)) + without_costly(snapshot.meta) + "; " +
+         times_in_words(outcome) + "; " + printable(outcome.file) + ", " +
+         size_in_words(outcome.written.file_bytes) + "\n";
 }
 
 std::string json_of(const Outcome& outcome) {
@@ -100,6 +102,14 @@ std::string json_of(const Outcome& outcome) {
   for (std::size_t gap = 1; gap < outcome.cells.gaps.size(); ++gap)
     if (outcome.cells.gaps[gap] > 0) out.member(kGapNames[gap], outcome.cells.gaps[gap]);
   out.close('}');
+  out.put(',');
+  out.key("left_out");
+  out.put('[');
+  for (const std::string& metric : outcome.snapshot.meta.left_out) {
+    out.text(metric);
+    out.put(',');
+  }
+  out.close(']');
   out.put(',');
   out.member("collect_ns", outcome.collect_ns);
   out.member("write_ns", outcome.write_ns);
@@ -143,6 +153,7 @@ Result<Snapshot> watched_capture(Registry& registry, const Options& options, Ahe
   wanted.cgroup = options.cgroup;
   wanted.all_cgroups = options.layout == FileLayout::Columns;  // the reference's layout has fewer
   wanted.record = options.record;
+  wanted.level = options.level.value_or(Level::Full);
   auto snapshot = capture(registry, wanted, &refused, std::move(ahead));
   if (watch) watch->end();
   return snapshot;
@@ -157,8 +168,9 @@ void note_sources(const Snapshot& snapshot, const Registry& registry, const Opti
   for (const Takeover& takeover : snapshot.meta.takeovers)
     note(options, file_of(takeover.plugin, registry) + ": " + takeover_in_words(takeover));
   for (const std::string& sentence : snapshot.meta.notes) note(options, sentence);
-  if (options.verbose)
-    for (const std::string& sentence : unread_processes(snapshot)) note(options, sentence);
+  if (!options.verbose) return;
+  for (const std::string& sentence : unread_processes(snapshot)) note(options, sentence);
+  if (!snapshot.meta.left_out.empty()) note(options, left_out_in_words(snapshot.meta.left_out));
 }
 
 // Writes the file with the user's own rights: everything has been read, so the capabilities go

@@ -38,7 +38,7 @@ inline constexpr std::array kOptions{
                "record for so long: 10s, 500ms, 2m; default: until Ctrl-C, or until COMMAND ends"},
     OptionInfo{"repeat", "N", "record",
                "record N times, back to back, each into a file of its own in the new or empty "
-               "directory that -o names; costly metrics only if they are named"},
+               "directory that -o names"},
     OptionInfo{"interleave", "CMD_A CMD_B", "record",
                "of two conditions in turns: --repeat pairs of runs, in random order, each command "
                "run (by sh) before a run of its side, into a and b of the directory; compare them "
@@ -68,6 +68,10 @@ inline constexpr std::array kOptions{
                "information tells them"},
     OptionInfo{"stacks", nullptr, "capture",
                "also look once at all who sleep: what everybody waits for, by call stack"},
+    OptionInfo{"level", "fast|full", "capture,record",
+               "also metrics that cost much to read, such as process.smaps_rollup and heaps: full "
+               "(default of capture), or fast (of record), which has them only if --metrics names "
+               "them"},
     OptionInfo{"layout", "rows|columns", "capture",
                "rows (default), which the reference's tools read too, or columns: smaller, faster"},
     OptionInfo{

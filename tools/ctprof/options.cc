@@ -260,6 +260,8 @@ class Reader {
   void read_choices() {
     read_choice("format", std::array<std::string, 3>{"text", "json", "csv"}, options_.format);
     read_choice("layout", std::array<std::string, 2>{"rows", "columns"}, options_.layout);
+    if (has("level"))
+      read_choice("level", std::array<std::string, 2>{"fast", "full"}, options_.level.emplace());
     read_choice("color", std::array<std::string, 3>{"auto", "always", "never"}, options_.color);
     if (has("group-by")) options_.group_by = last("group-by");
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/capture/capture.hpp"
 #include "core/capture/records.hpp"
 #include "core/file/file.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -46,7 +47,8 @@ struct Options {
 
   std::string output;
   FileLayout layout = FileLayout::Rows;
-  std::string to;  // of export
+  std::optional<Level> level;  // none: fast for record, full for capture
+  std::string to;              // of export
   bool redact = false;
   std::string redact_key;  // a file
   std::string metric;      // of stacks

@@ -18,6 +18,7 @@
 #include "core/base/clock.hpp"
 #include "core/capture/capture.hpp"
 #include "core/capture/descriptors.hpp"
+#include "core/compare/figures/left_out.hpp"
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
 #include "tools/ctprof/command.hpp"
@@ -85,8 +86,9 @@ std::string line(const Snapshot& window, const std::string& file, const Written&
          count(what.living, "thread") + " at the end, " +
          (what.sees_ends ? count(ended, "ended", "ended") : "ended ones not seen") +
          (what.ended_merged > 0 ? " (" + count(what.ended_merged, "merged", "merged") + ")" : "") +
-         (what.ended_lost > 0 ? ", " + count(what.ended_lost, "lost", "lost") : "") + "; " +
-         printable(file) + ", " + size_in_words(written.file_bytes) + "\n";
+         (what.ended_lost > 0 ? ", " + count(what.ended_lost, "lost", "lost") : "") +
+         without_costly(window.meta) + "; " + printable(file) + ", " +
+         size_in_words(written.file_bytes) + "\n";
 }
 
 // Makes the directory of --repeat, unless it is there and empty, with the user's own rights.
@@ -229,6 +231,8 @@ class Recording {
     for (const std::string& sentence : window.window->notes) note(options_, sentence);
     if (!options_.verbose) return;
     for (const std::string& sentence : unread_processes(window)) note(options_, sentence);
+    const std::string left_out = left_out_in_words(window.meta.left_out);
+    if (!left_out.empty() && told_.insert(left_out).second) note(options_, left_out);
   }
 
   const Options& options_;
@@ -245,6 +249,7 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
   CaptureOptions capture{options.rootfs,   options.pids, options.metrics, options.jobs,
                          options.hostname, true,         options.cgroup};
   capture.record = options.record;
+  capture.level = options.level.value_or(Level::Fast);
   if (command) capture.command = static_cast<std::uint64_t>(command->pid());
   auto session = Session::open(registry, std::move(capture), std::move(ahead));
   if (!session) return session.error();

@@ -11,6 +11,7 @@
 #include "core/registry/identity.hpp"
 #include "core/render/terminal_text.hpp"
 #include "ctprof/gap.hpp"
+#include "tools/ctprof/text.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -103,6 +104,11 @@ std::vector<std::string> unread_processes(const Snapshot& snapshot) {
         failure.plugin + ": " + metrics.front() + and_others(metrics.size() - 1, " metric") + ": " +
         std::string(name(failure.gap)) + " for " + listed(failure.processes, name_of));
   return sentences;
+}
+
+std::string without_costly(const Meta& meta) {
+  if (meta.left_out.empty()) return {};
+  return "; without " + count(meta.left_out.size(), "costly metric") + " (--level full)";
 }
 
 }  // namespace ctprof::cli

@@ -11,6 +11,7 @@
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/added_metrics.hpp"
 #include "core/compare/figures/allowance.hpp"
+#include "core/compare/figures/left_out.hpp"
 #include "core/registry/identity.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/rules/maps.hpp"
@@ -330,9 +331,17 @@ bool is_in_sections(const std::vector<std::string>& wanted, const PlannedMetric&
          (metric.has_stacks && is_wanted(wanted, std::string(kStacksSection)));
 }
 
+Error missing(const MetricPlan& plan, std::span<const Snapshot* const> sides,
+              const std::string& name) {
+  const auto left_out = left_out_of_all(sides);
+  const std::string metric = name.substr(0, name.find('['));
+  if (std::ranges::find(left_out, metric) == left_out.end()) return unknown_metric(plan, name);
+  return {"'" + metric + "' was left out of what was read, as costly: " + kHowToReadCostly};
+}
+
 Result<void> keep_only(MetricPlan& plan, std::span<const Snapshot* const> sides, const Spec& spec) {
   for (const std::string& name : spec.metrics)
-    if (!plan.find(name)) return unknown_metric(plan, name);
+    if (!plan.find(name)) return missing(plan, sides, name);
   if (auto known = check_names("section", spec.sections, sections_of(plan)); !known)
     return known.error();
   if (auto known = check_names("plugin", spec.plugins, plugins_in(sides)); !known)
@@ -378,6 +387,8 @@ Result<MetricPlan> plan_metrics(std::span<const Snapshot* const> sides, const Sp
   if (auto keys = add_key_metrics(plan, sides, spec); !keys) return keys.error();
   if (auto derived = add_derived(plan, sides, spec.derive); !derived) return derived.error();
   if (auto known = keep_only(plan, sides, spec); !known) return known.error();
+  if (const auto left_out = left_out_of_all(sides); spec.metrics.empty() && !left_out.empty())
+    plan.notes.push_back(left_out_in_words(left_out));
   const ReportKind kind =
       sides_of(spec, sides.size()).size() == 1 ? ReportKind::Show : ReportKind::Compare;
   if (auto sortable = check_sort(plan, spec.sort, kind); !sortable) return sortable.error();

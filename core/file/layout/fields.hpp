@@ -96,6 +96,7 @@ void each_field(T& meta, Visitor&& visit) {
   visit("cgroup_mount", meta.cgroup_mount);
   visit("cgroup_root", meta.cgroup_root);
   visit("pair", meta.pair);
+  visit("left_out", meta.left_out);
   visit("cpu_time_ns", meta.cpu_time_ns);
   visit("own_threads", meta.own_threads);
   visit("rows_listed", meta.rows_listed);

@@ -26,7 +26,7 @@ enum {
   CTPROF_METRIC_MARK = 2,
   /* What an administrator chooses (an affinity, a limit): a comparison says that it changed. */
   CTPROF_METRIC_SETTING = 4,
-  /* Reading it costs as much as everything else: at a window's opening only when it was asked for.
+  /* Reading it costs as much as everything else: `record` leaves it out unless it is asked for.
    */
   CTPROF_METRIC_COSTLY = 8,
   /* A recorder's: it is about the window, also where others of its family are about a thread's
