@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""The packages, from the tree to a purged host: built twice and equal, free of complaints, installed in a fresh Debian 12 root, used as a new user
+would, upgraded, and gone without a trace. For `tools/dev soak deb`: root, half an hour, and the mirror that this machine's apt knows.
+
+    soak_deb.py [--debs DIR] [--root DIR]    with packages that are there already; in a copy of a root that is there already
+"""
+
+import argparse
+import contextlib
+import filecmp
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SUITE = "bookworm"
+# What somebody needs who reads manuals and completes words.
+TOOLS = ["bash-completion", "less", "man-db"]
+# Not the packages': what apt, dpkg and man keep for themselves, what ldconfig makes anew, and mounts.
+KEPT = re.compile(r"^/(proc|sys|dev|run|tmp|var/(cache|log|lib/(apt|dpkg))|root/\.bash_history|etc/ld\.so\.cache)(/|$)")
+ENTER = """for place in proc sys dev; do mount --rbind /$place "$0/$place"; done; exec chroot "$0" "$@\""""
+COMPLETED = """
+. /usr/share/bash-completion/bash_completion
+_completion_loader ctprof
+COMP_LINE=$1 COMP_POINT=${#1}
+read -ra COMP_WORDS <<<"$COMP_LINE"
+compopt() { :; }
+_ctprof ctprof
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if done.returncode:
+        raise SystemExit(f"deb: {' '.join(map(str, words))}: status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def say(what):
+    print(f"deb: {what}", flush=True)
+
+
+def expect(is_so, what):
+    if not is_so:
+        raise SystemExit(f"deb: {what}")
+
+
+def packages_in(directory):
+    return sorted(path for path in directory.glob("*.deb"))
+
+
+def build_twice(room):
+    """Of one tree in two places, one of them with a longer name."""
+    first, second = room / "one", room / "another-place"
+    for place in (first, second):
+        run(SOURCE / "tools" / "dev", "deb", place)
+    names = [path.name for path in packages_in(first)]
+    expect(names == [path.name for path in packages_in(second)] and len(names) == 5, f"the builds are of other packages: {names}")
+    for name in names:
+        expect(filecmp.cmp(first / name, second / name, shallow=False), f"two builds of {name} differ")
+    say(f"two builds are equal: {', '.join(names)}")
+    return first
+
+
+def ask_lintian(debs):
+    print(run("lintian", "--no-cfg", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0", *debs.glob("*.changes"), *packages_in(debs)))
+    say("lintian has no error and no warning")
+
+
+def newer(deb, room):
+    """The same package, one version later."""
+    tree = room / "tree"
+    run("dpkg-deb", "-R", deb, tree)
+    control = tree / "DEBIAN" / "control"
+    text = control.read_text()
+    version = re.search(r"^Version: (.*)$", text, re.M)[1]
+    control.write_text(text.replace(version, f"{version}+1"))  # in what it depends on, too
+    run("dpkg-deb", "--root-owner-group", "-b", tree, room)
+    shutil.rmtree(tree)
+    return f"{version}+1"
+
+
+class Root:
+    """A Debian of its own, in a directory."""
+
+    def __init__(self, path, copied=None):
+        self.path = path
+        if copied:
+            run("cp", "-a", f"{copied}/.", path)
+        else:
+            sources = [file for file in ("/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources") if os.path.exists(file)]
+            run("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(TOOLS)}", SUITE, path, *sources)
+        policy = path / "usr" / "sbin" / "policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+        shutil.copy("/etc/resolv.conf", path / "etc" / "resolv.conf")
+        self.run("useradd", "--create-home", "guest")
+        self.apt("update")
+
+    def run(self, *words, user=None):
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--reset-env"] if user else []
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "TERM": "dumb", "DEBIAN_FRONTEND": "noninteractive"}
+        environment |= {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
+        return run("unshare", "--mount", "sh", "-c", ENTER, self.path, *as_user, *words, env=environment)
+
+    def apt(self, *words):
+        return self.run("apt-get", "-y", "-q", *words)
+
+    def files(self):
+        """What each path is: type, mode, owner, and of files and links what is in them."""
+        found = {}
+        for directory, below, names in os.walk(self.path):
+            below[:] = [name for name in below if not KEPT.match(self.inside(directory, name))]
+            for name in below + names:
+                path, inside = os.path.join(directory, name), self.inside(directory, name)
+                if KEPT.match(inside):
+                    continue
+                status = os.lstat(path)
+                what = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
+                if stat.S_ISREG(status.st_mode):
+                    with open(path, "rb") as file:
+                        what = hash(file.read())
+                found[inside] = (status.st_mode, status.st_uid, status.st_gid, what)
+        return found
+
+    def inside(self, directory, name):
+        return "/" + os.path.relpath(os.path.join(directory, name), self.path)
+
+    @contextlib.contextmanager
+    def unchanged(self):
+        before = self.files()
+        yield
+        after = self.files()
+        differs = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        expect(not differs, f"the packages left a trace: {', '.join(differs)}")
+
+
+def use(root, user):
+    """As somebody would who has just installed it."""
+    home = run("mktemp", "-d", f"{root.path}/tmp/{user or 'root'}-XXXX").strip()
+    os.chmod(home, 0o777)
+    inside = home.removeprefix(str(root.path))
+
+    def ctprof(*words):
+        return root.run("ctprof", "--no-pager", *words, user=user)
+
+    for name in ("before", "after"):
+        ctprof("record", "-d", "500ms", "-o", f"{inside}/{name}.ctprof.zst")
+    expect("threads" in ctprof("show", f"{inside}/before.ctprof.zst"), "show says nothing of threads")
+    expect("candidate" in ctprof("compare", "--details", f"{inside}/before.ctprof.zst", f"{inside}/after.ctprof.zst"), "compare compares nothing")
+    ctprof("report", f"{inside}/before.ctprof.zst", "--vs", f"{inside}/after.ctprof.zst", "-o", f"{inside}/report.html")
+    expect((pathlib.Path(home) / "report.html").stat().st_size > 10_000, "the report is no page")
+    for page in ("ctprof", "ctprof-record", "ctprof-metrics", "ctprof-file"):
+        expect(len(root.run("man", "--pager=cat", page, user=user).splitlines()) > 20, f"man {page} is no manual")
+    for line, word in (("ctprof comp", "compare"), ("ctprof record --level ", "fast"), ("ctprof show --metrics run_ti", "run_time_ns")):
+        found = root.run("bash", "-c", COMPLETED, "complete", line, user=user).split()
+        expect(word in found, f"'{line}' is completed by {found}")
+    shutil.rmtree(home)
+
+
+def live_and_die(root, debs, room):
+    own = [deb for deb in packages_in(debs) if "dbgsym" not in deb.name]
+    alone = [deb for deb in own if deb.name.startswith("ctprof_")]
+    with root.unchanged():
+        put(root, alone)
+        for user in (None, "guest"):
+            use(root, user)
+        say("ctprof alone installs and works, for root and for a user")
+        put(root, own)
+        plugins = root.run("ctprof", "--no-pager", "plugins")
+        expect(all(re.search(rf"^{name}\b", plugins, re.M) for name in ("task-iter", "off-cpu", "jemalloc-ptrace")), f"plugins are missing:\n{plugins}")
+        use(root, None)
+        expect("-I" in root.run("sh", "-c", "test -f /usr/include/ctprof/abi.h && echo -I"), "no headers")
+        say("with plugins and headers beside it, too")
+        versions = {newer(deb, room) for deb in own}
+        put(root, packages_in(room))
+        expect(root.run("dpkg-query", "-W", "-f", "${Version}\n", "ctprof").split() == sorted(versions), "it was not upgraded")
+        use(root, None)
+        say(f"upgraded to {versions.pop()}, and works")
+        root.apt("purge", *(deb.name.split("_")[0] for deb in own))
+        root.apt("autoremove", "--purge")
+        expect("ctprof" not in root.run("dpkg-query", "-W", "-f", "${Package}\n"), "dpkg still knows a package")
+    say("purged: every file is as it was")
+
+
+def put(root, debs):
+    """Installs these files, without what they only recommend."""
+    for deb in debs:
+        shutil.copy(deb, root.path / "tmp")
+    root.apt("install", "--no-install-recommends", *(f"/tmp/{deb.name}" for deb in debs))
+    for deb in debs:
+        (root.path / "tmp" / deb.name).unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--debs", type=pathlib.Path)
+    parser.add_argument("--root", type=pathlib.Path)
+    asked = parser.parse_args()
+    expect(os.geteuid() == 0, "a root to install in needs root")
+    with tempfile.TemporaryDirectory(prefix="ctprof-deb-", dir="/var/tmp") as directory:
+        room = pathlib.Path(directory)
+        debs = asked.debs or build_twice(room)
+        ask_lintian(debs)
+        (room / "root").mkdir(mode=0o755)
+        (room / "newer").mkdir()
+        live_and_die(Root(room / "root", asked.root), debs, room / "newer")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
