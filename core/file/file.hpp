@@ -49,6 +49,10 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
 Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabulary,
                            const std::string& path, const WriteOptions& options = {});
 
+// The snapshot in columns as the bytes of one block, which may stand behind others in a file.
+// Throws bad_alloc.
+Result<std::string> block_of(const Snapshot& snapshot, unsigned workers = 0);
+
 // Where a file can be written, asked before work that would be lost otherwise. Nothing is written;
 // the directory stays open.
 Result<Destination> check_output(const std::string& path);

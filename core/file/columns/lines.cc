@@ -61,8 +61,9 @@ std::string Folder::fold(std::string_view text) {
   return {frame_.get(), size};
 }
 
-std::string padding(std::uint64_t text_bytes, std::uint64_t file_bytes) {
-  const std::uint64_t most = limits::most_text(file_bytes);
+namespace {
+
+std::string padding_beyond(std::uint64_t most, std::uint64_t text_bytes) {
   if (text_bytes <= most) return {};
   const std::size_t left = (text_bytes - most) / limits::kExpansion + 1;
   std::string frame(kSkippableMagic);
@@ -71,14 +72,29 @@ std::string padding(std::uint64_t text_bytes, std::uint64_t file_bytes) {
   return frame;
 }
 
+}  // namespace
+
+std::string padding(std::uint64_t text_bytes, std::uint64_t file_bytes) {
+  return padding_beyond(limits::most_text(file_bytes), text_bytes);
+}
+
+std::string padding_among_others(std::uint64_t text_bytes, std::uint64_t block_bytes) {
+  return padding_beyond(limits::kExpansion * block_bytes, text_bytes);
+}
+
 Result<Frames> find_frames(std::string_view zstd) {
   Frames found;
+  if (auto done = find_frames(zstd, found); !done) return done.error();
+  return found;
+}
+
+Result<void> find_frames(std::string_view zstd, Frames& found) {
   std::size_t at = 0, text = 0;
   while (at < zstd.size()) {
     const std::string_view rest = zstd.substr(at);
     const auto size = size_of_frame(rest, at);
     if (!size) return size.error();
-    if (*size == 0) return found.torn = true, found;
+    if (*size == 0) return found.torn = true, Result<void>();
     if (!is_skippable(rest)) {
       const auto bytes = text_of_frame(rest, at);
       if (!bytes) return bytes.error();
@@ -91,8 +107,9 @@ Result<Frames> find_frames(std::string_view zstd) {
       return Error{"unfolds to more than " + std::to_string(limits::most_text(zstd.size())) +
                    " bytes, which no file of its size does"};
     at += *size;
+    found.end = at;
   }
-  return found;
+  return {};
 }
 
 void Unfolder::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }

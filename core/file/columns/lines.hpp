@@ -37,6 +37,8 @@ class Folder {
 // Bytes that every zstd reader passes over, so many that a file of `file_bytes` with them may
 // unfold to `text_bytes` (limits.hpp); empty where no more are needed.
 std::string padding(std::uint64_t text_bytes, std::uint64_t file_bytes);
+// The same for a block of a file of several, so that all together may unfold to all their texts.
+std::string padding_among_others(std::uint64_t text_bytes, std::uint64_t block_bytes);
 
 // Where one frame is, and how long its text says it is.
 struct Frame {
@@ -47,12 +49,15 @@ struct Frame {
 
 struct Frames {
   std::vector<Frame> whole;
-  bool torn = false;  // the data goes on behind them, with the beginning of one
+  bool torn = false;    // the data goes on behind them, with the beginning of one
+  std::size_t end = 0;  // of those, and of what is to be passed over among them
 };
 
 // The frames that the data consists of, but for those to be passed over. The error says what is no
 // frame of a line, or that they would unfold to more than a file of this size may.
 Result<Frames> find_frames(std::string_view zstd);
+// The same; `found` has those before the place that the error is about.
+Result<void> find_frames(std::string_view zstd, Frames& found);
 
 // Unfolds frames, one after the other, on one thread.
 class Unfolder {

@@ -39,6 +39,8 @@ class Reader {
       : zstd_(zstd), frames_(frames), workers_(std::max(workers, 1u)) {}
 
   bool at_end() const { return next_ == frames_.size(); }
+  // The frame behind the last one that was taken.
+  std::size_t next() const { return next_; }
   // Takes the next block, or passes over it where there is no snapshot for it. False where the file
   // ends before it does.
   Result<bool> take(Snapshot* snapshot) { return take(snapshot, true); }
@@ -245,6 +247,31 @@ Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned wor
   block.torn = block.torn || frames->torn;
   if (number == 0 || number > block.whole) return no_such_block(number, block.whole);
   return block;
+}
+
+Blocks list_blocks(std::string_view zstd) {
+  Blocks found;
+  Frames frames;
+  if (auto sound = find_frames(zstd, frames); !sound) found.unread = sound.error().text;
+  Reader reader(zstd, frames.whole, 1);
+  const auto begin_of = [&](std::size_t frame) {
+    return frame == frames.whole.size() ? frames.end : frames.whole[frame].at;
+  };
+  while (!reader.at_end()) {
+    Snapshot outline;
+    const auto taken = reader.take_outline(outline);
+    if (!taken) found.unread = taken.error().text;
+    found.torn = taken && !*taken && found.unread.empty();
+    if (!taken || !*taken) return found;
+    const Moment ended = outline.meta.start;
+    const std::size_t end = begin_of(reader.next());
+    found.whole.push_back({found.end, end - found.end, outline.window.has_value(),
+                           outline.meta.boot_id, outline.window ? outline.window->opened : ended,
+                           ended});
+    found.end = end;
+  }
+  found.torn = frames.torn;
+  return found;
 }
 
 Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {

@@ -23,6 +23,26 @@ struct Block {
   std::string unread;     // or with what is none: why
 };
 
+// Where one block is, and when what it holds was: it opened and ended there.
+struct BlockPlace {
+  std::size_t at = 0, bytes = 0;
+  bool is_window = false;
+  std::string boot_id;
+  Moment opened, ended;  // of a snapshot both the same
+};
+
+// The blocks that the data begins with. What follows them is the beginning of another, or none.
+struct Blocks {
+  std::vector<BlockPlace> whole;
+  std::size_t end = 0;  // of the last
+  bool torn = false;    // the data goes on with the beginning of another
+  std::string unread;   // or with what is none: why
+};
+
+// Finds them by what they say of themselves; their rows are not looked at. Nothing in the data is
+// an error: what is no block ends the list. Throws bad_alloc.
+Blocks list_blocks(std::string_view zstd);
+
 // Reads block `number`, from 1, by so many workers; of the others only how long they are. Fails
 // where the file has no such block, and where lines of it, or of one before it, are damaged,
 // missing, doubled or out of order: the error says which line, without the file's name. Throws

@@ -87,7 +87,7 @@ Made make_stacks(const Snapshot& snapshot, int level) {
 // Puts lines into the file, and counts them.
 class Lines {
  public:
-  Lines(OutFile& file, int level) : file_(&file), folder_(level) {}
+  Lines(Sink& out, int level) : out_(&out), folder_(level) {}
 
   Result<void> write(std::string_view text) {
     return write_frame(folder_.fold(text), text.size(), 1);
@@ -96,8 +96,14 @@ class Lines {
     text_bytes_ += made.text_bytes;
     lines_ += made.frames.size();
     for (const std::string& frame : made.frames)
-      if (auto done = file_->write(frame); !done) return done;
+      if (auto done = put(frame); !done) return done;
     return {};
+  }
+  // Bytes that readers pass over.
+  Result<void> pad(Stands stands) {
+    const std::string padding = stands == Stands::Alone ? columns::padding(text_bytes_, bytes_)
+                                                        : padding_among_others(text_bytes_, bytes_);
+    return padding.empty() ? Result<void>() : put(padding);
   }
   std::uint64_t lines() const { return lines_; }
   std::uint64_t text_bytes() const { return text_bytes_; }
@@ -106,13 +112,18 @@ class Lines {
   Result<void> write_frame(const std::string& frame, std::size_t text_bytes, std::size_t lines) {
     text_bytes_ += text_bytes;
     lines_ += lines;
-    return file_->write(frame);
+    return put(frame);
+  }
+  Result<void> put(std::string_view bytes) {
+    bytes_ += bytes.size();
+    return out_->write(bytes);
   }
 
-  OutFile* file_;
+  Sink* out_;
   Folder folder_;
   std::uint64_t lines_ = 0;
   std::uint64_t text_bytes_ = 0;
+  std::uint64_t bytes_ = 0;  // as they go out
 };
 
 Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made,
@@ -143,15 +154,14 @@ Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made
 
 }  // namespace
 
-Result<std::uint64_t> write_block(const Snapshot& snapshot, OutFile& file, int level,
-                                  unsigned workers) {
+Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level, unsigned workers,
+                                  Stands stands) {
   const std::vector<Piece> pieces = pieces_of(snapshot);
   const std::vector<Made> made = make_tables(snapshot, pieces, level, workers);
-  Lines lines(file, level);
+  Lines lines(out, level);
   if (auto done = write_lines(snapshot, made, make_stacks(snapshot, level), lines); !done)
     return done.error();
-  if (const std::string pad = padding(lines.text_bytes(), file.bytes()); !pad.empty())
-    if (auto done = file.write(pad); !done) return done.error();
+  if (auto done = lines.pad(stands); !done) return done.error();
   return lines.text_bytes();
 }
 

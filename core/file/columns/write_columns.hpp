@@ -13,15 +13,19 @@
 
 #include <cstdint>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
-#include "core/file/write/out_file.hpp"
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {
 
-// Writes one block, and returns the bytes of its text. Hidden columns are left out. Fails where the
-// file cannot be written; throws bad_alloc.
-Result<std::uint64_t> write_block(const Snapshot& snapshot, OutFile& file, int level,
-                                  unsigned workers);
+// Whether a block stands alone in its file. What may be one of many claims nothing of the text that
+// any file may unfold to, whatever its size: together they would claim it more than once.
+enum class Stands { Alone, AmongOthers };
+
+// Writes one block, and returns the bytes of its text. Hidden columns are left out. Fails where
+// `out` does; throws bad_alloc.
+Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level, unsigned workers,
+                                  Stands stands = Stands::Alone);
 
 }  // namespace ctprof::columns

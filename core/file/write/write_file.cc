@@ -9,6 +9,7 @@
 #include "core/file/columns/write_columns.hpp"
 #include "core/file/file.hpp"
 #include "core/file/write/document.hpp"
+#include "core/file/write/out_file.hpp"
 
 namespace ctprof {
 namespace {
@@ -77,11 +78,22 @@ Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int 
   return text_bytes;
 }
 
+class IntoFile final : public Sink {
+ public:
+  explicit IntoFile(OutFile& file) : file_(&file) {}
+  Result<void> write(std::string_view text) override { return file_->write(text); }
+
+ private:
+  OutFile* file_;
+};
+
 Result<std::uint64_t> write_text(const Snapshot& snapshot, const Vocabulary& vocabulary,
                                  OutFile& file, const WriteOptions& options) {
   const unsigned workers = options.workers > 0 ? options.workers : spare_workers();
-  if (options.layout == FileLayout::Columns)
-    return columns::write_block(snapshot, file, options.level, workers);
+  if (options.layout == FileLayout::Columns) {
+    IntoFile out(file);
+    return columns::write_block(snapshot, out, options.level, workers);
+  }
   return write_frames(Document(snapshot, vocabulary), file, options.level, workers);
 }
 
@@ -103,6 +115,15 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
   const auto place = Destination::at(path);
   if (!place) return place.error();
   return write_file(snapshot, vocabulary, *place, options);
+}
+
+Result<std::string> block_of(const Snapshot& snapshot, unsigned workers) {
+  StringSink out;
+  const auto text_bytes =
+      columns::write_block(snapshot, out, WriteOptions{}.level,
+                           workers > 0 ? workers : spare_workers(), columns::Stands::AmongOthers);
+  if (!text_bytes) return text_bytes.error();
+  return {boost::system::in_place_value, out.text()};
 }
 
 Result<Destination> check_output(const std::string& path) {
