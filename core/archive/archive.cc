@@ -1,0 +1,222 @@
+#include "core/archive/archive.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/archive/hour_writer.hpp"
+#include "core/archive/when.hpp"
+#include "core/file/file.hpp"
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof {
+namespace {
+
+// A disk that others fill takes no more of the past with each window.
+constexpr std::size_t kMostDroppedForOne = 2;
+
+std::string windows(std::uint64_t count) {
+  return count == 1 ? "1 window" : std::to_string(count) + " windows";
+}
+
+std::string times(std::uint64_t from_ns, std::uint64_t until_ns) {
+  return local_time(from_ns) + " to " + local_time(until_ns);
+}
+
+// "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16 16:00:00)"
+std::string told_file(const KeptFile& file) {
+  std::string text = name_of(file.name);
+  if (file.windows.empty()) return text;
+  return text + " (" + windows(file.windows.size()) + ", " +
+         times(file.windows.front().opened.wall_unix_ns, file.windows.back().ended.wall_unix_ns) +
+         ")";
+}
+
+bool is_full(int number) { return number == ENOSPC || number == EDQUOT; }
+
+}  // namespace
+
+Result<Archive> Archive::open(const std::string& path, ArchiveOptions options) {
+  auto directory = Directory::open(path);
+  if (!directory) return directory.error();
+  if (::flock(directory->fd(), LOCK_EX | LOCK_NB) != 0)
+    return errno != EWOULDBLOCK
+               ? errno_error("locking the directory", path, errno)
+               : error("recording into the directory", path,
+                       "another ctprof records into it; stop that one, or name another directory");
+  const auto has = directory->has_files();
+  if (!has) return has.error();
+  if (const auto stranger = directory->stranger(); !*has && (!stranger || !stranger->empty()))
+    return !stranger ? stranger.error()
+                     : error("recording into the directory", path,
+                             "it has other files, such as '" + *stranger +
+                                 "', and none of --every; name a new or empty directory");
+  if (::faccessat(directory->fd(), ".", W_OK, AT_EACCESS) != 0)
+    return errno_error("recording into the directory", path, errno);
+  Archive archive(std::move(*directory), std::move(options));
+  if (auto looked = archive.look(); !looked) return looked.error();
+  return archive;
+}
+
+Result<void> Archive::look() {
+  auto files = directory_.files();
+  if (!files) return files.error();
+  files_ = std::move(*files);
+  for (const KeptFile& file : files_) {
+    if (file.torn)
+      found_.push_back(name_of(file.name) +
+                       " ends with a window that was cut short, which is lost");
+    if (!file.unread.empty())
+      found_.push_back(name_of(file.name) + " cannot be read from byte " +
+                       std::to_string(file.whole) + " on: " + file.unread);
+  }
+  write_index();
+  return {};
+}
+
+std::vector<std::string> Archive::keep(const Snapshot& window) {
+  std::vector<std::string> told;
+  const std::uint64_t now = options_.now_unix_ns();
+  drop_first(too_old(files_, now + options_.ahead_ns, options_.rules));
+  const auto block = block_of(window, options_.workers);
+  if (!block) return miss(window, block.error().text, told), told;
+  last_bytes_ = block->size();
+  if (block->size() > options_.rules.most_bytes / 2 || block->size() > limits::kFileBytes)
+    return miss(window,
+                "it has " + std::to_string(block->size()) + " bytes, too many for --max-size",
+                told),
+           told;
+  make_room(block->size(), told);
+  int failed = put(window, *block);
+  for (std::size_t dropped = 0;
+       is_full(failed) && dropped < kMostDroppedForOne && drop_for_disk(told); ++dropped)
+    failed = put(window, *block);
+  if (failed != 0)
+    miss(window, std::strerror(failed), told);
+  else
+    tell_missing(told);
+  if (!index_is_whole_) write_index();
+  return told;
+}
+
+std::vector<std::string> Archive::finish() {
+  std::vector<std::string> told;
+  tell_missing(told);
+  return told;
+}
+
+// The file that the window goes into; null: a new one. Only the last one is gone on with, and only
+// where its end is known.
+KeptFile* Archive::file_for(std::uint64_t hour, std::uint64_t bytes) {
+  const std::uint64_t most =
+      std::min<std::uint64_t>(options_.rules.most_bytes / kLeastParts, limits::kFileBytes / 2);
+  const auto last = std::find_if(files_.rbegin(), files_.rend(),
+                                 [&](const KeptFile& file) { return file.name.hour == hour; });
+  if (last == files_.rend() || !last->unread.empty() || last->whole + bytes > most) return nullptr;
+  return &*last;
+}
+
+unsigned Archive::next_part(std::uint64_t hour) const {
+  unsigned part = 0;
+  for (const KeptFile& file : files_)
+    if (file.name.hour == hour) part = std::max(part, file.name.part);
+  return part + 1;
+}
+
+// Returns 0, or the errno.
+int Archive::put(const Snapshot& window, std::string_view block) {
+  const HourFile first = hour_file_at(window.window->opened.wall_unix_ns);
+  if (KeptFile* file = file_for(first.hour, block.size())) {
+    const int failed =
+        append_to_file(directory_.fd(), name_of(file->name), file->whole, block, options_.sync);
+    if (failed == 0) return put_into(*file, window, block);
+    // Somebody took it away, or changed it.
+    if (failed != ENOENT && failed != ESTALE && failed != ELOOP) return failed;
+    file->unread = "somebody else changed it";
+    index_is_whole_ = false;
+  }
+  KeptFile file;
+  file.name = {first.hour, next_part(first.hour)};
+  int failed = EEXIST;
+  for (int attempt = 0; attempt < 16 && failed == EEXIST; ++attempt, ++file.name.part)
+    if (failed = write_new_file(directory_.fd(), name_of(file.name), block, options_.sync);
+        failed == 0)
+      break;
+  if (failed != 0) return failed;
+  const auto place = std::ranges::lower_bound(files_, file.name, {}, &KeptFile::name);
+  return put_into(*files_.insert(place, std::move(file)), window, block);
+}
+
+// What was put there, known.
+int Archive::put_into(KeptFile& file, const Snapshot& window, std::string_view block) {
+  file.windows.push_back(
+      {file.whole, block.size(), window.meta.boot_id, window.window->opened, window.meta.start});
+  file.whole += block.size();
+  file.size = file.whole;
+  file.torn = false;
+  add_to_index(file);
+  return 0;
+}
+
+void Archive::make_room(std::uint64_t bytes, std::vector<std::string>& told) {
+  const std::size_t gone = too_many(files_, bytes, options_.rules);
+  for (std::size_t i = 0; i < gone; ++i)
+    told.push_back("dropped " + told_file(files_[i]) + " to stay within --max-size: less than " +
+                   how_long(options_.rules.keep_ns) + " is kept");
+  drop_first(gone);
+}
+
+void Archive::drop_first(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    ::unlinkat(directory_.fd(), name_of(files_[i].name).c_str(), 0);
+  files_.erase(files_.begin(), files_.begin() + static_cast<std::ptrdiff_t>(count));
+  index_is_whole_ = index_is_whole_ && count == 0;
+}
+
+// Drops the oldest file but the last. False where there is none.
+bool Archive::drop_for_disk(std::vector<std::string>& told) {
+  if (files_.size() < 2) return false;
+  told.push_back("the disk is full: dropped " + told_file(files_.front()));
+  drop_first(1);
+  return true;
+}
+
+void Archive::write_index() {
+  std::string text;
+  for (const KeptFile& file : files_)
+    for (const KeptWindow& window : file.windows) text += index_line(file.name, window);
+  index_is_whole_ = replace_file(directory_.fd(), kIndexName, text) == 0;
+}
+
+// An index that lacks lines is made whole later; until then readers look into the files.
+void Archive::add_to_index(const KeptFile& file) {
+  if (!index_is_whole_) return;
+  const std::string line = index_line(file.name, file.windows.back());
+  const sdk::Fd index(::openat(directory_.fd(), kIndexName,
+                               O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  index_is_whole_ =
+      index && ::write(index.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+void Archive::miss(const Snapshot& window, const std::string& why, std::vector<std::string>& told) {
+  if (missing_.windows++ == 0) {
+    missing_.from_ns = window.window->opened.wall_unix_ns;
+    told.push_back("the window of " + times(missing_.from_ns, window.meta.start.wall_unix_ns) +
+                   " could not be kept, and is missing: " + why + "; it goes on");
+  }
+  missing_.until_ns = window.meta.start.wall_unix_ns;
+}
+
+void Archive::tell_missing(std::vector<std::string>& told) {
+  if (missing_.windows > 0)
+    told.push_back(windows(missing_.windows) + (missing_.windows == 1 ? " is" : " are") +
+                   " missing, " + times(missing_.from_ns, missing_.until_ns));
+  missing_ = {};
+}
+
+}  // namespace ctprof

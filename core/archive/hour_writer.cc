@@ -1,0 +1,105 @@
+#include "core/archive/hour_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr mode_t kOwnersAlone = S_IRUSR | S_IWUSR;
+// There is one recorder at a time: what a killed one left, the next one writes over.
+constexpr const char* kNewFile = ".ctprof-new";
+constexpr const char* kNewIndex = ".ctprof-index";
+
+int write_at(int fd, std::uint64_t at, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : EIO;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    at += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+int write_through(int fd, std::uint64_t at, std::string_view bytes, bool sync) {
+  if (const int failed = write_at(fd, at, bytes); failed != 0) return failed;
+  return sync && ::fsync(fd) != 0 ? errno : 0;
+}
+
+// A file system that cannot is no reason to fail: the contents are on the disk.
+void sync_directory(int directory) {
+  const sdk::Fd readable(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (readable) ::fsync(readable.get());
+}
+
+sdk::Fd open_named(int directory, const char* name) {
+  ::unlinkat(directory, name, 0);
+  return sdk::Fd(::openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
+}
+
+// On a file system that has no files without a name, or without our /proc.
+int write_new_by_name(int directory, const std::string& name, std::string_view bytes, bool sync) {
+  sdk::Fd file = open_named(directory, kNewFile);
+  if (!file) return errno;
+  int failed = write_through(file.get(), 0, bytes, sync);
+  // Some file systems tell only then that the disk is full.
+  if (::close(file.release()) != 0 && failed == 0) failed = errno;
+  if (failed == 0 &&
+      ::renameat2(directory, kNewFile, directory, name.c_str(), RENAME_NOREPLACE) != 0)
+    failed = errno;
+  if (failed != 0) ::unlinkat(directory, kNewFile, 0);
+  return failed;
+}
+
+}  // namespace
+
+int write_new_file(int directory, const std::string& name, std::string_view bytes, bool sync) {
+  const sdk::Fd file(::openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwnersAlone));
+  const std::string link = "/proc/self/fd/" + std::to_string(file.get());
+  int failed = 0;
+  if (!file || ::access(link.c_str(), F_OK) != 0) {
+    failed = write_new_by_name(directory, name, bytes, sync);
+  } else {
+    failed = write_through(file.get(), 0, bytes, sync);
+    if (failed == 0 &&
+        ::linkat(AT_FDCWD, link.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      failed = errno;
+  }
+  if (failed == 0 && sync) sync_directory(directory);
+  return failed;
+}
+
+int append_to_file(int directory, const std::string& name, std::uint64_t whole,
+                   std::string_view bytes, bool sync) {
+  const sdk::Fd file(
+      ::openat(directory, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return errno;
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return errno;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (!S_ISREG(status.st_mode) || size < whole) return ESTALE;
+  const auto end = static_cast<off_t>(whole);
+  if (size > whole && ::ftruncate(file.get(), end) != 0) return errno;
+  const int failed = write_through(file.get(), whole, bytes, sync);
+  if (failed != 0 && ::ftruncate(file.get(), end) != 0) return failed;
+  return failed;
+}
+
+int replace_file(int directory, const std::string& name, std::string_view text) {
+  sdk::Fd file = open_named(directory, kNewIndex);
+  if (!file) return errno;
+  int failed = write_through(file.get(), 0, text, false);
+  if (::close(file.release()) != 0 && failed == 0) failed = errno;
+  if (failed == 0 && ::renameat(directory, kNewIndex, directory, name.c_str()) != 0) failed = errno;
+  if (failed != 0) ::unlinkat(directory, kNewIndex, 0);
+  return failed;
+}
+
+}  // namespace ctprof

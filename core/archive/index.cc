@@ -1,0 +1,104 @@
+#include "core/archive/index.hpp"
+
+#include <zlib.h>
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "core/base/text.hpp"
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000, kHour = 3600;
+constexpr std::string_view kSuffix = ".ctprof.zst";
+constexpr std::size_t kStamp = 12;  // 20261123T15Z
+constexpr std::size_t kMostDigits = 6, kMostBootId = 64;
+
+std::string checksum_of(std::string_view text) {
+  const auto sum =
+      ::crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  std::array<char, 16> digits{};
+  std::snprintf(digits.data(), digits.size(), "%08lx", static_cast<unsigned long>(sum));
+  return digits.data();
+}
+
+template <class Number>
+bool read(std::string_view text, Number& number) {
+  const auto parsed = sdk::number<Number>(text);
+  number = parsed ? parsed.value : 0;
+  return static_cast<bool>(parsed);
+}
+
+std::optional<IndexEntry> entry_in(std::string_view line) {
+  const auto end = line.rfind('\t');
+  if (end == line.npos || checksum_of(line.substr(0, end)) != line.substr(end + 1))
+    return std::nullopt;
+  const auto fields = split(line.substr(0, end), '\t');
+  if (fields.size() != 8) return std::nullopt;
+  const auto file = hour_file_of(fields[0]);
+  if (!file) return std::nullopt;
+  IndexEntry entry{*file, {}};
+  KeptWindow& window = entry.window;
+  window.boot_id = fields[3];
+  const bool is_sound =
+      read(fields[1], window.at) && read(fields[2], window.bytes) &&
+      read(fields[4], window.opened.wall_unix_ns) && read(fields[5], window.opened.boottime_ns) &&
+      read(fields[6], window.ended.wall_unix_ns) && read(fields[7], window.ended.boottime_ns);
+  return is_sound && window.bytes > 0 ? std::optional(entry) : std::nullopt;
+}
+
+}  // namespace
+
+HourFile hour_file_at(std::uint64_t unix_ns, unsigned part) {
+  return {unix_ns / kSecond / kHour, part};
+}
+
+std::string name_of(const HourFile& file) {
+  const auto seconds = static_cast<std::time_t>(file.hour * kHour);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 64> stamp{};
+  std::array<char, 96> name{};
+  std::strftime(stamp.data(), stamp.size(), "%Y%m%dT%HZ", &parts);
+  std::snprintf(name.data(), name.size(), "%s-%02u", stamp.data(), file.part);
+  return name.data() + std::string(kSuffix);
+}
+
+std::optional<HourFile> hour_file_of(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  const std::string_view stem = name.substr(0, name.size() - kSuffix.size());
+  if (stem.size() < kStamp + 2 || stem.size() > kStamp + 1 + kMostDigits) return std::nullopt;
+  std::tm parts{};
+  const std::string stamp(stem.substr(0, kStamp));
+  const char* end = ::strptime(stamp.c_str(), "%Y%m%dT%HZ", &parts);
+  const auto part = sdk::number<unsigned>(stem.substr(kStamp + 1));
+  const std::time_t seconds = ::timegm(&parts);
+  if (!end || *end || !part || seconds < 0) return std::nullopt;
+  const HourFile file{static_cast<std::uint64_t>(seconds) / kHour, part.value};
+  return name_of(file) == name ? std::optional(file) : std::nullopt;
+}
+
+std::string index_line(const HourFile& file, const KeptWindow& window) {
+  // A boot's id is the kernel's; a file of others may say anything.
+  std::string boot = window.boot_id.substr(0, kMostBootId);
+  for (char& c : boot)
+    if (c == '\t' || c == '\n') c = '?';
+  std::string line = name_of(file) + '\t' + std::to_string(window.at) + '\t' +
+                     std::to_string(window.bytes) + '\t' + boot;
+  for (const std::uint64_t ns : {window.opened.wall_unix_ns, window.opened.boottime_ns,
+                                 window.ended.wall_unix_ns, window.ended.boottime_ns})
+    line += '\t' + std::to_string(ns);
+  return line + '\t' + checksum_of(line) + '\n';
+}
+
+std::vector<IndexEntry> read_index(std::string_view text) {
+  std::vector<IndexEntry> entries;
+  while (!text.empty())
+    if (auto entry = entry_in(sdk::take(text, '\n'))) entries.push_back(std::move(*entry));
+  return entries;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,219 @@
+#include "core/archive/span.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/archive/directory.hpp"
+#include "core/archive/when.hpp"
+#include "core/file/layout/limits.hpp"
+#include "core/file/read/load.hpp"
+#include "core/window/laps.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kMostTold = 20;  // gaps by name; the others by number
+
+struct Place {
+  HourFile file;
+  KeptWindow window;
+};
+
+bool lies_in(const KeptWindow& window, const Span& span) {
+  return (!span.until || window.opened.wall_unix_ns < *span.until) &&
+         (!span.since || window.ended.wall_unix_ns > *span.since);
+}
+
+// Boots in the order in which they began, and the windows of each by its own clock, which nobody
+// sets.
+void sort_by_time(std::vector<Place>& places) {
+  std::map<std::string, std::uint64_t> began;
+  for (const Place& place : places) {
+    const Moment& opened = place.window.opened;
+    const std::uint64_t boot =
+        opened.wall_unix_ns - std::min(opened.wall_unix_ns, opened.boottime_ns);
+    const auto known = began.emplace(place.window.boot_id, boot).first;
+    known->second = std::min(known->second, boot);
+  }
+  const auto order = [&](const Place& place) {
+    return std::tuple(began[place.window.boot_id], std::cref(place.window.boot_id),
+                      place.window.opened.boottime_ns);
+  };
+  std::ranges::stable_sort(places, [&](const Place& a, const Place& b) {
+    const auto [a_began, a_boot, a_opened] = order(a);
+    const auto [b_began, b_boot, b_opened] = order(b);
+    return std::tuple(a_began, a_boot.get(), a_opened) <
+           std::tuple(b_began, b_boot.get(), b_opened);
+  });
+}
+
+std::string times(std::uint64_t from_ns, std::uint64_t until_ns) {
+  return local_time(from_ns) + " to " + local_time(until_ns);
+}
+
+// Reads windows one after the other, and makes those back to back one.
+class Joiner {
+ public:
+  Joiner(const Directory& directory, const Vocabulary& vocabulary)
+      : directory_(&directory), vocabulary_(&vocabulary) {}
+
+  Result<void> add(const Place& place) {
+    auto window = read(place);
+    if (!window) {
+      tell(window.error().text + "; that window is left out");
+      return {};
+    }
+    const bool goes_on = last_ && follows_last(*window);
+    if (last_ && !goes_on) tell_gap(*window);
+    if (!goes_on)
+      if (auto done = close(); !done) return done;
+    if (auto room = count_memory(*window); !room) return room;
+    if (spanned_.windows++ == 0) spanned_.from_ns = window->window->opened.wall_unix_ns;
+    spanned_.until_ns = window->meta.start.wall_unix_ns;
+    last_ = Last{window->meta.boot_id, window->window->opened, window->meta.start};
+    if (!goes_on) {
+      only_ = std::move(*window);
+      return {};
+    }
+    if (!laps_) laps_.emplace(std::move(*std::exchange(only_, std::nullopt)));
+    laps_->add(std::move(*window));
+    return {};
+  }
+
+  Result<Spanned> finish() {
+    if (auto done = close(); !done) return done.error();
+    if (untold_ > 0)
+      spanned_.told.push_back("and so on, " + std::to_string(untold_) + " times more");
+    return std::move(spanned_);
+  }
+
+ private:
+  struct Last {
+    std::string boot_id;
+    Moment opened, ended;
+  };
+
+  Result<Snapshot> read(const Place& place) {
+    const auto bytes = directory_->read(place.file, place.window);
+    if (!bytes) return bytes.error();
+    auto window =
+        load_bytes(*bytes, {.path = name_of(place.file), .is_chosen = true}, *vocabulary_);
+    if (window && !window->window)
+      return error("reading", name_of(place.file), "it holds a snapshot among windows");
+    return window;
+  }
+
+  bool follows_last(const Snapshot& next) const {
+    return !next.meta.boot_id.empty() && next.meta.boot_id == last_->boot_id &&
+           next.window->opened.boottime_ns == last_->ended.boottime_ns;
+  }
+
+  void tell(std::string sentence) {
+    if (spanned_.told.size() < kMostTold)
+      spanned_.told.push_back(std::move(sentence));
+    else
+      ++untold_;
+  }
+
+  void tell_gap(const Snapshot& next) {
+    const Moment &from = last_->ended, &until = next.window->opened;
+    const bool same_boot = next.meta.boot_id == last_->boot_id;
+    const std::uint64_t ns =
+        same_boot ? until.boottime_ns - std::min(until.boottime_ns, from.boottime_ns)
+                  : until.wall_unix_ns - std::min(until.wall_unix_ns, from.wall_unix_ns);
+    tell("nothing is recorded from " + times(from.wall_unix_ns, until.wall_unix_ns) + " (" +
+         how_long(ns) + (same_boot ? ")" : "; the host was started anew)"));
+  }
+
+  // Threads that ended are kept until a run is whole.
+  Result<void> count_memory(const Snapshot& window) {
+    constexpr std::size_t kCell = sizeof(std::uint64_t) + sizeof(ctprof_gap);
+    const std::size_t ended = window.threads().rows - window.window->living;
+    memory_ += ended * window.threads().columns.size() * kCell;
+    if (memory_ <= limits::kMemory) return {};
+    return error("reading", directory_->path(),
+                 "the threads that ended from " +
+                     times(spanned_.from_ns, window.meta.start.wall_unix_ns) +
+                     " take too much memory; ask for a shorter span");
+  }
+
+  Result<void> close() {
+    last_.reset();
+    if (laps_) {
+      auto whole = std::move(*laps_).join();
+      laps_.reset();
+      if (!whole) return whole.error();
+      spanned_.runs.push_back(std::move(*whole));
+    } else if (only_) {
+      spanned_.runs.push_back(std::move(*std::exchange(only_, std::nullopt)));
+    }
+    return {};
+  }
+
+  const Directory* directory_;
+  const Vocabulary* vocabulary_;
+  Spanned spanned_;
+  std::optional<Last> last_;
+  std::optional<Snapshot> only_;  // of a run that has one window so far
+  std::optional<Laps> laps_;      // of one that has more
+  std::size_t memory_ = 0;
+  std::size_t untold_ = 0;
+};
+
+Error nothing_there(const std::string& path, std::span<const Place> all) {
+  if (all.empty()) return error("reading", path, "it holds no window that is whole");
+  return error(
+      "reading", path,
+      "it holds nothing of that time; its windows are of " +
+          times(all.front().window.opened.wall_unix_ns, all.back().window.ended.wall_unix_ns));
+}
+
+// What the span has before the first window and behind the last.
+void tell_ends(const Span& span, std::span<const Place> all, std::vector<std::string>& told) {
+  const Moment &first = all.front().window.opened, &last = all.back().window.ended;
+  if (span.since && *span.since < first.wall_unix_ns)
+    told.push_back("what is kept begins at " + local_time(first.wall_unix_ns));
+  if (span.until && *span.until > last.wall_unix_ns)
+    told.push_back("what is kept ends at " + local_time(last.wall_unix_ns));
+}
+
+}  // namespace
+
+Result<Spanned> read_span(const std::string& path, const Span& span, const Vocabulary& vocabulary) {
+  const auto directory = Directory::open(path);
+  if (!directory) return directory.error();
+  auto files = directory->files();
+  if (!files) return files.error();
+  std::vector<Place> all;
+  std::vector<std::string> told;
+  for (KeptFile& file : *files) {
+    if (file.torn)
+      told.push_back("'" + name_of(file.name) +
+                     "' ends with a window that was cut short, or is just being written; it is "
+                     "left out");
+    if (!file.unread.empty())
+      told.push_back("'" + name_of(file.name) + "' is left out from byte " +
+                     std::to_string(file.whole) + " on: " + file.unread);
+    for (KeptWindow& window : file.windows) all.push_back({file.name, std::move(window)});
+  }
+  sort_by_time(all);
+  Joiner joiner(*directory, vocabulary);
+  bool any = false;
+  for (const Place& place : all) {
+    if (!lies_in(place.window, span)) continue;
+    any = true;
+    if (auto added = joiner.add(place); !added) return added.error();
+  }
+  if (!any) return nothing_there(path, all);
+  tell_ends(span, all, told);
+  auto spanned = joiner.finish();
+  if (!spanned) return spanned;
+  std::ranges::move(spanned->told, std::back_inserter(told));
+  spanned->told = std::move(told);
+  if (spanned->runs.empty())
+    return error("reading", path, "none of its windows can be read: " + spanned->told.back());
+  return spanned;
+}
+
+}  // namespace ctprof

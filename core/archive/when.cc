@@ -1,0 +1,242 @@
+#include "core/archive/when.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "ctprof/files.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr double kMostSeconds = 9e9;  // three centuries, which still fit a clock of ns
+constexpr std::size_t kMostText = 64;
+
+struct Unit {
+  std::string_view words;  // of one comma after the other
+  double seconds;
+};
+constexpr std::array kUnits{Unit{",s,sec,secs,second,seconds,", 1},
+                            Unit{",m,min,mins,minute,minutes,", 60}, Unit{",h,hour,hours,", 3600},
+                            Unit{",d,day,days,", 86400}, Unit{",w,week,weeks,", 7 * 86400}};
+
+std::string lower(std::string_view text) {
+  std::string word(sdk::trimmed(text));
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word;
+}
+
+// A number at the beginning, which is taken away; nothing where there is none, or no finite one.
+std::optional<double> take_number(std::string_view& text) {
+  double number = 0;
+  if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return std::nullopt;
+  const auto [end, code] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (code != std::errc{} || !std::isfinite(number)) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+// How many seconds a unit of that name is; 0: there is none.
+double seconds_of(std::string_view unit) {
+  const std::string listed = "," + std::string(unit) + ",";
+  const auto found = std::ranges::find_if(
+      kUnits, [&](const Unit& known) { return known.words.find(listed) != known.words.npos; });
+  return unit.empty() || unit.find(',') != unit.npos || found == kUnits.end() ? 0 : found->seconds;
+}
+
+// "1h30m", "2 hours", "90 s" in seconds; nothing where it is none of these.
+std::optional<double> length_of(std::string_view text) {
+  double seconds = 0;
+  for (text = sdk::trimmed(text); !text.empty(); text = sdk::trimmed(text)) {
+    const auto number = take_number(text);
+    if (!number) return std::nullopt;
+    text = sdk::trimmed(text);
+    const auto end = std::ranges::find_if(text, [](char c) { return c < 'a' || c > 'z'; });
+    const auto letters = static_cast<std::size_t>(end - text.begin());
+    const double unit = seconds_of(text.substr(0, letters));
+    if (unit == 0) return std::nullopt;
+    seconds += *number * unit;
+    text.remove_prefix(letters);
+  }
+  return seconds <= kMostSeconds ? std::optional(seconds) : std::nullopt;
+}
+
+std::tm local(std::time_t seconds) {
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  return parts;
+}
+
+// Digits, and a mark behind them, exactly so many.
+bool take_digits(std::string_view& text, std::size_t most, int& number) {
+  std::size_t digits = 0;
+  number = 0;
+  while (digits < text.size() && digits < most && text[digits] >= '0' && text[digits] <= '9')
+    number = number * 10 + (text[digits++] - '0');
+  text.remove_prefix(digits);
+  return digits > 0;
+}
+
+bool take(std::string_view& text, char mark) {
+  if (text.empty() || text[0] != mark) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// "15:00" or "15:00:30", the whole text.
+bool read_clock(std::string_view text, std::tm& parts) {
+  parts.tm_sec = 0;
+  if (!take_digits(text, 2, parts.tm_hour) || !take(text, ':') ||
+      !take_digits(text, 2, parts.tm_min))
+    return false;
+  if (take(text, ':') && !take_digits(text, 2, parts.tm_sec)) return false;
+  return text.empty() && parts.tm_hour < 24 && parts.tm_min < 60 && parts.tm_sec < 60;
+}
+
+// "2026-11-23" at the beginning, which is taken away.
+bool take_date(std::string_view& text, std::tm& parts) {
+  int year = 0, month = 0, day = 0;
+  if (text.size() < 10 || text[4] != '-' || !take_digits(text, 4, year) || !take(text, '-') ||
+      !take_digits(text, 2, month) || !take(text, '-') || !take_digits(text, 2, day))
+    return false;
+  parts.tm_year = year - 1900;
+  parts.tm_mon = month - 1;
+  parts.tm_mday = day;
+  return true;
+}
+
+// The moment, if there is such a day.
+std::optional<std::uint64_t> moment_of(std::tm parts, bool is_utc) {
+  const int day = parts.tm_mday, month = parts.tm_mon;
+  parts.tm_isdst = -1;
+  const std::time_t seconds = is_utc ? ::timegm(&parts) : ::mktime(&parts);
+  if (seconds < 0 || static_cast<double>(seconds) > kMostSeconds || parts.tm_mday != day ||
+      parts.tm_mon != month)
+    return std::nullopt;
+  return static_cast<std::uint64_t>(seconds) * kSecond;
+}
+
+// That clock on the day so many days ago; without a clock its midnight.
+std::optional<std::uint64_t> on_day(std::tm day, int days_ago, std::string_view clock) {
+  day.tm_mday -= days_ago;
+  day.tm_hour = 12;
+  day.tm_min = day.tm_sec = 0;
+  day.tm_isdst = -1;
+  if (::mktime(&day) < 0) return std::nullopt;
+  day.tm_hour = 0;
+  if (!clock.empty() && !read_clock(clock, day)) return std::nullopt;
+  return moment_of(day, false);
+}
+
+// What follows a word and blanks; nothing where the text begins otherwise.
+std::optional<std::string_view> behind(std::string_view text, std::string_view word) {
+  if (!text.starts_with(word)) return std::nullopt;
+  const std::string_view rest = text.substr(word.size());
+  if (!rest.empty() && rest[0] != ' ') return std::nullopt;
+  return sdk::trimmed(rest);
+}
+
+std::optional<std::uint64_t> dated(std::string_view text) {
+  std::tm parts{};
+  if (!take_date(text, parts)) return std::nullopt;
+  if (text.empty()) return moment_of(parts, false);
+  if (!take(text, 't') && !take(text, ' ')) return std::nullopt;
+  const bool is_utc = text.ends_with('z');
+  if (is_utc) text.remove_suffix(1);
+  if (!read_clock(sdk::trimmed(text), parts)) return std::nullopt;
+  return moment_of(parts, is_utc);
+}
+
+std::optional<std::uint64_t> ago(std::string_view length, std::uint64_t now) {
+  const auto seconds = length_of(length);
+  if (!seconds || sdk::trimmed(length).empty()) return std::nullopt;
+  const auto ns = static_cast<std::uint64_t>(*seconds * 1e9);
+  return ns <= now ? std::optional(now - ns) : std::nullopt;
+}
+
+std::optional<std::uint64_t> moment_in(std::string_view text, std::uint64_t now) {
+  const std::tm today = local(static_cast<std::time_t>(now / kSecond));
+  if (text == "now") return now;
+  if (text.starts_with('@')) {
+    text.remove_prefix(1);
+    const auto seconds = take_number(text);
+    if (!seconds || !text.empty() || *seconds > kMostSeconds) return std::nullopt;
+    return static_cast<std::uint64_t>(*seconds * 1e9);
+  }
+  if (text.ends_with(" ago")) return ago(text.substr(0, text.size() - 4), now);
+  if (text.starts_with('-')) return ago(text.substr(1), now);
+  if (const auto clock = behind(text, "yesterday")) return on_day(today, 1, *clock);
+  if (const auto clock = behind(text, "today")) return on_day(today, 0, *clock);
+  if (const auto date = dated(text)) return date;
+  return text.empty() ? std::nullopt : on_day(today, 0, text);
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_when(std::string_view text, std::uint64_t now_unix_ns) {
+  const std::string word = lower(text.substr(0, kMostText + 1));
+  if (word.size() <= kMostText)
+    if (const auto moment = moment_in(word, now_unix_ns)) return *moment;
+  return Error{"'" + std::string(text.substr(0, kMostText)) +
+               "' is no time (10 min ago, 15:00, yesterday 15:00, 2026-11-23 15:00)"};
+}
+
+std::string local_time(std::uint64_t unix_ns) {
+  const std::tm parts = local(static_cast<std::time_t>(unix_ns / kSecond));
+  std::array<char, 64> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return {text.data(), size};
+}
+
+std::string how_long(std::uint64_t ns) {
+  constexpr std::array<std::pair<double, const char*>, 4> kLargest{
+      {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}};
+  const double seconds = static_cast<double>(ns) / 1e9;
+  auto unit = std::ranges::find_if(kLargest, [&](const auto& of) { return seconds >= of.first; });
+  if (unit == kLargest.end()) --unit;
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", seconds / unit->first);
+  std::string number = text.data();
+  if (number.ends_with(".0")) number.resize(number.size() - 2);
+  return number + " " + unit->second;
+}
+
+std::uint64_t parse_length(std::string_view text) {
+  const std::string word = lower(text.substr(0, kMostText));
+  std::string_view rest = word;
+  if (const auto number = take_number(rest); number && rest.empty())
+    return *number <= kMostSeconds ? static_cast<std::uint64_t>(*number * 1e9) : 0;
+  const auto seconds = length_of(word);
+  return seconds ? static_cast<std::uint64_t>(*seconds * 1e9) : 0;
+}
+
+std::uint64_t parse_size(std::string_view text) {
+  const std::string word = lower(text.substr(0, kMostText));
+  std::string_view rest = word;
+  const auto number = take_number(rest);
+  if (!number) return 0;
+  rest = sdk::trimmed(rest);
+  if (rest.ends_with("ib"))
+    rest.remove_suffix(2);
+  else if (rest.size() > 1 && rest.ends_with('b'))
+    rest.remove_suffix(1);
+  constexpr std::string_view kUnitsOf1024 = "kmgt";
+  double bytes = *number;
+  if (!rest.empty()) {
+    const auto power = kUnitsOf1024.find(rest[0]);
+    if (rest.size() != 1 || power == kUnitsOf1024.npos) return 0;
+    for (std::size_t i = 0; i <= power; ++i) bytes *= 1024;
+  }
+  constexpr double kMost = 1e18;
+  return bytes <= kMost ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+}  // namespace ctprof
