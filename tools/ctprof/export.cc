@@ -10,6 +10,7 @@
 #include "core/render/terminal_text.hpp"
 #include "core/window/make_window.hpp"
 #include "tools/ctprof/denet.hpp"
+#include "tools/ctprof/loaded.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
@@ -22,28 +23,28 @@ namespace ctprof::cli {
 namespace {
 
 // To add a form, add a line.
-struct Form {
+struct FileForm {
   std::string_view name;
   FileLayout layout;
 };
 constexpr std::string_view kAsColumns = "columns";
 constexpr std::array kForms{
-    Form{"ktstr", FileLayout::Rows},  // what the reference's tools read
-    Form{kAsColumns, FileLayout::Columns},
+    FileForm{"ktstr", FileLayout::Rows},  // what the reference's tools read
+    FileForm{kAsColumns, FileLayout::Columns},
 };
 
 // What becomes of waits, for a tool that knows nothing else.
 constexpr std::string_view kDenet = "denet";
 
-const Form* find_form(std::string_view name) {
-  for (const Form& form : kForms)
+const FileForm* find_form(std::string_view name) {
+  for (const FileForm& form : kForms)
     if (form.name == name) return &form;
   return nullptr;
 }
 
 Error unknown_form(const std::string& given) {
   std::vector<std::string> names;
-  for (const Form& form : kForms) names.emplace_back(form.name);
+  for (const FileForm& form : kForms) names.emplace_back(form.name);
   for (const StackForm& form : stack_forms()) names.emplace_back(form.name);
   names.emplace_back(kDenet);
   if (given.empty()) return {"missing --to FORM (choose " + joined(names) + ")"};
@@ -66,7 +67,7 @@ Snapshot end_alone(Snapshot window, const Options& options) {
 // Reads what is exported, without names where the user asks for that.
 Result<Snapshot> read(const std::string& file, const Vocabulary& vocabulary,
                       const Options& options) {
-  auto snapshot = load_file(file, vocabulary);
+  auto snapshot = load_one(file, vocabulary, options);
   if (!snapshot) return snapshot;
   note_read(options, file, {&*snapshot, 1});
   for (const std::string& sentence : snapshot->told) note(options, sentence);
@@ -75,7 +76,7 @@ Result<Snapshot> read(const std::string& file, const Vocabulary& vocabulary,
 }
 
 // Returns the size of the file.
-Result<std::uint64_t> convert(const std::string& file, const Form& form, const Target& target,
+Result<std::uint64_t> convert(const std::string& file, const FileForm& form, const Target& target,
                               const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
@@ -102,7 +103,7 @@ Result<std::uint64_t> export_denet(const std::string& file, const Target& target
 }
 
 // What an earlier export into that form looks like.
-FileKind kind_of(const Form* form, const StackForm* stack_form) {
+FileKind kind_of(const FileForm* form, const StackForm* stack_form) {
   if (form) return kSnapshotFile;
   if (stack_form) return {stack_form->name, {stack_form->mark}};
   return {kDenet, {"{\"ts_ms\":"}};
@@ -116,7 +117,7 @@ int run_export(const Options& given) {
   if (!options.redact && !options.redact_key.empty())
     return fail("--redact-key is for --redact: say that, too");
   if (options.redact && options.to.empty()) options.to = kAsColumns;
-  const Form* form = find_form(options.to);
+  const FileForm* form = find_form(options.to);
   const StackForm* stack_form = find_stack_form(options.to);
   if (!form && !stack_form && options.to != kDenet) return fail(unknown_form(options.to));
   const auto target = target_of(options, kind_of(form, stack_form));

@@ -16,6 +16,7 @@
 #include "core/flame/flame_page.hpp"
 #include "core/flame/window_profile.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tools/ctprof/loaded.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/redaction.hpp"
@@ -54,7 +55,7 @@ Result<Loaded> with_profile(std::string name, Snapshot window, const Options& op
 Result<Loaded> load(const std::string& file, const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
-  auto window = load_file(file, layouts->vocabulary());
+  auto window = load_one(file, layouts->vocabulary(), options);
   if (!window) return window.error();
   note_read(options, file, {&*window, 1});
   if (auto done = redact_as_asked(*window, layouts->vocabulary(), options); !done)

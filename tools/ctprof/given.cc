@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/archive/directory.hpp"
 #include "core/file/read/load.hpp"
 
 namespace ctprof::cli {
@@ -60,13 +61,24 @@ std::vector<std::size_t> places_to_split(const std::string& text) {
   return places;
 }
 
-Result<Given> look_up(const std::string& text) {
+// A directory of `record --every`. Which windows are to be runs, its files do not say: `noise`
+// takes them as they are.
+bool is_span(const std::string& text, const Options& options) {
+  return options.verb != "noise" && is_directory(text) && is_archive(text);
+}
+
+Result<Given> look_up(const std::string& text, const Options& options, const Span& span) {
+  if (is_span(text, options)) return Given{text, Form::Span, {text}, span};
+  if (span.since || span.until)
+    return error("reading", text,
+                 "--since and --until choose windows of a directory that `ctprof record --every` "
+                 "fills, and this is none");
   if (is_directory(text)) {
     auto files = files_in(text);
     if (!files) return files.error();
-    return Given{text, Form::Directory, std::move(*files)};
+    return Given{text, Form::Directory, std::move(*files), {}};
   }
-  if (names_file(text)) return Given{text, Form::File, {text}};
+  if (names_file(text)) return Given{text, Form::File, {text}, {}};
   const auto places = places_to_split(text);
   if (places.size() > 1)
     return error("reading", text,
@@ -75,9 +87,9 @@ Result<Given> look_up(const std::string& text) {
   if (places.empty() && text.find(kBetween, 1) != text.npos)
     return error("reading", text,
                  "there is no such file, and it is not A..B of two files that are there");
-  if (places.empty()) return Given{text, Form::File, {text}};  // reading it says why not
+  if (places.empty()) return Given{text, Form::File, {text}, {}};  // reading it says why not
   return Given{
-      text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kBetween.size())}};
+      text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kBetween.size())}, {}};
 }
 
 // The two sides that `record --interleave` left in a directory; none if it has no such.
@@ -90,6 +102,13 @@ std::optional<std::vector<std::vector<std::string>>> sides_in(const std::string&
 
 }  // namespace
 
+Result<Given> look_up_one(const std::string& argument, const Options& options) {
+  const Span span = options.spans.empty() ? Span{} : options.spans.front();
+  if (is_span(argument, options) || span.since || span.until)
+    return look_up(argument, options, span);
+  return Given{argument, Form::File, {argument}, {}};
+}
+
 // The arguments of each side, looked up. Standard input can be read once.
 Result<std::vector<std::vector<Given>>> look_up(const Options& options) {
   std::vector<std::vector<std::string>> asked = options.vs;
@@ -99,14 +118,22 @@ Result<std::vector<std::vector<Given>>> look_up(const Options& options) {
     asked.insert(asked.begin(), options.arguments);
   if (options.verb == "compare" && options.vs.empty() && options.arguments.size() == 1)
     if (auto both = sides_in(options.arguments.front())) asked = std::move(*both);
+  if (options.spans.size() > asked.size())
+    return Error{
+        "--since or --until was said " + std::to_string(options.spans.size()) +
+        " times, once for each side, and there " +
+        (asked.size() == 1 ? "is 1 side" : "are " + std::to_string(asked.size()) + " sides")};
   std::vector<std::vector<Given>> sides;
   bool reads_input = false;
   for (const auto& arguments : asked) {
+    const std::size_t side = sides.size();
+    const Span span =
+        options.spans.empty() ? Span{} : options.spans[std::min(side, options.spans.size() - 1)];
     sides.emplace_back();
     for (const std::string& argument : arguments) {
       if (argument == "-" && std::exchange(reads_input, true))
         return Error{"standard input can be read as one file, not as two"};
-      auto given = look_up(argument);
+      auto given = look_up(argument, options, span);
       if (!given) return given.error();
       sides.back().push_back(std::move(*given));
     }

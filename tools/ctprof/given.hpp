@@ -7,25 +7,31 @@
 #include <string>
 #include <vector>
 
+#include "core/archive/span.hpp"
 #include "core/base/result.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
 
-enum class Form { File, Pair, Directory };
+// Span: a directory that `record --every` fills.
+enum class Form { File, Pair, Directory, Span };
 
 // An argument, and the files that it stands for: one, the two of A..B, or those of a directory in
-// the order of their names.
+// the order of their names. Of a span it is the directory.
 struct Given {
   std::string text;
   Form form = Form::File;
   std::vector<std::string> files;
+  Span span{};  // that is asked for
 };
 
 // The arguments of each side. One that exists is a path; else it is split at a `..` where both
 // halves are files. Fails where it can be split at several places, where a directory has no file of
 // ours, and where standard input would be read twice. A file that is not there is found out when it
-// is read.
+// is read. --since and --until fit directories of `record --every` alone.
 Result<std::vector<std::vector<Given>>> look_up(const Options& options);
+
+// The same of one argument, for verbs that take one file: a file, or a span.
+Result<Given> look_up_one(const std::string& argument, const Options& options);
 
 }  // namespace ctprof::cli

@@ -39,6 +39,18 @@ inline constexpr std::array kOptions{
     OptionInfo{"repeat", "N", "record",
                "record N times, back to back, each into a file of its own in the new or empty "
                "directory that -o names"},
+    OptionInfo{
+        "every", "TIME", "record",
+        "go on for good, or for --duration: windows of that length (60s), back to back, into "
+        "files by the hour in the directory that -o names; --since finds them there"},
+    OptionInfo{"keep", "TIME", "record",
+               "with --every: drop files with windows older than that; 7d by default"},
+    OptionInfo{"max-size", "SIZE", "record",
+               "with --every: drop the oldest files where all take more; 2G by default; wins over "
+               "--keep"},
+    OptionInfo{"dry-run", nullptr, "record",
+               "with --every: only say what would be kept and dropped, by the windows that are "
+               "there, else by one that is recorded for it"},
     OptionInfo{"interleave", "CMD_A CMD_B", "record",
                "of two conditions in turns: --repeat pairs of runs, in random order, each command "
                "run (by sh) before a run of its side, into a and b of the directory; compare them "
@@ -141,6 +153,12 @@ inline constexpr std::array kOptions{
                "lifetimes, as the reference compares them; of a window those at its end"},
     OptionInfo{"vs", "FILE", "compare,report,flame",
                "begins the next side: compare A1 A2 --vs B1 B2"},
+    OptionInfo{
+        "since", "WHEN", "show,compare,report,flame,export",
+        "of a directory that record --every fills: what happened since then: 10 min ago, "
+        "15:00, yesterday 15:00, 2026-11-23 15:00; of several sides the n-th is for the n-th"},
+    OptionInfo{"until", "WHEN", "show,compare,report,flame,export",
+               "the same: what happened until then; windows that have a part in it count whole"},
     OptionInfo{"rate", nullptr, "compare", "also deltas per second, of what counts up"},
     OptionInfo{"limit", "N", "show,compare,noise,report",
                "rows, of --details lines per section; by default a screen, or 500 lines; 0: all"},

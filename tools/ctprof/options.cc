@@ -13,6 +13,7 @@
 #include "core/expression/expression_parser.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"
+#include "tools/ctprof/always_options.hpp"
 #include "tools/ctprof/option_table.hpp"
 #include "tools/ctprof/record_options.hpp"
 
@@ -87,6 +88,7 @@ class Reader {
     read_choices();
     auto record = read_record_options(given_);
     record ? void(options_.record = std::move(*record)) : fail(record.error());
+    read_always();
     read_names();
     if (has("stacks")) read_stacks();
     if (error_) return *error_;
@@ -226,6 +228,13 @@ class Reader {
     if (*jobs < 1 || *jobs > 1024)
       return fail({"--jobs: " + last("jobs") + " is not between 1 and 1024"});
     options_.jobs = static_cast<unsigned>(*jobs);
+  }
+
+  void read_always() {
+    auto always = read_always_options(given_);
+    always ? void(options_.always = *always) : fail(always.error());
+    auto spans = read_spans(given_);
+    spans ? void(options_.spans = std::move(*spans)) : fail(spans.error());
   }
 
   // Where call stacks get names from.

@@ -12,11 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/archive/span.hpp"
 #include "core/base/result.hpp"
 #include "core/capture/capture.hpp"
 #include "core/capture/records.hpp"
 #include "core/file/file.hpp"
 #include "core/snapshot/snapshot.hpp"
+#include "tools/ctprof/always_options.hpp"
 #include "tools/ctprof/settings.hpp"
 
 namespace ctprof::cli {
@@ -64,6 +66,8 @@ struct Options {
   std::vector<std::string> interleave;
   std::optional<PairMark> pair;  // of one of these runs
   RecordOptions record;          // of record: call stacks
+  AlwaysOptions always;          // of record --every
+  std::vector<Span> spans;       // of each side; the last one is for those behind it, too
   bool sync = true;
   bool hostname = true;
   bool verbose = false;

@@ -21,6 +21,7 @@
 #include "core/compare/figures/left_out.hpp"
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tools/ctprof/always.hpp"
 #include "tools/ctprof/command.hpp"
 #include "tools/ctprof/interleave.hpp"
 #include "tools/ctprof/privileges.hpp"
@@ -335,6 +336,10 @@ int run(const Options& options) {
 
 int run_record(const Options& given) {
   Options options = given;
+  if (options.always.every_ns > 0) {
+    if (auto there = check_names(options); !there) return fail(there.error());
+    return run_always(options);
+  }
   if (options.output.empty()) options.output = own_name() + (options.repeat > 0 ? "" : kSuffix);
   return run(options);
 }

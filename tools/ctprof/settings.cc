@@ -33,7 +33,8 @@ constexpr std::size_t kMostBytes = 64 << 10;
 
 // Files of their own, questions, and what must be said each time or is not meant.
 constexpr std::string_view kNotSet =
-    "output,to,vs,pid,interleave,repeat,force,redact,redact-key,build,json-schema,version,help";
+    "output,to,vs,pid,interleave,repeat,every,dry-run,since,until,force,redact,redact-key,build,"
+    "json-schema,version,help";
 
 // Of a switch.
 constexpr const char* kOn = "true";
@@ -302,6 +303,9 @@ constexpr std::string_view kForRecorders =
     "freq,sleepers-freq,offcpu-period,offcpu-stacks,budget,max-depth,unwind,stack-bytes,ring,"
     "debug-dir,inlines";
 
+// The same without --every.
+constexpr std::string_view kForAlways = "keep,max-size";
+
 // The second stands in place of the first.
 constexpr std::array<std::pair<std::string_view, const char*>, 3> kInPlaceOf{
     {{"columns", "display-format"}, {"display-format", "columns"}, {"layout", "stacks"}}};
@@ -319,6 +323,8 @@ void keep_fitting(std::vector<Setting>& settings, std::string_view verb,
     return given.count(one.option) > 0 || one.values == std::vector<std::string>{kOff} ||
            stands_back(one, given);
   });
+  if (verb == "record" && given.count("every") == 0)
+    std::erase_if(settings, [](const Setting& one) { return is_listed(kForAlways, one.option); });
   const bool has_recorders =
       given.count("recorders") > 0 ||
       std::ranges::any_of(settings, [](const Setting& one) { return one.option == "recorders"; });

@@ -1,19 +1,17 @@
 #include "tools/ctprof/sides.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "core/base/workers.hpp"
 #include "core/compare/figures/one_boot.hpp"
 #include "core/file/file.hpp"
 #include "core/window/laps.hpp"
 #include "core/window/make_window.hpp"
 #include "tools/ctprof/given.hpp"
+#include "tools/ctprof/loaded.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -21,104 +19,6 @@ namespace ctprof::cli {
 namespace {
 
 constexpr std::string_view kBetween = "..";
-constexpr std::size_t kMostReaders = 8;
-
-// --- reading
-// --------------------------------------------------------------------------------------------
-
-using Runs = std::vector<Snapshot>;
-
-// An argument, read.
-struct Loaded {
-  Given given;
-  std::vector<Runs> files;
-};
-
-using LoadedSide = std::vector<Loaded>;
-
-// Reads the files with the user's own rights, a few at the same time.
-Result<std::vector<Runs>> load(std::span<const std::string> paths, const Vocabulary& vocabulary) {
-  std::vector<std::optional<Result<Runs>>> read(paths.size());
-  const auto read_all = [&]() -> Result<void> {
-    share(static_cast<unsigned>(std::min(paths.size(), kMostReaders)), paths.size(),
-          [&](unsigned, std::size_t i) {
-            read[i] = naming(paths.subspan(i, 1), "reading",
-                             [&] { return load_runs(paths[i], vocabulary); });
-          });
-    return {};
-  };
-  if (auto done = without_privileges(read_all); !done) return done.error();
-  std::vector<Runs> runs;
-  for (auto& file : read) {
-    if (!*file) return file->error();
-    runs.push_back(std::move(**file));
-  }
-  return runs;
-}
-
-std::vector<std::string> paths_of(std::span<const std::vector<Given>> sides) {
-  std::vector<std::string> paths;
-  for (const auto& side : sides)
-    for (const Given& given : side) std::ranges::copy(given.files, std::back_inserter(paths));
-  return paths;
-}
-
-std::vector<LoadedSide> loaded(std::vector<std::vector<Given>> sides, std::vector<Runs> files) {
-  std::vector<LoadedSide> loaded;
-  auto next = files.begin();
-  for (auto& side : sides) {
-    loaded.emplace_back();
-    for (Given& given : side) {
-      Loaded& one = loaded.back().emplace_back(Loaded{std::move(given), {}});
-      for (std::size_t i = 0; i < one.given.files.size(); ++i)
-        one.files.push_back(std::move(*next++));
-    }
-  }
-  return loaded;
-}
-
-// Reads all files of all sides' arguments.
-Result<std::vector<LoadedSide>> load(std::vector<std::vector<Given>> sides,
-                                     const Vocabulary& vocabulary, const Options& options) {
-  const std::vector<std::string> paths = paths_of(sides);
-  auto read = load(paths, vocabulary);
-  if (!read) return read.error();
-  for (std::size_t i = 0; i < paths.size(); ++i) note_read(options, paths[i], (*read)[i]);
-  return loaded(std::move(sides), std::move(*read));
-}
-
-bool can_be_read_again(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
-// So few runs are read at once, whatever their size.
-constexpr std::size_t kFewRuns = 2;
-
-// Outlines of all files; none where some of them can only be read whole. What is wrong with a file
-// is found out when it is.
-std::optional<std::vector<LoadedSide>> load_outlines(std::span<const std::vector<Given>> sides,
-                                                     const Options& options) {
-  const std::vector<std::string> paths = paths_of(sides);
-  const auto is_pair = [](const Given& given) { return given.form == Form::Pair; };
-  if (paths.size() <= kFewRuns || std::ranges::any_of(sides, [&](const auto& side) {
-        return std::ranges::any_of(side, is_pair);
-      }))
-    return std::nullopt;
-  std::vector<Runs> files;
-  const auto read_all = [&]() -> Result<void> {
-    for (const std::string& path : paths) {
-      if (!can_be_read_again(path)) return {};
-      auto outline = load_outline(path);
-      if (!outline || !*outline) return {};
-      files.emplace_back().push_back(std::move(**outline));
-    }
-    return {};
-  };
-  if (!without_privileges(read_all) || files.size() < paths.size()) return std::nullopt;
-  for (std::size_t i = 0; i < paths.size(); ++i) note_read(options, paths[i], files[i]);
-  return loaded({sides.begin(), sides.end()}, std::move(files));
-}
 
 // The only run of a file; none if it holds several.
 Result<Snapshot> only_run(Runs runs, const std::string& file) {
@@ -344,7 +244,7 @@ Result<std::vector<Side>> read_lifetimes(const Options& options,
                                          const Vocabulary& vocabulary, const TakeNow& take_now) {
   const bool is_one = compares_one(options);
   if (is_one) asked.push_back(asked.front());
-  auto read = load(std::move(asked), vocabulary, options);
+  auto read = load_all(std::move(asked), vocabulary, options);
   if (!read) return read.error();
   auto sides = is_one ? both_ends(std::move(*read)) : sides_of(std::move(*read), true);
   if (!sides) return sides;
@@ -366,7 +266,7 @@ Result<std::vector<Side>> read_windows(const Options& options,
                                        Rows rows) {
   if (rows == Rows::MayBeLater)
     if (auto outlines = load_outlines(asked, options)) return alike_sides_of(std::move(*outlines));
-  auto read = load(std::move(asked), vocabulary, options);
+  auto read = load_all(std::move(asked), vocabulary, options);
   if (!read) return read.error();
   const bool is_span =
       options.verb != "noise" && read->size() == 1 && are_back_to_back(read->front());

@@ -1,0 +1,91 @@
+#include "tools/ctprof/always_options.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/archive/when.hpp"
+#include "core/base/clock.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+using Given = boost::program_options::variables_map;
+
+constexpr std::uint64_t kSecond = 1'000'000'000, kHour = 3600 * kSecond;
+constexpr std::uint64_t kLongestKeep = 20ULL * 366 * 24 * kHour;
+
+const std::vector<std::string>& all(const Given& given, const char* name) {
+  return given[name].as<std::vector<std::string>>();
+}
+
+// The number that the option gives, between both; `words` say what it is.
+Result<void> read_number(const Given& given, const char* name,
+                         std::uint64_t (*read)(std::string_view), std::uint64_t least,
+                         std::uint64_t most, const char* words, std::uint64_t& out) {
+  if (given.count(name) == 0) return {};
+  const std::string& text = all(given, name).back();
+  const std::uint64_t number = read(text);
+  if (number < least || number > most)
+    return Error{"--" + std::string(name) + ": '" + text + "' is not " + words};
+  out = number;
+  return {};
+}
+
+Result<std::vector<std::uint64_t>> read_moments(const Given& given, const char* name) {
+  std::vector<std::uint64_t> moments;
+  if (given.count(name) == 0) return moments;
+  const std::uint64_t now = realtime_ns();
+  for (const std::string& text : all(given, name)) {
+    const auto moment = parse_when(text, now);
+    if (!moment) return Error{"--" + std::string(name) + ": " + moment.error().text};
+    moments.push_back(*moment);
+  }
+  return moments;
+}
+
+}  // namespace
+
+Result<AlwaysOptions> read_always_options(const Given& given) {
+  AlwaysOptions options;
+  options.dry_run = given.count("dry-run") > 0;
+  if (given.count("every") == 0) {
+    for (const char* name : {"keep", "max-size", "dry-run"})
+      if (given.count(name) > 0)
+        return Error{"--" + std::string(name) + " is for --every: say how often, as --every 60s"};
+    return options;
+  }
+  for (const char* name : {"repeat", "interleave"})
+    if (given.count(name) > 0)
+      return Error{"--every goes on until it is stopped, and --" + std::string(name) +
+                   " a number of times: say one of them"};
+  if (auto done = read_number(given, "every", &parse_length, kSecond, kHour, "a time from 1s to 1h",
+                              options.every_ns);
+      !done)
+    return done.error();
+  if (auto done = read_number(given, "keep", &parse_length, kLeastKeepNs, kLongestKeep,
+                              "a time from 2h to 20 years (7d)", options.rules.keep_ns);
+      !done)
+    return done.error();
+  if (auto done = read_number(given, "max-size", &parse_size, kLeastBytes, 1ULL << 50,
+                              "a size from 1M to 1024T (2G)", options.rules.most_bytes);
+      !done)
+    return done.error();
+  return options;
+}
+
+Result<std::vector<Span>> read_spans(const Given& given) {
+  const auto since = read_moments(given, "since"), until = read_moments(given, "until");
+  if (!since) return since.error();
+  if (!until) return until.error();
+  std::vector<Span> spans(std::max(since->size(), until->size()));
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    if (!since->empty()) spans[i].since = (*since)[std::min(i, since->size() - 1)];
+    if (!until->empty()) spans[i].until = (*until)[std::min(i, until->size() - 1)];
+    if (spans[i].since && spans[i].until && *spans[i].since >= *spans[i].until)
+      return Error{"--since (" + local_time(*spans[i].since) + ") is not before --until (" +
+                   local_time(*spans[i].until) + ")"};
+  }
+  return spans;
+}
+
+}  // namespace ctprof::cli
