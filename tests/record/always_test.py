@@ -1,0 +1,215 @@
+#!/usr/bin/python3
+"""`record --every`: a directory that is recorded into, killed at any instant, filled up, and asked what was.
+
+TEST_ROUNDS says how often it is killed."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import recording  # noqa: E402
+from recording import Recorder, harness, soon  # noqa: E402
+
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "6"))
+
+
+def ctprof(*words):
+    return subprocess.run([harness.CTPROF, *map(str, words)], capture_output=True, text=True, timeout=recording.TIMEOUT, check=False)
+
+
+def hours(directory):
+    return sorted(pathlib.Path(directory).glob("*.ctprof.zst"))
+
+
+def blocks(path):
+    """The windows of a file, read without ctprof: (boot, opened, ended) each. Half a line or half a block at the end is none."""
+    text = subprocess.run(["zstd", "-dcq", str(path)], check=False, capture_output=True).stdout
+    found, head = [], {}
+    for line in text.splitlines():
+        try:
+            line = json.loads(line)
+        except ValueError:
+            break
+        if line["kind"] == "header":
+            head = {"boot": line["ctprof"]["boot_id"], "ended": line["ctprof"]["start"]["monotonic_ns"]}
+        elif line["kind"] == "window":
+            head["opened"] = line["opened"]["monotonic_ns"]
+        elif line["kind"] == "end":
+            found.append((head["boot"], head["opened"], head["ended"]))
+    return found
+
+
+def all_blocks(directory):
+    return [block for path in hours(directory) for block in blocks(path)]
+
+
+def indexed(directory):
+    """Windows that the index names."""
+    try:
+        return len((pathlib.Path(directory) / "index.tsv").read_bytes().splitlines())
+    except FileNotFoundError:
+        return 0
+
+
+class Always(unittest.TestCase):
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.place = pathlib.Path(scratch.name) / "log"
+
+    def shown(self, *words):
+        done = ctprof("show", self.place, "--format", "json", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def record_some(self, windows):
+        with Recorder("--every", "1s", "-o", self.place) as recorder:
+            self.assertTrue(soon(lambda: indexed(self.place) >= windows, 60))
+            recorder.signal(signal.SIGTERM)
+            status, said = recorder.finish()
+        self.assertEqual(status, 0, said)
+        return said
+
+    def test_windows_follow_one_another_and_the_open_one_is_ended(self):
+        said = self.record_some(3)
+        self.assertIn("a window every 1 s; kept are 7 d, at most 2.0 GiB", said)
+        found = all_blocks(self.place)
+        self.assertGreaterEqual(len(found), 4)
+        for before, after in zip(found, found[1:]):
+            self.assertEqual((before[0], before[2]), after[:2])
+        self.assertEqual(indexed(self.place), len(found))
+        for path in hours(self.place):
+            self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        # One window, as long as all of them.
+        self.assertEqual(self.shown().stderr, "")
+        one = self.place.parent / "one.ctprof.zst"
+        self.assertEqual(ctprof("export", self.place, "--to", "columns", "-o", one).returncode, 0)
+        self.assertEqual(blocks(one), [(found[0][0], found[0][1], found[-1][2])])
+
+    def test_what_was_recorded_twice_has_a_gap(self):
+        self.record_some(1)
+        self.record_some(1)
+        self.assertIn("nothing is recorded from ", self.shown().stderr)
+        self.assertIn("leaves 2 windows, which are told as runs", self.shown().stderr)
+        refused = ctprof("export", self.place, "--to", "columns", "-o", self.place.parent / "one")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("say --since and --until of one of them", refused.stderr)
+        page = self.place.parent / "page.html"
+        self.assertEqual(ctprof("report", self.place, "-o", page).returncode, 0)
+        self.assertEqual(ctprof("compare", self.place, self.place).returncode, 0)
+
+    def test_spans(self):
+        self.record_some(1)
+        first = all_blocks(self.place)[0]
+        self.assertEqual(self.shown("--since", "1 hour ago", "--until", "now").returncode, 0)
+        one = self.place.parent / "one.ctprof.zst"
+        done = ctprof("export", self.place, "--since", "1 hour ago", "--to", "columns", "-o", one)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(blocks(one)[0][:2], first[:2])
+        for words, sentence in [
+            (["--since", "2020-01-01", "--until", "2020-01-02"], "it holds nothing of that time; its windows are of 20"),
+            (["--since", "soon"], "--since: 'soon' is no time (10 min ago, 15:00, yesterday 15:00, 2026-11-23 15:00)"),
+            (["--since", "now", "--until", "1 h ago"], "is not before --until"),
+            (["--since", "1 h ago", "--since", "2 h ago"], "was said 2 times, once for each side, and there is 1 side"),
+        ]:
+            refused = ctprof("show", self.place, *words)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(sentence, refused.stderr)
+        refused = ctprof("show", one, "--since", "1 h ago")
+        self.assertIn("choose windows of a directory that `ctprof record --every` fills, and this is none", refused.stderr)
+
+    def test_a_second_recorder_is_refused(self):
+        with Recorder("--every", "1s", "-o", self.place) as recorder:
+            second = recording.run("--every", "1s", "-o", self.place)
+            self.assertEqual(second.returncode, 2)
+            self.assertIn("another ctprof records into it; stop that one, or name another directory", second.stderr)
+            recorder.signal(signal.SIGINT)
+            self.assertEqual(recorder.finish()[0], 0)
+        self.assertGreaterEqual(len(all_blocks(self.place)), 1)
+
+    def test_dry_run_forecasts_and_leaves_nothing(self):
+        done = recording.run("--every", "1s", "--dry-run", "--max-size", "10M", "-o", self.place)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("0 windows in 0 files", done.stdout)
+        self.assertIn("to be dropped now: nothing", done.stdout)
+        self.assertIn("by one of 1 s", done.stdout)
+        self.assertIn("--max-size 10.0 MiB keeps", done.stdout)
+        self.assertFalse(self.place.exists())
+        self.record_some(2)
+        before = {path: path.read_bytes() for path in self.place.iterdir()}
+        done = recording.run("--every", "1s", "--dry-run", "--keep", "2h", "-o", self.place)
+        self.assertIn("a day; --keep 2 h comes to", done.stdout)
+        self.assertEqual(before, {path: path.read_bytes() for path in self.place.iterdir()})
+
+    def test_other_peoples_directories_are_left_alone(self):
+        self.place.mkdir()
+        (self.place / "notes").write_text("mine")
+        refused = recording.run("--every", "1s", "-o", self.place)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("it has other files, such as 'notes'", refused.stderr)
+        self.assertEqual(recording.files_in(self.place), ["notes"])
+
+    def test_killed_again_and_again(self):
+        seed = random.randrange(2**32)
+        chance = random.Random(seed)
+        known = 0
+        for number in range(ROUNDS):
+            with Recorder("--every", "1s", "-o", self.place) as recorder:
+                if number % 2 == 0:
+                    before = indexed(self.place)
+                    self.assertTrue(soon(lambda before=before: indexed(self.place) > before, 60))
+                time.sleep(chance.uniform(0, 0.5))
+                recorder.signal(signal.SIGKILL)
+                recorder.finish()
+            with self.subTest(f"round {number} of seed {seed}"):
+                found = all_blocks(self.place)
+                self.assertGreaterEqual(len(found), known)
+                known = len(found)
+                for path in hours(self.place):
+                    self.assertEqual(ctprof("show", path).returncode, 0)
+                self.shown()
+        self.assertGreaterEqual(known, ROUNDS // 2)
+        self.record_some(1)
+        self.assertGreater(len(all_blocks(self.place)), known)
+
+    def test_a_full_disk_costs_windows_and_no_file(self):
+        self.place.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(self.place)], check=False, capture_output=True).returncode != 0:
+            self.skipTest("needs mounts")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(self.place)], check=False)
+        self.record_some(1)
+        greedy = self.place / "greedy"
+        with Recorder("--every", "1s", "-o", self.place) as recorder:
+            self.assertTrue(soon(lambda: indexed(self.place) > 3, 60))
+            with open(greedy, "wb", buffering=0) as file:
+                try:
+                    while file.write(bytes(4096)) == 4096:
+                        pass
+                except OSError:
+                    pass
+                # Until a window does not fit any more: its end is cut off again, so the file is as long as the index says.
+                line = recorder.process.stderr.readline()
+                while "could not be kept, and is missing: No space left on device" not in line:
+                    self.assertNotEqual(line, "")
+                    line = recorder.process.stderr.readline()
+            self.shown()
+            greedy.unlink()
+            while " missing, " not in line:
+                line = recorder.process.stderr.readline()
+                self.assertNotEqual(line, "")
+            recorder.signal(signal.SIGTERM)
+            self.assertEqual(recorder.finish()[0], 0)
+        self.assertIn("nothing is recorded from ", self.shown().stderr)
+        for path in hours(self.place):
+            self.assertEqual(ctprof("show", path).returncode, 0)
+
+
+if __name__ == "__main__":
+    harness.main()
