@@ -144,11 +144,8 @@ class Cells {
 
 class ScreenTable {
  public:
-  ScreenTable(const Report& report, std::size_t rows)
-      : report_(&report),
-        screen_(report.screen()),
-        cells_(report, *screen_),
-        rows_(std::span(screen_->rows).first(std::min(rows, screen_->rows.size()))) {}
+  ScreenTable(const Report& report, std::span<const ScreenRow> rows)
+      : report_(&report), screen_(report.screen()), cells_(report, *screen_), rows_(rows) {}
 
   void append_to(std::string& out, const TextLayout& layout) {
     choose_form(layout.width);
@@ -294,6 +291,12 @@ class ScreenTable {
 }  // namespace
 
 ScreenTableText screen_table(const Report& report, std::size_t rows, const TextLayout& layout) {
+  const std::span<const ScreenRow> all = report.screen()->rows;
+  return screen_table(report, all.first(std::min(rows, all.size())), layout);
+}
+
+ScreenTableText screen_table(const Report& report, std::span<const ScreenRow> rows,
+                             const TextLayout& layout) {
   ScreenTable table(report, rows);
   ScreenTableText told;
   table.append_to(told.text, layout);

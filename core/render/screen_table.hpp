@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,8 @@ struct ScreenTableText {
 
 // Of the first rows. REQUIRES: report.screen().
 ScreenTableText screen_table(const Report& report, std::size_t rows, const TextLayout& layout);
+// Of these rows, in this order. REQUIRES: rows of report.screen(), or copies of them.
+ScreenTableText screen_table(const Report& report, std::span<const ScreenRow> rows,
+                             const TextLayout& layout);
 
 }  // namespace ctprof
