@@ -74,6 +74,7 @@ void start_limits() {
     line.call(*g_owner, g_function);
   }
   line << " did not return within " << 5 * g_limits << " s" << kDoWithout;
+  do_last_act();
   line.say();
   ::_exit(g_ends ? g_status.load() : kFailed);
 }
@@ -207,9 +208,13 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   if (is_own_process() && !is_sent_by_another(*info)) {
     // The first thread to crash prints; others that crash meanwhile wait for the end.
     while (g_said.exchange(true)) ::pause();
+    do_last_act();
     say(fault, *static_cast<const ucontext_t*>(context));
   }
-  if (is_own_process()) remove_doomed_files();
+  if (is_own_process()) {
+    do_last_act();
+    remove_doomed_files();
+  }
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   ::sigaction(signal, &plain, nullptr);
@@ -252,6 +257,7 @@ void use_signal_stack(std::size_t number) {
   else
     line << "something that a plugin left running";
   line << activity << kDoWithout;
+  do_last_act();
   line.say();
   ::_exit(kFailed);
 }

@@ -58,6 +58,8 @@ const CallOwner* owner_on_stack(std::uintptr_t stack) {
   return nullptr;
 }
 
+std::atomic<void (*)()> g_last_act{nullptr};
+
 int g_interrupted = -1;
 std::atomic<bool> g_is_interrupted{false};
 
@@ -66,6 +68,7 @@ void on_interrupt(int signal) {
   if (!g_is_interrupted.exchange(true)) {
     ::eventfd_write(g_interrupted, 1);
   } else {
+    do_last_act();
     remove_doomed_files();
     ::signal(signal, SIG_DFL);
     ::raise(signal);  // it is blocked until this returns
@@ -84,6 +87,11 @@ Result<void> take_interrupts() {
   ::sigemptyset(&action.sa_mask);
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   return {};
+}
+
+void set_last_act(void (*act)()) { g_last_act = act; }
+void do_last_act() {
+  if (const auto act = g_last_act.exchange(nullptr)) act();
 }
 
 int interrupted_fd() { return g_interrupted; }

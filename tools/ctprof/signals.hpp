@@ -27,6 +27,11 @@ Result<void> take_interrupts();
 int interrupted_fd();
 bool is_interrupted();
 
+// What a signal handler does before it says why the program ends, and ends it: whoever has changed
+// the terminal puts it right. Null: nothing. It is done once.
+void set_last_act(void (*act)());
+void do_last_act();
+
 // Remembers this process and where the main thread's stack begins. REQUIRES: called from main().
 void remember_own_process(const void* stack_begin);
 bool is_own_process();
