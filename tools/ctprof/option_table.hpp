@@ -11,8 +11,8 @@ namespace ctprof::cli {
 
 // Of options that every verb takes.
 inline constexpr std::string_view kEvery =
-    "capture,record,show,compare,noise,report,flame,symbolize,export,metric-list,plugins,doctor,"
-    "config,completion,version,"
+    "capture,record,live,show,compare,noise,report,flame,symbolize,export,metric-list,plugins,"
+    "doctor,config,completion,version,"
     "help";
 
 // `verbs` are those that take it; `value` is what stands for the value in help; null: a switch.
@@ -55,27 +55,31 @@ inline constexpr std::array kOptions{
                "of two conditions in turns: --repeat pairs of runs, in random order, each command "
                "run (by sh) before a run of its side, into a and b of the directory; compare them "
                "with `ctprof compare DIR`"},
-    OptionInfo{"recorders", "NAME,...", "record", "also record call stacks, as on-cpu does"},
-    OptionInfo{"freq", "HZ", "record", "samples a second on each CPU, 99 by default, at most 4000"},
-    OptionInfo{"sleepers-freq", "HZ", "record",
+    OptionInfo{"history", "SIZE", "live",
+               "how much memory the last windows may take, from 1M to 16G, 128M by default; ten "
+               "minutes at most are kept"},
+    OptionInfo{"recorders", "NAME,...", "record,live", "also record call stacks, as on-cpu does"},
+    OptionInfo{"freq", "HZ", "record,live",
+               "samples a second on each CPU, 99 by default, at most 4000"},
+    OptionInfo{"sleepers-freq", "HZ", "record,live",
                "looks a second at all who sleep, 9 by default, at most 250"},
-    OptionInfo{"offcpu-period", "TIME", "record",
+    OptionInfo{"offcpu-period", "TIME", "record,live",
                "a stack for so much waiting, on average: 100us, 1ms (default), 10ms"},
-    OptionInfo{"offcpu-stacks", "blocked|all|every", "record",
+    OptionInfo{"offcpu-stacks", "blocked|all|every", "record,live",
                "stacks of blocked threads (default), of all that wait, or one at each switch"},
-    OptionInfo{"budget", "PERCENT", "record",
+    OptionInfo{"budget", "PERCENT", "record,live",
                "what recorders may cost, of all CPUs: 1%; they become slower before that"},
-    OptionInfo{"max-depth", "N", "record", "the most frames of a stack, 127 by default"},
-    OptionInfo{"unwind", "cfi|fp", "record",
+    OptionInfo{"max-depth", "N", "record,live", "the most frames of a stack, 127 by default"},
+    OptionInfo{"unwind", "cfi|fp", "record,live",
                "user stacks by copies that ctprof unwinds (default), or by frame pointers"},
-    OptionInfo{"stack-bytes", "SIZE", "record",
+    OptionInfo{"stack-bytes", "SIZE", "record,live",
                "how much of a stack to copy; default: 32K up to 250 Hz, above that 8K"},
-    OptionInfo{"ring", "SIZE", "record",
+    OptionInfo{"ring", "SIZE", "record,live",
                "the kernel's buffer for each CPU; default: 8M, from 1000 Hz on 32M"},
-    OptionInfo{"debug-dir", "DIR", "record,symbolize",
+    OptionInfo{"debug-dir", "DIR", "record,live,symbolize",
                "take names of functions also from here: DIR/.build-id/ab/cdef.debug is what was "
                "stripped from the file of build id abcdef; before /usr/lib/debug; may be repeated"},
-    OptionInfo{"inlines", nullptr, "record,symbolize",
+    OptionInfo{"inlines", nullptr, "record,live,symbolize",
                "functions that a compiler put into others as frames of their own, where debug "
                "information tells them"},
     OptionInfo{"stacks", nullptr, "capture",
@@ -100,16 +104,17 @@ inline constexpr std::array kOptions{
     OptionInfo{"metric", "NAME", "flame,export",
                "these call stacks; by default all that there are, of flame the first"},
     OptionInfo{"icicle", nullptr, "flame", "callers above what they call"},
-    OptionInfo{"pid,p", "PID,...", "capture,record", "only these processes"},
-    OptionInfo{"cgroup", "PATH", "capture,record",
+    OptionInfo{"pid,p", "PID,...", "capture,record,live", "only these processes"},
+    OptionInfo{"cgroup", "PATH", "capture,record,live",
                "only processes in this cgroup or below it, as /a.slice/b.service"},
-    OptionInfo{"jobs,j", "N", "capture,record,symbolize,export",
+    OptionInfo{"jobs,j", "N", "capture,record,live,symbolize,export",
                "workers; default: what the host can spare"},
     OptionInfo{"no-sync", nullptr, "capture,record,report,flame,symbolize,export",
                "do not wait for the disk"},
     OptionInfo{"force", nullptr, "capture,record,report,flame,symbolize,export",
                "replace what -o names even if it is another kind of file"},
-    OptionInfo{"no-hostname", nullptr, "capture,record", "leave the host's name out of the file"},
+    OptionInfo{"no-hostname", nullptr, "capture,record,live",
+               "leave the host's name out of the file"},
     OptionInfo{"strict", nullptr, "capture,record,plugins",
                "exit with status 3, and one sentence, if something could not be had: a plugin, a "
                "metric that was named or needs more rights, threads, records; the file is written "
@@ -126,10 +131,11 @@ inline constexpr std::array kOptions{
                "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, "
                "pid (each process), or the name of a text metric of processes; of flame and export "
                "pcomm (and comm below it), comm, pid, cgroup, all"},
-    OptionInfo{"no-thread-normalize", nullptr, "show,compare,report",
+    OptionInfo{"no-thread-normalize", nullptr, "live,show,compare,report",
                "keep names of processes and threads as they are; metrics of processes are of each, "
                "as NAME[PID]"},
-    OptionInfo{"no-cg-normalize", nullptr, "show,compare,report", "keep cgroup paths as they are"},
+    OptionInfo{"no-cg-normalize", nullptr, "live,show,compare,report",
+               "keep cgroup paths as they are"},
     OptionInfo{"cgroup-flatten", "GLOB", "show,compare,report",
                "merge cgroups matching GLOB; ** crosses slashes; may be repeated"},
     OptionInfo{"where", "EXPR", "show,compare,noise,report",
@@ -183,12 +189,12 @@ inline constexpr std::array kOptions{
                "print long text as it is, also on a terminal; else CTPROF_PAGER or PAGER shows it, "
                "or less"},
     OptionInfo{"plugins", "NAME,...",
-               "capture,record,show,compare,report,metric-list,plugins,doctor,help",
+               "capture,record,live,show,compare,report,metric-list,plugins,doctor,help",
                "exactly these plugins, or only what they filled"},
     OptionInfo{"plugin-path", "DIR",
-               "capture,record,show,compare,report,metric-list,plugins,doctor,help",
+               "capture,record,live,show,compare,report,metric-list,plugins,doctor,help",
                "look for plugins here too; may be repeated"},
-    OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,record,plugins,doctor",
+    OptionInfo{"set", "PLUGIN.KEY=VALUE", "capture,record,live,plugins,doctor",
                "set an option of a plugin; `ctprof plugins` lists them; may be repeated"},
     OptionInfo{"rootfs", "DIR", "capture,plugins,doctor",
                "take /proc, /sys and cgroup from under this directory"},

@@ -59,6 +59,8 @@ Result<std::uint64_t> number_of(std::string_view option, std::string_view text) 
   return Error{"--" + std::string(option) + ": '" + std::string(text) + "' is not a whole number"};
 }
 
+constexpr std::size_t kLeastHistory = std::size_t{1} << 20, kMostHistory = std::size_t{16} << 30;
+
 // "10s", "500ms", "1.5m", "2h"; a number alone is seconds.
 Result<std::uint64_t> duration_of(std::string_view option, const std::string& text) {
   constexpr std::pair<std::string_view, double> kUnits[] = {
@@ -216,6 +218,11 @@ class Reader {
       const auto repeat = number_of("repeat", last("repeat"));
       repeat ? read_repeat(*repeat) : fail(repeat.error());
     }
+    if (has("history")) {
+      options_.history_bytes = size_of(last("history"));
+      if (options_.history_bytes < kLeastHistory || options_.history_bytes > kMostHistory)
+        fail({"--history: '" + last("history") + "' is not a size from 1M to 16G"});
+    }
     if (has("limit")) {
       const auto limit = number_of("limit", last("limit"));
       limit ? void(options_.limit = *limit) : fail(limit.error());
@@ -242,7 +249,7 @@ class Reader {
     if (has("debug-dir")) options_.record.names.debug_directories = all("debug-dir");
     options_.record.names.inlines = has("inlines");
     for (const char* option : {"debug-dir", "inlines"})
-      if (options_.verb == "record" && has(option) && !has("recorders"))
+      if (options_.verb != "symbolize" && has(option) && !has("recorders"))
         fail({"--" + std::string(option) + " is for recorders: say which, as --recorders on-cpu"});
   }
 

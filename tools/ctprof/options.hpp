@@ -57,11 +57,12 @@ struct Options {
   bool icicle = false;
   std::vector<std::uint64_t> pids;
   std::optional<std::vector<std::string>> metrics;
-  unsigned jobs = 0;                 // 0: what the host can spare
-  std::string cgroup;                // only processes in it or below it; empty: all
-  std::uint64_t duration_ns = 0;     // of record; 0: until something else ends it
-  std::uint64_t repeat = 0;          // windows back to back, into a directory; 0: one, into a file
-  std::vector<std::string> command;  // behind --
+  unsigned jobs = 0;              // 0: what the host can spare
+  std::string cgroup;             // only processes in it or below it; empty: all
+  std::uint64_t duration_ns = 0;  // of record; 0: until something else ends it
+  std::uint64_t repeat = 0;       // windows back to back, into a directory; 0: one, into a file
+  std::size_t history_bytes = 128u << 20;  // of live
+  std::vector<std::string> command;        // behind --
   // Commands of both sides, each run before a run of its side; empty: all runs are of one side.
   std::vector<std::string> interleave;
   std::optional<PairMark> pair;  // of one of these runs

@@ -265,15 +265,6 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
   return Recording(options, registry, *session, command, shortfall).run(std::move(target));
 }
 
-// With capabilities of its file, ctprof reads nothing for others that they point at.
-Result<void> check_names(const Options& options) {
-  if (runs_privileged() && !options.record.names.debug_directories.empty())
-    note(options,
-         "--debug-dir is ignored: this ctprof has capabilities from its file; `ctprof symbolize` "
-         "names functions afterwards");
-  return without_privileges([&] { return check_debug_directories(options); });
-}
-
 // The directory of the runs, and one in it for each side.
 Result<void> make_directories(const Options& options) {
   if (auto made = make_directory(options.output); !made) return made;

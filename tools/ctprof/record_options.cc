@@ -137,6 +137,8 @@ class Reader {
 
 }  // namespace
 
+std::uint64_t size_of(const std::string& text) { return number_of(text); }
+
 Result<RecordOptions> read_record_options(const boost::program_options::variables_map& given) {
   return Reader(given).read();
 }

@@ -298,7 +298,7 @@ std::vector<Setting> settings_of(std::string_view verb,
 
 namespace {
 
-// Of `record`: how recorders sample says nothing where there are none.
+// Of `record` and `live`: how recorders sample says nothing where there are none.
 constexpr std::string_view kForRecorders =
     "freq,sleepers-freq,offcpu-period,offcpu-stacks,budget,max-depth,unwind,stack-bytes,ring,"
     "debug-dir,inlines";
@@ -328,7 +328,7 @@ void keep_fitting(std::vector<Setting>& settings, std::string_view verb,
   const bool has_recorders =
       given.count("recorders") > 0 ||
       std::ranges::any_of(settings, [](const Setting& one) { return one.option == "recorders"; });
-  if (verb == "record" && !has_recorders)
+  if ((verb == "record" || verb == "live") && !has_recorders)
     std::erase_if(settings,
                   [](const Setting& one) { return is_listed(kForRecorders, one.option); });
 }

@@ -23,5 +23,8 @@ const StackForm* find_stack_form(std::string_view name);
 
 // Whether all that --debug-dir names are directories, asked with the user's own rights.
 Result<void> check_debug_directories(const Options& options);
+// The same for a verb that records. Says where --debug-dir is ignored: with capabilities of its
+// file, ctprof reads nothing for others that they point at.
+Result<void> check_names(const Options& options);
 
 }  // namespace ctprof::cli

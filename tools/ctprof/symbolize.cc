@@ -130,6 +130,14 @@ Result<void> check_debug_directories(const Options& options) {
   return {};
 }
 
+Result<void> check_names(const Options& options) {
+  if (runs_privileged() && !options.record.names.debug_directories.empty())
+    note(options,
+         "--debug-dir is ignored: this ctprof has capabilities from its file; `ctprof symbolize` "
+         "names functions afterwards");
+  return without_privileges([&] { return check_debug_directories(options); });
+}
+
 int run_symbolize(const Options& given) {
   if (given.arguments.empty()) return fail("missing FILE; see `ctprof symbolize --help`");
   const std::string& file = given.arguments.front();

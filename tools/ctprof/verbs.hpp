@@ -67,6 +67,7 @@ std::string verb_hint(std::string_view given, std::vector<std::string> others = 
 
 int run_capture(const Options& options);
 int run_record(const Options& options);
+int run_live(const Options& options);
 int run_show(const Options& options);
 int run_compare(const Options& options);
 int run_noise(const Options& options);

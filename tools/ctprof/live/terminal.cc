@@ -1,0 +1,249 @@
+#define NCURSES_NOMACROS 1
+#include <curses.h>
+#include <term.h>
+// They are names of ours, too.
+#undef lines
+#undef columns
+
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cwchar>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.hpp"
+#include "tools/ctprof/live/terminal.hpp"
+#include "tools/ctprof/signals.hpp"
+
+namespace ctprof::live {
+namespace {
+
+// What puts the terminal right again: for a handler, which can neither allocate nor ask.
+struct Remedy {
+  int fd = -1;
+  termios modes{};
+  std::array<char, 512> text{};
+  std::size_t size = 0;
+};
+Remedy g_remedy;
+std::atomic<bool> g_goes_on{false};  // it was stopped, and goes on
+
+void put_right() {
+  if (g_remedy.fd < 0) return;
+  [[maybe_unused]] const ssize_t written =
+      ::write(g_remedy.fd, g_remedy.text.data(), g_remedy.size);
+  ::tcsetattr(g_remedy.fd, TCSANOW, &g_remedy.modes);
+  g_remedy.fd = -1;
+}
+
+void on_continue(int) { g_goes_on = true; }
+
+void on_end(int signal) {
+  if (cli::is_own_process()) put_right();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);  // it is blocked until this returns
+}
+
+void add_to_remedy(const char* capability) {
+  const char* text = ::tigetstr(capability);
+  if (!text || text == reinterpret_cast<const char*>(-1)) return;
+  // Delays ("$<5>") are for printers.
+  for (; *text && *text != '$' && g_remedy.size < g_remedy.text.size(); ++text)
+    g_remedy.text[g_remedy.size++] = *text;
+}
+
+// Letters beyond ASCII are written as UTF-8, as everything that ctprof prints, whatever the locale.
+class Utf8 {
+ public:
+  explicit Utf8(locale_t locale) : before_(locale ? ::uselocale(locale) : nullptr) {}
+  ~Utf8() {
+    if (before_) ::uselocale(before_);
+  }
+  Utf8(const Utf8&) = delete;
+  Utf8& operator=(const Utf8&) = delete;
+
+ private:
+  locale_t before_;
+};
+
+std::wstring wide(std::string_view text) {
+  std::wstring letters;
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (size > text.size()) break;
+    char32_t letter = size == 1 ? first : first & (0xffu >> (size + 1));
+    for (std::size_t at = 1; at < size; ++at)
+      letter = letter << 6 | (static_cast<unsigned char>(text[at]) & 0x3f);
+    letters += static_cast<wchar_t>(letter);
+    text.remove_prefix(size);
+  }
+  return letters;
+}
+
+attr_t attribute(Look look) {
+  switch (look) {
+    case Look::Heading: return A_UNDERLINE;
+    case Look::Chosen: return A_REVERSE;
+    case Look::Faint: return A_DIM;
+    case Look::Loud: return A_BOLD;
+    case Look::Plain: break;
+  }
+  return A_NORMAL;
+}
+
+std::optional<Special> special_of(wint_t code) {
+  switch (code) {
+    case KEY_UP: return Special::Up;
+    case KEY_DOWN: return Special::Down;
+    case KEY_PPAGE: return Special::PageUp;
+    case KEY_NPAGE: return Special::PageDown;
+    case KEY_HOME: return Special::Home;
+    case KEY_END: return Special::End;
+    case KEY_LEFT: return Special::Left;
+    case KEY_RIGHT: return Special::Right;
+    case KEY_ENTER: return Special::Enter;
+    case KEY_BACKSPACE: return Special::Backspace;
+    case KEY_RESIZE: return Special::Resized;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+struct Terminal::Screen {
+  locale_t locale = nullptr;
+  std::FILE* input = nullptr;
+  std::FILE* output = nullptr;
+  ::SCREEN* screen = nullptr;
+  struct sigaction continued {};
+  std::array<std::pair<int, struct sigaction>, 2> ends{{{SIGQUIT, {}}, {SIGHUP, {}}}};
+
+  Screen() = default;
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+  ~Screen() {
+    if (screen) {
+      const Utf8 utf8(locale);
+      cli::set_last_act(nullptr);
+      ::endwin();
+      g_remedy = {};
+      ::sigaction(SIGCONT, &continued, nullptr);
+      for (const auto& [signal, before] : ends) ::sigaction(signal, &before, nullptr);
+      ::delscreen(screen);
+    }
+    if (input) std::fclose(input);
+    if (output) std::fclose(output);
+    if (locale) ::freelocale(locale);
+  }
+
+  void handle_signals() {
+    struct sigaction action {};
+    ::sigemptyset(&action.sa_mask);
+    action.sa_handler = &on_continue;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGCONT, &action, &continued);
+    action.sa_handler = &on_end;
+    for (auto& [signal, before] : ends) ::sigaction(signal, &action, &before);
+    cli::set_last_act(&put_right);
+  }
+};
+
+Terminal::Terminal(std::unique_ptr<Screen> screen) : screen_(std::move(screen)) {}
+Terminal::Terminal(Terminal&&) noexcept = default;
+Terminal::~Terminal() = default;
+
+Result<Terminal> Terminal::open(int input, int output) {
+  auto screen = std::make_unique<Screen>();
+  screen->locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const Utf8 utf8(screen->locale);
+  screen->input = ::fdopen(::fcntl(input, F_DUPFD_CLOEXEC, 0), "r");
+  screen->output = ::fdopen(::fcntl(output, F_DUPFD_CLOEXEC, 0), "w");
+  if (!screen->input || !screen->output) return errno_error("opening", "the terminal", errno);
+  const char* kind = std::getenv("TERM");
+  Remedy remedy;
+  remedy.fd = ::fileno(screen->output);
+  if (::tcgetattr(remedy.fd, &remedy.modes) != 0)
+    return errno_error("asking for the modes of", "the terminal", errno);
+  screen->screen = ::newterm(kind, screen->output, screen->input);
+  if (!screen->screen)
+    return error("opening the terminal", kind ? kind : "(TERM is not set)",
+                 "nothing is known of this kind; set TERM to what your terminal is, as xterm");
+  ::set_term(screen->screen);
+  ::cbreak();
+  ::noecho();
+  ::nonl();
+  ::set_escdelay(25);
+  ::intrflush(stdscr, FALSE);
+  ::keypad(stdscr, TRUE);
+  ::nodelay(stdscr, TRUE);
+  ::curs_set(0);
+  g_remedy = remedy;
+  for (const char* capability : {"sgr0", "rmkx", "cnorm", "rmcup"}) add_to_remedy(capability);
+  screen->handle_signals();
+  return Terminal(std::move(screen));
+}
+
+Size Terminal::size() const {
+  return {static_cast<std::size_t>(std::max(::getmaxy(stdscr), 0)),
+          static_cast<std::size_t>(std::max(::getmaxx(stdscr), 0))};
+}
+
+void Terminal::draw(std::span<const Line> lines) {
+  const Utf8 utf8(screen_->locale);
+  ::werase(stdscr);
+  const std::size_t most = size().lines;
+  for (std::size_t at = 0; at < std::min(lines.size(), most); ++at) {
+    if (lines[at].text.empty()) continue;
+    const std::wstring text = wide(lines[at].text);
+    ::wattrset(stdscr, static_cast<int>(attribute(lines[at].look)));
+    ::wmove(stdscr, static_cast<int>(at), 0);
+    ::waddnwstr(stdscr, text.c_str(), static_cast<int>(text.size()));
+    if (lines[at].look == Look::Chosen)
+      for (int column = ::getcurx(stdscr);
+           column < ::getmaxx(stdscr) && ::getcury(stdscr) == static_cast<int>(at); ++column)
+        ::waddch(stdscr, ' ');
+  }
+  ::wattrset(stdscr, A_NORMAL);
+  ::wrefresh(stdscr);
+}
+
+std::optional<Key> Terminal::key() {
+  const Utf8 utf8(screen_->locale);
+  if (g_goes_on.exchange(false)) {
+    ::reset_prog_mode();
+    forget();
+    return live::key(Special::Resized);
+  }
+  wint_t code = 0;
+  const int what = ::wget_wch(stdscr, &code);
+  if (what == ERR) return std::nullopt;
+  if (what == KEY_CODE_YES) {
+    const auto special = special_of(code);
+    return special ? live::key(*special) : Key{0};
+  }
+  if (code == L'\r' || code == L'\n') return live::key(Special::Enter);
+  if (code == 0x1b) return live::key(Special::Escape);
+  if (code == 0x7f || code == 0x08) return live::key(Special::Backspace);
+  return static_cast<Key>(code);
+}
+
+void Terminal::forget() { ::clearok(::curscr, TRUE); }
+
+bool Terminal::is_gone() const {
+  pollfd one{::fileno(screen_->input), POLLIN, 0};
+  return ::poll(&one, 1, 0) == 1 && (one.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+}  // namespace ctprof::live

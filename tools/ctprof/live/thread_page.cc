@@ -1,0 +1,192 @@
+#include "tools/ctprof/live/thread_page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "core/base/cpu_ranges.hpp"
+#include "core/base/number.hpp"
+#include "core/compare/figures/stack_book.hpp"
+#include "core/registry/identity.hpp"
+#include "core/render/stacks_text.hpp"
+#include "core/render/terminal_text.hpp"
+#include "core/window/happened.hpp"
+
+namespace ctprof::live {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kMostValue = 200;  // bytes of a text, a map or an array
+constexpr std::size_t kMostStacks = 12;  // of a metric, in one window
+constexpr std::size_t kMostStackText = 400;
+
+template <class Number>
+ThreadFigure of_number(Number value, const MetricDef& def) {
+  ThreadFigure figure;
+  figure.number = static_cast<double>(value);
+  figure.value = scaled(number_of(value), def.unit);
+  return figure;
+}
+
+std::string entries_text(const Pools& pools, std::span<const ctprof_entry> entries) {
+  std::string text;
+  for (const ctprof_entry& entry : entries) {
+    if (text.size() > kMostValue) return text + " …";
+    text += (text.empty() ? "" : " ") + told_name({entry.key.data, entry.key.size}, 64) + "=" +
+            std::to_string(entry.value);
+  }
+  return pools.bytes() && text.empty() ? "-" : text;
+}
+
+std::string words_text(std::span<const std::uint64_t> words) {
+  std::string text;
+  for (const std::uint64_t word : words) {
+    if (text.size() > kMostValue) return text + " …";
+    text += (text.empty() ? "" : " ") + std::to_string(word);
+  }
+  return text;
+}
+
+ThreadFigure of_text(std::string text) {
+  ThreadFigure figure;
+  figure.number = kUnknown;
+  figure.value = std::move(text);
+  return figure;
+}
+
+// REQUIRES: the cell has a value.
+ThreadFigure figure_of(const Snapshot& window, const Column& column, std::uint32_t row) {
+  const Pools& pools = *window.pools;
+  switch (column.def().storage) {
+    case Storage::U64: return of_number(column.u64()[row], column.def());
+    case Storage::I64: return of_number(column.i64()[row], column.def());
+    case Storage::F64: return of_number(column.f64()[row], column.def());
+    case Storage::Bool: return of_text(column.bools()[row] ? "yes" : "no");
+    case Storage::String: return of_text(told_name(pools.texts[column.ids()[row]], kMostValue));
+    case Storage::Bitset: return of_text(cpu_ranges(pools.words[column.ids()[row]]));
+    case Storage::Array: return of_text(words_text(pools.words[column.ids()[row]]));
+    case Storage::Map: return of_text(entries_text(pools, pools.maps[column.ids()[row]]));
+    case Storage::Stacks: {
+      const double total = static_cast<double>(total_of(pools.stacks[column.ids()[row]]));
+      return of_number(total, column.def());
+    }
+  }
+  return of_text("-");
+}
+
+}  // namespace
+
+void ThreadPage::take_stacks(Point& point, const Snapshot& window, const Column& column,
+                             std::uint32_t row) {
+  StackBook book;
+  const std::vector<std::uint32_t> numbers = book.add(window.pools->stacks.table);
+  std::vector<Stack>& stacks = point.stacks[column.def().name];
+  stacks.clear();
+  const auto cells = window.pools->stacks[column.ids()[row]];
+  std::vector<ctprof_stack> heaviest(cells.begin(), cells.end());
+  const std::size_t kept = std::min(heaviest.size(), kMostStacks);
+  std::ranges::partial_sort(
+      heaviest, heaviest.begin() + static_cast<std::ptrdiff_t>(kept),
+      [](const ctprof_stack& a, const ctprof_stack& b) { return a.weight > b.weight; });
+  heaviest.resize(kept);
+  for (const ctprof_stack& stack : heaviest)
+    stacks.push_back({scaled(number_of(stack.weight), column.def().unit) + "  " +
+                          stack_text(book, numbers[stack.stack], kMostStackText),
+                      static_cast<double>(stack.weight)});
+}
+
+void ThreadPage::take_row(Point& point, const Snapshot& window, Entity entity, std::uint32_t row) {
+  for (const Column& column : window.table(entity).columns) {
+    const MetricDef& def = column.def();
+    if (def.hidden) continue;
+    ThreadFigure figure;
+    if (column.has_value(row)) {
+      figure = figure_of(window, column, row);
+    } else {
+      figure = of_text("- (" + std::string(name(column.gap(row))) + ")");
+      if (const auto known = point.figures.find(def.name); known != point.figures.end()) continue;
+    }
+    figure.is_known = column.has_value(row);
+    figure.is_headline = def.headline.has_value();
+    figure.metric = def.name;
+    figure.description = def.description;
+    figure.is_of_process = entity == Entity::Process;
+    if (def.storage == Storage::Stacks && column.has_value(row))
+      take_stacks(point, window, column, row);
+    point.figures[def.name] = std::move(figure);
+  }
+}
+
+void ThreadPage::take(std::uint64_t number, const Snapshot& window) {
+  points_.try_emplace(number);
+  while (points_.size() > kMostPoints) {
+    const bool is_old = number != points_.begin()->first;
+    points_.erase(is_old ? points_.begin() : std::prev(points_.end()));
+  }
+  Point& point = points_[number];
+  const auto row = row_of(window, thread_);
+  if (!row) return;
+  take_row(point, window, Entity::Thread, *row);
+  const Table& processes = window.table(Entity::Process);
+  const Column* tgids = processes.find(kProcessTgid);
+  for (std::uint32_t process = 0; tgids && process < processes.rows; ++process)
+    if (tgids->has_value(process) && tgids->u64()[process] == thread_.tgid)
+      take_row(point, window, Entity::Process, process);
+}
+
+std::vector<ThreadFigure> ThreadPage::figures(std::uint64_t number) const {
+  std::vector<ThreadFigure> found;
+  const auto point = points_.find(number);
+  if (point == points_.end()) return found;
+  for (const auto& [metric, figure] : point->second.figures) found.push_back(figure);
+  std::ranges::stable_sort(found, {}, [](const ThreadFigure& one) {
+    return std::tuple(!one.is_known, !one.is_headline, one.is_of_process);
+  });
+  return found;
+}
+
+std::vector<std::string> ThreadPage::stacks(std::uint64_t number, std::size_t width) const {
+  std::vector<std::string> lines;
+  const auto point = points_.find(number);
+  if (point == points_.end()) return lines;
+  for (const auto& [metric, stacks] : point->second.stacks) {
+    lines.push_back("stacks of " + told_name(metric) + ":");
+    for (const Stack& stack : stacks) lines.push_back("  " + shortened(stack.text, width - 2));
+  }
+  return lines;
+}
+
+std::string ThreadPage::history(const std::string& metric, std::uint64_t number,
+                                std::size_t windows) const {
+  std::vector<double> numbers;
+  for (std::uint64_t back = windows; back-- > 0;) {
+    numbers.push_back(kUnknown);
+    const auto point = back < number ? points_.find(number - back) : points_.end();
+    if (point == points_.end()) continue;
+    const auto figure = point->second.figures.find(metric);
+    if (figure != point->second.figures.end()) numbers.back() = figure->second.number;
+  }
+  return sparkline(numbers);
+}
+
+std::string sparkline(std::span<const double> numbers) {
+  constexpr std::array<const char*, 8> kBars{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  double highest = 0;
+  for (const double number : numbers)
+    if (number > highest) highest = number;
+  std::string line;
+  for (const double number : numbers) {
+    if (std::isnan(number)) {
+      line += ' ';
+      continue;
+    }
+    const double part = highest > 0 ? std::max(number, 0.0) / highest : 0;
+    line += kBars[static_cast<std::size_t>(std::lround(part * (kBars.size() - 1)))];
+  }
+  return line;
+}
+
+}  // namespace ctprof::live

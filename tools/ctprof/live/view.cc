@@ -1,0 +1,359 @@
+#include "tools/ctprof/live/view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/compare/grouping/grouping.hpp"
+#include "core/render/terminal_text.hpp"
+
+namespace ctprof::live {
+namespace {
+
+constexpr std::array kAxes{GroupBy::Pcomm, GroupBy::Cgroup, GroupBy::Comm, GroupBy::Pid};
+constexpr std::string_view kByName = "name";
+constexpr std::size_t kMostFilter = 100;    // bytes
+constexpr std::int64_t kMuch = 20;          // windows
+constexpr std::uint64_t kPageWindows = 40;  // that a thread's history shows
+
+void append_utf8(std::string& text, Key key) {
+  const auto put = [&](Key byte) { text += static_cast<char>(byte); };
+  if (key < 0x80) return put(key);
+  if (key < 0x800) return put(0xc0 | key >> 6), put(0x80 | (key & 0x3f));
+  if (key < 0x10000)
+    return put(0xe0 | key >> 12), put(0x80 | (key >> 6 & 0x3f)), put(0x80 | (key & 0x3f));
+  put(0xf0 | key >> 18), put(0x80 | (key >> 12 & 0x3f)), put(0x80 | (key >> 6 & 0x3f)),
+      put(0x80 | (key & 0x3f));
+}
+
+void drop_letter(std::string& text) {
+  while (!text.empty() && (text.back() & 0xc0) == 0x80) text.pop_back();
+  if (!text.empty()) text.pop_back();
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+// What is not known comes last.
+double ranked(double figure) { return std::isnan(figure) ? -1 : std::abs(figure); }
+
+std::size_t column_of(const Screen& screen, std::string_view label) {
+  const auto it = std::ranges::find_if(
+      screen.columns, [&](const ScreenColumn& one) { return one.headline.label == label; });
+  return static_cast<std::size_t>(it - screen.columns.begin());
+}
+
+// The largest share of a headline that the thread has.
+double score_of(const Screen& screen, const ThreadRow& thread) {
+  double score = 0;
+  for (std::size_t at = 0; at < screen.columns.size(); ++at) {
+    const ScreenColumn& column = screen.columns[at];
+    const double whole = std::max(std::ranges::max(column.totals), column.floor);
+    if (column.headline.by_change || whole <= 0) continue;
+    score = std::max(score, ranked(thread.figures[at]) / whole);
+  }
+  return score;
+}
+
+}  // namespace
+
+GroupBy View::axis() const { return kAxes[axis_]; }
+
+std::uint64_t View::number() const {
+  if (history_->empty()) return 0;
+  return held_ ? *held_ : history_->newest().number;
+}
+
+std::optional<ThreadId> View::watched() const {
+  if (level_ != Level::Thread || !page_) return std::nullopt;
+  return page_->thread();
+}
+
+void View::take(Key key) {
+  message_.clear();
+  is_typing_ ? type(key) : act(deed_of(key));
+  refresh();
+}
+
+void View::take_window() { refresh(); }
+
+void View::take_process(const Snapshot& window) {
+  if (page_ && !history_->empty()) page_->take(history_->newest().number, window);
+}
+
+// --- keys
+
+void View::type(Key key) {
+  if (key == live::key(Special::Enter)) {
+    is_typing_ = false;
+  } else if (key == live::key(Special::Escape)) {
+    is_typing_ = false;
+    filter_.clear();
+  } else if (key == live::key(Special::Backspace)) {
+    drop_letter(filter_);
+  } else if (key >= live::key(Special::Up)) {
+    act(deed_of(key));
+  } else if (key >= U' ' && filter_.size() < kMostFilter) {
+    append_utf8(filter_, key);
+  }
+}
+
+void View::act(Deed deed) {
+  switch (deed) {
+    case Deed::None:
+    case Deed::Redraw: return;
+    case Deed::Up: return move(-1);
+    case Deed::Down: return move(1);
+    case Deed::PageUp: return move(-static_cast<std::ptrdiff_t>(room_));
+    case Deed::PageDown: return move(static_cast<std::ptrdiff_t>(room_));
+    case Deed::First: return move(-1'000'000'000);
+    case Deed::Last: return move(1'000'000'000);
+    case Deed::Descend: return descend();
+    case Deed::Back: return back();
+    case Deed::Group:
+      axis_ = (axis_ + 1) % kAxes.size();
+      level_ = Level::Groups;
+      place() = {};
+      return;
+    case Deed::Sort: return next_sort();
+    case Deed::Filter: is_typing_ = true; return;
+    case Deed::Pause: return pause();
+    case Deed::Earlier: return step(-1);
+    case Deed::Later: return step(1);
+    case Deed::MuchEarlier: return step(-kMuch);
+    case Deed::MuchLater: return step(kMuch);
+    case Deed::MarkA: return mark(a_, "A");
+    case Deed::MarkB: return mark(b_, "B");
+    case Deed::Compare: return compare();
+    case Deed::Write: return want();
+    case Deed::Help:
+      over_ = over_ == Over::Help ? Over::Nothing : Over::Help;
+      scroll_ = 0;
+      return;
+    case Deed::Quit: quits_ = true; return;
+  }
+}
+
+void View::descend() {
+  if (over_ != Over::Nothing || place().chosen >= rows_.size()) return;
+  const Row row = rows_[place().chosen];
+  place().id = row.id;
+  place().is_moved = true;  // who comes back finds it again
+  if (level_ == Level::Groups) {
+    group_ = row.id;
+    level_ = Level::Threads;
+  } else if (level_ == Level::Threads) {
+    page_.emplace(row.thread);
+    level_ = Level::Thread;
+    scroll_ = 0;
+  }
+  if (level_ != Level::Thread) place() = {};
+  filter_.clear();
+}
+
+void View::back() {
+  if (over_ != Over::Nothing) {
+    over_ = Over::Nothing;
+  } else if (level_ == Level::Groups) {
+    filter_.clear();
+  } else {
+    level_ = level_ == Level::Thread ? Level::Threads : Level::Groups;
+    page_.reset();
+    filter_.clear();
+  }
+  scroll_ = 0;
+}
+
+void View::move(std::ptrdiff_t by) {
+  const auto moved = [by](std::size_t from, std::size_t most) {
+    const auto to = static_cast<std::ptrdiff_t>(from) + by;
+    return static_cast<std::size_t>(
+        std::clamp<std::ptrdiff_t>(to, 0, static_cast<std::ptrdiff_t>(most)));
+  };
+  if (over_ != Over::Nothing || level_ == Level::Thread) {
+    scroll_ = moved(scroll_, most_scroll_);
+    return;
+  }
+  if (rows_.empty()) return;
+  place().chosen = moved(place().chosen, rows_.size() - 1);
+  place().id = rows_[place().chosen].id;
+  place().is_moved = true;
+}
+
+void View::pause() {
+  if (history_->empty()) return;
+  held_ = held_ ? std::nullopt : std::optional(number());
+}
+
+void View::step(std::int64_t by) {
+  if (history_->empty()) return;
+  const auto oldest = static_cast<std::int64_t>(history_->oldest().number);
+  const auto newest = static_cast<std::int64_t>(history_->newest().number);
+  const std::int64_t to = static_cast<std::int64_t>(number()) + by;
+  if (to < oldest) message_ = "the history begins here";
+  if (to > newest) message_ = "this is the newest window; Space goes on";
+  held_ = static_cast<std::uint64_t>(std::clamp(to, oldest, newest));
+}
+
+void View::mark(std::optional<Sample>& mark, const char* name) {
+  const Sample* sample = history_->find(number());
+  if (!sample) return;
+  mark = *sample;
+  message_ = std::string("this window is ") + name;
+}
+
+void View::compare() {
+  scroll_ = 0;
+  if (over_ == Over::Comparison) {
+    over_ = Over::Nothing;
+  } else if (a_ && b_) {
+    over_ = Over::Comparison;
+  } else {
+    message_ = "mark two windows first: one with a, another with b";
+  }
+}
+
+// All from one mark to the other, or the window that is shown.
+void View::want() {
+  if (history_->empty()) return;
+  std::uint64_t first = number(), last = first;
+  if (a_ && b_) std::tie(first, last) = std::minmax(a_->number, b_->number);
+  std::vector<Sample> samples;
+  for (std::uint64_t at = first; at <= last; ++at) {
+    const Sample* sample = history_->find(at);
+    if (!sample) {
+      message_ = "nothing was written: the history does not reach back to the first mark any more";
+      return;
+    }
+    samples.push_back(*sample);
+  }
+  wanted_ = std::move(samples);
+}
+
+std::vector<std::string> View::sort_words() const {
+  std::vector<std::string> words{"", std::string(kByName)};
+  if (const Screen* found = screen())
+    for (const ScreenColumn& column : found->columns) words.push_back(column.headline.label);
+  return words;
+}
+
+void View::next_sort() {
+  if (level_ == Level::Thread || over_ != Over::Nothing) {
+    message_ = "groups and threads can be sorted";
+    return;
+  }
+  const std::vector<std::string> words = sort_words();
+  const auto now = std::ranges::find(words, sorted_by());
+  const auto next = now == words.end() ? words.begin() : now + 1;
+  sorted_by() = next == words.end() ? words.front() : *next;
+}
+
+// --- what is shown
+
+void View::refresh() {
+  if (held_ && !history_->empty() && *held_ < history_->oldest().number) {
+    held_ = history_->oldest().number;
+    message_ = "the history does not reach back further than this any more";
+  }
+  show();
+  find_rows();
+  if (level_ == Level::Thread) fill_page();
+}
+
+void View::show() {
+  const std::uint64_t wanted = number();
+  if (wanted == 0 || (shown_.number == wanted && shown_.axis == axis())) return;
+  const Sample* sample = history_->find(wanted);
+  if (!sample) return;
+  if (shown_.number != wanted || !shown_.window) {
+    shown_ = {wanted, axis(), {}, {}, {}};
+    auto window = teller_->differences(*sample);
+    window ? void(shown_.window = std::move(*window)) : void(shown_.trouble = window.error().text);
+  }
+  shown_.axis = axis();
+  shown_.report.reset();
+  if (!shown_.window) return;
+  const Snapshot* windows[] = {&*shown_.window};
+  auto report = teller_->report(windows, axis());
+  report ? void(shown_.report.emplace(std::move(*report)))
+         : void(shown_.trouble = report.error().text);
+}
+
+bool View::is_kept(std::string_view name) const {
+  return filter_.empty() || in_lower_case(name).find(in_lower_case(filter_)) != std::string::npos;
+}
+
+void View::find_rows() {
+  rows_.clear();
+  threads_.clear();
+  if (!screen()) return;
+  if (level_ == Level::Groups) find_groups();
+  if (level_ == Level::Threads) find_threads();
+  Place& now = place();
+  if (!now.is_moved) now.chosen = 0;
+  const auto same = std::ranges::find(rows_, now.id, &Row::id);
+  if (now.is_moved && same != rows_.end())
+    now.chosen = static_cast<std::size_t>(same - rows_.begin());
+  now.chosen = rows_.empty() ? 0 : std::min(now.chosen, rows_.size() - 1);
+}
+
+void View::find_groups() {
+  const Screen& found = *screen();
+  const auto& names = shown_.report->grouping().names;
+  for (std::size_t at = 0; at < found.rows.size(); ++at) {
+    const std::string& name = names[found.rows[at].group];
+    if (is_kept(readable_key(name))) rows_.push_back({.id = name, .thread = {}, .at = at});
+  }
+  const std::string& by = sorted_by();
+  if (by.empty()) return;
+  if (by == kByName) return void(std::ranges::stable_sort(rows_, {}, &Row::id));
+  const std::size_t column = column_of(found, by);
+  if (column == found.columns.size()) return;
+  std::ranges::stable_sort(rows_, std::ranges::greater{}, [&](const Row& row) {
+    return ranked(found.figures(found.rows[row.at], column)[0].value);
+  });
+}
+
+void View::find_threads() {
+  const Screen& found = *screen();
+  threads_ = teller_->threads(*shown_.window, *shown_.report, axis(), group_);
+  for (std::size_t at = 0; at < threads_.size(); ++at)
+    if (is_kept(threads_[at].name))
+      rows_.push_back(
+          {.id = std::to_string(threads_[at].id.tid) + " " + std::to_string(threads_[at].id.start),
+           .thread = threads_[at].id,
+           .at = at});
+  const std::string& by = sorted_by();
+  const auto thread = [&](const Row& row) -> const ThreadRow& { return threads_[row.at]; };
+  std::ranges::stable_sort(rows_, {}, [&](const Row& row) { return thread(row).id; });
+  const std::size_t column = column_of(found, by);
+  if (by == kByName)
+    std::ranges::stable_sort(rows_, {}, [&](const Row& row) { return thread(row).name; });
+  else if (column < found.columns.size())
+    std::ranges::stable_sort(rows_, std::ranges::greater{},
+                             [&](const Row& row) { return ranked(thread(row).figures[column]); });
+  else
+    std::ranges::stable_sort(rows_, std::ranges::greater{},
+                             [&](const Row& row) { return score_of(found, thread(row)); });
+}
+
+// Takes what the history still has of the windows that are drawn.
+void View::fill_page() {
+  if (!page_) return;
+  const std::uint64_t last = number();
+  for (std::uint64_t at = last - std::min(last, kPageWindows - 1); at <= last; ++at) {
+    const Sample* sample = page_->has(at) ? nullptr : history_->find(at);
+    if (!sample) continue;
+    if (at == shown_.number && shown_.window) {
+      page_->take(at, *shown_.window);
+    } else if (auto window = teller_->differences(*sample)) {
+      page_->take(at, *window);
+    }
+  }
+}
+
+}  // namespace ctprof::live

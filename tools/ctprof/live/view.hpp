@@ -1,0 +1,161 @@
+// What somebody sees of a history, and what their keys do to it. Knows no terminal: keys come in, a
+// picture comes out.
+//
+//   view.take(U'g');
+//   draw(view.picture({.lines = 24, .columns = 80}));
+//
+// From groups one descends to the threads of a group, and from there to one thread. Whatever the
+// level, the window that is shown is the newest, or one that is held. A row that was chosen stays
+// chosen wherever it moves; until somebody moves, the first one is.
+//
+// Here:       the state and the keys (view.cc), pictures of it (pictures.cc).
+// Not here:   the history and its windows (history.hpp), what is told of them (told.hpp).
+//
+// Threads: one.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/compare/report/report.hpp"
+#include "core/snapshot/snapshot.hpp"
+#include "tools/ctprof/live/history.hpp"
+#include "tools/ctprof/live/keys.hpp"
+#include "tools/ctprof/live/thread_page.hpp"
+#include "tools/ctprof/live/told.hpp"
+
+namespace ctprof::live {
+
+enum class Look : std::uint8_t { Plain, Heading, Chosen, Faint, Loud };
+
+struct Line {
+  std::string text;  // printable, and no wider than was asked
+  Look look = Look::Plain;
+};
+
+struct Size {
+  std::size_t lines = 0, columns = 0;
+  auto operator<=>(const Size&) const = default;
+};
+inline constexpr Size kLeastSize{10, 40};
+
+class View {
+ public:
+  // REQUIRES: both outlive this.
+  View(const Teller& teller, const History& history) : teller_(&teller), history_(&history) {}
+
+  void take(Key key);
+  // The history has another window.
+  void take_window();
+  // What the watched thread's process did in the newest window; made of differences.
+  void take_process(const Snapshot& window);
+  // A sentence that stands there until the next key.
+  void say(std::string sentence) { message_ = std::move(sentence); }
+
+  // As many lines as asked, at most.
+  std::vector<Line> picture(Size size);
+
+  bool quits() const { return quits_; }
+  // The thread whose every metric is shown, as long as it is.
+  std::optional<ThreadId> watched() const;
+  // The windows that somebody wants in a file, once: one, or all between the marks.
+  std::optional<std::vector<Sample>> take_wanted() { return std::exchange(wanted_, std::nullopt); }
+
+ private:
+  enum class Level : std::uint8_t { Groups, Threads, Thread };
+  enum class Over : std::uint8_t { Nothing, Help, Comparison };
+
+  // A line that can be chosen.
+  struct Row {
+    std::string id;
+    ThreadId thread{};   // at Level::Threads
+    std::size_t at = 0;  // in what is shown
+  };
+  struct Place {
+    std::size_t chosen = 0, top = 0;
+    std::string id;
+    bool is_moved = false;
+  };
+  struct Shown {
+    std::uint64_t number = 0;
+    GroupBy axis{};
+    std::optional<Snapshot> window;
+    std::optional<Report> report;
+    std::string trouble;
+  };
+  struct Compared {
+    std::uint64_t a = 0, b = 0;
+    GroupBy axis{};
+    std::optional<Report> report;
+    std::string trouble;
+  };
+
+  GroupBy axis() const;
+  std::uint64_t number() const;  // of the window that is shown; 0: there is none
+  const Screen* screen() const { return shown_.report ? shown_.report->screen() : nullptr; }
+  Place& place() { return places_[static_cast<std::size_t>(level_)]; }
+
+  // view.cc
+  void type(Key key);
+  void act(Deed deed);
+  void descend();
+  void back();
+  void move(std::ptrdiff_t by);
+  void step(std::int64_t by);
+  void pause();
+  void mark(std::optional<Sample>& mark, const char* name);
+  void compare();
+  void want();
+  void next_sort();
+  std::vector<std::string> sort_words() const;
+  void refresh();
+  void show();
+  void find_rows();
+  void find_groups();
+  void find_threads();
+  void fill_page();
+  bool is_kept(std::string_view name) const;
+  std::string& sorted_by() { return sorted_by_[level_ == Level::Threads ? 1 : 0]; }
+  const std::string& sorted_by() const { return sorted_by_[level_ == Level::Threads ? 1 : 0]; }
+
+  // pictures.cc
+  std::vector<Line> body(Size size);
+  std::vector<Line> head(Size size);
+  std::string state_line() const;
+  std::vector<Line> help_lines(Size size);
+  std::vector<Line> comparison(Size size);
+  std::vector<Line> group_table(Size size);
+  std::vector<Line> thread_table(Size size);
+  std::vector<Line> thread_lines(Size size);
+  std::vector<Line> scrolled(std::vector<Line> lines, std::size_t room);
+  std::size_t first_row(std::size_t room);
+
+  const Teller* teller_;
+  const History* history_;
+  Level level_ = Level::Groups;
+  Over over_ = Over::Nothing;
+  std::size_t axis_ = 0;
+  std::array<std::string, 2> sorted_by_;  // of groups, of threads; empty: by score
+  std::string filter_;
+  bool is_typing_ = false;
+  std::optional<std::uint64_t> held_;
+  std::optional<Sample> a_, b_;
+  std::array<Place, 3> places_;
+  std::size_t scroll_ = 0, most_scroll_ = 0, room_ = 1;
+  std::string group_;
+  std::optional<ThreadPage> page_;
+  std::string message_;
+  bool quits_ = false;
+  std::optional<std::vector<Sample>> wanted_;
+
+  Shown shown_;
+  Compared compared_;
+  std::vector<ThreadRow> threads_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace ctprof::live
