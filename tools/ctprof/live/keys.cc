@@ -20,7 +20,7 @@ constexpr std::array kKeys{
             "back to where you came from; among the groups, drop the filter"},
     KeyInfo{Deed::Group, U'g', 0, "g", "group",
             "group by the next key: process name, cgroup, thread name, each process"},
-    KeyInfo{Deed::Sort, U's', 0, "s", "sort", "sort by the next column"},
+    KeyInfo{Deed::Sort, U's', 0, "s", "sort", "sort groups or threads by the next column"},
     KeyInfo{Deed::Filter, U'/', 0, "/", "filter",
             "keep names that have what you type; Enter ends it, Esc drops it"},
     KeyInfo{Deed::Pause, U' ', 0, "Space", "pause",

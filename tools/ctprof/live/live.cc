@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::uint64_t kIntervalNs = 1'000'000'000;
 // The kernel's buffer of ended threads holds a third of a second of the worst storm.
-constexpr std::uint64_t kDrainEveryNs = 100'000'000;
+constexpr std::uint64_t kDrainEveryNs = 200'000'000;
 constexpr int kMostNames = 100;
 
 // "ctprof-20261122-101500.ctprof.zst", and "-2" before the dot where that is taken.

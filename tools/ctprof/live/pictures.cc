@@ -57,26 +57,31 @@ void append(std::vector<Line>& to, std::vector<Line> more) {
 }  // namespace
 
 std::vector<Line> View::picture(Size size) {
+  std::vector<Line> lines = size.columns == 0 ? std::vector<Line>() : whole_picture(size);
+  if (lines.size() > size.lines) lines.resize(size.lines);
+  for (Line& line : lines)
+    if (display_width(line.text) > size.columns) line.text = shortened(line.text, size.columns);
+  return lines;
+}
+
+std::vector<Line> View::whole_picture(Size size) {
   std::vector<Line> lines;
   if (size.lines < kLeastSize.lines || size.columns < kLeastSize.columns) {
     add_text(lines,
              wrapped("ctprof live needs a terminal of " + std::to_string(kLeastSize.columns) +
                          " columns and " + std::to_string(kLeastSize.lines) +
                          " lines; this one is smaller. q quits.",
-                     std::max<std::size_t>(size.columns, 1)));
-    if (lines.size() > size.lines) lines.resize(size.lines);
+                     size.columns));
     return lines;
   }
   const std::size_t below = message_.empty() ? 1 : 2;
   lines = body({size.lines - below, size.columns});
   lines.resize(size.lines - below);
-  if (!message_.empty())
-    lines.push_back({shortened(printable(message_), size.columns), Look::Loud});
-  lines.push_back({is_typing_
-                       ? shortened("filter: " + printable(filter_) + "_   Enter ends, Esc drops it",
-                                   size.columns)
-                       : key_line(size.columns),
-                   is_typing_ ? Look::Loud : Look::Faint});
+  if (!message_.empty()) lines.push_back({printable(message_), Look::Loud});
+  if (is_typing_)
+    lines.push_back({"filter: " + printable(filter_) + "_   Enter ends, Esc drops it", Look::Loud});
+  else
+    lines.push_back({key_line(size.columns), Look::Faint});
   return lines;
 }
 
@@ -194,13 +199,14 @@ std::vector<Line> View::group_table(Size size) {
     lines[at].look = Look::Chosen;
   std::vector<std::string> rest;
   if (rows_.size() > count) rest.push_back(std::to_string(rows_.size() - count) + " more rows");
+  if (!table.gone.empty()) rest.push_back("for width " + joined(table.gone, " "));
   if (const std::size_t quiet = screen()->quiet_groups)
     rest.push_back(std::to_string(quiet) + " quiet groups");
   if (const auto kernel = screen()->quiet_kernel_threads)
     rest.push_back(std::to_string(kernel) + " quiet kernel threads");
-  if (!table.gone.empty()) rest.push_back("for width " + joined(table.gone, " "));
   if (!rest.empty())
-    lines.push_back({shortened("not shown: " + joined(rest, ", "), size.columns), Look::Faint});
+    lines.push_back(
+        {folded("not shown: " + joined(rest, ", "), size.columns).front(), Look::Faint});
   return lines;
 }
 
@@ -246,7 +252,8 @@ std::vector<Line> View::thread_table(Size size) {
 
 std::vector<Line> View::thread_lines(Size size) {
   const std::vector<ThreadFigure> figures = page_->figures(shown_.number);
-  if (figures.empty()) return {{"this thread was not there in this window", Look::Faint}};
+  if (figures.empty())
+    return {{"this thread was not there in this window; [ goes back to where it was", Look::Faint}};
   const std::size_t history = size.columns >= kWide ? kHistoryColumns : kNarrowHistory;
   TextTable table({{"metric", Align::Left, 12, false},
                    {"in this window", Align::Right, 12, false},

@@ -123,6 +123,7 @@ class View {
   const std::string& sorted_by() const { return sorted_by_[level_ == Level::Threads ? 1 : 0]; }
 
   // pictures.cc
+  std::vector<Line> whole_picture(Size size);
   std::vector<Line> body(Size size);
   std::vector<Line> head(Size size);
   std::string state_line() const;
