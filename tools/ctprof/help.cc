@@ -11,6 +11,7 @@
 #include "core/render/metric_catalog.hpp"
 #include "core/render/metric_help.hpp"
 #include "schemas.hpp"
+#include "tools/ctprof/live/keys.hpp"
 #include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/report.hpp"
 
@@ -50,6 +51,16 @@ class CatalogSource {
   std::optional<Registry> plugins_;
 };
 
+std::string keys_help() {
+  std::string text = "\nKeys:\n";
+  for (const live::KeyInfo& key : live::keys()) {
+    std::string shown = "  " + std::string(key.shown);
+    shown.resize(18, ' ');
+    text += shown + std::string(key.help) + "\n";
+  }
+  return text;
+}
+
 TextLayout text_layout(const Options& options) {
   const unsigned width = terminal_width();
   return {width > 0 ? width : kWidthWithoutTerminal, use_color(options)};
@@ -79,7 +90,7 @@ std::string usage_of(const Verb& verb) {
 std::string help_of(const Verb& verb) {
   return "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) +
          ".\n\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
-         options_help(std::string(verb.name));
+         options_help(std::string(verb.name)) + (verb.run == &run_live ? keys_help() : "");
 }
 
 Error unexpected_argument(const std::string& argument, const std::string& usage) {

@@ -1,4 +1,5 @@
 #include "tools/ctprof/manual.hpp"
+#include "tools/ctprof/live/keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -180,6 +181,10 @@ std::string page_of(const Verb& verb) {
   page.heading("OPTIONS");
   for (const OptionInfo& option : kOptions)
     if (is_listed(option.verbs, verb.name)) page.option(option);
+  if (verb.run == &run_live) page.heading("KEYS");
+  for (const live::KeyInfo& key :
+       verb.run == &run_live ? live::keys() : std::span<const live::KeyInfo>())
+    page.entry(std::string(key.shown), std::string(key.help));
   page.facts("EXIT STATUS", kStatuses);
   page.see_also({"ctprof(1)", "ctprof-metrics(7)", "ctprof-file(5)"});
   return page.take();

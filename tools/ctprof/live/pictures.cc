@@ -270,7 +270,7 @@ std::vector<Line> View::thread_lines(Size size) {
   }
   std::vector<Line> lines;
   for (const std::string& stack : page_->stacks(shown_.number, size.columns))
-    if (filter_.empty()) lines.push_back({stack});
+    if (filter_.empty() && lines.size() < size.lines / 3) lines.push_back({stack});
   if (!any) return {{"no metric has that in its name", Look::Faint}};
   std::string text;
   table.append_to(text, {.width = size.columns});
