@@ -1,6 +1,7 @@
 // ctprof: finds the verb and runs it.
 
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <span>
 #include <string>
@@ -102,12 +103,14 @@ Result<Options> parse(int argc, char** argv) {
 }
 
 // A ctprof with capabilities takes orders by its options alone. Environment variables could steer
-// the libraries too (libdw can be told to ask servers), so only those about colours are kept.
+// the libraries too (libdw can be told to ask servers), so only those about colours are kept, and
+// the terminal's name, where it is one and no path.
 void forget_environment() {
   if (!runs_privileged()) return;
   std::vector<std::pair<const char*, std::string>> kept;
-  for (const char* name : {"NO_COLOR", "CLICOLOR_FORCE"})
-    if (const char* value = std::getenv(name)) kept.emplace_back(name, value);
+  for (const char* name : {"NO_COLOR", "CLICOLOR_FORCE", "TERM"})
+    if (const char* value = std::getenv(name))
+      if (!std::strpbrk(value, "/:.%")) kept.emplace_back(name, value);
   ::clearenv();
   for (const auto& [name, value] : kept) ::setenv(name, value.c_str(), 1);
 }
