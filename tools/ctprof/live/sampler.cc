@@ -71,6 +71,7 @@ Result<Sampler> Sampler::begin(const Registry& registry, CaptureOptions options)
   options.window = true;
   if (options.jobs == 0) options.jobs = 1;  // a window's work is too little to be shared
   options.metrics = metrics_of_screen(registry);
+  options.level = ctprof::Level::Fast;
   options.all_cgroups = false;
   auto session = Session::open(registry, std::move(options));
   if (!session) return session.error();
