@@ -390,10 +390,12 @@ class Endures(unittest.TestCase):
                 rounds = 0
                 while time.monotonic() - begin < SECONDS:
                     s.resize(*widths[rounds % 3])
-                    for key in ("g", "s", "Enter", "Enter", "Down", "Escape", "Escape", "a", "[", "[", "b", "c", "c", "Space", "?", "?"):
+                    for key in ("g", "s", "Enter", "Enter", "Down", "Escape", "Escape", "a", "[", "[", "b", "c", "c", "Space"):
                         s.keys(key)
-                    s.keys("Escape", "Escape", "Escape")
-                    s.until(lambda now: "history" in now)
+                    s.keys("Escape", "Escape", "Escape", "?")
+                    s.until_says("ctprof live: what happened")  # all keys before were served
+                    s.keys("?")
+                    s.until(lambda now: "what happened" not in now and "history" in now)
                     rounds += 1
                     if rounds == 10:
                         first = self.rss(pid)

@@ -110,7 +110,7 @@ void forget_environment() {
   std::vector<std::pair<const char*, std::string>> kept;
   for (const char* name : {"NO_COLOR", "CLICOLOR_FORCE", "TERM"})
     if (const char* value = std::getenv(name))
-      if (!std::strpbrk(value, "/:.%")) kept.emplace_back(name, value);
+      if (!std::strpbrk(value, "/:%")) kept.emplace_back(name, value);
   ::clearenv();
   for (const auto& [name, value] : kept) ::setenv(name, value.c_str(), 1);
 }

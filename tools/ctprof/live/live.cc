@@ -31,6 +31,8 @@ namespace {
 constexpr std::uint64_t kIntervalNs = 1'000'000'000;
 // The kernel's buffer of ended threads holds a third of a second of the worst storm.
 constexpr std::uint64_t kDrainEveryNs = 200'000'000;
+// Who types faster than keys are served sees what they do, and windows end in time.
+constexpr std::uint64_t kKeysNs = 50'000'000;
 constexpr int kMostNames = 100;
 
 // "ctprof-20261122-101500.ctprof.zst", and "-2" before the dot where that is taken.
@@ -114,6 +116,7 @@ class Live {
 
   // Until a key is pressed or it is time for something. Whether a key was.
   bool wait() const {
+    if (has_more_) return true;
     const std::uint64_t now = monotonic_ns(), due = std::min(next_ns_, drain_ns_);
     const int timeout = due > now ? static_cast<int>((due - now) / 1'000'000 + 1) : 0;
     pollfd ends[2]{{STDIN_FILENO, POLLIN, 0}, {interrupted_fd(), POLLIN, 0}};
@@ -122,7 +125,9 @@ class Live {
 
   bool take_keys(live::Terminal& terminal, bool has_any) {
     bool is_new = false;
-    while (has_any) {
+    const std::uint64_t until = monotonic_ns() + kKeysNs;
+    has_more_ = false;
+    while (has_any && !has_more_) {
       const auto key = terminal.key();
       if (!key) break;
       if (live::deed_of(*key) == live::Deed::Redraw) terminal.forget();
@@ -130,6 +135,7 @@ class Live {
       write_wanted();
       is_new = true;
       if (view_.quits()) break;
+      has_more_ = monotonic_ns() >= until;
     }
     if (is_new) process_.watch(view_.watched());
     return is_new;
@@ -167,6 +173,7 @@ class Live {
   live::Teller teller_;
   live::View view_;
   std::uint64_t next_ns_ = 0, drain_ns_ = 0;
+  bool has_more_ = false;  // keys that wait until something was drawn
 };
 
 }  // namespace
