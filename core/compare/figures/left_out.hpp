@@ -19,8 +19,8 @@ bool is_left_out(const Meta& meta, const std::string& metric);
 // Metrics that were left out of some run, and that no run has; in order, each once.
 std::vector<std::string> left_out_of_all(std::span<const Snapshot* const> runs);
 
-// "not read, as costly: process.smaps_rollup (--level full, or --metrics, reads it)"; empty if there
-// is none.
+// "not read, as costly: process.smaps_rollup (--level full, or --metrics, reads it)"; empty if
+// there is none.
 std::string left_out_in_words(const std::vector<std::string>& metrics);
 
 }  // namespace ctprof
