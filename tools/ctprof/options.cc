@@ -248,8 +248,9 @@ class Reader {
   void read_names() {
     if (has("debug-dir")) options_.record.names.debug_directories = all("debug-dir");
     options_.record.names.inlines = has("inlines");
+    const bool records = options_.verb == "record" || options_.verb == "live";
     for (const char* option : {"debug-dir", "inlines"})
-      if (options_.verb != "symbolize" && has(option) && !has("recorders"))
+      if (records && has(option) && !has("recorders"))
         fail({"--" + std::string(option) + " is for recorders: say which, as --recorders on-cpu"});
   }
 
