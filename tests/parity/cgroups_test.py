@@ -16,6 +16,7 @@ import plain_cgroups
 from compare_rows import row_differences
 from file_json import Gap
 
+STAYS = *[0] * 20, *[0.003] * 10, 0.1  # seconds
 ROUNDS = 100  # captures while cgroups come and go
 PLUGINS = ("--plugins=cgroup,psi",)
 
@@ -151,7 +152,8 @@ class Live(unittest.TestCase):
         self.assert_equals_plain(self.captured(), [path])
 
     def wander(self, pid, stop):
-        """Moves a process from one new cgroup to the next, and removes the one that it left."""
+        """Moves a process from one new cgroup to the next, and removes the one that it left. It stays for so different times that some captures
+        find it where it was and others do not, however fast they are."""
         left = None
         for number in itertools.count():
             if stop.is_set():
@@ -163,6 +165,7 @@ class Live(unittest.TestCase):
                 os.rmdir(left)
                 os.rmdir(os.path.dirname(left))
             left = directory
+            stop.wait(STAYS[number % len(STAYS)])
 
     def captures_beside(self, wanderer):
         """Rows of wanted cgroups, from many captures."""
