@@ -349,7 +349,10 @@ class Terminals(unittest.TestCase):
             self.assertTrue(self.is_sane(s))
 
     def test_is_whole_after_signals(self):
-        for number, status in ((signal.SIGTERM, "0"), (signal.SIGQUIT, "131"), (signal.SIGSEGV, "139")):
+        ends = {signal.SIGTERM: "0", signal.SIGQUIT: "131"}
+        if not harness.is_sanitized():  # a sanitizer takes crashes itself, and knows no terminal
+            ends[signal.SIGSEGV] = "139"
+        for number, status in ends.items():
             with self.subTest(signal=number), Screen() as s:
                 s.type("ulimit -c 0")
                 s.keys("Enter")
