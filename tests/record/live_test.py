@@ -73,6 +73,8 @@ class Screen:
     def __init__(self, columns=120, lines=30):
         self.scratch = tempfile.TemporaryDirectory(prefix="ctprof-live-")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
+        # The handler of SIGTSTP is ncurses' own, and leaves another errno behind.
+        environment["TSAN_OPTIONS"] = environment.get("TSAN_OPTIONS", "") + ":report_signal_unsafe=0"
         self.environment = environment | {"TMUX_TMPDIR": self.scratch.name, "PS1": "$ ", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh", "ENV": ""}
         self.files = pathlib.Path(self.scratch.name) / "files"
         self.files.mkdir()
