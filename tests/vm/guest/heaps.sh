@@ -5,7 +5,7 @@ run_heap() { # run_heap PROGRAM
   local word=
   mkfifo /run/heaps.in /run/heaps.out
   "/suite/$1" 3 </run/heaps.in >/run/heaps.out &
-  exec 4>/run/heaps.in 3</run/heaps.out
+  open_pipes '4>/run/heaps.in' '3</run/heaps.out'
   read -r word <&3
   note "$1 $word"
   capture "$1"

@@ -15,7 +15,7 @@ run_hunts() {
   sync
   echo 3 >/proc/sys/vm/drop_caches # else they are the pages of whoever wrote them
   start reader hunt /suite/troubles reader hunt-reader /disk/read-again
-  exec 9>/run/reader.in 3</run/reader.out
+  open_pipes '9>/run/reader.in' '3</run/reader.out'
   read -r word <&3 && [ "$word" = ready ] || return 1
   sleep 2
   record_reader free "sleep 3"

@@ -4,6 +4,18 @@
 
 step() { echo "step: $(cut -d' ' -f1 /proc/uptime) $*" >/dev/console; }
 
+# For this shell, and with another try where a child that ends interrupts it: a pipe is opened when its other end is.
+open_pipes() { # open_pipes REDIRECTION...
+  local one tries
+  for one; do
+    tries=0
+    until eval "command exec $one"; do
+      tries=$((tries + 1))
+      [ "$tries" -lt 20 ] || exit 1
+    done
+  done
+}
+
 make_room() { # for captures, by whomever
   mkdir -p /out/captures/rows /out/captures/columns /out/plain
   chmod 777 /out/captures/rows /out/captures/columns

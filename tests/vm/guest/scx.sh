@@ -5,7 +5,7 @@ load() { # load VARIANT: until unload
   local word=
   mkfifo /run/scx.in /run/scx.out
   /suite/scx_load "/suite/$1.bpf.o" </run/scx.in >/run/scx.out 2>"/out/scx-$1.log" &
-  exec 4>/run/scx.in
+  open_pipes '4>/run/scx.in'
   read -r word </run/scx.out
   note "scx-$1 $word"
 }

@@ -60,18 +60,18 @@ start() {
 start_all() {
   local word
   start drives rest /suite/drives
-  exec 5>/run/drives.in 6</run/drives.out
+  open_pipes '5>/run/drives.in' '6</run/drives.out'
   read -r word <&6 && [ "$word" = ready ] || return 1
   processes="$processes $(cat "/proc/$!/task/$!/children")"
   start sleepers quiet /suite/sleepers
-  exec 7>/run/sleepers.in 8</run/sleepers.out
+  open_pipes '7>/run/sleepers.in' '8</run/sleepers.out'
   read -r word <&8
 }
 
 start_heap() { # as another user, and under no pressure that is told
   local word
   start heap silent /usr/bin/setpriv --reuid=1000 --regid=1000 --clear-groups /bin/busybox env LD_PRELOAD="$jemalloc" /suite/heap_preloaded 3
-  exec 9>/run/heap.in 3</run/heap.out
+  open_pipes '9>/run/heap.in' '3</run/heap.out'
   read -r word <&3
 }
 
