@@ -174,10 +174,12 @@ class Keys(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.worker = Worker()
+        cls.other = Worker("also-busy")  # so that there are two rows, however quiet the host
 
     @classmethod
     def tearDownClass(cls):
         cls.worker.end()
+        cls.other.end()
 
     def setUp(self):
         self.screen = Screen()
@@ -215,7 +217,8 @@ class Keys(unittest.TestCase):
         s.filter("LIVE-o")
         text = s.until_says("live-one")
         rows = text.split("process ", 1)[1].splitlines()[1:]
-        self.assertEqual([row.split()[0] for row in rows if row.split() and row[0].isalpha()][:2], ["live-one", "not"])
+        self.assertEqual(rows[0].split()[0], "live-one")
+        self.assertNotIn("also-busy", text)
         s.keys("Enter")
         text = s.until_says("threads of live-one, by score", "live-two")
         pid = self.worker.process.pid
@@ -264,7 +267,7 @@ class Keys(unittest.TestCase):
         text = s.until_says("written: ")
         name = re.search(r"written: (\S+), 3 windows", text).group(1)
         seconds = s.shown(name)
-        self.assertGreater(seconds, 2)
+        self.assertGreater(seconds, 1)  # a late window makes the next one shorter
         s.keys("c")
         s.until_says("A compared with B", "moved most", f"A: {clock(first)}", f"B: {clock(held)}")
         s.keys("c")
