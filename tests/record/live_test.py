@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """ctprof live, in a terminal of tmux's: each key does what its help says, at any width, and the terminal is whole afterwards.
 
-Nothing here waits for a time: every step waits until the screen shows what it should. Environment: CTPROF; TEST_SECONDS: how long
+Nothing here waits for a time: every step waits until the screen shows what it should. Run by tools/dev soak. Environment: CTPROF; TEST_SECONDS: how long
 `Endures` goes on, a few seconds unless told."""
 
 import os
