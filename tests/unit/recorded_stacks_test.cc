@@ -19,6 +19,7 @@
 #include "core/capture/recorded_stacks.hpp"
 #include "core/capture/recorded_words.hpp"
 #include "core/window/happened.hpp"
+#include "tests/unit/made_recording.hpp"
 #include "tests/unit/made_stacks.hpp"
 #include "tests/unit/window_made.hpp"
 
@@ -29,71 +30,9 @@ using namespace hand_made;
 
 const std::uint64_t kSelf = static_cast<std::uint64_t>(::getpid());
 
-sdk::Fd proc() { return sdk::Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
-
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// From second 10 to 20; thread 8 of process 7 ended at 12, and its number was used again.
-Snapshot made_window() {
-  const std::vector<Born> before{{7, 5}, {8, 5}}, after{{7, 5}, {8, 1500}};
-  auto made = make_window(taken(10, before, 7), taken(20, after, 7), ended_at(12, {{8, 5}}, 7));
-  BOOST_REQUIRE(made);
-  return std::move(*made);
-}
-
-// Records and their column, of metric kStacks.
-class Recording {
- public:
-  explicit Recording(Snapshot window = made_window(), OwnEnds ends = {})
-      : window_(std::move(window)), stacks_(window_, proc().get(), ends) {}
-
-  RecordedStacks& stacks() { return stacks_; }
-  void begin() { stacks_.begin("test", "tests", {kStacks}); }
-  // Puts the column of the row in words.
-  std::string row(std::size_t row) {
-    const Column* column = window_.threads().find(kStacks.name);
-    return column ? stacks_of(window_, *column, row) : "no column";
-  }
-  // The frames of the row's only stack, leaf first.
-  std::vector<Frame> frames(std::size_t row) {
-    const StackPool& pool = window_.pools->stacks;
-    const auto set = pool[window_.threads().find(kStacks.name)->ids()[row]];
-    BOOST_REQUIRE_EQUAL(set.size(), 1u);
-    std::vector<Frame> frames;
-    for (const std::uint32_t frame : pool.table.stack(static_cast<std::uint32_t>(set[0].stack)))
-      frames.push_back(pool.table.frames()[frame]);
-    return frames;
-  }
-  const Module& module(const Frame& frame) {
-    return window_.pools->stacks.table.modules()[frame.module];
-  }
-  const Snapshot& window() const { return window_; }
-
- private:
-  Snapshot window_;
-  RecordedStacks stacks_;
-};
-
-ctprof_record record_of(std::uint64_t tgid, std::uint64_t tid, std::uint64_t weight,
-                        std::uint64_t at_ns = 0, std::uint64_t start = 0) {
-  ctprof_record record{};
-  record.size = sizeof record;
-  record.tgid = tgid;
-  record.tid = tid;
-  record.weight = weight;
-  record.at_ns = at_ns;
-  record.start_time_clock_ticks = start;
-  return record;
-}
-
-ctprof_record with_addresses(ctprof_record record, const std::vector<std::uint64_t>& addresses) {
-  record.user_kind = CTPROF_USER_ADDRESSES;
-  record.user = addresses.data();
-  record.user_count = static_cast<std::uint32_t>(addresses.size());
-  return record;
 }
 
 // --- of this process ---
@@ -378,99 +317,6 @@ BOOST_AUTO_TEST_CASE(numbers_add_up_or_are_the_largest_or_the_least) {
   BOOST_TEST(window.meta.notes.at(0) == "6 ns of x_ns are of threads that are in no row");
   to_differences(window);
   BOOST_TEST(numbers_of(window, "x_ns") == "17 Denied 0");
-}
-
-// --- what its process had mapped ---
-
-constexpr std::uint64_t kCode = 0x400000;
-
-ctprof_change change_of(ctprof_change_kind kind, std::uint64_t tgid, std::uint64_t at_ns) {
-  ctprof_change change{};
-  change.size = sizeof change;
-  change.kind = kind;
-  change.tgid = tgid;
-  change.at_ns = at_ns;
-  return change;
-}
-
-ctprof_change mapping_of(std::uint64_t tgid, std::uint64_t at_ns, std::string_view path,
-                         std::uint64_t inode) {
-  ctprof_change change = change_of(CTPROF_CHANGE_MAPPED, tgid, at_ns);
-  change.start = kCode;
-  change.length = 0x1000;
-  change.inode = inode;
-  change.path = {path.data(), path.size()};
-  return change;
-}
-
-// Where the module of an address is, by what the process had mapped then.
-std::string path_in(Recording& recording) {
-  const std::vector<std::uint64_t> there{kCode + 4};
-  recording.stacks().take(with_addresses(record_of(7, 7, 1), there));
-  recording.stacks().finish();
-  const auto frames = recording.frames(0);
-  BOOST_TEST(frames[0].offset == (recording.module(frames[0]).path.empty() ? kCode + 4 : 4));
-  return recording.module(frames[0]).path;
-}
-
-BOOST_AUTO_TEST_CASE(mappings_replace_those_before) {
-  Recording recording;
-  recording.begin();
-  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
-  recording.stacks().take(mapping_of(7, 6, "/no/such/other", 2));
-  BOOST_TEST(path_in(recording) == "/no/such/other");
-  BOOST_TEST(recording.window().meta.stacks.at(0).unnamed == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(what_was_read_later_counts) {
-  Recording recording;
-  recording.stacks().mapped(7, 10,
-                            std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, 3}, "/no/read"}});
-  recording.begin();
-  recording.stacks().take(mapping_of(7, 9, "/no/earlier", 1));
-  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 9));
-  BOOST_TEST(path_in(recording) == "/no/read");
-}
-
-// Where it is, if a change at that time said that it is to be read anew; 0: none did.
-std::string path_read_anew(std::uint64_t at_ns) {
-  Recording recording;
-  const auto read = [&](std::uint64_t read_ns, const char* path) {
-    recording.stacks().mapped(7, read_ns,
-                              std::vector<Mapping>{{kCode, kCode + 0x1000, 0, {0, read_ns}, path}});
-  };
-  read(10, "/no/first");
-  read(20, "/no/second");
-  read(30, "/no/third");
-  recording.begin();
-  if (at_ns > 0) recording.stacks().take(change_of(CTPROF_CHANGE_REMAPPED, 7, at_ns));
-  return path_in(recording);
-}
-
-BOOST_AUTO_TEST_CASE(what_changed_unseen_is_read_anew) {
-  BOOST_TEST(path_read_anew(0) == "/no/first");
-  BOOST_TEST(path_read_anew(15) == "/no/second");
-  BOOST_TEST(path_read_anew(25) == "/no/third");
-  BOOST_TEST(path_read_anew(35) == "/no/first");  // nobody could
-}
-
-BOOST_AUTO_TEST_CASE(execve_leaves_nothing_mapped) {
-  Recording recording;
-  recording.begin();
-  recording.stacks().take(mapping_of(7, 5, "/no/such/one", 1));
-  recording.stacks().take(change_of(CTPROF_CHANGE_EXECED, 7, 6));
-  BOOST_TEST(path_in(recording) == "");
-}
-
-BOOST_AUTO_TEST_CASE(a_child_has_what_its_parent_had_mapped) {
-  Recording recording;
-  recording.begin();
-  recording.stacks().take(mapping_of(3, 5, "/no/of/parent", 1));
-  ctprof_change fork = change_of(CTPROF_CHANGE_FORKED, 7, 6);
-  fork.parent = 3;
-  recording.stacks().take(fork);
-  recording.stacks().take(mapping_of(3, 7, "/no/of/parent/later", 2));
-  BOOST_TEST(path_in(recording) == "/no/of/parent");
 }
 
 }  // namespace
