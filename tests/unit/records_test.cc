@@ -1,105 +1,19 @@
-// Recorders of call stacks at work: what they may hand over, and what becomes of those that lie.
+// Recorders of call stacks at work: what they are asked for, what becomes of what they hand over,
+// and how that is told.
 
 #define BOOST_TEST_MODULE records
 #include "core/capture/records.hpp"
 #include "core/capture/recorded_words.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
-#include <stdexcept>
 
-#include "fake_plugins.hpp"
+#include "tests/unit/made_recorder.hpp"
 
 using namespace ctprof;
-
-namespace {
-
-constexpr sdk::Metric<sdk::StackCount, sdk::StackSum> kStacks{
-    {.name = "small_stacks", .description = "for tests"}};
-
-constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kEvents{
-    {.name = "small_events", .description = "for tests"}};
-
-// A recorder that does what the test says.
-struct Small : sdk::RecordSource {
-  static constexpr auto kOffers = sdk::offers(kStacks, kEvents);
-  static inline std::function<void(const sdk::Window&)> on_start;
-  static inline std::function<void(const sdk::Records&)> on_drain;
-  static inline int starts, stops, drains, ends;
-  static inline bool refuses;
-
-  static void probe(const sdk::Host&, const sdk::Probe& probe) {
-    if (refuses) probe.refuse_all(Gap::Denied, "nobody may");
-  }
-  explicit Small(const sdk::Host&) {}
-  void start(const sdk::Window& window) {
-    ++starts;
-    if (on_start) on_start(window);
-  }
-  void drain(const sdk::Records& records) {
-    ++drains;
-    if (on_drain) on_drain(records);
-  }
-  void window_ends() { ++ends; }
-  void stop() { ++stops; }
-};
-
-// A registry with that recorder, and Records that drives it.
-struct World {
-  World() : registry(fake::registry(plugins())), probed(registry, fake::no_host(), Recorders::All) {
-    Small::on_start = nullptr;
-    Small::on_drain = nullptr;
-    Small::starts = Small::stops = Small::drains = Small::ends = 0;
-  }
-  static std::vector<Plugin> plugins() {
-    std::vector<Plugin> made;
-    made.push_back(fake::plugin<Small>("small"));
-    return made;
-  }
-
-  std::unique_ptr<Records> records(RecordOptions options = {},
-                                   std::vector<std::uint64_t> pids = {}) {
-    options.recorders = {"small"};
-    return std::make_unique<Records>(*plan_recorders(probed, options.recorders), probed, options,
-                                     WantedProcesses(std::move(pids), "", proc.get()), proc.get());
-  }
-  // What became of one drain.
-  Recorded drained(std::function<void(const sdk::Records&)> drain, RecordOptions options = {},
-                   std::vector<std::uint64_t> pids = {}) {
-    const auto all = records(options, std::move(pids));
-    BOOST_TEST(bool(all->start()));
-    Small::on_drain = std::move(drain);
-    all->drain();
-    return std::move(all->take().recorders.front());
-  }
-
-  Registry registry;
-  Probed probed;
-  sdk::Fd proc{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-};
-
-ctprof_change change(ctprof_change_kind kind, std::uint64_t tgid, ctprof_text path = {}) {
-  ctprof_change made{};
-  made.size = sizeof made;
-  made.kind = kind;
-  made.tgid = tgid;
-  made.path = path;
-  return made;
-}
-
-ctprof_loss loss(ctprof_loss_kind kind, std::uint32_t cpu, std::uint64_t from_ns,
-                 std::uint64_t until_ns, std::uint64_t count) {
-  return {sizeof(ctprof_loss), kind, cpu, 0, from_ns, until_ns, count};
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+using namespace ctprof::hand_made;
 
 BOOST_FIXTURE_TEST_CASE(a_window_says_what_was_asked_for, World) {
   Small::on_start = [](const sdk::Window& window) {
@@ -239,29 +153,6 @@ BOOST_FIXTURE_TEST_CASE(stacks_come_back_as_they_were, World) {
   BOOST_TEST(order == "r8cr9");
 }
 
-// A stack whose pointer lies anywhere, and is of any size.
-BOOST_FIXTURE_TEST_CASE(beyond_the_memory_records_are_dropped_and_counted, World) {
-  std::vector<std::uint8_t> memory(8192);
-  std::uint32_t seed = 1;
-  const Recorded recorded = drained(
-      [&](const sdk::Records& to) {
-        for (int i = 0; i < 4000; ++i) {
-          for (auto& byte : memory)
-            byte = static_cast<std::uint8_t>((seed = seed * 69069 + 1) >> 24);
-          sdk::Record record(1, 1, 1);
-          record.set_user_copy(0, 0x7000, 0, 0, memory);
-          to.put(record);
-        }
-      },
-      {.memory = 4 << 20});
-  BOOST_TEST(recorded.failed == "");
-  BOOST_TEST(recorded.taken + recorded.no_room == 4000);
-  BOOST_TEST(recorded.taken > 300);
-  BOOST_TEST(recorded.no_room > 3000);
-  BOOST_TEST(recorded.records.bytes() < std::size_t{5} << 20);
-  BOOST_TEST(has(in_words(recorded, {}), "dropped, for which there was no memory left"));
-}
-
 BOOST_FIXTURE_TEST_CASE(others_are_left_out, World) {
   const Recorded recorded = drained(
       [](const sdk::Records& to) {
@@ -327,71 +218,6 @@ BOOST_FIXTURE_TEST_CASE(what_came_before_the_window_is_forgotten_but_for_words, 
   BOOST_TEST(window.recorders[0].lost == 0);
   BOOST_TEST(window.recorders[0].remark == "rings are small");
   BOOST_TEST(has(window.recorders[0].failed, "impossible thread"));
-}
-
-BOOST_FIXTURE_TEST_CASE(who_lies_is_out_and_what_was_before_stays, World) {
-  const auto failure = [this](std::function<void(sdk::Record&)> lie) {
-    const Recorded recorded = drained([&](const sdk::Records& to) {
-      to.put(sdk::Record(1, 1, 1));
-      sdk::Record record(1, 1, 1);
-      lie(record);
-      to.put(record);
-      to.put(sdk::Record(1, 1, 1));
-    });
-    BOOST_TEST(recorded.taken == 1);
-    return recorded.failed;
-  };
-  const auto lies = [&](std::function<void(sdk::Record&)> lie, std::string_view sentence) {
-    const std::string failed = failure(std::move(lie));
-    BOOST_TEST(has(failed, sentence), failed);
-  };
-  lies([](auto& r) { r.size = 8; }, "too small");
-  lies([](auto& r) { r.offer = 2; }, "of offer 2, which nobody asked for");
-  lies([](auto& r) { r.tid = 0; }, "of the impossible thread 1/0");
-  lies([](auto& r) { r.tgid = UINT64_MAX; }, "of the impossible thread");
-  lies([](auto& r) { r.user_kind = 3; }, "of the unknown kind 3");
-  lies([](auto& r) { r.kernel_count = 1; }, "with NULL where a stack must be");
-  lies([](auto& r) { r.user_kind = CTPROF_USER_ADDRESSES, r.user_count = 1; }, "with NULL");
-  lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = 1; }, "with NULL");
-  lies([](auto& r) { r.kernel_count = UINT32_MAX; }, "with more than 2048 addresses");
-  lies([](auto& r) { r.user_kind = CTPROF_USER_COPY, r.stack_size = UINT64_MAX; },
-       "with more than 262144 bytes of stack");
-}
-
-BOOST_FIXTURE_TEST_CASE(who_lies_of_changes_and_losses_is_out, World) {
-  const auto failed = [this](std::function<void(const sdk::Records&)> drain) {
-    return drained(std::move(drain)).failed;
-  };
-  BOOST_TEST(
-      has(failed([](const auto& to) { to.put(change(9, 1)); }), "a change of the unknown kind 9"));
-  BOOST_TEST(has(failed([](const auto& to) { to.put(change(CTPROF_CHANGE_ENDED, 0)); }),
-                 "impossible process 0"));
-  BOOST_TEST(has(failed([](const auto& to) {
-                   to.put(change(CTPROF_CHANGE_MAPPED, 1, {nullptr, 4}));
-                 }),
-                 "with NULL where a path must be"));
-  BOOST_TEST(has(failed([](const auto& to) {
-                   to.put(change(CTPROF_CHANGE_MAPPED, 1, {"", SIZE_MAX}));
-                 }),
-                 "with a path of more than 4096 bytes"));
-  BOOST_TEST(has(failed([](const auto& to) { to.lose(loss(CTPROF_LOSS_FULL, 0, 2, 1, 0)); }),
-                 "ended before it began"));
-}
-
-BOOST_FIXTURE_TEST_CASE(who_throws_is_out, World) {
-  const auto all = records();
-  Small::on_start = [](const sdk::Window&) { throw std::runtime_error("not today"); };
-  const auto started = all->start();
-  BOOST_REQUIRE(!started);
-  BOOST_TEST(started.error().text == "starting the recorder 'small': not today");
-  all->drain();
-  all->stop();
-  BOOST_TEST((Small::drains == 0 && Small::stops == 0));
-  Small::on_start = nullptr;
-  const Recorded recorded =
-      drained([](const sdk::Records&) { throw std::runtime_error("cannot read"); });
-  BOOST_TEST(recorded.failed == "cannot read");
-  BOOST_TEST(has(in_words(recorded, {}), "then it failed: cannot read"));
 }
 
 BOOST_AUTO_TEST_CASE(a_second_start_or_stop_is_an_error_of_its_own) {
