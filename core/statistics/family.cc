@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/base/workers.hpp"
@@ -19,20 +21,16 @@ constexpr unsigned kMostWorkers = 8;
 
 using Lane = std::array<double, kBlock>;
 
-// Rows side by side: for each mark of a labelling their figures, centred so that they add up to
-// zero, or of pairs their differences; zero for gaps.
-struct Block {
-  std::size_t rows = 0;
-  bool has_gaps = false;
-  std::vector<Lane> figures, present;  // by mark; 1 or 0
-  Lane counts{}, squares{}, pads{};    // of the figures that there are
-};
-
 std::vector<double> differences(std::span<const double> row) {
   const std::size_t pairs = row.size() / 2;
   std::vector<double> found(pairs);
   for (std::size_t pair = 0; pair < pairs; ++pair) found[pair] = row[pairs + pair] - row[pair];
   return found;
+}
+
+// What a row has for each mark of a labelling: its figures, or of pairs their differences.
+std::vector<double> marked(std::span<const double> row, const Design& design) {
+  return design.paired ? differences(row) : std::vector<double>(row.begin(), row.end());
 }
 
 constexpr double kLastDigits = 1e-14;
@@ -42,24 +40,36 @@ bool is_same(double figure, double centre) {
   return std::abs(figure - centre) <= std::abs(centre) * kLastDigits;
 }
 
-void put(Block& block, std::vector<double> figures, bool centred) {
-  const std::size_t at = block.rows++;
+// A row without its mean, so that its figures add up to zero; of pairs as it is. Gaps are zeros.
+struct Centred {
+  std::vector<double> figures;
+  std::vector<bool> present;
+  double count = 0, squares = 0;  // of the figures that there are
+};
+
+Centred centred(std::vector<double> figures, const Design& design) {
+  Centred row{std::move(figures), {}, 0, 0};
   double sum = 0;
-  for (const double figure : figures) {
-    block.counts[at] += !std::isnan(figure);
-    block.has_gaps = block.has_gaps || std::isnan(figure);
-    sum += std::isnan(figure) ? 0 : figure;
+  for (const double figure : row.figures) {
+    row.present.push_back(!std::isnan(figure));
+    row.count += row.present.back();
+    sum += row.present.back() ? figure : 0;
   }
-  const double centre = centred && block.counts[at] > 0 ? sum / block.counts[at] : 0;
-  for (std::size_t mark = 0; mark < figures.size(); ++mark) {
-    const bool is_there = !std::isnan(figures[mark]);
-    const bool varies = is_there && !is_same(figures[mark], centre);
-    const double figure = varies ? figures[mark] - centre : 0;
-    block.figures[mark][at] = figure;
-    block.present[mark][at] = is_there;
-    block.squares[at] += figure * figure;
+  const double centre = !design.paired && row.count > 0 ? sum / row.count : 0;
+  for (double& figure : row.figures) {
+    figure = !std::isnan(figure) && !is_same(figure, centre) ? figure - centre : 0;
+    row.squares += figure * figure;
   }
+  return row;
 }
+
+// Rows side by side: by mark of a labelling their figures, and of rows with gaps which are there.
+struct Block {
+  std::size_t rows = 0;
+  std::vector<Lane> figures;
+  std::vector<Lane> present;  // 1 or 0; empty: there are no gaps
+  Lane counts{}, squares{}, pads{};
+};
 
 // Turns sums of squares that are nothing but the last digits of others into zero.
 double above_noise(double rest, double of) { return rest > of * 1e-12 ? rest : 0; }
@@ -69,95 +79,101 @@ double over(double difference, double error) {
   return difference > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
 
+// Adds what the runs have, a few rows at a time, so that their sums stay in registers.
+void add_runs(Lane& sums, const std::vector<Lane>& figures, std::span<const std::uint32_t> runs) {
+  constexpr std::size_t kAtOnce = 16;
+  static_assert(kBlock % kAtOnce == 0);
+  for (std::size_t first = 0; first < kBlock; first += kAtOnce) {
+    std::array<double, kAtOnce> some{};
+    for (const std::uint32_t run : runs) {
+      const double* const row = figures[run].data() + first;
+      for (std::size_t at = 0; at < kAtOnce; ++at) some[at] += row[at];
+    }
+    std::copy(some.begin(), some.end(), sums.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
+
+// Judges the rows one block after the other: all figures at once, of many runs, take much memory.
 class Judge {
  public:
-  Judge(const Labellings& labellings, const FamilyRows& rows) : labellings_(&labellings) {
-    const Design& design = labellings.design();
-    const std::size_t marks = design.paired ? design.baseline : design.runs();
+  Judge(const Labellings& labellings, const FamilyRows& rows)
+      : labellings_(&labellings), rows_(&rows), most_(labellings.size()) {
     for (std::size_t row = 0; row < rows.count(); ++row) {
-      if (row % kBlock == 0) {
-        blocks_.emplace_back();
-        blocks_.back().figures.resize(marks);
-        blocks_.back().present.resize(marks);
-      }
-      const auto figures = rows.row(row);
-      put(blocks_.back(),
-          design.paired ? differences(figures)
-                        : std::vector<double>(figures.begin(), figures.end()),
-          !design.paired);
+      const Centred one = centred(marked(rows.row(row), design()), design());
+      errors_.push_back(error_of_all(one.count, one.squares));
     }
     set_pads(rows.kinds);
+    for (std::size_t first = 0; first < rows.count(); first += kBlock) judge(block_from(first));
   }
 
   // The statistic of each row as it was observed.
-  std::vector<double> observed() const {
-    std::vector<double> all;
-    for (const Block& block : blocks_) {
-      const Lane of_block = statistics(block, 0);
-      all.insert(all.end(), of_block.begin(),
-                 of_block.begin() + static_cast<std::ptrdiff_t>(block.rows));
-    }
-    return all;
-  }
-
-  std::vector<double> pads() const {
-    std::vector<double> all;
-    for (const Block& block : blocks_)
-      all.insert(all.end(), block.pads.begin(),
-                 block.pads.begin() + static_cast<std::ptrdiff_t>(block.rows));
-    return all;
-  }
-
+  std::vector<double> take_observed() { return std::move(observed_); }
+  std::vector<double> take_pads() { return std::move(pads_); }
   // The errors of rows as if all runs were of one side.
-  std::vector<double> errors() const {
-    std::vector<double> all;
-    for (const Block& block : blocks_)
-      for (std::size_t row = 0; row < block.rows; ++row) all.push_back(error_of_all(block, row));
-    return all;
-  }
-
-  // The largest of all rows, by labelling.
-  std::vector<double> largest() const {
-    std::vector<double> most(labellings_->size());
-    const std::size_t pieces = (most.size() + kLabellingsOfPiece - 1) / kLabellingsOfPiece;
-    share(std::min(kMostWorkers, spare_workers()), pieces, [&](unsigned, std::size_t piece) {
-      const std::size_t first = piece * kLabellingsOfPiece;
-      const std::size_t last = std::min(first + kLabellingsOfPiece, most.size());
-      for (const Block& block : blocks_)
-        for (std::size_t at = first; at < last; ++at) {
-          const Lane of_block = statistics(block, at);
-          most[at] = std::max(most[at], *std::max_element(of_block.begin(), of_block.end()));
-        }
-    });
-    return most;
-  }
+  std::vector<double> take_errors() { return std::move(errors_); }
+  // The largest statistic of all rows, by labelling.
+  std::vector<double> take_largest() { return std::move(most_); }
 
  private:
   const Design& design() const { return labellings_->design(); }
 
   // The error of a row as if all its runs were of one side.
-  double error_of_all(const Block& block, std::size_t row) const {
-    const double count = block.counts[row];
-    if (design().paired) return count > 0 ? std::sqrt(block.squares[row]) / count : 0;
+  double error_of_all(double count, double squares) const {
+    if (design().paired) return count > 0 ? std::sqrt(squares) / count : 0;
     if (count < 2) return 0;
     const double share =
         1 / static_cast<double>(design().baseline) + 1 / static_cast<double>(design().candidate);
-    return std::sqrt(block.squares[row] / (count - 1) * share);
+    return std::sqrt(squares / (count - 1) * share);
   }
 
   void set_pads(std::span<const std::uint32_t> kinds) {
     std::map<std::uint32_t, std::vector<double>> errors;
     for (std::size_t row = 0; row < kinds.size(); ++row)
-      if (const double error = error_of_all(blocks_[row / kBlock], row % kBlock); error > 0)
-        errors[kinds[row]].push_back(error);
+      if (errors_[row] > 0) errors[kinds[row]].push_back(errors_[row]);
     std::map<std::uint32_t, double> pads;
     for (auto& [kind, all] : errors) {
       std::ranges::sort(all);
       const std::size_t last = all.size() - 1;
       pads[kind] = kPadShare * (all[last / 2] + all[last - last / 2]) / 2;
     }
-    for (std::size_t row = 0; row < kinds.size(); ++row)
-      blocks_[row / kBlock].pads[row % kBlock] = pads[kinds[row]];
+    for (const std::uint32_t kind : kinds) pads_.push_back(pads[kind]);
+  }
+
+  Block block_from(std::size_t first) const {
+    Block block;
+    block.rows = std::min(kBlock, rows_->count() - first);
+    const std::size_t marks = design().paired ? design().baseline : design().runs();
+    block.figures.resize(marks);
+    for (std::size_t at = 0; at < block.rows; ++at) {
+      const Centred row = centred(marked(rows_->row(first + at), design()), design());
+      for (std::size_t mark = 0; mark < marks; ++mark) block.figures[mark][at] = row.figures[mark];
+      if (row.count < static_cast<double>(marks) && block.present.empty()) {
+        block.present.resize(marks);
+        for (Lane& lane : block.present) lane.fill(1);
+      }
+      for (std::size_t mark = 0; mark < block.present.size(); ++mark)
+        block.present[mark][at] = row.present[mark];
+      block.counts[at] = row.count;
+      block.squares[at] = row.squares;
+      block.pads[at] = pads_[first + at];
+    }
+    return block;
+  }
+
+  void judge(const Block& block) {
+    const std::size_t pieces = (most_.size() + kLabellingsOfPiece - 1) / kLabellingsOfPiece;
+    Lane observed{};
+    share(std::min(kMostWorkers, spare_workers()), pieces, [&](unsigned, std::size_t piece) {
+      const std::size_t first = piece * kLabellingsOfPiece;
+      const std::size_t last = std::min(first + kLabellingsOfPiece, most_.size());
+      for (std::size_t at = first; at < last; ++at) {
+        const Lane of_block = statistics(block, at);
+        most_[at] = std::max(most_[at], *std::max_element(of_block.begin(), of_block.end()));
+        if (at == 0) observed = of_block;
+      }
+    });
+    observed_.insert(observed_.end(), observed.begin(),
+                     observed.begin() + static_cast<std::ptrdiff_t>(block.rows));
   }
 
   // Zero for rows that lack figures of a side.
@@ -183,17 +199,22 @@ class Judge {
     return found;
   }
 
+  // Figures add up to zero, so those of one side tell the other's sum: the one with fewer runs is
+  // added up.
   Lane of_sides(const Block& block, std::span<const std::uint8_t> sides) const {
-    Lane sums{}, candidates{}, found{};
-    if (!block.has_gaps) candidates.fill(static_cast<double>(design().candidate));
-    for (std::size_t run = 0; run < sides.size(); ++run) {
-      if (!sides[run]) continue;
-      for (std::size_t row = 0; row < kBlock; ++row) sums[row] += block.figures[run][row];
-      for (std::size_t row = 0; block.has_gaps && row < kBlock; ++row)
-        candidates[row] += block.present[run][row];
-    }
+    const std::uint8_t added = design().candidate <= design().baseline ? 1 : 0;
+    thread_local std::vector<std::uint32_t> runs;
+    runs.clear();
+    for (std::uint32_t run = 0; run < sides.size(); ++run)
+      if (sides[run] == added) runs.push_back(run);
+    Lane sums{}, there{}, found{};
+    add_runs(sums, block.figures, runs);
+    if (block.present.empty())
+      there.fill(static_cast<double>(runs.size()));
+    else
+      add_runs(there, block.present, runs);
     for (std::size_t row = 0; row < block.rows; ++row) {
-      const double m = candidates[row], n = block.counts[row] - m;
+      const double m = there[row], n = block.counts[row] - m;
       if (m < 1 || n < 1) continue;
       const double share = 1 / n + 1 / m, apart = sums[row] * share;
       const double square = block.squares[row];
@@ -205,7 +226,9 @@ class Judge {
   }
 
   const Labellings* labellings_;
-  std::vector<Block> blocks_;
+  const FamilyRows* rows_;
+  std::vector<double> errors_, pads_, observed_;  // by row
+  std::vector<double> most_;                      // by labelling
 };
 
 // The mean difference; NaN where a side has no figure.
@@ -225,12 +248,12 @@ double shift_of(std::span<const double> row, const Design& design) {
 
 Family::Family(const Design& design, FamilyRows rows)
     : labellings_(design), rows_(std::move(rows)) {
-  const Judge judge(labellings_, rows_);
-  largest_ = judge.largest();
+  Judge judge(labellings_, rows_);
+  largest_ = judge.take_largest();
   std::ranges::sort(largest_);
-  errors_ = judge.errors();
-  pads_ = judge.pads();
-  const std::vector<double> observed = judge.observed();
+  errors_ = judge.take_errors();
+  pads_ = judge.take_pads();
+  const std::vector<double> observed = judge.take_observed();
   for (std::size_t row = 0; row < rows_.count(); ++row) {
     shifts_.push_back(shift_of(rows_.row(row), design));
     const double least = observed[row] * (1 - kTie);
@@ -265,21 +288,58 @@ double Family::apart(std::size_t row, double share) const {
   return all[at];
 }
 
-Interval Family::interval(std::size_t row, double alpha) const {
-  const Design& design = labellings_.design();
-  const auto figures = rows_.row(row);
-  std::vector<double> there =
-      design.paired ? differences(figures) : std::vector<double>(figures.begin(), figures.end());
-  Design own = design;
-  for (std::size_t mark = 0; mark < there.size(); ++mark) {
-    if (!std::isnan(there[mark])) continue;
-    if (design.paired || mark < design.baseline) --own.baseline;
-    if (design.paired || mark >= design.baseline) --own.candidate;
+namespace {
+
+// How many figures of each side a row has, or how many pairs.
+Design design_of(std::span<const double> marked, Design design) {
+  for (std::size_t mark = 0, baseline = design.baseline; mark < marked.size(); ++mark) {
+    if (!std::isnan(marked[mark])) continue;
+    if (design.paired || mark < baseline) --design.baseline;
+    if (design.paired || mark >= baseline) --design.candidate;
   }
-  if (own.baseline == 0 || own.candidate == 0) return {};
-  if (own == design) return invert(there, labellings_, alpha);
-  std::erase_if(there, [](double figure) { return std::isnan(figure); });
-  return invert(there, Labellings(own), alpha);
+  return design;
+}
+
+}  // namespace
+
+Interval Family::interval(std::size_t row, double alpha) const {
+  return intervals({&row, 1}, alpha).front();
+}
+
+std::vector<Interval> Family::intervals(double alpha) const {
+  std::vector<std::size_t> all(rows());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return intervals(all, alpha);
+}
+
+// Rows with as many figures share labellings.
+std::vector<Interval> Family::intervals(std::span<const std::size_t> rows, double alpha) const {
+  const Design& design = labellings_.design();
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> alike;  // places in rows
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const Design own = design_of(marked(rows_.row(rows[at]), design), design);
+    if (own.baseline > 0 && own.candidate > 0) alike[{own.baseline, own.candidate}].push_back(at);
+  }
+  std::vector<Interval> found(rows.size());
+  for (const auto& [sizes, places] : alike) {
+    const Design own{sizes.first, sizes.second, design.paired};
+    const std::optional<Labellings> made =
+        own == design ? std::nullopt : std::optional<Labellings>(own);
+    const std::size_t blocks = (places.size() + kBlock - 1) / kBlock;
+    const unsigned workers = blocks > 1 ? std::min(kMostWorkers, spare_workers()) : 1;
+    share(workers, blocks, [&, &places = places](unsigned, std::size_t block) {
+      const std::size_t first = block * kBlock;
+      const auto some = std::span(places).subspan(first, std::min(kBlock, places.size() - first));
+      std::vector<std::vector<double>> figures;
+      for (const std::size_t place : some) {
+        figures.push_back(marked(rows_.row(rows[place]), design));
+        std::erase_if(figures.back(), [](double figure) { return std::isnan(figure); });
+      }
+      const auto intervals = invert(figures, made ? *made : labellings_, alpha);
+      for (std::size_t at = 0; at < some.size(); ++at) found[some[at]] = intervals[at];
+    });
+  }
+  return found;
 }
 
 }  // namespace ctprof::statistics

@@ -73,8 +73,12 @@ class Family {
   double apart(std::size_t row, double share) const;
   // The row's interval at 1 - alpha. Unbounded where the runs are too few for it.
   Interval interval(std::size_t row, double alpha) const;
+  // Those of all rows, by a few OS threads: labellings that rows share are made and walked once.
+  std::vector<Interval> intervals(double alpha) const;
 
  private:
+  std::vector<Interval> intervals(std::span<const std::size_t> rows, double alpha) const;
+
   Labellings labellings_;
   FamilyRows rows_;
   std::vector<double> shifts_, ps_;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <vector>
 
 namespace ctprof::statistics {
 namespace {
@@ -19,37 +18,14 @@ struct Line {
   double apart = 0, slope = 0;
 };
 
-Line of_pairs(std::span<const double> rests, std::span<const std::uint8_t> flips) {
-  Line line;
-  for (std::size_t pair = 0; pair < rests.size(); ++pair) {
-    line.apart += flips[pair] ? -rests[pair] : rests[pair];
-    line.slope += flips[pair] ? -1 : 1;
-  }
-  const auto pairs = static_cast<double>(rests.size());
-  return {line.apart / pairs, line.slope / pairs};
-}
-
-Line of_sides(std::span<const double> rests, std::span<const std::uint8_t> sides,
-              const Design& design) {
-  double candidates = 0, all = 0, stayed = 0;
-  for (std::size_t run = 0; run < rests.size(); ++run) {
-    all += rests[run];
-    if (!sides[run]) continue;
-    candidates += rests[run];
-    stayed += run >= design.baseline;
-  }
-  const auto n = static_cast<double>(design.baseline), m = static_cast<double>(design.candidate);
-  return {candidates / m - (all - candidates) / n, stayed / m - (m - stayed) / n};
-}
-
 // Up to which shift, upwards from the one observed, the labelling's means are as far apart.
 double reach(const Line& line) {
   if (1 - std::abs(line.slope) < kTie) return std::numeric_limits<double>::infinity();
   return line.apart >= 0 ? line.apart / (1 + line.slope) : -line.apart / (1 - line.slope);
 }
 
-// The end of the shifts whose p is above alpha.
-double end_of(std::vector<double> reaches, double alpha) {
+// The end of the shifts whose p is above alpha. The reaches come in another order.
+double end_of(std::span<double> reaches, double alpha) {
   const auto rejected =
       static_cast<std::size_t>(alpha * static_cast<double>(reaches.size()) + kTie);
   if (rejected >= reaches.size()) return 0;
@@ -58,24 +34,97 @@ double end_of(std::vector<double> reaches, double alpha) {
   return *last;
 }
 
+// Rows side by side, each without what its sides have in common.
+class Rests {
+ public:
+  Rests(std::span<const std::vector<double>> rows, const Design& design)
+      : design_(design), rows_(rows.size()), shifts_(rows_), all_(rows_), sums_(rows_) {
+    const std::size_t first_side = design.paired ? 0 : design.baseline;
+    if (rows_ > 0) rests_.resize(rows.front().size() * rows_);
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::span<const double> figures = rows[row];
+      const double before = first_side ? mean(figures.first(first_side)) : 0;
+      const double after = mean(figures.subspan(first_side));
+      shifts_[row] = after - before;
+      for (std::size_t at = 0; at < figures.size(); ++at) {
+        const double rest = figures[at] - (at < first_side ? before : after);
+        rests_[at * rows_ + row] = rest;
+        all_[row] += rest;
+      }
+    }
+  }
+
+  double shift(std::size_t row) const { return shifts_[row]; }
+
+  // Calls visit(row, line) for each row.
+  template <class Visit>
+  void lines(std::span<const std::uint8_t> marks, Visit visit) {
+    std::ranges::fill(sums_, 0);
+    design_.paired ? lines_of_pairs(marks, visit) : lines_of_sides(marks, visit);
+  }
+
+ private:
+  template <class Visit>
+  void lines_of_pairs(std::span<const std::uint8_t> flips, Visit visit) {
+    const auto pairs = static_cast<double>(flips.size());
+    double slope = 0;
+    for (std::size_t pair = 0; pair < flips.size(); ++pair) {
+      const double sign = flips[pair] ? -1 : 1;
+      slope += sign;
+      add(pair, sign);
+    }
+    for (std::size_t row = 0; row < rows_; ++row)
+      visit(row, Line{sums_[row] / pairs, slope / pairs});
+  }
+
+  // Adds up the side that has fewer runs; the other one has the rest.
+  template <class Visit>
+  void lines_of_sides(std::span<const std::uint8_t> sides, Visit visit) {
+    const bool adds_candidate = design_.candidate <= design_.baseline;
+    double stayed = 0;  // runs of the candidate
+    for (std::size_t run = 0; run < sides.size(); ++run) {
+      if (sides[run] && run >= design_.baseline) ++stayed;
+      if ((sides[run] != 0) == adds_candidate) add(run, 1);
+    }
+    const auto n = static_cast<double>(design_.baseline),
+               m = static_cast<double>(design_.candidate);
+    const double slope = stayed / m - (m - stayed) / n;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const double candidates = adds_candidate ? sums_[row] : all_[row] - sums_[row];
+      visit(row, Line{candidates / m - (all_[row] - candidates) / n, slope});
+    }
+  }
+
+  void add(std::size_t at, double sign) {
+    const double* rests = rests_.data() + at * rows_;
+    for (std::size_t row = 0; row < rows_; ++row) sums_[row] += sign * rests[row];
+  }
+
+  Design design_;
+  std::size_t rows_;
+  std::vector<double> rests_;  // by mark, then by row
+  std::vector<double> shifts_, all_, sums_;
+};
+
 }  // namespace
 
-Interval invert(std::span<const double> figures, const Labellings& labellings, double alpha) {
-  const Design& design = labellings.design();
-  std::vector<double> rests(figures.begin(), figures.end());
-  const auto first_side = design.paired ? 0 : design.baseline;
-  const double before = first_side ? mean(figures.first(first_side)) : 0;
-  const double after = mean(figures.subspan(first_side));
-  for (std::size_t at = 0; at < rests.size(); ++at) rests[at] -= at < first_side ? before : after;
-  std::vector<double> up, down;
-  for (std::size_t at = 0; at < labellings.size(); ++at) {
-    const Line line =
-        design.paired ? of_pairs(rests, labellings[at]) : of_sides(rests, labellings[at], design);
-    up.push_back(reach(line));
-    down.push_back(reach({-line.apart, line.slope}));
+std::vector<Interval> invert(std::span<const std::vector<double>> rows,
+                             const Labellings& labellings, double alpha) {
+  Rests rests(rows, labellings.design());
+  const std::size_t size = labellings.size();
+  std::vector<double> up(rows.size() * size), down(up.size());
+  for (std::size_t at = 0; at < size; ++at)
+    rests.lines(labellings[at], [&](std::size_t row, const Line& line) {
+      up[row * size + at] = reach(line);
+      down[row * size + at] = reach({-line.apart, line.slope});
+    });
+  std::vector<Interval> intervals;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const double low = end_of(std::span(down).subspan(row * size, size), alpha);
+    const double high = end_of(std::span(up).subspan(row * size, size), alpha);
+    intervals.push_back({rests.shift(row) - low, rests.shift(row) + high});
   }
-  const double shift = after - before;
-  return {shift - end_of(std::move(down), alpha), shift + end_of(std::move(up), alpha)};
+  return intervals;
 }
 
 }  // namespace ctprof::statistics

@@ -8,14 +8,17 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "core/statistics/family.hpp"
 #include "core/statistics/labellings.hpp"
 
 namespace ctprof::statistics {
 
-// REQUIRES: no gaps; of an unpaired design the figures of all runs, the baseline's first; of pairs
-// the difference of each.
-Interval invert(std::span<const double> figures, const Labellings& labellings, double alpha);
+// The interval of each row; a row's does not depend on the others, but each labelling is walked
+// once for all of them. REQUIRES: no gaps; of an unpaired design the figures of all runs, the
+// baseline's first; of pairs the difference of each.
+std::vector<Interval> invert(std::span<const std::vector<double>> rows,
+                             const Labellings& labellings, double alpha);
 
 }  // namespace ctprof::statistics

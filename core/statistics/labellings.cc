@@ -101,6 +101,7 @@ void Labellings::take_all_flips() {
 
 void Labellings::draw() {
   Dice dice;
+  marks_.reserve(kDrawnLabellings * width_);
   std::vector<std::uint8_t> marks(width_);
   if (!design_.paired)
     std::fill(marks.begin() + static_cast<std::ptrdiff_t>(design_.baseline), marks.end(), 1);
