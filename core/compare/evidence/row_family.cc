@@ -1,0 +1,139 @@
+#include "core/compare/evidence/row_family.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace ctprof {
+namespace {
+
+double mean(const RowFigures& row) {
+  double sum = 0, count = 0;
+  for (const double figure : row.runs)
+    if (!std::isnan(figure)) sum += figure, ++count;
+  return sum / count;
+}
+
+// NaN for gaps compares with nothing.
+double range(const RowFigures& row) {
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const double figure : row.runs) {
+    if (figure < least) least = figure;
+    if (figure > most) most = figure;
+  }
+  return most - least;
+}
+
+// Whether the row brings its group into the family.
+bool is_above_floor(const RowFigures& row) {
+  switch (row.entry) {
+    case JoinsBy::Mean: return mean(row) >= row.floor;
+    case JoinsBy::Range: return range(row) >= row.floor;
+    case JoinsBy::Group: return false;
+  }
+  return false;
+}
+
+constexpr double kShareOfTotal = 1e-3, kShareOfLargest = 1e-2;
+
+// Gives the rows of a metric without a floor that of their total, or of the largest of them.
+void set_floors(std::span<RowFigures> rows) {
+  struct Sum {
+    double total = 0, most = 0;
+  };
+  std::map<std::uint32_t, Sum> sums;  // by metric
+  for (const RowFigures& row : rows) {
+    if (row.floor > 0) continue;
+    Sum& sum = sums[row.metric];
+    const double figure = mean(row);
+    sum.total += figure;
+    sum.most = std::max(sum.most, figure);
+  }
+  for (RowFigures& row : rows)
+    if (const auto sum = sums.find(row.metric); row.floor <= 0 && sum != sums.end())
+      row.floor =
+          row.adds_up ? sum->second.total * kShareOfTotal : sum->second.most * kShareOfLargest;
+}
+
+std::vector<RowFigures> in_family(std::vector<RowFigures> rows) {
+  std::set<std::uint32_t> groups;
+  for (const RowFigures& row : rows)
+    if (is_above_floor(row)) groups.insert(row.group);
+  std::erase_if(rows, [&](const RowFigures& row) {
+    if (row.floor <= 0) return true;  // nothing but zeros
+    return !is_above_floor(row) && (row.entry == JoinsBy::Mean || !groups.contains(row.group));
+  });
+  return rows;
+}
+
+// NaN stays a gap.
+double log_above(double figure, double floor) { return std::log(figure + floor); }
+
+}  // namespace
+
+bool can_be_judged(const RowFigures& row) {
+  return mean(row) >= 0 && std::ranges::none_of(row.runs, [](double figure) {
+           return figure < 0 || std::isinf(figure);
+         });
+}
+
+struct RowFamily::Judged {
+  std::vector<Row> rows;
+  statistics::FamilyRows figures;
+};
+
+// Figures are let go one row after the other: of many hosts they are most of the memory.
+RowFamily::Judged RowFamily::judged(std::vector<RowFigures> all) {
+  std::erase_if(all, [](const RowFigures& row) { return !can_be_judged(row); });
+  set_floors(all);
+  all = in_family(std::move(all));
+  std::ranges::sort(all, {}, [](const RowFigures& row) { return Row{row.group, row.metric}; });
+  Judged found;
+  if (!all.empty()) found.figures.values.reserve(all.size() * all.front().runs.size());
+  for (RowFigures& row : all) {
+    found.rows.emplace_back(row.group, row.metric);
+    found.figures.kinds.push_back(row.metric);
+    for (const double figure : row.runs)
+      found.figures.values.push_back(log_above(figure, row.floor));
+    row.runs = {};
+  }
+  return found;
+}
+
+RowFamily::RowFamily(std::vector<RowFigures> rows, const statistics::Design& design)
+    : RowFamily(judged(std::move(rows)), design) {}
+
+RowFamily::RowFamily(Judged judged, const statistics::Design& design)
+    : rows_(std::move(judged.rows)), family_(design, std::move(judged.figures)) {}
+
+namespace {
+
+std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row,
+                              const statistics::Interval& interval, const Bar& bar) {
+  if (std::isnan(family.shift(row))) return std::nullopt;
+  Proof proof{std::expm1(family.shift(row)), std::expm1(interval.low), std::expm1(interval.high),
+              family.p(row)};
+  if (std::isinf(interval.low)) proof.low = interval.low;  // else -1
+  // The interval lies beyond: all of it, on the side to which the row moved.
+  const double nearest = proof.shift > 0 ? proof.low : -proof.high;
+  proof.proven = proof.p <= bar.alpha && (bar.min_shift == 0 || nearest >= bar.min_shift);
+  return proof;
+}
+
+}  // namespace
+
+std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, const Bar& bar) {
+  return proof_of(family, row, family.interval(row, bar.alpha), bar);
+}
+
+std::vector<std::optional<Proof>> proofs_of(const statistics::Family& family, const Bar& bar) {
+  const std::vector<statistics::Interval> intervals = family.intervals(bar.alpha);
+  std::vector<std::optional<Proof>> proofs;
+  for (std::size_t row = 0; row < family.rows(); ++row)
+    proofs.push_back(proof_of(family, row, intervals[row], bar));
+  return proofs;
+}
+
+}  // namespace ctprof

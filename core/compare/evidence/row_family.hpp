@@ -1,0 +1,78 @@
+// The rows of a family, out of figures: which of them are judged, and how sure their differences
+// are. Where the figures come from is no matter: runs of a report, or hosts of an index.
+//
+// A row is judged by the logarithms of its figures, the floor added to each. The family is fixed
+// without looking at the sides: it has the rows whose figures, of both sides together, are above
+// their floor (JoinsBy). Only numbers that are never below zero are judged.
+//
+// Not here: permutations (core/statistics), figures of a report's runs (evidence.hpp).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/compare/asked/spec.hpp"
+#include "core/statistics/family.hpp"
+
+namespace ctprof {
+
+// What is known of a row's difference between the first side and another. Shifts are fractions of
+// the baseline, floor included: 0.2 is 20 % more.
+struct Proof {
+  double shift = 0;
+  double low = 0, high = 0;  // the interval of this row alone; infinite where it has no bound
+  double p = 1;              // adjusted for the family
+  bool proven = false;       // p <= alpha, and the interval lies beyond --min-shift
+};
+
+// Of a row of a family of logarithms; none where a side has no figure.
+std::optional<Proof> proof_of(const statistics::Family& family, std::size_t row, const Bar& bar);
+// The same of all rows, which costs less than one after the other.
+std::vector<std::optional<Proof>> proofs_of(const statistics::Family& family, const Bar& bar);
+
+// What brings a row of a metric into the family, beside a group that is there at all.
+enum class JoinsBy : std::uint8_t {
+  Mean,   // its figures are above the floor on average
+  Range,  // a level: its group is in, or it differs by the floor from run to run
+  Group,  // its group is in with another row
+};
+
+// One row's figures in the runs of both sides, the baseline's first; NaN for gaps.
+struct RowFigures {
+  std::uint32_t group = 0, metric = 0;
+  JoinsBy entry = JoinsBy::Mean;
+  // In the figures' unit. 0: a thousandth of what all rows of the metric come to on average, or a
+  // hundredth of the largest of them where they do not add up.
+  double floor = 0;
+  bool adds_up = false;
+  std::vector<double> runs;
+};
+
+// Whether the row may be in a family at all.
+bool can_be_judged(const RowFigures& row);
+
+class RowFamily {
+ public:
+  // Judges the rows that are above their floors. REQUIRES: each has design.runs() figures.
+  RowFamily(std::vector<RowFigures> rows, const statistics::Design& design);
+
+  // The rows that are judged, ascending, each a group and a metric.
+  using Row = std::pair<std::uint32_t, std::uint32_t>;
+  std::span<const Row> rows() const { return rows_; }
+  const statistics::Family& family() const { return family_; }
+
+ private:
+  struct Judged;
+  explicit RowFamily(Judged judged, const statistics::Design& design);
+  static Judged judged(std::vector<RowFigures> rows);
+
+  std::vector<Row> rows_;
+  statistics::Family family_;
+};
+
+}  // namespace ctprof
