@@ -58,6 +58,7 @@ struct Headline {
   ctprof_shown shown = CTPROF_SHOWN_PERCENT;
   bool by_change = false;
   double floor = 0;
+  bool operator==(const Headline&) const = default;
 };
 
 struct MetricDef {
@@ -95,6 +96,7 @@ struct MetricDef {
   bool of_window = false;  // also where others of its family are about a thread's life
   std::optional<Headline> headline{};
   std::string role{};  // one of kRoles, or empty
+  bool operator==(const MetricDef&) const = default;
 };
 
 // A definition that does not change any more: a copy refers to the same one. It reads as the
@@ -106,6 +108,10 @@ class SharedMetric {
   operator const MetricDef&() const { return *def_; }
   const MetricDef& operator*() const { return *def_; }
   const MetricDef* operator->() const { return def_.get(); }
+  // Whether they say the same; fast where they are the same.
+  bool operator==(const SharedMetric& other) const {
+    return def_ == other.def_ || *def_ == *other.def_;
+  }
 
  private:
   std::shared_ptr<const MetricDef> def_;
@@ -167,6 +173,7 @@ struct DerivedDef {
   std::string plugin;
   std::optional<Headline> headline{};
   std::string role{};
+  bool operator==(const DerivedDef&) const = default;
 };
 
 DerivedDef define(const ctprof_derived& derived, std::string_view plugin);

@@ -85,6 +85,7 @@ class Column {
   Column(SharedMetric def, std::size_t rows, Gap initial);
 
   const MetricDef& def() const { return *def_; }
+  const SharedMetric& shared_def() const { return def_; }
   std::size_t rows() const { return gaps_.size(); }
 
   // The cells as values. REQUIRES: the column has that storage.

@@ -130,24 +130,11 @@ CellValue Rollup::read(CellAt at) const {
   return group == kNoGroup ? CellValue{} : runs_[only].read(group, at.metric);
 }
 
-// Whether a group that the run lacks has nothing of the metric: it was measured there.
-bool Rollup::measures(std::size_t run, std::size_t metric) const {
-  const PlannedMetric& planned = plan_->metrics[metric];
-  if (!planned.expression && !planned.key) return runs_[run].is_measured(metric);
-  for (std::size_t i = 0; i < planned.inputs.size(); ++i) {
-    const bool is_optional = planned.expression && planned.expression->inputs()[i].optional;
-    const auto& input = planned.inputs[i];
-    if (!is_optional && (!input || !measures(run, *input))) return false;
-  }
-  return true;
-}
-
 // Whether the run lacks the group or its rows, and so has nothing of it in what is a sum.
 bool Rollup::has_nothing(std::size_t run, CellAt at) const {
-  const PlannedMetric& planned = plan_->metrics[at.metric];
   const std::uint32_t its = own(run, at);
   const bool has_rows = its != kNoGroup && runs_[run].coverage(its, at.metric).rows > 0;
-  return (planned.adds_up || planned.is_sum) && !has_rows && measures(run, at.metric);
+  return !has_rows && runs_[run].counts_absence(at.metric);
 }
 
 void Rollup::add_absent(CellAt at, std::vector<ctprof_number>& numbers) const {

@@ -107,7 +107,6 @@ class Rollup {
  private:
   // The run's own number of the group; kNoGroup for none.
   std::uint32_t own(std::size_t run, CellAt at) const;
-  bool measures(std::size_t run, std::size_t metric) const;
   bool has_nothing(std::size_t run, CellAt at) const;
   // Calls visit(run, own group) for those of the side's runs that have the group.
   template <class Visit>

@@ -25,7 +25,7 @@ namespace json = boost::json;
 // An object with a longer dotted name is compared as a whole.
 constexpr std::size_t kMostPath = 1024;
 
-using Members = std::map<std::string, std::string>;
+using Members = HostMembers;
 
 // A file may have a size both as "..._kb" and "..._kib", for readers of either. It is told once.
 std::string one_spelling(std::string key) {
@@ -43,7 +43,9 @@ void flatten(const json::object& object, const std::string& prefix, Members& mem
   }
 }
 
-std::optional<Members> members_of(const RawJson& context) {
+}  // namespace
+
+std::optional<HostMembers> host_members(const RawJson& context) {
   boost::system::error_code problem;
   const json::value parsed = json::parse(context, problem);
   if (problem || !parsed.is_object()) return {};
@@ -51,6 +53,8 @@ std::optional<Members> members_of(const RawJson& context) {
   flatten(parsed.get_object(), "", members);
   return members;
 }
+
+namespace {
 
 std::optional<std::string> text_in(const std::string& member) {
   boost::system::error_code problem;
@@ -123,7 +127,7 @@ class Settings {
   void compare_hosts() {
     const auto host = window_->objects.find(kHostContext);
     if (window_->window->host.empty() || host == window_->objects.end()) return;
-    const auto then = members_of(window_->window->host), now = members_of(host->second);
+    const auto then = host_members(window_->window->host), now = host_members(host->second);
     if (!then || !now) return;
     for (const auto& [key, before] : *then)
       if (const auto it = now->find(key); it != now->end() && it->second != before)
@@ -164,13 +168,16 @@ class Settings {
   std::size_t cut_ = 0;
 };
 
+std::uint64_t length_of(const Snapshot& snapshot) {
+  const std::uint64_t ended = snapshot.meta.start.boottime_ns;
+  return ended - std::min(ended, snapshot.window->opened.boottime_ns);
+}
+
 WindowFacts facts_of_window(const Snapshot& snapshot) {
   const Window& window = *snapshot.window;
   WindowFacts facts;
-  facts.length_ns = snapshot.meta.start.boottime_ns -
-                    std::min(snapshot.meta.start.boottime_ns, window.opened.boottime_ns);
-  facts.rates_over_ns = mean_time_of_threads(window);
-  if (facts.rates_over_ns <= 0) facts.rates_over_ns = static_cast<double>(facts.length_ns);
+  facts.length_ns = length_of(snapshot);
+  facts.rates_over_ns = rates_over_ns(snapshot);
   facts.rows = count_rows(snapshot);
   facts.lost = window.ended_lost;
   facts.unseen = window.ended_unseen;
@@ -188,6 +195,11 @@ WindowFacts facts_of_window(const Snapshot& snapshot) {
 }
 
 }  // namespace
+
+double rates_over_ns(const Snapshot& snapshot) {
+  const double time = mean_time_of_threads(*snapshot.window);
+  return time > 0 ? time : static_cast<double>(length_of(snapshot));
+}
 
 RunFacts facts_of(const Snapshot& snapshot) {
   RunFacts facts;
@@ -208,7 +220,7 @@ using Contexts = std::vector<Members>;  // by run
 std::optional<Contexts> contexts_of(std::span<const RunFacts> runs) {
   Contexts contexts;
   for (const RunFacts& run : runs) {
-    auto members = run.host ? members_of(*run.host) : std::nullopt;
+    auto members = run.host ? host_members(*run.host) : std::nullopt;
     if (!members) return {};
     contexts.push_back(std::move(*members));
   }

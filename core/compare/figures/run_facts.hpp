@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,6 +60,14 @@ struct RunFacts {
   std::size_t threads() const { return rows[static_cast<std::size_t>(Entity::Thread)]; }
   std::size_t processes() const { return rows[static_cast<std::size_t>(Entity::Process)]; }
 };
+
+// Of a window, what its figures per second are taken over (WindowFacts::rates_over_ns).
+double rates_over_ns(const Snapshot& snapshot);
+
+// The members of a host's context by their dotted names, each as JSON; an object whose name is too
+// long for that is one of them. None if it is no object.
+using HostMembers = std::map<std::string, std::string>;
+std::optional<HostMembers> host_members(const RawJson& context);
 
 // REQUIRES: a window is made of differences already (core/window/happened.hpp).
 RunFacts facts_of(const Snapshot& snapshot);

@@ -321,6 +321,22 @@ ctprof_number RunFigures::number_in(const void* state, std::size_t map,
   return wanted.found;
 }
 
+bool RunFigures::measures(std::size_t metric) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  if (!planned.expression && !planned.key) return is_measured(metric);
+  for (std::size_t i = 0; i < planned.inputs.size(); ++i) {
+    const bool is_optional = planned.expression && planned.expression->inputs()[i].optional;
+    const auto& input = planned.inputs[i];
+    if (!is_optional && (!input || !measures(*input))) return false;
+  }
+  return true;
+}
+
+bool RunFigures::counts_absence(std::size_t metric) const {
+  const PlannedMetric& planned = plan_->metrics[metric];
+  return (planned.adds_up || planned.is_sum) && measures(metric);
+}
+
 Coverage RunFigures::coverage(std::uint32_t group, std::size_t metric) const {
   // A key covers what its map covers.
   if (plan_->metrics[metric].key) return coverage(group, *plan_->metrics[metric].inputs.front());

@@ -229,12 +229,21 @@ RowGroups GroupBook::add(const Snapshot& snapshot, const Kept& kept) {
 }
 
 std::vector<std::string> GroupBook::keys() const {
-  const auto keys_of = [](const Part& part) {
+  return named([](const Part& part) {
     return std::visit([](const auto& names) { return names.keys(); }, part.names);
-  };
-  auto keys = keys_of(parts_[0]);
+  });
+}
+
+std::vector<std::string> GroupBook::patterns() const {
+  return named([](const Part& part) {
+    return std::visit([](const auto& names) { return names.patterns(); }, part.names);
+  });
+}
+
+std::vector<std::string> GroupBook::named(Namer name) const {
+  auto keys = name(parts_[0]);
   for (std::size_t part = 1; part < parts_.size(); ++part) {
-    const auto next = keys_of(parts_[part]);
+    const auto next = name(parts_[part]);
     std::vector<std::string> joined;
     for (const std::uint64_t pair : joints_[part - 1].pairs)
       joined.push_back(keys[pair >> 32] + kBetweenParts + next[static_cast<std::uint32_t>(pair)]);

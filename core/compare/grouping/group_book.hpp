@@ -65,6 +65,9 @@ class GroupBook {
 
   // The key of each group, by number; under `all` of several parts (key_parts).
   std::vector<std::string> keys() const;
+  // The same by what no other names change: groups of books that do not know of one another are
+  // joined by these.
+  std::vector<std::string> patterns() const;
 
  private:
   using Rows = std::vector<std::uint32_t>;
@@ -81,6 +84,8 @@ class GroupBook {
   Rows take_processes(Part& part, const Snapshot& snapshot, const Kept& kept);
   void put_apart(Rows& threads, Rows& cgroups, Rows& processes, const Snapshot& snapshot);
   std::uint32_t number_apart(std::uint64_t pair);
+  using Namer = std::vector<std::string> (*)(const Part& part);
+  std::vector<std::string> named(Namer name) const;
   std::vector<std::string> keys_apart(const std::vector<std::string>& keys) const;
 
   GroupBy by_;

@@ -115,6 +115,12 @@ std::vector<std::string> NameFamilies::keys() const {
   return keys;
 }
 
+std::vector<std::string> NameFamilies::patterns() const {
+  std::vector<std::string> patterns;
+  for (const Family& family : families_) patterns.push_back(*family.pattern);
+  return patterns;
+}
+
 std::vector<std::string> name_patterns(std::span<const std::string> names) {
   NameFamilies families;
   std::vector<std::uint32_t> of_name;
@@ -184,6 +190,16 @@ std::vector<std::string> CgroupFamilies::keys() const {
     if (families_[i].identity->first == Origin::Pattern)
       if (const auto& path = only.at(keys[i])) keys[i] = *path;
   return keys;
+}
+
+std::vector<std::string> CgroupFamilies::patterns() const {
+  const auto of_names = names_.patterns();
+  std::vector<std::string> patterns;
+  for (const Family& family : families_) {
+    const auto& [origin, text] = *family.identity;
+    patterns.push_back(origin == Origin::Pattern ? of_names[std::stoul(text)] : text);
+  }
+  return patterns;
 }
 
 std::vector<std::string> cgroup_keys(std::span<const std::string> paths,

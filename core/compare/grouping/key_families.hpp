@@ -45,6 +45,7 @@ class LiteralNames {
  public:
   std::uint32_t add(std::string_view name);
   std::vector<std::string> keys() const;
+  std::vector<std::string> patterns() const { return keys(); }
 
  private:
   std::unordered_map<std::string, std::uint32_t, SeededHash> known_;
@@ -58,6 +59,9 @@ class NameFamilies {
   std::uint32_t add(std::string_view name);
   // What each family is called, by number.
   std::vector<std::string> keys() const;
+  // The pattern of each, which no other names change: what families of different books are joined
+  // by.
+  std::vector<std::string> patterns() const;
 
   // A part of a name that may be random: where it is in the name, and where its {U} or {H} is in
   // the pattern.
@@ -93,6 +97,8 @@ class CgroupFamilies {
   std::uint32_t add(std::string_view path);
   // What each family is called, by number.
   std::vector<std::string> keys() const;
+  // What no other paths change: a glob, a path that is kept, or a pattern.
+  std::vector<std::string> patterns() const;
 
  private:
   enum class Origin : std::uint8_t { Glob, Path, Pattern };

@@ -4,12 +4,13 @@
 #include <utility>
 
 namespace ctprof {
-namespace {
 
 JoinsBy entry_of(const Headline& headline) {
   if (headline.shown == CTPROF_SHOWN_LEVEL) return JoinsBy::Range;
   return headline.by_change ? JoinsBy::Group : JoinsBy::Mean;
 }
+
+namespace {
 
 bool is_own(std::span<const std::vector<ScreenThreads>> threads, std::uint32_t group) {
   std::uint64_t all = 0, own = 0;

@@ -26,6 +26,9 @@
 
 namespace ctprof {
 
+// What brings the rows of a headline into their family.
+JoinsBy entry_of(const Headline& headline);
+
 class Families {
  public:
   // REQUIRES: all of these outlive this; a design for each side but the first.

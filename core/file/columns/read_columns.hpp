@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,17 @@ struct Blocks {
 // Finds them by what they say of themselves; their rows are not looked at. Nothing in the data is
 // an error: what is no block ends the list. Throws bad_alloc.
 Blocks list_blocks(std::string_view zstd);
+
+// What was found of the blocks of a file that are read one after the other.
+struct Read {
+  std::size_t whole = 0;
+  bool torn = false;   // as in Block
+  std::string unread;  // as in Block
+};
+
+// Reads all blocks, by the calling thread alone, and hands each over before it reads the next.
+// Fails where not even the first can be read. Throws bad_alloc.
+Result<Read> read_each(std::string_view zstd, const std::function<void(Snapshot)>& take);
 
 // Reads block `number`, from 1, by so many workers; of the others only how long they are. Fails
 // where the file has no such block, and where lines of it, or of one before it, are damaged,

@@ -10,6 +10,7 @@
 
 #include "core/base/workers.hpp"
 #include "core/file/columns/read_columns.hpp"
+#include "core/file/each.hpp"
 #include "core/file/file.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/read/draft.hpp"
@@ -236,6 +237,25 @@ Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocab
     return snapshot ? only(std::move(*snapshot)) : Result<std::vector<Snapshot>>(snapshot.error());
   } catch (const std::bad_alloc&) {
     return error("reading", name.path, "not enough memory");
+  }
+}
+
+Result<std::vector<std::string>> load_each(const std::string& path, const Vocabulary& vocabulary,
+                                           const std::function<void(Snapshot)>& take) {
+  try {
+    std::string bytes;
+    if (auto done = read_bytes(path, bytes); !done) return done.error();
+    if (!columns::is_columns(bytes)) {
+      auto snapshot = load_bytes(bytes, {.path = path}, vocabulary);
+      if (!snapshot) return snapshot.error();
+      take(std::move(*snapshot));
+      return std::vector<std::string>{};
+    }
+    const auto read = columns::read_each(bytes, take);
+    if (!read) return error("reading", path, read.error().text);
+    return told_of_end(read->unread, read->torn, path);
+  } catch (const std::bad_alloc&) {
+    return error("reading", path, "not enough memory");
   }
 }
 

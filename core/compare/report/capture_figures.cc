@@ -1,0 +1,201 @@
+#include "core/compare/report/capture_figures.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "core/base/seeded_hash.hpp"
+#include "core/compare/figures/allowance.hpp"
+#include "core/compare/grouping/group_book.hpp"
+#include "core/compare/grouping/grouping.hpp"
+#include "core/compare/grouping/key_families.hpp"
+#include "core/registry/identity.hpp"
+
+namespace ctprof {
+namespace {
+
+constexpr std::size_t kThreadRows = static_cast<std::size_t>(Entity::Thread);
+constexpr std::size_t kCgroupRows = static_cast<std::size_t>(Entity::Cgroup);
+
+// Metrics without a number have no place here, and so are not reduced.
+std::vector<bool> without_number(const MetricPlan& plan) {
+  std::vector<bool> found;
+  for (const PlannedMetric& metric : plan.metrics) found.push_back(!metric.has_number());
+  return found;
+}
+
+Result<MetricPlan> plan_of(const Snapshot& capture, Spec spec, const Knowledge& knowledge) {
+  const Snapshot* const side = &capture;
+  spec.busiest = false;
+  return plan_metrics({&side, 1}, spec, knowledge);
+}
+
+// Whether any of the paths is one that this is below.
+bool is_below(const std::unordered_set<std::string_view, SeededHash>& paths,
+              std::string_view path) {
+  if (path != "/" && paths.contains("/")) return true;
+  for (auto end = path.rfind('/'); end != path.npos && end > 0; end = path.rfind('/', end - 1))
+    if (paths.contains(path.substr(0, end))) return true;
+  return false;
+}
+
+// The cgroups that are below no other are one group, the others none.
+std::vector<std::uint32_t> topmost(const Snapshot& capture) {
+  const Table& table = capture.table(Entity::Cgroup);
+  std::vector<std::uint32_t> groups(table.rows, kNoGroup);
+  const Column* column = table.find(kCgroupPath);
+  if (!column || column->def().storage != Storage::String) return groups;
+  const auto path_of = [&](std::size_t row) { return capture.pools->texts[column->ids()[row]]; };
+  std::unordered_set<std::string_view, SeededHash> paths;
+  for (std::size_t row = 0; row < table.rows; ++row)
+    if (column->has_value(row)) paths.insert(path_of(row));
+  for (std::size_t row = 0; row < table.rows; ++row)
+    if (column->has_value(row) && !is_below(paths, path_of(row))) groups[row] = 0;
+  return groups;
+}
+
+bool has_definitions(const Snapshot& capture, std::span<const SharedMetric> definitions) {
+  auto next = definitions.begin();
+  for (const Table& table : capture.tables)
+    for (const Column& column : table.columns)
+      if (next == definitions.end() || !(column.shared_def() == *next++)) return false;
+  return next == definitions.end();
+}
+
+}  // namespace
+
+CapturePlan::Definitions CapturePlan::definitions_of(const Snapshot& capture) {
+  Definitions found;
+  for (const Table& table : capture.tables)
+    for (const Column& column : table.columns) found.push_back(column.shared_def());
+  return found;
+}
+
+Result<CapturePlan> CapturePlan::make(const Snapshot& capture, const Spec& spec,
+                                      const Knowledge& knowledge) {
+  const Snapshot* const side = &capture;
+  if (auto sound = check_axis({&side, 1}, spec); !sound) return sound.error();
+  auto metrics = plan_of(capture, spec, knowledge);
+  if (!metrics) return metrics.error();
+  auto of_cgroups = plan_of(capture, Spec{.group_by = GroupBy::Cgroup}, knowledge);
+  if (!of_cgroups) return of_cgroups.error();
+  CapturePlan plan;
+  plan.spec_ = spec;
+  plan.metrics_ = std::move(*metrics);
+  plan.of_cgroups_ = std::move(*of_cgroups);
+  for (const bool of_cgroups_alone : {false, true}) {
+    const auto& all = (of_cgroups_alone ? plan.of_cgroups_ : plan.metrics_).metrics;
+    for (std::size_t at = 0; at < all.size(); ++at)
+      if (all[at].has_number() && (all[at].entity == Entity::Cgroup) == of_cgroups_alone)
+        plan.numbered_.push_back({of_cgroups_alone, at});
+  }
+  for (const ScreenColumn& column : screen_columns(plan.metrics_).columns)
+    plan.headlines_.push_back(column.metric);
+  plan.definitions_ = definitions_of(capture);
+  plan.derived_ = capture.derived;
+  for (const DerivedDef& derived : plan.derived_) plan.derived_bytes_ += derived.expression.size();
+  plan.is_window_ = capture.window.has_value();
+  plan.is_for_others_ = !capture.foreign && plan.asks_for_little(capture);
+  return plan;
+}
+
+// What is left out of a plan because its file asks for too much depends on the file's size. So a
+// plan is for those alone that ask for little.
+bool CapturePlan::asks_for_little(const Snapshot& capture) const {
+  constexpr std::size_t kWork = std::size_t{1} << 26;
+  std::size_t most_rows = 1;
+  for (const Table& table : capture.tables) most_rows = std::max(most_rows, table.rows);
+  return derived_bytes_ < kWork / most_rows;
+}
+
+bool CapturePlan::fits(const Snapshot& capture) const {
+  return is_for_others_ && is_window_ == capture.window.has_value() && !capture.foreign &&
+         asks_for_little(capture) && has_definitions(capture, definitions_) &&
+         capture.derived == derived_;
+}
+
+const std::string& CapturePlan::newtype(const PlannedMetric& metric) const {
+  static const std::string none;
+  const auto found = std::ranges::find_if(
+      definitions_, [&](const SharedMetric& def) { return def->name == metric.name; });
+  return found == definitions_.end() ? none : (*found)->newtype;
+}
+
+CaptureFigures::CaptureFigures(const Snapshot& capture, const CapturePlan& plan) : plan_(&plan) {
+  GroupBook book(plan.spec());
+  RowGroups rows = book.add(capture);
+  const auto names = book.keys(), patterns = book.patterns();
+  for (const std::uint32_t key : rows.groups.keys) {
+    names_.push_back(readable_key(names[key]));
+    patterns_.push_back(readable_key(patterns[key]));
+  }
+  is_own_.resize(names_.size());
+  if (capture.window) {
+    const auto threads = screen_threads({&capture, rows.of_row[kThreadRows]}, names_.size());
+    for (std::size_t group = 0; group < names_.size(); ++group)
+      is_own_[group] = threads[group].own > 0 && threads[group].own == threads[group].all();
+  }
+  reduce(capture, std::move(rows));
+  reduce_cgroups(capture);
+}
+
+// The last group is all of them together.
+void CaptureFigures::reduce(const Snapshot& capture, RowGroups rows) {
+  const MetricPlan& plan = plan_->metrics();
+  std::vector<bool> left_out =
+      CostlyMetrics(plan, plan_->spec(), {}).of_run(rows.groups, capture.text_bytes, 1);
+  left_out_ = static_cast<std::size_t>(std::ranges::count(left_out, true));
+  const std::vector<bool> numberless = without_number(plan);
+  for (std::size_t at = 0; at < left_out.size(); ++at)
+    if (numberless[at]) left_out[at] = true;
+  const auto groups = static_cast<std::uint32_t>(rows.groups.keys.size());
+  rows.groups.keys.push_back(kNoGroup);
+  rows.groups.threads.push_back(0);
+  for (const Entity entity : {Entity::Thread, Entity::Process, Entity::Cgroup})
+    rows.groups.rows_of[static_cast<std::size_t>(entity)].push_back(0);
+  figures_.emplace(capture, rows, plan, left_out);
+  for (std::uint32_t group = 0; group < groups; ++group) figures_->unite(groups, group);
+  figures_->finish();
+}
+
+void CaptureFigures::reduce_cgroups(const Snapshot& capture) {
+  const MetricPlan& plan = plan_->of_cgroups();
+  std::vector<bool> left_out = without_number(plan);
+  for (std::size_t at = 0; at < left_out.size(); ++at)
+    if (plan.metrics[at].entity != Entity::Cgroup) left_out[at] = true;
+  RowGroups rows;
+  rows.groups.keys = {0};
+  rows.groups.threads = {0};
+  for (std::size_t entity = 0; entity < kEntities; ++entity) {
+    rows.of_row[entity].assign(capture.tables[entity].rows, kNoGroup);
+    rows.groups.rows_of[entity] = {0};
+  }
+  rows.of_row[kCgroupRows] = topmost(capture);
+  rows.groups.rows_of[kCgroupRows] = {
+      static_cast<std::uint32_t>(std::ranges::count(rows.of_row[kCgroupRows], 0u))};
+  of_cgroups_.emplace(capture, rows, plan, left_out);
+  of_cgroups_->finish();
+}
+
+ctprof_number CaptureFigures::figure(std::uint32_t group, std::size_t metric) const {
+  if (figures_->coverage(group, metric).rows == 0 && figures_->counts_absence(metric))
+    return number_of(std::uint64_t{0});
+  return figures_->read(group, metric).number;
+}
+
+// The host has one group, whatever the axis.
+std::uint32_t CaptureFigures::total_group(const PlannedMetric& metric) const {
+  return metric.entity == Entity::Host ? 0 : static_cast<std::uint32_t>(names_.size());
+}
+
+ctprof_number CaptureFigures::total(const CapturePlan::Numbered& metric) const {
+  if (metric.of_cgroups) return of_cgroups_->read(0, metric.metric).number;
+  return figures_->read(total_group(plan_->planned(metric)), metric.metric).number;
+}
+
+Coverage CaptureFigures::coverage(const CapturePlan::Numbered& metric) const {
+  if (metric.of_cgroups) return of_cgroups_->coverage(0, metric.metric);
+  return figures_->coverage(total_group(plan_->planned(metric)), metric.metric);
+}
+
+}  // namespace ctprof
