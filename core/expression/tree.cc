@@ -1,0 +1,46 @@
+#include "core/expression/tree.hpp"
+
+#include <utility>
+
+#include "core/expression/expression_parser.hpp"
+
+namespace ctprof {
+namespace {
+
+std::size_t pop(std::vector<std::size_t>& stack) {
+  const std::size_t top = stack.back();
+  stack.pop_back();
+  return top;
+}
+
+// Takes its operands off the stack.
+ExpressionNode node_of(const Program::Instruction& instruction,
+                       const std::vector<ExpressionNode>& nodes, std::vector<std::size_t>& stack) {
+  ExpressionNode node{instruction.op, instruction.number, instruction.index, {}};
+  if (node.op == Op::Number || node.op == Op::Input) return node;
+  const std::size_t last = pop(stack);
+  if (node.op != Op::Negate) {
+    // "a - b - c" is one operator with three operands.
+    const std::size_t first = pop(stack);
+    node.of = nodes[first].op == node.op ? nodes[first].of : std::vector{first};
+  }
+  node.of.push_back(last);
+  return node;
+}
+
+}  // namespace
+
+Result<ExpressionTree> parse_tree(std::string_view text) {
+  auto program = ExpressionParser(text, Grammar::Formula).parse("reading expression");
+  if (!program) return program.error();
+  ExpressionTree tree{std::move(program->inputs), {}};
+  std::vector<std::size_t> stack;
+  for (const Program::Instruction& instruction : program->instructions) {
+    ExpressionNode node = node_of(instruction, tree.nodes, stack);
+    stack.push_back(tree.nodes.size());
+    tree.nodes.push_back(std::move(node));
+  }
+  return tree;
+}
+
+}  // namespace ctprof
