@@ -13,6 +13,7 @@
 #include "core/flame/stack_forms.hpp"
 #include "core/registry/identity.hpp"
 #include "core/render/columns.hpp"
+#include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/option_table.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/settings.hpp"
@@ -221,6 +222,12 @@ Candidates arguments_of(std::string_view verb) {
   Candidates shells;
   for (const ShellFile& file : kShells) shells.push_back({std::string(file.shell)});
   if (verb == "completion") return shells;
+  if (verb == "fleet") {
+    Candidates questions{kFiles};
+    for (const FleetQuestion& question : fleet_questions())
+      questions.push_back({std::string(question.name), std::string(question.what)});
+    return questions;
+  }
   const Verb* known = find_verb(verb);
   return known && known->most_arguments > 0 ? Candidates{kFiles} : Candidates{};
 }

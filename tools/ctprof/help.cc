@@ -11,6 +11,7 @@
 #include "core/render/metric_catalog.hpp"
 #include "core/render/metric_help.hpp"
 #include "schemas.hpp"
+#include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/live/keys.hpp"
 #include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/report.hpp"
@@ -61,6 +62,16 @@ std::string keys_help() {
   return text;
 }
 
+std::string questions_help() {
+  std::string text = "Questions:\n";
+  for (const FleetQuestion& question : fleet_questions()) {
+    std::string shown = "  " + std::string(question.name) + " " + std::string(question.arguments);
+    shown.resize(28, ' ');
+    text += shown + std::string(question.what) + "\n";
+  }
+  return text + "\n`ctprof fleet rank --help` has the options of rank, and so on.\n";
+}
+
 TextLayout text_layout(const Options& options) {
   const unsigned width = terminal_width();
   return {width > 0 ? width : kWidthWithoutTerminal, use_color(options)};
@@ -83,14 +94,16 @@ std::string overview() {
 }
 
 std::string usage_of(const Verb& verb) {
-  const std::string usage = "ctprof " + std::string(verb.name) + " [OPTION...]";
+  const std::string usage =
+      "ctprof " + std::string(verb.name) + (verb.run == &run_fleet ? "" : " [OPTION...]");
   return verb.arguments.empty() ? usage : usage + " " + std::string(verb.arguments);
 }
 
 std::string help_of(const Verb& verb) {
   return "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) +
          ".\n\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
-         options_help(std::string(verb.name)) + (verb.run == &run_live ? keys_help() : "");
+         (verb.run == &run_fleet ? questions_help() : options_help(std::string(verb.name))) +
+         (verb.run == &run_live ? keys_help() : "");
 }
 
 Error unexpected_argument(const std::string& argument, const std::string& usage) {

@@ -14,6 +14,7 @@
 #include "core/registry/process_state.hpp"
 #include "tools/ctprof/completion.hpp"
 #include "tools/ctprof/conduct.hpp"
+#include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/help.hpp"
 #include "tools/ctprof/manual.hpp"
 #include "tools/ctprof/options.hpp"
@@ -129,6 +130,7 @@ int status_of(int argc, char** argv) {
       const std::span<const char* const> words(argv + 2, static_cast<std::size_t>(argc - 2));
       return first == "complete" ? run_complete(words) : run_manual(words);
     }
+    if (first == "fleet") return run_fleet_words({argv + 2, static_cast<std::size_t>(argc - 2)});
     auto options = parse(argc, argv);
     if (!options) return fail(options.error());
     options->command_line = in_shell(argc, argv);

@@ -1,5 +1,4 @@
 #include "tools/ctprof/manual.hpp"
-#include "tools/ctprof/live/keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,9 @@
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
 #include "core/registry/metric_def.hpp"
+#include "tools/ctprof/fleet/fleet.hpp"
+#include "tools/ctprof/help.hpp"
+#include "tools/ctprof/live/keys.hpp"
 #include "tools/ctprof/option_table.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/settings.hpp"
@@ -174,13 +176,15 @@ std::string page_of(const Verb& verb) {
   const std::string name = "ctprof-" + std::string(verb.name);
   Page page(name, "1", verb.summary);
   page.heading("SYNOPSIS");
-  page.paragraph("ctprof " + std::string(verb.name) + " [OPTION...] " +
-                 std::string(verb.arguments));
+  page.paragraph(usage_of(verb));
   page.heading("EXAMPLES");
   page.example(verb.example);
-  page.heading("OPTIONS");
+  const bool asks = verb.run == &run_fleet;
+  page.heading(asks ? "QUESTIONS" : "OPTIONS");
   for (const OptionInfo& option : kOptions)
     if (is_listed(option.verbs, verb.name)) page.option(option);
+  for (const FleetQuestion& question : asks ? fleet_questions() : std::span<const FleetQuestion>())
+    page.entry(std::string(question.name) + " " + std::string(question.arguments), question.what);
   if (verb.run == &run_live) page.heading("KEYS");
   for (const live::KeyInfo& key :
        verb.run == &run_live ? live::keys() : std::span<const live::KeyInfo>())

@@ -57,6 +57,32 @@ std::vector<DerivedDef> derived_of_layouts(const Registry& layouts) {
 
 }  // namespace
 
+PluginsOnDemand::PluginsOnDemand(Options options, Registry layouts)
+    : options_(std::move(options)),
+      layouts_(std::move(layouts)),
+      derived_of_layouts_(derived_of_layouts(layouts_)) {}
+
+Result<PluginsOnDemand> PluginsOnDemand::open(const Options& options) {
+  auto layouts = load_registry(options, Load::Layouts);
+  if (!layouts) return layouts.error();
+  return PluginsOnDemand(options, std::move(*layouts));
+}
+
+Result<bool> PluginsOnDemand::need_all(std::span<const Snapshot> captures) {
+  if (std::ranges::none_of(captures, needs_plugins)) return false;
+  if (all_) return true;
+  auto all = load_registry(options_);
+  if (!all) return all.error();
+  all_.emplace(std::move(*all));
+  derived_of_all_ = all_->derived_with({});  // what a recorder told defines itself
+  return true;
+}
+
+Knowledge PluginsOnDemand::knowledge(bool of_all) const {
+  if (of_all) return {&all_->rules(), derived_of_all_};
+  return {&layouts_.rules(), derived_of_layouts_};
+}
+
 Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& options) {
   const auto read = [&](const Vocabulary& vocabulary) -> Result<std::vector<Snapshot>> {
     auto snapshot = naming({&file, 1}, "reading", [&] { return load_file(file, vocabulary); });
@@ -70,29 +96,20 @@ Result<ReportFiles> ReportFiles::load(const std::string& file, const Options& op
 }
 
 Result<ReportFiles> ReportFiles::load(const Read& read, const Options& options) {
-  auto layouts = load_registry(options, Load::Layouts);
-  if (!layouts) return layouts.error();
-  ReportFiles loaded(std::move(*layouts));
-  auto snapshots = read(loaded.layouts_.vocabulary());
+  auto plugins = PluginsOnDemand::open(options);
+  if (!plugins) return plugins.error();
+  ReportFiles loaded(std::move(*plugins));
+  auto snapshots = read(loaded.vocabulary());
   if (!snapshots) return snapshots.error();
   loaded.snapshots_ = std::move(*snapshots);
   for (const Snapshot& snapshot : loaded.snapshots_)
     for (const std::string& sentence : snapshot.told) note(options, sentence);
   for (Snapshot& snapshot : loaded.snapshots_)
     if (snapshot.window) to_differences(snapshot);
-  if (std::none_of(loaded.snapshots_.begin(), loaded.snapshots_.end(), needs_plugins)) {
-    loaded.derived_ = derived_of_layouts(loaded.layouts_);
-    return loaded;
-  }
-  auto all = load_registry(options);
-  if (!all) return all.error();
-  loaded.all_.emplace(std::move(*all));
-  loaded.derived_ = loaded.all_->derived_with({});  // what a recorder told defines itself
+  const auto needs_all = loaded.plugins_.need_all(loaded.snapshots_);
+  if (!needs_all) return needs_all.error();
+  loaded.needs_all_ = *needs_all;
   return loaded;
-}
-
-Knowledge ReportFiles::knowledge() const {
-  return {all_ ? &all_->rules() : &layouts_.rules(), derived_};
 }
 
 namespace {

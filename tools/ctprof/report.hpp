@@ -25,6 +25,29 @@
 
 namespace ctprof::cli {
 
+// The plugins that it takes to reduce captures: their layouts, and all of them once a capture needs
+// one.
+class PluginsOnDemand {
+ public:
+  static Result<PluginsOnDemand> open(const Options& options);
+
+  // It types the columns of files without a registry.
+  const Vocabulary& vocabulary() const { return layouts_.vocabulary(); }
+  // Whether the captures need all of them; if so, those are loaded, and refused ones are noted.
+  // Threads: one at a time.
+  Result<bool> need_all(std::span<const Snapshot> captures);
+  // Refers to this object. REQUIRES: all are loaded if they are asked for.
+  Knowledge knowledge(bool of_all) const;
+
+ private:
+  PluginsOnDemand(Options options, Registry layouts);
+
+  Options options_;
+  Registry layouts_;
+  std::optional<Registry> all_;
+  std::vector<DerivedDef> derived_of_layouts_, derived_of_all_;
+};
+
 class ReportFiles {
  public:
   // Reads snapshots and windows; the vocabulary types the columns of files without a registry.
@@ -39,15 +62,14 @@ class ReportFiles {
   // A report owns what it says of them.
   void let_snapshots_go() { snapshots_.clear(); }
   // Refers to this object.
-  Knowledge knowledge() const;
-  const Vocabulary& vocabulary() const { return layouts_.vocabulary(); }
+  Knowledge knowledge() const { return plugins_.knowledge(needs_all_); }
+  const Vocabulary& vocabulary() const { return plugins_.vocabulary(); }
 
  private:
-  explicit ReportFiles(Registry layouts) : layouts_(std::move(layouts)) {}
+  explicit ReportFiles(PluginsOnDemand plugins) : plugins_(std::move(plugins)) {}
 
-  Registry layouts_;
-  std::optional<Registry> all_;
-  std::vector<DerivedDef> derived_;  // that layouts declare, where not all plugins are loaded
+  PluginsOnDemand plugins_;
+  bool needs_all_ = false;
   std::vector<Snapshot> snapshots_;
 };
 

@@ -15,6 +15,7 @@
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "core/render/terminal_text.hpp"
+#include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/text.hpp"
 
@@ -102,6 +103,9 @@ constexpr std::array kVerbs{
     Verb{"export", "convert,data,pprof", "FILE --to FORM|--redact -o FILE",
          "write a file in another form, or without names",
          "ctprof export run.ctprof.zst --to ktstr -o run.ktstr.zst", &run_export, 1},
+    Verb{"fleet", "hosts,cluster,index,rank,sql", "QUESTION [OPTION...]",
+         "ask thousands of captures as one: which host, since when, and which kernel",
+         "ctprof fleet compare --by kernel", &run_fleet, kAnyNumber},
     Verb{"metric-list", "list,ls,metrics,events,fields", "[FILE]",
          "list every metric, of the plugins or of one file", "ctprof metric-list", &run_metric_list,
          1},

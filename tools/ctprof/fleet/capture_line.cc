@@ -1,0 +1,210 @@
+#include "tools/ctprof/fleet/capture_line.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/number.hpp"
+#include "core/compare/figures/run_facts.hpp"
+#include "core/compare/report/families.hpp"
+#include "core/registry/metric_def.hpp"
+
+namespace ctprof::cli {
+namespace {
+
+constexpr std::string_view kShown[] = {"percent", "rate", "level"};
+constexpr std::string_view kEntries[] = {"mean", "range", "group"};
+constexpr double kNsPerSecond = 1e9;
+
+// A host's context is some thirty facts; a file may claim any number, of any length.
+constexpr std::size_t kMostFacts = 512, kLongestFact = 8192;
+
+void flag(JsonWriter& out, std::string_view name, bool is_set) {
+  out.key(name);
+  out.boolean(is_set);
+  out.put(',');
+}
+
+void number(JsonWriter& out, std::string_view name, double value) {
+  out.key(name);
+  write_json(value, out);
+  out.put(',');
+}
+
+void nothing(JsonWriter& out, std::string_view name) {
+  out.key(name);
+  out.raw("null,");
+}
+
+template <class Items, class Write>
+void array(JsonWriter& out, std::string_view name, const Items& items, Write write) {
+  out.key(name);
+  out.put('[');
+  for (const auto& item : items) {
+    write(item);
+    out.put(',');
+  }
+  out.close(']');
+  out.put(',');
+}
+
+void write_headline(const Headline& headline, JsonWriter& out) {
+  out.key("headline");
+  out.put('{');
+  out.member("label", headline.label);
+  out.member("order", std::uint64_t{headline.order});
+  out.member("shown", kShown[headline.shown]);
+  number(out, "floor", headline.floor);
+  out.member("entry", kEntries[static_cast<std::size_t>(entry_of(headline))]);
+  out.close('}');
+  out.put(',');
+}
+
+void write_definition(const CapturePlan& plan, const PlannedMetric& metric, bool is_headline,
+                      JsonWriter& out) {
+  out.put('{');
+  out.member("name", metric.name);
+  out.member("entity", name(metric.entity));
+  out.member("unit", metric.unit);
+  out.member("newtype", plan.newtype(metric));
+  out.member("rule", metric.rule ? std::string_view(metric.rule->name) : std::string_view());
+  out.member("family", metric.family);
+  out.member("section", metric.section);
+  flag(out, "adds_up", metric.adds_up);
+  flag(out, "is_sum", metric.is_sum);
+  flag(out, "derived", metric.expression.has_value());
+  is_headline ? write_headline(*metric.headline, out) : nothing(out, "headline");
+  out.close('}');
+}
+
+bool is_headline(const CapturePlan& plan, const CapturePlan::Numbered& one) {
+  const auto shown = plan.headlines();
+  return !one.of_cgroups && std::find(shown.begin(), shown.end(), one.metric) != shown.end();
+}
+
+// --- one capture
+
+void write_times(const Snapshot& capture, JsonWriter& out) {
+  const Meta& meta = capture.meta;
+  const Moment& opened = capture.window ? capture.window->opened : meta.start;
+  out.member("kind", capture.window ? "window" : "snapshot");
+  if (meta.hostname)
+    out.member("host", *meta.hostname);
+  else
+    nothing(out, "host");
+  out.member("boot_id", meta.boot_id);
+  out.member("opened_at_ns", opened.wall_unix_ns);
+  out.member("captured_at_ns", meta.start.wall_unix_ns);
+  if (capture.window)
+    number(out, "seconds", rates_over_ns(capture) / kNsPerSecond);
+  else
+    nothing(out, "seconds");
+  if (meta.start.boottime_ns > 0)
+    number(out, "uptime", static_cast<double>(meta.start.boottime_ns) / kNsPerSecond);
+  else
+    nothing(out, "uptime");
+}
+
+void write_counts(const Snapshot& capture, JsonWriter& out) {
+  const std::size_t all = capture.threads().rows;
+  const std::size_t living = capture.window ? capture.window->living : all;
+  const std::uint64_t merged = capture.window ? capture.window->ended_merged : 0;
+  out.member("threads", std::uint64_t{living});
+  out.member("ended", std::uint64_t{all - living} + merged);
+  out.member("tool", capture.meta.tool);
+  array(out, "level_left_out", capture.meta.left_out,
+        [&](const std::string& metric) { out.text(metric); });
+}
+
+// Texts, numbers, true and false; what is a list, or an object with a longer name than is sensible,
+// stays JSON in a text.
+void write_fact(std::string_view json, JsonWriter& out) {
+  json.starts_with('[') || json.starts_with('{') ? out.text(json) : out.made(json);
+}
+
+void write_facts(const Snapshot& capture, JsonWriter& out) {
+  std::optional<HostMembers> members;
+  if (const auto host = capture.objects.find(kHostContext); host != capture.objects.end())
+    members = host_members(host->second);
+  std::uint64_t written = 0, left_out = 0;
+  out.key("facts");
+  out.put('{');
+  for (const auto& [key, json] : members.value_or(HostMembers{})) {
+    if (written >= kMostFacts || key.size() + json.size() > kLongestFact) {
+      ++left_out;
+      continue;
+    }
+    ++written;
+    out.key(key);
+    write_fact(json, out);
+    out.put(',');
+  }
+  out.close('}');
+  out.put(',');
+  out.member("facts_left_out", left_out);
+}
+
+void write_totals(const CapturePlan& plan, const CaptureFigures& figures, JsonWriter& out) {
+  out.key("totals");
+  out.put('{');
+  for (const auto& one : plan.numbered()) {
+    out.key(plan.planned(one).name);
+    write_json(figures.total(one), out);
+    out.put(',');
+  }
+  out.close('}');
+  out.raw(",\"coverage\":{");
+  for (const auto& one : plan.numbered()) {
+    const Coverage coverage = figures.coverage(one);
+    if (coverage.full()) continue;
+    out.key(plan.planned(one).name);
+    out.put('[');
+    out.number(coverage.values);
+    out.put(',');
+    out.number(coverage.rows);
+    out.raw("],");
+  }
+  out.close('}');
+  out.put(',');
+}
+
+void write_groups(const CapturePlan& plan, const CaptureFigures& figures, JsonWriter& out) {
+  std::vector<std::uint32_t> groups(figures.names().size());
+  for (std::uint32_t group = 0; group < groups.size(); ++group) groups[group] = group;
+  out.key("groups");
+  out.put('{');
+  array(out, "group", figures.names(), [&](const std::string& name) { out.text(name); });
+  array(out, "pattern", figures.patterns(), [&](const std::string& name) { out.text(name); });
+  array(out, "threads", groups, [&](std::uint32_t group) { out.number(figures.threads(group)); });
+  array(out, "own", groups, [&](std::uint32_t group) { out.boolean(figures.is_own(group)); });
+  for (const std::size_t metric : plan.headlines())
+    array(out, plan.metrics().metrics[metric].name, groups,
+          [&](std::uint32_t group) { write_json(figures.figure(group, metric), out); });
+  out.close('}');
+  out.put(',');
+}
+
+}  // namespace
+
+void write_definitions(const CapturePlan& plan, std::size_t registry, JsonWriter& out) {
+  out.put('{');
+  out.member("registry", std::uint64_t{registry});
+  array(out, "metrics", plan.numbered(), [&](const CapturePlan::Numbered& one) {
+    write_definition(plan, plan.planned(one), is_headline(plan, one), out);
+  });
+  out.close('}');
+  out.put('\n');
+}
+
+void write_capture(const Snapshot& capture, const CapturePlan& plan, const CaptureFigures& figures,
+                   std::size_t registry, JsonWriter& out) {
+  write_times(capture, out);
+  write_counts(capture, out);
+  write_facts(capture, out);
+  out.member("registry", std::uint64_t{registry});
+  out.member("metrics_left_out", std::uint64_t{figures.left_out()});
+  write_totals(plan, figures, out);
+  write_groups(plan, figures, out);
+}
+
+}  // namespace ctprof::cli
