@@ -201,17 +201,35 @@ void Scanner::skip_value(std::size_t depth_left) {
     if (c == '{') key();
 }
 
+namespace {
+
+// Behind the text that begins at `at`.
+std::size_t end_of_text(std::string_view json, std::size_t at) {
+  for (std::size_t from = at + 1;;) {
+    const std::size_t quote = json.find('"', from);
+    if (quote == json.npos) return json.size();
+    const std::size_t escape = json.substr(from, quote - from).find('\\');
+    if (escape == json.npos) return quote + 1;
+    from += escape + 2;
+  }
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+}  // namespace
+
 std::string compact(std::string_view json) {
   std::string out;
-  bool in_text = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    const bool is_blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (in_text || !is_blank) out += c;
-    if (in_text && c == '\\')
-      out += json[++i];
-    else if (c == '"')
-      in_text = !in_text;
+  out.reserve(json.size());
+  for (std::size_t at = 0; at < json.size();) {
+    std::size_t end = at;
+    if (json[at] == '"')
+      end = end_of_text(json, at);
+    else
+      while (end < json.size() && json[end] != '"' && !is_blank(json[end])) ++end;
+    out.append(json, at, end - at);
+    at = end;
+    while (at < json.size() && is_blank(json[at])) ++at;
   }
   return out;
 }

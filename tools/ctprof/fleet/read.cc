@@ -3,6 +3,7 @@
 // A few files are at work at a time, each on one thread from its bytes to its lines, and let go
 // then; lines of one file are written together.
 
+#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,6 +200,9 @@ class OneFile {
 
   void take(Snapshot capture) {
     if (capture.window) to_differences(capture);
+    // Nobody asks what gauges were when the window opened.
+    if (capture.window)
+      for (Opening& opening : capture.window->openings) opening.columns.clear();
     const auto plan = plans_->of(capture);
     if (!plan) return told_.push_back(plan.error().text);
     const CaptureFigures figures(capture, (*plan)->plan);
@@ -224,6 +228,14 @@ class OneFile {
   JsonWriter out_{Escape::Unshowable};
 };
 
+// The system takes memory back page by page, and gives it again page by page for the next file.
+void keep_memory() {
+  constexpr int kMostMapped = 32 << 20;  // the largest that is accepted
+  constexpr int kKept = 256 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kMostMapped);
+  ::mallopt(M_TRIM_THRESHOLD, kKept);
+}
+
 }  // namespace
 
 int run_fleet_read(std::span<const char* const> words) {
@@ -235,6 +247,7 @@ int run_fleet_read(std::span<const char* const> words) {
   options.quiet = true;
   auto plugins = PluginsOnDemand::open(options);
   if (!plugins) return fail(plugins.error());
+  keep_memory();
   Lines lines;
   Plans plans(asked->spec, *plugins, lines);
   const auto paths = paths_in(*given);
