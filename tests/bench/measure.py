@@ -25,12 +25,14 @@ class Run:
         return json.loads(self.output)
 
 
-def run(argv, keep_output=True):
-    """Runs a program to its end. What it says on standard error is shown only when it fails, which ends the bench."""
-    with tempfile.TemporaryFile() as errors:
+def run(argv, keep_output=True, given=b""):
+    """Runs a program to its end, with `given` as its input. What it says on standard error is shown only when it fails, which ends the bench."""
+    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as stdin:
+        stdin.write(given)
+        stdin.seek(0)
         start = time.monotonic_ns()
         output = subprocess.PIPE if keep_output else subprocess.DEVNULL
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+        child = subprocess.Popen(argv, stdin=stdin, stdout=output, stderr=errors)
         output = child.stdout.read() if keep_output else b""
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.monotonic_ns() - start

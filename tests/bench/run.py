@@ -14,6 +14,7 @@ import captures
 import detect
 import ends
 import files
+import fleet
 import jemalloc
 import off_cpu
 import on_cpu
@@ -45,6 +46,7 @@ class Tools:
         self.sleepers_passes = programs / "sleepers_passes"
         self.file_speed, self.make_snapshot = programs / "file_speed", programs / "make_snapshot"
         self.make_runs = programs / "make_runs"
+        self.make_fleet = pathlib.Path(build) / "tests" / "fleet" / "make_fleet"
         self.ptrace_floor = programs / "ptrace_floor"
         self.heap = pathlib.Path(build) / "tests" / "jemalloc" / "heap_linked"
         self.detect = programs / "detect"
@@ -59,8 +61,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,on_cpu,off_cpu,sleepers,peers,jemalloc,detect,files,runs,micro",
-                        help="which of captures, taskstats, task_iter, ends, on_cpu, off_cpu, sleepers, peers, jemalloc, detect, files, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,on_cpu,off_cpu,sleepers,peers,jemalloc,detect,files,runs,fleet,micro",
+                        help="which of captures, taskstats, task_iter, ends, on_cpu, off_cpu, sleepers, peers, jemalloc, detect, files, runs, fleet, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -115,6 +117,8 @@ def main():
             bench_files(tools, given.repeat, room, captured)
         if "runs" in parts:
             files.bench_runs(tools, given.repeat, room, 50, 10_000, 500)
+        if "fleet" in parts:
+            fleet.bench(tools, given.repeat, room)
     if "detect" in parts and tools.detect.is_file():
         detect.bench(tools, given.repeat)
     for program in tools.micro if "micro" in parts else []:

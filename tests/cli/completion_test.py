@@ -89,6 +89,7 @@ class Shell(unittest.TestCase):
         self.assertEqual(self.completed("ctprof record --recorders on"), ["on-cpu"])
         self.assertEqual(self.completed("ctprof show oth"), ["other.zst"])
         self.assertEqual(self.completed("ctprof help sym"), ["symbolize"])
+        self.assertEqual(self.completed("ctprof fleet ra"), ["rank"])
         self.assertIn("--group-by", self.completed("ctprof show --gr"))
 
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "core/file/columns/known_registry.hpp"
 #include "core/file/layout/limits.hpp"
 #include "core/file/layout/members.hpp"
 #include "core/file/layout/registry_part.hpp"
@@ -128,15 +127,6 @@ Result<void> read_meta_of(const KeptMembers& line, Meta& meta, KeptMembers& unkn
   if (found == line.end()) return Error{"has no ctprof object"};
   auto done = read_meta(found->second, meta, unknown);
   return done ? done : Error{"is wrong: " + done.error().text};
-}
-
-// Rows cannot hold a thread whose ids have another place.
-Result<void> check_places(const RegistryPart& registry) {
-  for (const auto& [def, provenance] : registry.metrics)
-    if ((def.name == kTid || def.name == kTgid) &&
-        def.file_path != identity_metric(def.name).file_path)
-      return Error{"is wrong: registry.metrics gives '" + def.name + "' another file_path"};
-  return {};
 }
 
 // The lines of one table.
@@ -261,46 +251,6 @@ Result<std::vector<Piece>> read_plan(const KeptMembers& header, std::size_t most
   }
   return pieces;
 }
-
-namespace {
-
-// What a registry comes to.
-struct Definitions {
-  std::vector<std::pair<SharedMetric, Provenance>> metrics;
-  std::vector<DerivedDef> derived;
-  UnknownDefinitions unknown;
-};
-
-Result<std::shared_ptr<const Definitions>> parse_definitions(const std::string& text) {
-  auto registry = read_registry(text);
-  if (!registry) return Error{"is wrong: " + registry.error().text};
-  if (auto fine = check_places(*registry); !fine) return fine.error();
-  Definitions found;
-  for (auto& [def, provenance] : registry->metrics)
-    found.metrics.emplace_back(std::move(def), std::move(provenance));
-  found.derived = std::move(registry->derived);
-  found.unknown = std::move(registry->unknown);
-  return std::make_shared<const Definitions>(std::move(found));
-}
-
-// The same from the registry that was read last, where the text is the same: runs of one host have
-// the same registry to the letter, and it is a good part of what a small file costs. Threads: any.
-Result<std::shared_ptr<const Definitions>> definitions_of(const std::string& text) {
-  static std::mutex mutex;
-  static std::string known;
-  static std::shared_ptr<const Definitions> last;
-  {
-    const std::lock_guard lock(mutex);
-    if (last && known == text) return last;
-  }
-  auto parsed = parse_definitions(text);
-  if (!parsed) return parsed;
-  const std::lock_guard lock(mutex);
-  known = text;
-  return last = *parsed;
-}
-
-}  // namespace
 
 Result<void> read_header(const KeptMembers& header, Snapshot& snapshot) {
   if (auto done = read_meta_of(header, snapshot.meta, snapshot.unknown_meta); !done) return done;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 
 #include "core/base/workers.hpp"
 #include "core/file/columns/header.hpp"
+#include "core/file/columns/known_registry.hpp"
 #include "core/file/columns/lines.hpp"
 #include "core/file/columns/row_checks.hpp"
 #include "core/file/columns/stack_lines.hpp"
@@ -49,7 +51,8 @@ class Reader {
 
  private:
   Result<bool> take(Snapshot* snapshot, bool with_rows);
-  Result<KeptMembers> line();
+  using Parse = Result<KeptMembers> (*)(std::string_view text);
+  Result<KeptMembers> line(Parse parse = parse_line);
   Result<std::vector<Piece>> plan(const KeptMembers& header) const;
   Result<void> read_tables(std::span<const Piece> pieces, std::size_t stack_lines,
                            Snapshot& snapshot);
@@ -68,10 +71,10 @@ class Reader {
 };
 
 // Takes the next line, which is no table.
-Result<KeptMembers> Reader::line() {
+Result<KeptMembers> Reader::line(Parse parse) {
   const auto text = unfolder_.unfold(zstd_, frames_[next_]);
   if (!text) return text.error();
-  auto parsed = parse_line(*text);
+  auto parsed = parse(*text);
   if (!parsed) return at_line(next_, parsed.error());
   ++next_;
   return parsed;
@@ -176,7 +179,7 @@ Result<bool> Reader::take_rest(Snapshot* snapshot) {
 
 Result<bool> Reader::take(Snapshot* snapshot, bool with_rows) {
   first_ = next_;
-  const auto header = line();
+  const auto header = line(parse_header);
   if (!header) return header.error();
   if (auto fine = check_header(*header); !fine) return at_line(first_, fine.error());
   std::optional<KeptMembers> window;
@@ -216,16 +219,25 @@ Error no_such_block(std::size_t number, std::size_t whole) {
   return {"it has no capture " + std::to_string(number) + ": it holds " + std::to_string(whole)};
 }
 
+// A thread's own, used again: making one costs as much as reading a small file's header.
+ZSTD_DStream* stream_of_thread() {
+  struct Free {
+    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+  };
+  thread_local const std::unique_ptr<ZSTD_DStream, Free> stream(ZSTD_createDStream());
+  if (stream) ZSTD_DCtx_reset(stream.get(), ZSTD_reset_session_only);
+  return stream.get();
+}
+
 }  // namespace
 
 bool is_columns(std::string_view zstd) {
   std::array<char, 64> text{};
-  ZSTD_DStream* const stream = ZSTD_createDStream();
+  ZSTD_DStream* const stream = stream_of_thread();
   ZSTD_inBuffer in{zstd.data(), zstd.size(), 0};
   ZSTD_outBuffer out{text.data(), text.size(), 0};
   while (stream && out.pos < kBeginning.size() && in.pos < in.size)
     if (ZSTD_isError(ZSTD_decompressStream(stream, &out, &in))) break;
-  ZSTD_freeDStream(stream);
   return std::string_view(text.data(), out.pos).starts_with(kBeginning);
 }
 

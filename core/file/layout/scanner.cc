@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "core/base/text.hpp"
 
@@ -68,7 +69,11 @@ std::string_view Scanner::key() {
 }
 
 bool Scanner::word(std::string_view text) {
-  if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(text)) return false;
+  constexpr std::size_t kMost = 4;  // null, true: compared without a call
+  if (static_cast<std::size_t>(end_ - at_) < text.size()) return false;
+  const int differ = text.size() == kMost ? std::memcmp(at_, text.data(), kMost)
+                                          : std::memcmp(at_, text.data(), text.size());
+  if (differ != 0) return false;
   at_ += text.size();
   return true;
 }
