@@ -268,17 +268,20 @@ class Judged(Test):
         return json.dumps({"alpha": 0.05, "min_shift": 0, "baseline": baseline, "candidate": candidate, **more})
 
     def judge(self, *lines):
-        return ctprof("fleet", "judge", given="\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode())
+        given = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+        return ctprof("fleet", "judge", given=given.encode())
 
     def test_as_compare_does(self):
         before = sorted((unpack("work", self.place / "work") / "a").iterdir())
         after = sorted((unpack("silence", self.place / "silence") / "b").iterdir())
         files = [*before, *after]
         lines = read(files)
-        rows, headlines = figures_by_row(sorted(captures_in(lines), key=lambda line: line["index"]), next(line for line in lines if "metrics" in line))
+        captures = sorted(captures_in(lines), key=lambda line: line["index"])
+        rows, headlines = figures_by_row(captures, next(line for line in lines if "metrics" in line))
         told = lines_of(self.judge(self.question(len(before), len(after)),
                                    *({"group": group, "metric": metric, "floor": headlines[metric]["headline"]["floor"],
-                                      "entry": headlines[metric]["headline"]["entry"], "figures": figures} for (group, metric), figures in rows.items())))
+                                      "entry": headlines[metric]["headline"]["entry"], "figures": figures}
+                                     for (group, metric), figures in rows.items())))
         head, judged = told[0], {(row["group"], row["metric"]): row for row in told[1:]}
         words = [str(self.place / "work" / "a"), "--vs", str(self.place / "silence" / "b")]
         report = json.loads(ctprof("compare", *words, "--format", "json").stdout)
@@ -305,7 +308,7 @@ class Judged(Test):
                 {"group": "one side", "metric": "m", "floor": 1, "entry": "mean", "figures": [None] * 5 + [3] * 5}]
         head, *judged = lines_of(self.judge(self.question(5, 5), *rows))
         self.assertEqual([(row["group"], row["metric"]) for row in judged], [("g", "m"), ("g", "level")])
-        self.assertEqual((judged[0]["with_baseline"], judged[0]["with_candidate"], judged[0]["baseline"], judged[0]["candidate"]), (4, 5, 11.5, 22))
+        self.assertEqual([judged[0][key] for key in ("with_baseline", "with_candidate", "baseline", "candidate")], [4, 5, 11.5, 22])
         self.assertTrue(judged[0]["proven"])
         self.assertEqual(head, {"rows": 3, "labellings": 252, "all": True, "smallest_p": 2 / 252, "enough_runs": 4})
 
@@ -320,7 +323,8 @@ class Judged(Test):
     def test_mistakes(self):
         good = {"group": "g", "metric": "m", "floor": 1, "entry": "mean", "figures": [1, 2]}
         for lines, why in (((), "nothing"), (("{",), "no JSON"), ((self.question(0, 1),), "baseline"), ((self.question(1, 1, alpha=2),), "alpha"),
-                           ((self.question(1, 1), {**good, "figures": [1]}), "2 figures"), ((self.question(1, 1), {**good, "figures": [1, "x"]}), "neither"),
+                           ((self.question(1, 1), {**good, "figures": [1]}), "2 figures"),
+                           ((self.question(1, 1), {**good, "figures": [1, "x"]}), "neither"),
                            ((self.question(1, 1), {**good, "floor": -1}), "floor"), ((self.question(1, 1), {**good, "entry": "x"}), "entry"),
                            ((self.question(1, 1), {**good, "group": 1}), "group"), ((self.question(1, 1), good, good), "twice"),
                            ((self.question(1, 1), " " * 200_000), "long"), ((self.question(10 ** 9, 1),), "baseline")):
@@ -337,7 +341,8 @@ class Parsed(unittest.TestCase):
 
     def test_trees(self):
         metric = lambda name, optional=False: {"metric": name, "optional": optional}  # noqa: E731
-        self.assertEqual(self.parse("a - b - c"), {"expression": {"op": "-", "of": [metric("a"), metric("b"), metric("c")]}, "metrics": ["a", "b", "c"]})
+        self.assertEqual(self.parse("a - b - c"), {"expression": {"op": "-", "of": [metric("a"), metric("b"), metric("c")]},
+                                                   "metrics": ["a", "b", "c"]})
         self.assertEqual(self.parse("max(a, b?, 2) / -a"), {"expression": {"op": "/", "of": [
             {"op": "max", "of": [metric("a"), metric("b", True), {"number": 2}]}, {"op": "-", "of": [metric("a")]}]}, "metrics": ["a", "b"]})
         self.assertEqual(self.parse("a - (b - c)")["expression"]["of"][1]["op"], "-")
@@ -347,7 +352,8 @@ class Parsed(unittest.TestCase):
         self.assertEqual(len(self.parse("+".join(["a"] * 2000))["expression"]["of"]), 2000)
 
     def test_mistakes(self):
-        for words, why in ((["a +"], "character 4"), ([""], "character 1"), ([], "one expression"), (["a", "b"], "one expression"), (["a < b"], "operator")):
+        for words, why in ((["a +"], "character 4"), ([""], "character 1"), ([], "one expression"), (["a", "b"], "one expression"),
+                           (["a < b"], "operator")):
             run = ctprof("fleet", "parse", *words)
             self.assertEqual(run.returncode, 2)
             self.assertIn(why, run.stderr.decode())
