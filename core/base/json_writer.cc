@@ -8,12 +8,41 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kMostDigits = 32;  // of any number, a double's shortest form included
+constexpr std::size_t kMostDigitsOfU64 = 20;
 constexpr std::size_t kFirstRoom = 256;
 constexpr char kDelete = 0x7f;
 
 // Whether `c` is a character of one byte that needs no escape.
 bool is_plain(char c) {
   return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\' && c != kDelete;
+}
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+// `byte` in each byte of a word.
+constexpr std::uint64_t in_each(std::uint64_t byte) { return byte * 0x0101010101010101; }
+
+// The highest bit of some byte, if one of them is less than `least`, which is at most 0x80.
+constexpr std::uint64_t any_below(std::uint64_t least, std::uint64_t word) {
+  return (word - in_each(least)) & ~word & in_each(0x80);
+}
+
+// Whether the eight characters are all plain.
+bool are_plain(const char* characters) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, characters, kWord);
+  return ((word & in_each(0x80)) | any_below(0x20, word) | any_below(1, word ^ in_each('"')) |
+          any_below(1, word ^ in_each('\\')) | any_below(1, word ^ in_each(kDelete))) == 0;
+}
+
+// How many characters the text begins with that are plain.
+std::size_t plain_part(std::string_view text) {
+  std::size_t at = 0;
+  while (text.size() - at >= kWord && are_plain(text.data() + at)) at += kWord;
+  if (at > 0 && text.size() - at < kWord && are_plain(text.data() + text.size() - kWord))
+    return text.size();
+  while (at < text.size() && is_plain(text[at])) ++at;
+  return at;
 }
 
 }  // namespace
@@ -33,6 +62,42 @@ void JsonWriter::long_number(std::uint64_t value) {
   at_ = std::to_chars(at_, end_, value).ptr;
 }
 
+namespace {
+
+// REQUIRES: room for kMostDigits.
+char* put_number(char* at, std::uint64_t value) {
+  if (value >= 10) return std::to_chars(at, at + kMostDigits, value).ptr;
+  *at = static_cast<char>('0' + value);
+  return at + 1;
+}
+
+}  // namespace
+
+// One question for room, and no reload of where that is, for it is not known that a character is
+// not part of the writer itself.
+void JsonWriter::member(const Phrase& key, std::uint64_t value) {
+  if (!key.rest_.empty()) {
+    key.write(*this);
+    number(value);
+    return put(',');
+  }
+  reserve(kBlock + kMostDigits + 1);
+  std::memcpy(at_, key.head_.data(), kBlock);
+  char* const end = put_number(at_ + key.size_, value);
+  *end = ',';
+  at_ = end + 1;
+}
+
+void JsonWriter::items(std::span<const std::uint64_t> numbers) {
+  reserve(numbers.size() * (kMostDigitsOfU64 + 1) + kMostDigits);
+  char* at = at_;
+  for (const std::uint64_t value : numbers) {
+    at = put_number(at, value);
+    *at++ = ',';
+  }
+  at_ = at;
+}
+
 void JsonWriter::number(std::int64_t value) {
   reserve(kMostDigits);
   at_ = std::to_chars(at_, end_, value).ptr;
@@ -46,8 +111,7 @@ void JsonWriter::number(double value) {
 void JsonWriter::text(std::string_view text) {
   put('"');
   while (!text.empty()) {
-    const auto plain = static_cast<std::size_t>(
-        std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    const std::size_t plain = plain_part(text);
     raw(text.substr(0, plain));
     text.remove_prefix(plain);
     if (!text.empty()) text = rare(text);

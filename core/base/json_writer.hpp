@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ enum class Escape {
   Json,        // what JSON demands: for files
   Unshowable,  // and what moves a terminal or hides on one: for output that people may look at
 };
+
+class Phrase;
 
 class JsonWriter {
  public:
@@ -89,6 +92,10 @@ class JsonWriter {
     number(value);
     put(',');
   }
+  // The same with a key that is a phrase, its colon included: what most of a file in rows is.
+  void member(const Phrase& key, std::uint64_t value);
+  // Each with a comma: what most of a file in columns is.
+  void items(std::span<const std::uint64_t> numbers);
   // Ends an object or an array: takes back the comma of its last member.
   void close(char bracket) {
     if (!empty() && at_[-1] == ',') --at_;
@@ -126,6 +133,8 @@ class Phrase {
   }
 
  private:
+  friend class JsonWriter;
+
   std::array<char, JsonWriter::kBlock> head_{};
   std::size_t size_ = 0;
   std::string rest_;

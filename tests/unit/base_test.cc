@@ -45,6 +45,23 @@ BOOST_AUTO_TEST_CASE(json_strings_are_always_utf8) {
   }
 }
 
+// Eight characters are looked at in one go: each byte comes out wherever it stands among others as
+// it does alone.
+BOOST_AUTO_TEST_CASE(a_byte_is_written_alike_in_every_place) {
+  const auto alone = [](std::string_view byte) {
+    const std::string quoted = text(byte, Escape::Json);
+    return quoted.substr(1, quoted.size() - 2);
+  };
+  for (int code = 0; code < 256; ++code)
+    for (std::size_t before = 0; before < 17; ++before)
+      for (const std::size_t after : {0u, 1u, 9u}) {
+        const std::string byte(1, static_cast<char>(code)), left(before, '~'), right(after, '!');
+        BOOST_TEST(
+            text(left + byte + right, Escape::Json) == "\"" + left + alone(byte) + right + "\"",
+            code << " behind " << before);
+      }
+}
+
 BOOST_AUTO_TEST_CASE(what_moves_a_terminal_is_escaped_for_people_alone) {
   // A change of direction, a C1 control, a tag that nobody sees, and DEL.
   const std::string moves = "\u202e\u0085\U000e0001\x7f";

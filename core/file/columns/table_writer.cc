@@ -95,14 +95,8 @@ bool is_known_to_be_empty(const Column& column, const Runs& runs) {
 
 void write_full(const Column& column, const Piece& piece, const Pools& pools, JsonWriter& out) {
   const std::size_t end = piece.first_row + piece.rows;
-  if (column.def().storage == Storage::U64) {
-    const auto values = column.u64();
-    for (std::size_t row = piece.first_row; row < end; ++row) {
-      out.number(values[row]);
-      out.put(',');
-    }
-    return;
-  }
+  if (column.def().storage == Storage::U64)
+    return out.items(column.u64().subspan(piece.first_row, piece.rows));
   CellWriter cells(column, pools, out);
   for (std::size_t row = piece.first_row; row < end; ++row) cells.write(row);
 }

@@ -117,6 +117,8 @@ void RowWriter::write_cell(const Step& step, std::size_t row, JsonWriter& out) {
     has_value = row != kNoRow && (*step.codes)[row] == CTPROF_VALUE;
   }
   if (!has_value) return step.absent.write(out);
+  if (step.kind == Kind::U64)
+    return out.member(step.key, static_cast<const std::uint64_t*>(step.values)[row]);
   step.key.write(out);
   write_value(step, row, out);
   out.put(',');
@@ -125,7 +127,6 @@ void RowWriter::write_cell(const Step& step, std::size_t row, JsonWriter& out) {
 void RowWriter::write_value(const Step& step, std::size_t row, JsonWriter& out) {
   const auto id = [&] { return static_cast<const Id*>(step.values)[row]; };
   switch (step.kind) {
-    case Kind::U64: return out.number(static_cast<const std::uint64_t*>(step.values)[row]);
     case Kind::I64: return out.number(static_cast<const std::int64_t*>(step.values)[row]);
     case Kind::F64: return out.number(static_cast<const double*>(step.values)[row]);
     case Kind::Bool: return out.boolean(static_cast<const std::uint8_t*>(step.values)[row] != 0);
