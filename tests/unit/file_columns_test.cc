@@ -295,6 +295,65 @@ BOOST_AUTO_TEST_CASE(numbers_end_where_they_end) {
   }
 }
 
+// Plain numbers are taken in one go, and others one by one: values, what is wrong and where are the
+// same as if all were taken one by one.
+BOOST_AUTO_TEST_CASE(plain_numbers_are_numbers_like_others) {
+  const std::vector<std::string> items = {"0",
+                                          "7",
+                                          "12345678",
+                                          "123456789",
+                                          "1234567890123456",
+                                          "9999999999999999999",
+                                          "18446744073709551615",
+                                          "18446744073709551616",
+                                          "00",
+                                          "0123456789",
+                                          "1234567/",
+                                          "1234567:9",
+                                          "12345678\xb0",
+                                          "1.0",
+                                          "-1",
+                                          "null",
+                                          " 5",
+                                          "5 ",
+                                          "",
+                                          "[1]"};
+  MetricDef def;
+  def.name = "some";
+  const auto one_by_one = [](const std::string& text, std::size_t rows,
+                             std::vector<std::uint64_t>& values) {
+    Scanner in(text);
+    for (in.enter('['); in.next(']');) {
+      if (values.size() == rows) return in.fail("column 'some' is too long"), in.why();
+      values.push_back(in.null() ? 0 : in.number());
+    }
+    if (!in.failed() && values.size() < rows)
+      in.fail("column 'some' has " + std::to_string(values.size()) + " cells, not " +
+              std::to_string(rows) + ", and ends");
+    return in.why();
+  };
+  std::size_t sound = 0;
+  for (const std::string& a : items)
+    for (const std::string& b : items)
+      for (const std::string tail : {"]", "]                         ", ",1,1,1,1,1,1,1,1,1,1,1]"})
+        for (const std::size_t rows : {2u, 4u, 14u}) {
+          const std::string text = "[" + a + "," + b + (rows == 2 ? "" : ",3,44") + tail;
+          std::vector<std::uint64_t> values;
+          const std::string why = one_by_one(text, rows, values);
+          Pools pools;
+          columns::PoolBudget budget(1 << 20);
+          Column column(def, rows, Gap::Untouched);
+          Scanner in(text);
+          columns::CellReader(pools, budget).read(in, {0, rows}, column);
+          BOOST_TEST(in.why() == why, text);
+          if (!why.empty()) continue;
+          ++sound;
+          for (std::size_t row = 0; row < rows; ++row)
+            if (column.has_value(row)) BOOST_TEST(column.u64()[row] == values[row], text);
+        }
+  BOOST_TEST(sound > 300u);
+}
+
 BOOST_AUTO_TEST_CASE(a_text_that_comes_again) {
   Scanner in(R"(["ab", "ab","abc","a","a\u0062",{"ab" :1}])");
   in.enter('[');

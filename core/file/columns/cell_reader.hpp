@@ -66,8 +66,9 @@ class CellReader {
     bool is_plain = false;  // stands in JSON without escapes
   };
 
-  template <typename ReadCell>
-  void read_cells(Scanner& in, const Rows& rows, Column& column, const ReadCell& read_cell);
+  template <typename ReadCell, typename Pass>
+  void read_cells(Scanner& in, const Rows& rows, Column& column, const ReadCell& read_cell,
+                  const Pass& pass);
   void read_numbers(Scanner& in, const Rows& rows, Column& column);
   void read_cell(Scanner& in, Column& column, std::size_t row);
   void read_signed(Scanner& in, Column& column, std::size_t row);

@@ -1,5 +1,6 @@
 #include "core/file/layout/scanner.hpp"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -22,6 +23,28 @@ bool is_json_number(std::string_view text) {
   if (whole.empty() || (whole.size() > 1 && whole.front() == '0')) return false;
   return point == text.npos || text[point] != '.' ||
          (point + 1 < text.size() && is_digit(text[point + 1]));
+}
+
+constexpr std::ptrdiff_t kAtOnce = sizeof(std::uint64_t);  // digits
+
+// `byte` in each byte of a word.
+constexpr std::uint64_t in_each(std::uint64_t byte) { return byte * 0x0101010101010101; }
+
+// Appends eight digits to a value, where there are so many: two neighbours become a number below
+// 100, two of these one below 10,000, and so on.
+bool take_digits(const char* at, std::uint64_t& value) {
+  if constexpr (std::endian::native != std::endian::little) return false;
+  std::uint64_t digits = 0;
+  std::memcpy(&digits, at, sizeof digits);
+  digits -= in_each('0');
+  if (((digits | (digits + in_each(0x80 - 10))) & in_each(0x80)) != 0) return false;
+  digits = 10 * digits + (digits >> 8);
+  constexpr std::uint64_t kPairs = 0x000000ff000000ff;
+  constexpr std::uint64_t kOuter = 100 + (std::uint64_t{1'000'000} << 32);
+  constexpr std::uint64_t kInner = 1 + (std::uint64_t{10'000} << 32);
+  digits = ((digits & kPairs) * kOuter + (digits >> 16 & kPairs) * kInner) >> 32;
+  value = 100'000'000 * value + digits;
+  return true;
 }
 
 void append_utf8(std::string& out, std::uint32_t point) {
@@ -83,6 +106,36 @@ bool Scanner::boolean() {
   if (c == 't' && word("true")) return true;
   if (c != 'f' || !word("false")) fail("true or false was expected");
   return false;
+}
+
+// A number of which it is known that there are kSafeDigits characters and one more.
+const char* Scanner::plain_number(const char* at, std::uint64_t& value) {
+  const char* const start = at;
+  const char* const safe = at + kSafeDigits;
+  value = 0;
+  while (safe - at >= kAtOnce && take_digits(at, value)) at += kAtOnce;
+  for (; at != safe && is_digit(*at); ++at)
+    value = 10 * value + static_cast<std::uint64_t>(*at - '0');
+  const bool is_whole = at != start && (*start != '0' || at - start == 1);
+  return is_whole && *at == ',' ? at : nullptr;
+}
+
+std::size_t Scanner::plain_numbers(std::span<std::uint64_t> room, std::uint64_t most) {
+  const char* at = at_;
+  std::size_t count = 0;
+  for (std::uint64_t value = 0; count < room.size() && end_ - at > kSafeDigits; ++count) {
+    if (is_digit(*at) && at[1] == ',') {
+      value = static_cast<std::uint64_t>(*at++ - '0');
+    } else {
+      const char* const behind = plain_number(at, value);
+      if (!behind) break;
+      at = behind;
+    }
+    if (value > most) break;
+    room[count] = value;
+    at_ = ++at;
+  }
+  return count;
 }
 
 std::uint64_t Scanner::any_number() {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -56,6 +57,11 @@ class Scanner {
     std::uint64_t value = 0;
     return is_short_number(value) ? value : any_number();
   }
+  // Numbers by the million: takes those items of an array that come next and are plain, each with
+  // the comma behind it, so that there is one more item. Plain is a whole number of at most `most`
+  // and less than 20 digits, without blanks. What is left, be it wrong, is for next() and number().
+  // Returns how many there were, at most as many as there is room for.
+  std::size_t plain_numbers(std::span<std::uint64_t> room, std::uint64_t most);
   std::int64_t signed_number();
   double real();
   // Unescaped, valid UTF-8. Lives until the next text or key.
@@ -74,7 +80,10 @@ class Scanner {
   }
   bool key_again(std::string_view text) {
     if (!text_again(text)) return false;
-    if (!take(':')) fail("a colon was expected");
+    if (at_ != end_ && *at_ == ':')
+      ++at_;
+    else if (!take(':'))
+      fail("a colon was expected");
     return true;
   }
   // Passes over one value, and returns it as it stands: with at most so many objects and arrays
@@ -94,6 +103,7 @@ class Scanner {
   bool word(std::string_view text);
   bool next_or_end(char bracket);
   std::uint64_t any_number();
+  static const char* plain_number(const char* at, std::uint64_t& value);
   // Takes a whole number that surely fits, and behind which the next item or the end is.
   bool is_short_number(std::uint64_t& value) {
     const char* at = at_;
