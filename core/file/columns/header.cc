@@ -81,13 +81,11 @@ void write_objects(const Snapshot& snapshot, bool early, JsonWriter& out) {
   }
 }
 
-RegistryPart registry_of(const Snapshot& snapshot) {
-  RegistryPart registry;
+RegistryView registry_of(const Snapshot& snapshot) {
+  RegistryView registry{{}, snapshot.derived, {}, snapshot.unknown_definitions};
   for (const Table& table : snapshot.tables)
     for (const Column& column : table.columns)
-      if (!column.def().hidden) registry.metrics.push_back({column.def(), column.provenance});
-  registry.derived = snapshot.derived;
-  registry.unknown = snapshot.unknown_definitions;
+      if (!column.def().hidden) registry.metrics.push_back({&column.def(), &column.provenance});
   return registry;
 }
 

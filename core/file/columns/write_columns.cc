@@ -61,21 +61,39 @@ void make(const TableWriter& writer, const Piece& piece, Hand& hand, Made& made)
   made.text_bytes += hand.out.size();
 }
 
-std::vector<Made> make_tables(const Snapshot& snapshot, const std::vector<Piece>& pieces, int level,
-                              unsigned workers) {
+// As many as there are workers. What compresses takes a megabyte of memory at its first frame, so
+// that what is made afterwards, by one of them, is made by one that has it.
+class Hands {
+ public:
+  Hands(int level, unsigned workers) : level_(level), hands_(std::max(workers, 1u)) {}
+
+  Hand& of(unsigned worker) {
+    if (!hands_[worker]) hands_[worker].emplace(level_);
+    return *hands_[worker];
+  }
+  Hand& any() {
+    const auto used = std::ranges::find_if(hands_, [](const auto& hand) { return !!hand; });
+    return of(used == hands_.end() ? 0 : static_cast<unsigned>(used - hands_.begin()));
+  }
+
+ private:
+  int level_;
+  std::vector<std::optional<Hand>> hands_;
+};
+
+std::vector<Made> make_tables(const Snapshot& snapshot, const std::vector<Piece>& pieces,
+                              unsigned workers, Hands& hands) {
   const TableWriter writer(snapshot);
   std::vector<Made> made(pieces.size());
-  std::vector<std::optional<Hand>> hands(std::max(workers, 1u));
   share(workers, pieces.size(), [&](unsigned worker, std::size_t i) {
-    if (!hands[worker]) hands[worker].emplace(level);
-    make(writer, pieces[i], *hands[worker], made[i]);
+    make(writer, pieces[i], hands.of(worker), made[i]);
   });
   return made;
 }
 
 // They number what they hold one after the other, so that one worker makes them.
-Made make_stacks(const Snapshot& snapshot, int level) {
-  Hand hand(level);
+Made make_stacks(const Snapshot& snapshot, Hand& hand) {
+  hand.out.clear();
   Made made;
   write_stacks(snapshot, hand.out, [&](std::string_view line) {
     made.frames.push_back(hand.folder.fold(line));
@@ -87,10 +105,11 @@ Made make_stacks(const Snapshot& snapshot, int level) {
 // Puts lines into the file, and counts them.
 class Lines {
  public:
-  Lines(Sink& out, int level) : out_(&out), folder_(level) {}
+  // REQUIRES: both outlive it.
+  Lines(Sink& out, Folder& folder) : out_(&out), folder_(&folder) {}
 
   Result<void> write(std::string_view text) {
-    return write_frame(folder_.fold(text), text.size(), 1);
+    return write_frame(folder_->fold(text), text.size(), 1);
   }
   Result<void> write(const Made& made) {
     text_bytes_ += made.text_bytes;
@@ -120,7 +139,7 @@ class Lines {
   }
 
   Sink* out_;
-  Folder folder_;
+  Folder* folder_;
   std::uint64_t lines_ = 0;
   std::uint64_t text_bytes_ = 0;
   std::uint64_t bytes_ = 0;  // as they go out
@@ -157,10 +176,12 @@ Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made
 Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level, unsigned workers,
                                   Stands stands) {
   const std::vector<Piece> pieces = pieces_of(snapshot);
-  const std::vector<Made> made = make_tables(snapshot, pieces, level, workers);
-  Lines lines(out, level);
-  if (auto done = write_lines(snapshot, made, make_stacks(snapshot, level), lines); !done)
-    return done.error();
+  Hands hands(level, workers);
+  const std::vector<Made> made = make_tables(snapshot, pieces, workers, hands);
+  Hand& hand = hands.any();
+  const Made stacks = make_stacks(snapshot, hand);
+  Lines lines(out, hand.folder);
+  if (auto done = write_lines(snapshot, made, stacks, lines); !done) return done.error();
   if (auto done = lines.pad(stands); !done) return done.error();
   return lines.text_bytes();
 }

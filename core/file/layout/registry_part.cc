@@ -209,6 +209,13 @@ Error check(const RegistryPart& registry) {
 }  // namespace
 
 void write_registry(const RegistryPart& registry, JsonWriter& out) {
+  RegistryView view{{}, registry.derived, registry.placeholders, registry.unknown};
+  for (const auto& [def, provenance] : registry.metrics)
+    view.metrics.push_back({&def, &provenance});
+  write_registry(view, out);
+}
+
+void write_registry(const RegistryView& registry, JsonWriter& out) {
   FieldWriter writer(out);
   const auto item = [&](const auto& fields, const auto& unknown, std::string_view name) {
     out.put('{');
@@ -220,7 +227,7 @@ void write_registry(const RegistryPart& registry, JsonWriter& out) {
   };
   const UnknownDefinitions& unknown = registry.unknown;
   out.raw("{\"metrics\":[");
-  for (const auto& metric : registry.metrics) item(metric, unknown.of_metrics, metric.def.name);
+  for (const auto& metric : registry.metrics) item(metric, unknown.of_metrics, metric.def->name);
   for (const UnknownMetric& metric : unknown.metrics) out.raw(metric.definition), out.put(',');
   out.close(']');
   out.raw(",\"derived\":[");

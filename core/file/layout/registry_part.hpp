@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,26 @@ void each_field(T& metric, Visitor&& visit) {
   each_field(metric.provenance, visit);
 }
 
+// The same of a snapshot as it is, without copies: a definition is a kilobyte of texts.
+struct RegistryView {
+  struct Metric {
+    const MetricDef* def;
+    const Provenance* provenance;
+  };
+  std::vector<Metric> metrics;
+  std::span<const DerivedDef> derived;
+  std::span<const std::string> placeholders;
+  const UnknownDefinitions& unknown;
+};
+
+template <Of<RegistryView::Metric> T, class Visitor>
+void each_field(T& metric, Visitor&& visit) {
+  each_field(*metric.def, visit);
+  each_field(*metric.provenance, visit);
+}
+
 void write_registry(const RegistryPart& registry, JsonWriter& out);
+void write_registry(const RegistryView& registry, JsonWriter& out);
 
 // A metric of a newtype that this version does not know is left out of the metrics, as is a
 // headline of a kind that it does not know; both are among what is unknown.
