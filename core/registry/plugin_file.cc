@@ -175,11 +175,12 @@ class Dynamic {
   Result<void> read() {
     const ElfW(Phdr)* segment = image_->dynamic();
     if (!segment) return Error{"it has no dynamic section, so it is no shared object"};
-    for (std::size_t i = 0; i < kMostEntries && lies_within(i * sizeof(ElfW(Dyn)),
-                                                            sizeof(ElfW(Dyn)), segment->p_filesz);
-         ++i) {
-      ElfW(Dyn) entry{};
-      if (!image_->at_address(segment->p_vaddr + i * sizeof entry, entry)) break;
+    std::vector<ElfW(Dyn)> entries(
+        std::min(kMostEntries, std::size_t{segment->p_filesz} / sizeof(ElfW(Dyn))));
+    const std::size_t size = entries.size() * sizeof(ElfW(Dyn));
+    const auto at = image_->offset_of(segment->p_vaddr, size);
+    if (!at || !image_->bytes(*at, entries.data(), size)) entries.clear();
+    for (const auto& entry : entries) {
       if (entry.d_tag == DT_NULL) return check_tables();
       take(entry);
     }
