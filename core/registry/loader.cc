@@ -111,10 +111,16 @@ bool is_named(const LoadOptions& options, const Plugin& plugin) {
   return !options.only || std::ranges::count(*options.only, plugin.name) > 0;
 }
 
+// By its file alone.
+bool is_needed(const PluginFile& file, const LoadOptions& options) {
+  if (options.layouts_alone) return file.layout;
+  return options.recorders || options.only || !file.recorder;
+}
+
 void load_file(const std::string& path, Result<OpenPlugin> file, bool shipped,
                const LoadOptions& options, LoadedPlugins& loaded) {
   if (!file) return loaded.refused.push_back({path, file.error().text});
-  if (options.layouts_alone && !file->file.layout) return;
+  if (!is_needed(file->file, options)) return;
   auto plugin = load(std::move(*file));
   if (!plugin) return loaded.refused.push_back({path, plugin.error().text});
   if (knows(loaded, plugin->name))

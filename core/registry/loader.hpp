@@ -37,6 +37,9 @@ struct LoadOptions {
   bool layouts_alone = false;  // the others are looked at, and not loaded
   bool for_capture =
       false;  // `only` or not, those of ours that take part in every capture load too
+  // False: nothing is recorded, and plugins that have nothing but recorders
+  // (CTPROF_PLUGIN_RECORDER) are looked at, and not loaded unless there is an `only`.
+  bool recorders = true;
   // Those of ctprof's own plugins that ask for it (CTPROF_PLUGIN_AHEAD) are loaded before the
   // others and handed over at once, but not if `only` leaves them out. What comes of them later
   // counts as if they had been loaded in turn.

@@ -142,6 +142,15 @@ Result<void> read_object(const char* key, Plugin& plugin) {
   return {};
 }
 
+// What a plugin says of itself decides whether it is loaded at all.
+Result<void> check_recorder(const ctprof_plugin& table, const Plugin& plugin) {
+  if ((table.flags & CTPROF_PLUGIN_RECORDER) == 0) return {};
+  for (const SourceTable& source : plugin.sources)
+    if (source.table.stage != CTPROF_STAGE_RECORD)
+      return Error{"it says that it only records, but its source '" + source.name + "' does not"};
+  return {};
+}
+
 }  // namespace
 
 Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
@@ -176,6 +185,7 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
     return ok.error();
   if (auto ok = each<ctprof_source>(table.sources, "sources", with(read_source)); !ok)
     return ok.error();
+  if (auto fits = check_recorder(table, plugin); !fits) return fits.error();
   if (auto ok = each<ctprof_derived>(table.derived, "derived metrics", with(read_derived)); !ok)
     return ok.error();
   if (auto ok = each<const char*>(table.objects, "objects", with(read_object)); !ok)

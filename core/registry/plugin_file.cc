@@ -327,6 +327,7 @@ Result<PluginFile> read_plugin_file(int fd) {
   const ctprof_plugin_flags flags = flags_in(image, *table);
   file->layout = (flags & CTPROF_PLUGIN_LAYOUT) != 0;
   file->ahead = (flags & CTPROF_PLUGIN_AHEAD) != 0;
+  file->recorder = (flags & CTPROF_PLUGIN_RECORDER) != 0;
   return file;
 }
 

@@ -21,6 +21,7 @@ namespace ctprof {
 struct PluginFile {
   bool layout = false;                   // its table says CTPROF_PLUGIN_LAYOUT
   bool ahead = false;                    // and CTPROF_PLUGIN_AHEAD
+  bool recorder = false;                 // and CTPROF_PLUGIN_RECORDER
   std::vector<std::string> directories;  // DT_RPATH and DT_RUNPATH, entry by entry, as they stand
   std::vector<std::string> libraries;    // DT_NEEDED and what else the loader would load with it
 };

@@ -142,7 +142,7 @@ constexpr std::array kDerived{ctprof_derived{
               "copying a page, is taken off too.",
     .headline = nullptr,
     .role = nullptr}};
-constexpr sdk::Extra kExtra{.derived = sdk::array_of(kDerived)};
+constexpr sdk::Extra kExtra{.derived = sdk::array_of(kDerived), .flags = CTPROF_PLUGIN_RECORDER};
 
 std::uint64_t ring_bytes_of(const sdk::Window& window, std::uint64_t cpus) {
   const bool many = window.every_stack() || window.all_waits();

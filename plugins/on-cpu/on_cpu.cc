@@ -97,8 +97,10 @@ class OnCpu : public sdk::RecordSource {
   std::string remark_;
 };
 
+constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};
+
 }  // namespace
 }  // namespace ctprof::on_cpu
 
-CTPROF_PLUGIN("on-cpu", "1.0", "Call stacks of what runs on each CPU, sampled by perf events.",
-              ctprof::on_cpu::OnCpu)
+CTPROF_PLUGIN_WITH("on-cpu", "1.0", "Call stacks of what runs on each CPU, sampled by perf events.",
+                   ctprof::on_cpu::kExtra, ctprof::on_cpu::OnCpu)

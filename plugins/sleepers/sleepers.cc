@@ -193,8 +193,10 @@ void Sleepers::tell(const Watch::Account& account, const sdk::Records& records) 
   if (!said.empty()) records.remark(said);
 }
 
+constexpr sdk::Extra kExtra{.flags = CTPROF_PLUGIN_RECORDER};
+
 }  // namespace
 }  // namespace ctprof::sleepers
 
-CTPROF_PLUGIN("sleepers", "1.0", "Call stacks of what sleeps, looked at some times a second.",
-              ctprof::sleepers::Sleepers)
+CTPROF_PLUGIN_WITH("sleepers", "1.0", "Call stacks of what sleeps, looked at some times a second.",
+                   ctprof::sleepers::kExtra, ctprof::sleepers::Sleepers)

@@ -125,3 +125,31 @@ BOOST_AUTO_TEST_CASE(what_takes_long_to_open_is_loaded_before_the_others) {
   BOOST_TEST(names_of({{"host"}}) == "host ");
   fs::remove_all(room);
 }
+
+// A copy, which no other test has loaded.
+BOOST_AUTO_TEST_CASE(where_nothing_is_recorded_recorders_are_not_loaded) {
+  const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
+  const fs::path built = directory ? directory : ".";
+  const fs::path room =
+      fs::temp_directory_path() / ("ctprof-without-recorders-" + std::to_string(::getpid()));
+  fs::create_directory(room);
+  for (const char* name : {"host.so", "on-cpu.so"})
+    fs::copy_file(built / name, room / name, fs::copy_options::overwrite_existing);
+  const auto is_loaded = [&] {
+    return ::dlopen((room / "on-cpu.so").c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+  };
+  const auto names_of = [&](bool recorders, std::optional<std::vector<std::string>> only) {
+    std::string names;
+    const auto loaded = load_plugins({.own_directory = room,
+                                      .directories = {},
+                                      .only = std::move(only),
+                                      .recorders = recorders});
+    for (const Plugin& plugin : loaded->plugins) names += plugin.name + " ";
+    return names;
+  };
+  BOOST_TEST(names_of(false, {}) == "host ");
+  BOOST_TEST(!is_loaded());
+  BOOST_TEST(names_of(false, {{"on-cpu"}}) == "on-cpu ");  // for somebody names it
+  BOOST_TEST(names_of(true, {}) == "host on-cpu ");
+  fs::remove_all(room);
+}

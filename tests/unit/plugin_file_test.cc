@@ -53,7 +53,9 @@ BOOST_AUTO_TEST_CASE(flags_are_known_unloaded) {
   BOOST_TEST(!read_built("file-layout")->ahead);
   const auto other = read_built("procfs-sched");
   BOOST_TEST(!other->layout);
+  BOOST_TEST(!other->recorder);
   BOOST_TEST(other->libraries.size() >= 1u);
+  BOOST_TEST(read_built("on-cpu")->recorder);
 }
 
 BOOST_AUTO_TEST_CASE(another_file_is_none) {

@@ -194,6 +194,12 @@ BOOST_AUTO_TEST_CASE(who_records_must_start_and_stop_and_offer_stacks_or_numbers
   BOOST_TEST(has(plugin.refusal(), "does not record call stacks but offers 'x_count'"));
 }
 
+BOOST_AUTO_TEST_CASE(who_says_that_it_only_records_does) {
+  ByHand plugin;
+  plugin.table.flags = CTPROF_PLUGIN_RECORDER;
+  BOOST_TEST(plugin.refusal() == "it says that it only records, but its source 'x' does not");
+}
+
 BOOST_AUTO_TEST_CASE(stages_and_storages_to_come) {
   ByHand plugin;
   plugin.source.stage = 99;

@@ -206,9 +206,20 @@ void note_read(const Options& options, const std::string& file,
                       (capture.foreign ? "another tool" : "ctprof " + capture.meta.tool));
 }
 
+namespace {
+
+// Whether a capture or window may need a plugin that has nothing but recorders: to record, to say
+// that a metric is a recorder's, or to take an option.
+bool may_record(const Options& options) {
+  return !options.record.recorders.empty() || options.metrics || !options.set.empty();
+}
+
+}  // namespace
+
 Result<Registry> load_registry(const Options& options, Load which, Ahead* ahead) {
   LoadOptions load{own_plugin_directory(), plugin_directories(options), options.plugins,
                    which == Load::Layouts, which == Load::Capture};
+  load.recorders = which != Load::Capture || may_record(options);
   if (ahead) load.ahead = [&](const Plugin& plugin) { ahead->open(plugin); };
   auto loaded = load_plugins(load);
   if (!loaded) return loaded.error();

@@ -94,8 +94,11 @@ enum {
   CTPROF_PLUGIN_ALWAYS =
       2, /* takes part in every capture, whatever was asked for; of ctprof's own plugins alone */
   CTPROF_PLUGIN_AHEAD =
-      4 /* open_plugin begins what takes long: a capture loads it before the others, and opens it
-           while they are loaded; of ctprof's own plugins alone, and without options */
+      4, /* open_plugin begins what takes long: a capture loads it before the others, and opens it
+            while they are loaded; of ctprof's own plugins alone, and without options */
+  CTPROF_PLUGIN_RECORDER =
+      8 /* its sources are all of stage CTPROF_STAGE_RECORD: it is not loaded for a capture or a
+           window in which nothing is recorded, unless somebody names plugins or metrics */
 };
 
 struct ctprof_plugin {
