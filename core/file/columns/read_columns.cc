@@ -309,6 +309,7 @@ Blocks list_blocks(std::string_view zstd) {
 Result<std::optional<Snapshot>> read_outline(std::string_view zstd) {
   const auto frames = find_frames(zstd);
   if (!frames) return frames.error();
+  if (frames->whole.empty()) return std::nullopt;
   Reader reader(zstd, frames->whole, 1);
   Snapshot snapshot;
   const auto whole = reader.take_outline(snapshot);
