@@ -1,6 +1,7 @@
 #include "core/archive/span.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -15,39 +16,6 @@ namespace {
 
 constexpr std::size_t kMostTold = 20;  // gaps by name; the others by number
 
-struct Place {
-  HourFile file;
-  KeptWindow window;
-};
-
-bool lies_in(const KeptWindow& window, const Span& span) {
-  return (!span.until || window.opened.wall_unix_ns < *span.until) &&
-         (!span.since || window.ended.wall_unix_ns > *span.since);
-}
-
-// Boots in the order in which they began, and the windows of each by its own clock, which nobody
-// sets.
-void sort_by_time(std::vector<Place>& places) {
-  std::map<std::string, std::uint64_t> began;
-  for (const Place& place : places) {
-    const Moment& opened = place.window.opened;
-    const std::uint64_t boot =
-        opened.wall_unix_ns - std::min(opened.wall_unix_ns, opened.boottime_ns);
-    const auto known = began.emplace(place.window.boot_id, boot).first;
-    known->second = std::min(known->second, boot);
-  }
-  const auto order = [&](const Place& place) {
-    return std::tuple(began[place.window.boot_id], std::cref(place.window.boot_id),
-                      place.window.opened.boottime_ns);
-  };
-  std::ranges::stable_sort(places, [&](const Place& a, const Place& b) {
-    const auto [a_began, a_boot, a_opened] = order(a);
-    const auto [b_began, b_boot, b_opened] = order(b);
-    return std::tuple(a_began, a_boot.get(), a_opened) <
-           std::tuple(b_began, b_boot.get(), b_opened);
-  });
-}
-
 std::string times(std::uint64_t from_ns, std::uint64_t until_ns) {
   return local_time(from_ns) + " to " + local_time(until_ns);
 }
@@ -55,11 +23,11 @@ std::string times(std::uint64_t from_ns, std::uint64_t until_ns) {
 // Reads windows one after the other, and makes those back to back one.
 class Joiner {
  public:
-  Joiner(const Directory& directory, const Vocabulary& vocabulary)
-      : directory_(&directory), vocabulary_(&vocabulary) {}
+  Joiner(const SpanWindows& windows, const Vocabulary& vocabulary)
+      : windows_(&windows), vocabulary_(&vocabulary) {}
 
-  Result<void> add(const Place& place) {
-    auto window = read(place);
+  Result<void> add(std::size_t number) {
+    auto window = windows_->read(number, *vocabulary_);
     if (!window) {
       tell(window.error().text + "; that window is left out");
       return {};
@@ -94,16 +62,6 @@ class Joiner {
     Moment opened, ended;
   };
 
-  Result<Snapshot> read(const Place& place) {
-    const auto bytes = directory_->read(place.file, place.window);
-    if (!bytes) return bytes.error();
-    auto window =
-        load_bytes(*bytes, {.path = name_of(place.file), .is_chosen = true}, *vocabulary_);
-    if (window && !window->window)
-      return error("reading", name_of(place.file), "it holds a snapshot among windows");
-    return window;
-  }
-
   bool follows_last(const Snapshot& next) const {
     return !next.meta.boot_id.empty() && next.meta.boot_id == last_->boot_id &&
            next.window->opened.boottime_ns == last_->ended.boottime_ns;
@@ -132,7 +90,7 @@ class Joiner {
     const std::size_t ended = window.threads().rows - window.window->living;
     memory_ += ended * window.threads().columns.size() * kCell;
     if (memory_ <= limits::kMemory) return {};
-    return error("reading", directory_->path(),
+    return error("reading", windows_->path(),
                  "the threads that ended from " +
                      times(spanned_.from_ns, window.meta.start.wall_unix_ns) +
                      " take too much memory; ask for a shorter span");
@@ -151,7 +109,7 @@ class Joiner {
     return {};
   }
 
-  const Directory* directory_;
+  const SpanWindows* windows_;
   const Vocabulary* vocabulary_;
   Spanned spanned_;
   std::optional<Last> last_;
@@ -161,7 +119,37 @@ class Joiner {
   std::size_t untold_ = 0;
 };
 
-Error nothing_there(const std::string& path, std::span<const Place> all) {
+}  // namespace
+
+bool SpanWindows::lies_in(const Place& place, const Span& span) {
+  return (!span.until || place.window.opened.wall_unix_ns < *span.until) &&
+         (!span.since || place.window.ended.wall_unix_ns > *span.since);
+}
+
+// Boots in the order in which they began, and the windows of each by its own clock, which nobody
+// sets.
+void SpanWindows::sort_by_time(std::vector<Place>& places) {
+  std::map<std::string, std::uint64_t> began;
+  for (const Place& place : places) {
+    const Moment& opened = place.window.opened;
+    const std::uint64_t boot =
+        opened.wall_unix_ns - std::min(opened.wall_unix_ns, opened.boottime_ns);
+    const auto known = began.emplace(place.window.boot_id, boot).first;
+    known->second = std::min(known->second, boot);
+  }
+  const auto order = [&](const Place& place) {
+    return std::tuple(began[place.window.boot_id], std::cref(place.window.boot_id),
+                      place.window.opened.boottime_ns);
+  };
+  std::ranges::stable_sort(places, [&](const Place& a, const Place& b) {
+    const auto [a_began, a_boot, a_opened] = order(a);
+    const auto [b_began, b_boot, b_opened] = order(b);
+    return std::tuple(a_began, a_boot.get(), a_opened) <
+           std::tuple(b_began, b_boot.get(), b_opened);
+  });
+}
+
+Error SpanWindows::nothing_there(const std::string& path, const std::vector<Place>& all) {
   if (all.empty()) return error("reading", path, "it holds no window that is whole");
   return error(
       "reading", path,
@@ -170,45 +158,60 @@ Error nothing_there(const std::string& path, std::span<const Place> all) {
 }
 
 // What the span has before the first window and behind the last.
-void tell_ends(const Span& span, std::span<const Place> all, std::vector<std::string>& told) {
+std::vector<std::string> SpanWindows::ends_of(const Span& span, const std::vector<Place>& all) {
+  std::vector<std::string> told;
   const Moment &first = all.front().window.opened, &last = all.back().window.ended;
   if (span.since && *span.since < first.wall_unix_ns)
     told.push_back("what is kept begins at " + local_time(first.wall_unix_ns));
   if (span.until && *span.until > last.wall_unix_ns)
     told.push_back("what is kept ends at " + local_time(last.wall_unix_ns));
+  return told;
 }
 
-}  // namespace
-
-Result<Spanned> read_span(const std::string& path, const Span& span, const Vocabulary& vocabulary) {
-  const auto directory = Directory::open(path);
+Result<SpanWindows> SpanWindows::find(const std::string& path, const Span& span) {
+  auto directory = Directory::open(path);
   if (!directory) return directory.error();
   auto files = directory->files();
   if (!files) return files.error();
+  SpanWindows windows(std::move(*directory));
   std::vector<Place> all;
-  std::vector<std::string> told;
   for (KeptFile& file : *files) {
     if (file.torn)
-      told.push_back("'" + name_of(file.name) +
-                     "' ends with a window that was cut short, or is just being written; it is "
-                     "left out");
+      windows.told_.push_back("'" + name_of(file.name) +
+                              "' ends with a window that was cut short, or is just being written; "
+                              "it is left out");
     if (!file.unread.empty())
-      told.push_back("'" + name_of(file.name) + "' is left out from byte " +
-                     std::to_string(file.whole) + " on: " + file.unread);
+      windows.told_.push_back("'" + name_of(file.name) + "' is left out from byte " +
+                              std::to_string(file.whole) + " on: " + file.unread);
     for (KeptWindow& window : file.windows) all.push_back({file.name, std::move(window)});
   }
   sort_by_time(all);
-  Joiner joiner(*directory, vocabulary);
-  bool any = false;
-  for (const Place& place : all) {
-    if (!lies_in(place.window, span)) continue;
-    any = true;
-    if (auto added = joiner.add(place); !added) return added.error();
-  }
-  if (!any) return nothing_there(path, all);
-  tell_ends(span, all, told);
+  for (const Place& place : all)
+    if (lies_in(place, span)) windows.places_.push_back(place);
+  if (windows.places_.empty()) return nothing_there(path, all);
+  std::ranges::move(ends_of(span, all), std::back_inserter(windows.told_));
+  return windows;
+}
+
+Result<Snapshot> SpanWindows::read(std::size_t number, const Vocabulary& vocabulary) const {
+  const Place& place = places_[number];
+  const auto bytes = directory_.read(place.file, place.window);
+  if (!bytes) return bytes.error();
+  auto window = load_bytes(*bytes, {.path = name_of(place.file), .is_chosen = true}, vocabulary);
+  if (window && !window->window)
+    return error("reading", name_of(place.file), "it holds a snapshot among windows");
+  return window;
+}
+
+Result<Spanned> read_span(const std::string& path, const Span& span, const Vocabulary& vocabulary) {
+  const auto windows = SpanWindows::find(path, span);
+  if (!windows) return windows.error();
+  Joiner joiner(*windows, vocabulary);
+  for (std::size_t number = 0; number < windows->size(); ++number)
+    if (auto added = joiner.add(number); !added) return added.error();
   auto spanned = joiner.finish();
   if (!spanned) return spanned;
+  std::vector<std::string> told = windows->told();
   std::ranges::move(spanned->told, std::back_inserter(told));
   spanned->told = std::move(told);
   if (spanned->runs.empty())

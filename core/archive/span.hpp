@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "core/archive/directory.hpp"
+#include "core/archive/index.hpp"
 #include "core/base/result.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
@@ -24,6 +26,36 @@ namespace ctprof {
 
 struct Span {
   std::optional<std::uint64_t> since, until;  // ns since 1970; none: from the first, to the last
+};
+
+// The windows of a span as they are, one by one, in the order of time.
+class SpanWindows {
+ public:
+  // The error says what the directory has, where nothing of it lies in the span.
+  static Result<SpanWindows> find(const std::string& path, const Span& span);
+
+  std::size_t size() const { return places_.size(); }
+  // The error names the file. Throws bad_alloc.
+  Result<Snapshot> read(std::size_t number, const Vocabulary& vocabulary) const;
+  // What is not kept, and which files could not be read.
+  const std::vector<std::string>& told() const { return told_; }
+  // Of the directory.
+  const std::string& path() const { return directory_.path(); }
+
+ private:
+  struct Place {
+    HourFile file;
+    KeptWindow window;
+  };
+  explicit SpanWindows(Directory directory) : directory_(std::move(directory)) {}
+  static bool lies_in(const Place& place, const Span& span);
+  static void sort_by_time(std::vector<Place>& places);
+  static std::vector<std::string> ends_of(const Span& span, const std::vector<Place>& all);
+  static Error nothing_there(const std::string& path, const std::vector<Place>& all);
+
+  Directory directory_;
+  std::vector<Place> places_;
+  std::vector<std::string> told_;
 };
 
 struct Spanned {

@@ -114,6 +114,19 @@ Result<std::vector<Snapshot>> read_runs(std::string_view zstd, const CaptureName
   }
 }
 
+// Captures one after the other. What the file has behind the last is told of the first.
+Result<void> take_each(std::string_view zstd, const CaptureName& name, const TakeCapture& take) {
+  const columns::Blocks blocks = columns::list_blocks(zstd);
+  const std::size_t count = std::max<std::size_t>(1, blocks.whole.size());
+  for (std::size_t number = 1; number <= count; ++number) {
+    auto capture = read_columns(zstd, {name.path, number, true});
+    if (!capture) return capture.error();
+    if (number > 1) capture->told.clear();
+    if (auto taken = take(std::move(*capture)); !taken) return taken;
+  }
+  return {};
+}
+
 bool is_zstd(std::string_view bytes) {
   return bytes.starts_with(kMagic) || (bytes.size() > 1 && bytes.substr(1).starts_with(kSkippable));
 }
@@ -256,6 +269,20 @@ Result<std::vector<std::string>> load_each(const std::string& path, const Vocabu
     return told_of_end(read->unread, read->torn, path);
   } catch (const std::bad_alloc&) {
     return error("reading", path, "not enough memory");
+  }
+}
+
+Result<void> take_captures(const std::string& argument, const Vocabulary& vocabulary,
+                           const TakeCapture& take) {
+  const CaptureName name = name_of_capture(argument);
+  try {
+    std::string bytes;
+    if (auto done = read_bytes(name.path, bytes); !done) return done;
+    if (!name.is_chosen && columns::is_columns(bytes)) return take_each(bytes, name, take);
+    auto capture = load_bytes(bytes, name, vocabulary);
+    return capture ? take(std::move(*capture)) : Result<void>(capture.error());
+  } catch (const std::bad_alloc&) {
+    return error("reading", name.path, "not enough memory");
   }
 }
 
