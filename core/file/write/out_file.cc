@@ -200,6 +200,11 @@ Result<void> OutFile::write(std::string_view bytes) {
 }
 
 // Closed before it takes its name: some file systems tell only then that the disk is full.
+void OutFile::count_bytes() {
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) == 0) bytes_ = static_cast<std::uint64_t>(status.st_size);
+}
+
 Result<void> OutFile::commit(bool sync) {
   const bool has_place = !is_stream_;
   if (sync && has_place && timed_sync(fd_.get(), sync_ns_) != 0) return failed(errno);

@@ -60,6 +60,9 @@ class OutFile {
   OutFile& operator=(OutFile&&) = delete;
 
   Result<void> write(std::string_view bytes);
+  // For another process that writes the file in our place; then, how much of it there is now.
+  int descriptor() const { return fd_.get(); }
+  void count_bytes();
   // Gives the file its name, after it has reached the disk if `sync` says so.
   Result<void> commit(bool sync);
   std::uint64_t bytes() const { return bytes_; }
