@@ -1,0 +1,88 @@
+#include "core/tables/metric_family.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ctprof {
+namespace {
+
+// To add a unit, add a line. `marks` are what names of metrics have of it at their end.
+struct BaseUnit {
+  std::string_view unit;
+  std::string_view base;
+  double scale;  // 0: by the host's clock
+  std::array<std::string_view, 2> marks{};
+};
+constexpr std::array kBaseUnits{
+    BaseUnit{"ns", "seconds", 1e-9, {"_ns"}},
+    BaseUnit{"us", "seconds", 1e-6, {"_usec", "_us"}},
+    BaseUnit{"ticks", "seconds", 0, {"_clock_ticks", "_ticks"}},
+    BaseUnit{"bytes", "bytes", 1, {"_bytes"}},
+    BaseUnit{"kib", "bytes", 1024, {"_kib"}},
+    BaseUnit{"centipercent", "ratio", 1e-4},
+    BaseUnit{"percent", "ratio", 1e-2, {"_percent"}},
+    BaseUnit{"ratio", "ratio", 1, {"_ratio"}},
+    BaseUnit{"count", "", 1},
+    BaseUnit{"none", "", 1},
+    BaseUnit{"", "", 1},
+};
+
+bool cut_end(std::string& text, std::string_view end) {
+  if (end.empty() || !text.ends_with(end) || text.size() == end.size()) return false;
+  text.resize(text.size() - end.size());
+  return true;
+}
+
+// Ends that readers take for parts of a histogram, or for what a counter has anyway.
+void mend_end(std::string& name, bool adds_up) {
+  cut_end(name, "_total");
+  if (cut_end(name, "_count")) name += adds_up ? "_events" : "s";
+  if (name.ends_with("_sum") || name.ends_with("_bucket")) name += "_value";
+}
+
+std::string help_of(std::string_view metric, bool adds_up, Counted counted) {
+  std::string help(metric);
+  if (adds_up && counted == Counted::PerSecond) help += ", per second of the window";
+  if (adds_up && counted == Counted::Total) help += ", since this server was started";
+  if (adds_up && counted == Counted::Lifetime) help += " of what lives, since it was born";
+  return help + "; see ctprof help " + std::string(metric);
+}
+
+}  // namespace
+
+std::string label_name(std::string_view name) {
+  std::string label;
+  for (const char c : name) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9' && !label.empty());
+    label += is_plain ? c : '_';
+  }
+  return label.empty() ? "_" : label;
+}
+
+NamedFamily family_of(std::string_view metric, std::string_view unit, bool adds_up, Counted counted,
+                      double user_hz) {
+  const auto known = std::ranges::find(kBaseUnits, unit, &BaseUnit::unit);
+  std::string name = label_name(metric), base = label_name(unit);
+  NamedFamily named;
+  if (known != kBaseUnits.end()) {
+    for (const std::string_view mark : known->marks)
+      if (cut_end(name, mark)) break;
+    base = known->base;
+    named.scale = known->scale > 0 ? known->scale : 1 / user_hz;
+  }
+  if (base.empty() || !adds_up) mend_end(name, adds_up);
+  cut_end(name, "_total");
+  if (!base.empty()) name += "_" + base;
+  const bool is_lifetime = adds_up && counted == Counted::Lifetime;
+  const bool is_rate = adds_up && counted == Counted::PerSecond;
+  named.family.name = std::string("ctprof_") + (is_lifetime ? "lifetime_" : "") + name +
+                      (is_rate ? "_per_second" : "");
+  named.family.unit = is_rate ? "" : base;
+  named.family.type =
+      adds_up && counted == Counted::Total ? SeriesType::Counter : SeriesType::Gauge;
+  named.family.help = help_of(metric, adds_up, counted);
+  return named;
+}
+
+}  // namespace ctprof

@@ -1,0 +1,139 @@
+#include "core/tables/table_cell.hpp"
+
+#include <string>
+
+#include "core/base/cpu_ranges.hpp"
+#include "core/base/text.hpp"
+
+namespace ctprof {
+namespace {
+
+std::string_view view(ctprof_text text) { return {text.data, text.size}; }
+
+void put_nulls(int count, RowText& out) {
+  for (int i = 0; i < count; ++i) out.null();
+}
+
+// `value` and `exact`.
+void put_both(std::uint64_t number, RowText& out) {
+  out.number(number);
+  out.number(number);
+}
+
+// Behind `exact`.
+void put_no_text(RowText& out) { put_nulls(3, out); }
+
+}  // namespace
+
+TableCells::TableCells(const Column* column, const Pools& pools) : column_(column), pools_(&pools) {
+  if (column) codes_.emplace(*column);
+}
+
+Gap TableCells::gap(std::size_t row) const {
+  if (!column_) return Gap::NotInFile;
+  const std::uint8_t code = (*codes_)[row];
+  return code == kUnbounded ? Gap::None : static_cast<Gap>(code);
+}
+
+std::optional<std::string_view> TableCells::odd_text(std::size_t row) const {
+  if (gap(row) != Gap::None || storage() != Storage::String) return std::nullopt;
+  const std::string_view text = pools_->texts[column_->ids()[row]];
+  return is_utf8(text) ? std::nullopt : std::optional(text);
+}
+
+void TableCells::put_map(std::size_t row, RowText& out) const {
+  JsonWriter json(Escape::Unshowable);
+  json.put('{');
+  for (const ctprof_entry& entry : pools_->maps[column_->ids()[row]])
+    json.member(view(entry.key), entry.value);
+  json.close('}');
+  out.json(json.view());
+}
+
+void TableCells::put_array(std::size_t row, RowText& out) const {
+  JsonWriter json(Escape::Unshowable);
+  json.put('[');
+  for (const std::uint64_t number : pools_->words[column_->ids()[row]]) {
+    json.number(number);
+    json.put(',');
+  }
+  json.close(']');
+  out.json(json.view());
+}
+
+void TableCells::put(std::size_t row, RowText& out) const {
+  if (gap(row) != Gap::None) return out.null();
+  switch (storage()) {
+    case Storage::U64: return out.number(column_->u64()[row]);
+    case Storage::I64: return out.number(column_->i64()[row]);
+    case Storage::F64: return out.number(column_->f64()[row]);
+    case Storage::Bool: return out.boolean(column_->bools()[row] != 0);
+    case Storage::String: return out.text(pools_->texts[column_->ids()[row]]);
+    case Storage::Bitset: return out.text(cpu_ranges(pools_->words[column_->ids()[row]]));
+    case Storage::Map: return put_map(row, out);
+    case Storage::Array: return put_array(row, out);
+    case Storage::Stacks: return out.number(total_of(pools_->stacks[column_->ids()[row]]));
+  }
+}
+
+// REQUIRES: there is a value.
+void TableCells::put_value(std::size_t row, RowText& out) const {
+  switch (storage()) {
+    case Storage::U64: put_both(column_->u64()[row], out); break;
+    case Storage::Bool: put_both(column_->bools()[row] != 0, out); break;
+    case Storage::Stacks: put_both(total_of(pools_->stacks[column_->ids()[row]]), out); break;
+    case Storage::I64: {
+      const std::int64_t number = column_->i64()[row];
+      out.number(number);
+      number < 0 ? out.null() : out.number(static_cast<std::uint64_t>(number));
+      break;
+    }
+    case Storage::F64:
+      out.number(column_->f64()[row]);
+      out.null();
+      break;
+    case Storage::String:
+    case Storage::Bitset:
+    case Storage::Map:
+    case Storage::Array: {
+      put_nulls(2, out);
+      put(row, out);
+      const auto odd = odd_text(row);
+      odd ? out.text(hex(*odd)) : out.null();
+      return out.null();
+    }
+  }
+  put_no_text(out);
+}
+
+void TableCells::put_long(std::size_t row, const std::function<void()>& begin, RowText& out) const {
+  const Gap why = gap(row);
+  const auto part = [&](std::string_view key, std::uint64_t number) {
+    begin();
+    out.text(key);
+    put_both(number, out);
+    put_no_text(out);
+    out.end_row();
+  };
+  if (why == Gap::None && storage() == Storage::Map) {
+    const auto entries = pools_->maps[column_->ids()[row]];
+    for (const ctprof_entry& entry : entries) part(view(entry.key), entry.value);
+    if (!entries.empty()) return;
+  }
+  if (why == Gap::None && storage() == Storage::Array) {
+    const auto numbers = pools_->words[column_->ids()[row]];
+    for (std::size_t i = 0; i < numbers.size(); ++i) part(std::to_string(i), numbers[i]);
+    if (!numbers.empty()) return;
+  }
+  begin();
+  out.null();
+  if (why == Gap::None) {
+    put_value(row, out);
+  } else {
+    put_nulls(4, out);
+    out.text(name(why));
+  }
+  out.end_row();
+}
+
+}  // namespace ctprof
