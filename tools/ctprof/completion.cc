@@ -13,10 +13,12 @@
 #include "core/flame/stack_forms.hpp"
 #include "core/registry/identity.hpp"
 #include "core/render/columns.hpp"
+#include "tools/ctprof/export_tables.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/option_table.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/settings.hpp"
+#include "tools/ctprof/table_options.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -114,7 +116,7 @@ ReportKind kind_of(std::string_view verb) {
 }
 
 Candidates forms() {
-  Candidates found{{"ktstr"}, {"columns"}, {"denet"}};
+  Candidates found = with(plain(table_export_names()), {{"ktstr"}, {"columns"}, {"denet"}});
   for (const StackForm& form : stack_forms())
     found.push_back({std::string(form.name), std::string(form.what)});
   return found;
@@ -143,6 +145,7 @@ constexpr std::array kValues{
         "sort-by",
         [](std::string_view verb) { return with(plain(sort_words(kind_of(verb))), metrics()); }},
     ValueSource{"to", [](std::string_view) { return forms(); }},
+    ValueSource{"rows", [](std::string_view) { return plain(row_words()); }},
 };
 
 // "a|b|c" of the table.

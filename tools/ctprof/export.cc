@@ -10,6 +10,8 @@
 #include "core/render/terminal_text.hpp"
 #include "core/window/make_window.hpp"
 #include "tools/ctprof/denet.hpp"
+#include "tools/ctprof/export_prometheus.hpp"
+#include "tools/ctprof/export_tables.hpp"
 #include "tools/ctprof/loaded.hpp"
 #include "tools/ctprof/output_file.hpp"
 #include "tools/ctprof/privileges.hpp"
@@ -46,6 +48,7 @@ Error unknown_form(const std::string& given) {
   std::vector<std::string> names;
   for (const FileForm& form : kForms) names.emplace_back(form.name);
   for (const StackForm& form : stack_forms()) names.emplace_back(form.name);
+  for (std::string& name : table_export_names()) names.push_back(std::move(name));
   names.emplace_back(kDenet);
   if (given.empty()) return {"missing --to FORM (choose " + joined(names) + ")"};
   return no_choice("to", given, names);
@@ -103,28 +106,44 @@ Result<std::uint64_t> export_denet(const std::string& file, const Target& target
 }
 
 // What an earlier export into that form looks like.
-FileKind kind_of(const FileForm* form, const StackForm* stack_form) {
+FileKind kind_of(const FileForm* form, const StackForm* stack_form, const TableExport* table) {
   if (form) return kSnapshotFile;
+  if (table) return {table->name, {table->mark}};
   if (stack_form) return {stack_form->name, {stack_form->mark}};
   return {kDenet, {"{\"ts_ms\":"}};
+}
+
+// Options that are for some forms alone.
+Result<void> check_fit(const Options& options, bool is_table) {
+  if (options.tables.is_said && (!is_table || options.to == kPrometheus))
+    return Error{"--rows is for tables: ndjson, csv, parquet"};
+  if (options.metrics && !is_table)
+    return Error{"--metrics is for figures: " + joined(table_export_names())};
+  return {};
 }
 
 }  // namespace
 
 int run_export(const Options& given) {
   Options options = given;
+  if (!options.tables.listen.empty())
+    return options.to == kPrometheus ? listen_prometheus(options)
+                                     : fail("--listen is for --to prometheus: say that, too");
   if (options.arguments.empty()) return fail("missing FILE; see `ctprof export --help`");
   if (!options.redact && !options.redact_key.empty())
     return fail("--redact-key is for --redact: say that, too");
   if (options.redact && options.to.empty()) options.to = kAsColumns;
   const FileForm* form = find_form(options.to);
   const StackForm* stack_form = find_stack_form(options.to);
-  if (!form && !stack_form && options.to != kDenet) return fail(unknown_form(options.to));
-  const auto target = target_of(options, kind_of(form, stack_form));
+  const TableExport* table = find_table_export(options.to);
+  if (!form && !stack_form && !table && options.to != kDenet) return fail(unknown_form(options.to));
+  if (auto fit = check_fit(options, table != nullptr); !fit) return fail(fit.error());
+  const auto target = target_of(options, kind_of(form, stack_form, table));
   if (!target) return fail(target.error());
   const std::string& file = options.arguments.front();
   return naming(options.arguments, "exporting", [&] {
     const Busy busy(options, "writing " + target->name);
+    if (table) return table->run(options, *target);
     const auto written = form         ? convert(file, *form, *target, options)
                          : stack_form ? export_stacks(file, *stack_form, *target, options)
                                       : export_denet(file, *target, options);

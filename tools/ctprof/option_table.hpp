@@ -92,8 +92,21 @@ inline constexpr std::array kOptions{
                "rows (default), which the reference's tools read too, or columns: smaller, faster"},
     OptionInfo{
         "to", "FORM", "export",
-        "ktstr: rows, for the reference's tools; columns: as ctprof reads them best; of call "
-        "stacks folded, pprof, speedscope, perfetto; of waits denet"},
+        "ktstr: rows, for the reference's tools; columns: as ctprof reads them best; tables: "
+        "ndjson, csv, parquet; of groups prometheus; of call stacks folded, pprof, speedscope, "
+        "perfetto; of waits denet"},
+    OptionInfo{
+        "rows", "KIND,...", "export",
+        "of tables: threads, cgroups, processes, host, and long: a row for each figure rather "
+        "than for each of them; ndjson threads,cgroups by default, csv and parquet one kind, "
+        "threads"},
+    OptionInfo{"max-series", "N", "export",
+               "of prometheus: at most so many series, of the heaviest groups; 5000 by default; 0: "
+               "any number"},
+    OptionInfo{
+        "listen", "[ADDR:]PORT", "export",
+        "of prometheus: no file, but this host, whenever /metrics is asked for on a loopback "
+        "address (127.0.0.1 by default), until Ctrl-C"},
     OptionInfo{"redact", nullptr, "export",
                "before a file is given away: stable pseudonyms for names, paths, command lines, "
                "functions and the host; figures stay; without --to as columns"},
@@ -122,7 +135,7 @@ inline constexpr std::array kOptions{
     OptionInfo{"verbose,v", nullptr, kEvery,
                "also name the plugins and files that are read; of capture and record the processes "
                "and metrics that could not be"},
-    OptionInfo{"metrics", "NAME,...", "capture,record,show,compare,report",
+    OptionInfo{"metrics", "NAME,...", "capture,record,show,compare,report,export",
                "only these metrics; of show and compare also METRIC[KEY], one key of a map (if the "
                "key has brackets or quotes: METRIC[\"KEY\"], where \\\" is a quote)"},
     OptionInfo{"sections", "NAME,...", "show,compare,report",
@@ -131,12 +144,12 @@ inline constexpr std::array kOptions{
                "pcomm (process name, the default), cgroup, comm (thread name), comm-exact, all, "
                "pid (each process), or the name of a text metric of processes; of flame and export "
                "pcomm (and comm below it), comm, pid, cgroup, all"},
-    OptionInfo{"no-thread-normalize", nullptr, "live,show,compare,report",
+    OptionInfo{"no-thread-normalize", nullptr, "live,show,compare,report,export",
                "keep names of processes and threads as they are; metrics of processes are of each, "
                "as NAME[PID]"},
-    OptionInfo{"no-cg-normalize", nullptr, "live,show,compare,report",
+    OptionInfo{"no-cg-normalize", nullptr, "live,show,compare,report,export",
                "keep cgroup paths as they are"},
-    OptionInfo{"cgroup-flatten", "GLOB", "show,compare,report",
+    OptionInfo{"cgroup-flatten", "GLOB", "show,compare,report,export",
                "merge cgroups matching GLOB; ** crosses slashes; may be repeated"},
     OptionInfo{"where", "EXPR", "show,compare,noise,report",
                "keep threads (or groups) for which EXPR is true: pcomm =~ \"^nginx\" && nice < 0, "

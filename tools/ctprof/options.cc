@@ -16,6 +16,7 @@
 #include "tools/ctprof/always_options.hpp"
 #include "tools/ctprof/option_table.hpp"
 #include "tools/ctprof/record_options.hpp"
+#include "tools/ctprof/table_options.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -240,6 +241,8 @@ class Reader {
   void read_always() {
     auto always = read_always_options(given_);
     always ? void(options_.always = *always) : fail(always.error());
+    auto tables = read_table_options(given_);
+    tables ? void(options_.tables = std::move(*tables)) : fail(tables.error());
     auto spans = read_spans(given_);
     spans ? void(options_.spans = std::move(*spans)) : fail(spans.error());
   }

@@ -20,6 +20,7 @@
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/always_options.hpp"
 #include "tools/ctprof/settings.hpp"
+#include "tools/ctprof/table_options.hpp"
 
 namespace ctprof::cli {
 
@@ -51,6 +52,7 @@ struct Options {
   FileLayout layout = FileLayout::Rows;
   std::optional<Level> level;  // none: fast for record, full for capture
   std::string to;              // of export
+  TableOptions tables;
   bool redact = false;
   std::string redact_key;  // a file
   std::string metric;      // of stacks

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -215,14 +216,14 @@ std::string python_package() {
   if (here.empty()) return {};
   std::error_code error;
   // A build tree has a link to the sources beside the program.
-  if (fs::exists(here / "../../build.ninja", error)) return (here / "fleet").string();
+  if (fs::exists(here / "../../build.ninja", error)) return (here / "python_package").string();
   fs::path prefix = here;
   for (const fs::path& part : fs::path(CTPROF_BUILD_BIN_DIR))
     if (part != ".") prefix = prefix.parent_path();
   return (prefix / CTPROF_BUILD_DATA_DIR / "ctprof" / "fleet").string();
 }
 
-Result<int> run_python(std::vector<std::string> arguments, const PythonEnds& ends) {
+Result<void> find_python(const std::string& script) {
   if (runs_privileged())
     return Error{
         "this is done by Python, which a ctprof with capabilities of its file does not start; take "
@@ -230,10 +231,17 @@ Result<int> run_python(std::vector<std::string> arguments, const PythonEnds& end
   const std::string package = python_package();
   if (package.empty())
     return Error{"ctprof's Python package cannot be found without /proc (mount it)"};
-  if (::access((package + "/__main__.py").c_str(), R_OK) != 0)
-    return errno_error("looking for ctprof's Python package in", package, errno);
-  if (auto found = look_for_duckdb(); !found) return found.error();
-  std::vector<std::string> words{kPython, "-B", package};
+  const std::string file = package + "/" + (script.empty() ? "__main__.py" : script);
+  if (::access(file.c_str(), R_OK) != 0)
+    return errno_error("looking for ctprof's Python package", file, errno);
+  return look_for_duckdb();
+}
+
+Result<int> run_python(std::vector<std::string> arguments, const PythonEnds& ends) {
+  if (auto found = find_python(ends.script); !found) return found.error();
+  const std::string package = python_package();
+  std::vector<std::string> words{kPython, "-B",
+                                 ends.script.empty() ? package : package + "/" + ends.script};
   words.insert(words.end(), std::make_move_iterator(arguments.begin()),
                std::make_move_iterator(arguments.end()));
   return run_package(std::move(words), ends);

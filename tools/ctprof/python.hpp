@@ -24,6 +24,8 @@ namespace ctprof::cli {
 std::string python_package();
 
 struct PythonEnds {
+  // A file of the package that is run rather than the package itself.
+  std::string script = {};
   // Writes what Python reads on its standard input, in the calling thread. None: Python has ours.
   // If it fails, Python is ended, and the error is that of run_python(). That Python takes no more
   // is no failure of run_python(): the status tells what became of it.
@@ -31,6 +33,11 @@ struct PythonEnds {
   // Python's standard output; -1: what ctprof's own was.
   int output = -1;
 };
+
+// Whether run_python() could start anything, before work that would be lost otherwise. Fails with a
+// sentence for the user where there is no python3 or no DuckDB for it (the sentence says how to get
+// that), where the package or that file of it is not there, or under AT_SECURE.
+Result<void> find_python(const std::string& script = {});
 
 // Runs SUBCOMMAND (the first of `arguments`) of the package with the others, and waits for it.
 // Returns the status that Python ended with, as a shell has it: 128 and the number of the signal

@@ -40,17 +40,28 @@ Result<KeyedHash::Key> key_in(const std::string& path) {
 
 }  // namespace
 
-Result<void> redact_as_asked(Snapshot& snapshot, const Vocabulary& known, const Options& options) {
-  if (!options.redact) return {};
+Result<std::optional<KeyedHash::Key>> key_of_redaction(const Options& options) {
+  if (!options.redact) return std::optional<KeyedHash::Key>();
   const auto key = options.redact_key.empty() ? fresh_key() : key_in(options.redact_key);
   if (!key) return key.error();
-  Pseudonyms pseudonyms(*key);
+  return std::optional(*key);
+}
+
+void redact_with(const KeyedHash::Key& key, Snapshot& snapshot, const Vocabulary& known,
+                 const Options& options) {
+  Pseudonyms pseudonyms(key);
   const Redacted done = redact(snapshot, known, pseudonyms);
   std::string sentence = "redacted: pseudonyms for " + count(done.names, "name");
   if (done.left_out > 0)
     sentence +=
         "; left out: " + count(done.left_out, "sentence or object", "sentences and objects");
   note(options, sentence);
+}
+
+Result<void> redact_as_asked(Snapshot& snapshot, const Vocabulary& known, const Options& options) {
+  const auto key = key_of_redaction(options);
+  if (!key) return key.error();
+  if (*key) redact_with(**key, snapshot, known, options);
   return {};
 }
 

@@ -73,6 +73,13 @@ class ReportFiles {
   std::vector<Snapshot> snapshots_;
 };
 
+// What the options ask of a report (report_spec.cc).
+Result<Spec> spec_of(const Options& options, ReportKind kind);
+// Whether they ask for the tables of --details, by that name or by what only these have; and
+// whether these may be printed, not the first screen alone.
+bool wants_details(const Options& options);
+bool tells_tables(const Options& options);
+
 // Tells a report, and returns the exit status. `files`: a name for each side.
 using Teller = std::function<int(const Report& report, std::span<const std::string> files,
                                  const ColumnChoice& columns)>;

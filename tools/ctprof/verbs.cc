@@ -100,8 +100,9 @@ constexpr std::array kVerbs{
     Verb{"symbolize", "symbols,resolve,addr2line,buildid-cache", "FILE",
          "name functions in a file's call stacks that had no names where it was recorded",
          "ctprof symbolize run.ctprof.zst --debug-dir /srv/debug", &run_symbolize, 1},
-    Verb{"export", "convert,data,pprof", "FILE --to FORM|--redact -o FILE",
-         "write a file in another form, or without names",
+    Verb{"export", "convert,data,pprof,parquet,prometheus", "FILE --to FORM|--redact -o FILE",
+         "write a file in another form, as tables, or without names; with --listen answer "
+         "Prometheus about this host",
          "ctprof export run.ctprof.zst --to ktstr -o run.ktstr.zst", &run_export, 1},
     Verb{"fleet", "hosts,cluster,index,rank,sql", "QUESTION [OPTION...]",
          "ask thousands of captures as one: which host, since when, and which kernel",

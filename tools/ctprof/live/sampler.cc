@@ -12,23 +12,13 @@
 #include "core/file/file.hpp"
 #include "core/file/read/load.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/screen_metrics.hpp"
 
 namespace ctprof::live {
 namespace {
 
 // Windows are many and small: little is gained by more.
 constexpr int kLevel = 1;
-
-// The columns of the screen, what explains the CPU time, and the state.
-std::vector<std::string> metrics_of_screen(const Registry& registry) {
-  std::vector<std::string> names;
-  for (const Field& field : registry.fields())
-    if (!field.def->costly && (field.def->headline || !field.def->role.empty()))
-      names.push_back(field.def->name);
-  for (const DerivedDef& derived : registry.derived())
-    if (derived.headline) names.push_back(derived.name);
-  return names;
-}
 
 using Bytes = std::shared_ptr<const std::string>;
 
@@ -70,7 +60,7 @@ Result<Sampler> Sampler::begin(const Registry& registry, CaptureOptions options)
   if (!memory) return memory.error();
   options.window = true;
   if (options.jobs == 0) options.jobs = 1;  // a window's work is too little to be shared
-  options.metrics = metrics_of_screen(registry);
+  options.metrics = cli::metrics_of_screen(registry);
   options.level = ctprof::Level::Fast;
   options.all_cgroups = false;
   auto session = Session::open(registry, std::move(options));
