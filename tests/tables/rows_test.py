@@ -1,0 +1,410 @@
+#!/usr/bin/python3
+"""What `export` writes as tables is what `show` tells, for DuckDB, pandas and ClickHouse (chdb): sums are equal, gaps are NULL, names are text."""
+
+import csv
+import datetime
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
+import harness
+import made
+
+try:
+    import duckdb
+except ImportError:
+    duckdb = None
+try:
+    import pandas
+except ImportError:
+    pandas = None
+try:
+    import chdb
+except ImportError:
+    chdb = None
+
+NO_BOUND = (1 << 64) - 1
+FORMS = ("ndjson", "csv", "parquet")
+MARKS = ("capture", "captured_at", "host", "window_ns", "entity", "id", "born", "ended")
+HOSTILE = ("a,b", 'say "x"', "two\nlines", "cr\r\nlf", "\t", " blank ", "", "null", "NULL", "NA", "nan", "\\N", "'", "#", "=1+1", "\x1b[31m", "\u202eevil", "\\", "{\"a\":1}",
+           "é\U0001f600", "<script>", "x" * 4096, "[1]", "true", "0x1F", "1e5", "-", "\u2028", "a\x00b", "\ufffd")
+
+
+class Case(unittest.TestCase):
+    longMessage = True
+    maxDiff = 2000
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(scratch.name)
+
+    def export(self, path, form, *words, status=0):
+        out = f"{path}{''.join(words).replace('/', '')}.{form}"
+        done = harness.run("export", path, "--to", form, *words, "-o", out)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return out if status == 0 else done
+
+    def query(self, text):
+        connection = duckdb.connect()
+        self.addCleanup(connection.close)
+        return connection.sql(text)
+
+    @staticmethod
+    def source(path, rows):
+        """A file for FROM, typed where a reader of text would have to guess."""
+        if path.endswith(".parquet"):
+            return f"'{path}'"
+        if path.endswith(".csv"):
+            return f"(SELECT * FROM read_csv('{path}', header = true, all_varchar = true, allow_quoted_nulls = false, max_line_size = 10000000))"
+        return f"(SELECT * FROM read_json('{path}', format = 'newline_delimited') WHERE entity = '{rows}')"
+
+
+def shown(path, *words):
+    return json.loads(harness.run("show", path, "--details", "--limit", "0", "--format", "json", *words).stdout)
+
+
+def objects(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return [json.loads(line, parse_constant=lambda word: unittest.TestCase().fail(word)) for line in file.read().split("\n") if line]
+
+
+@unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+class Sums(Case):
+    """What groups come to, by SQL and by `show`."""
+
+    def sums(self, path, entity, axis, keys):
+        told = shown(path, "--group-by", axis, "--no-thread-normalize", "--no-cg-normalize")
+        return {(row["group"], row["metric"]): row for row in told["rows"] if row["metric"] in keys}
+
+    def check(self, path, kernel=""):
+        header = made.lines_of(path)[0]["registry"]["metrics"]
+        summed = [m["name"] for m in header if m["entity"] == "thread" and m["storage"] == "u64" and m["rule"] in ("SumCount", "SumNs", "SumBytes", "SumTicks")]
+        expected = self.sums(path, "thread", "pcomm", summed)
+        self.assertGreater(len(expected), 50, kernel)
+        for form in FORMS:
+            out = self.export(path, form)
+            there = {column for column, *_ in self.query(f"DESCRIBE SELECT * FROM {self.source(out, 'thread')}").fetchall()}
+            for metric in summed:
+                if metric not in there:
+                    self.assertFalse([key for key in expected if key[1] == metric], metric)
+                    continue
+                found = self.query(f'SELECT pcomm, sum("{metric}"::UBIGINT), count("{metric}"), count(*) FROM {self.source(out, "thread")} GROUP BY pcomm').fetchall()
+                for group, total, values, rows in found:
+                    row = expected.get((group, metric))
+                    figure = row and row["value"]
+                    self.assertEqual(figure, None if total is None else int(total), f"{kernel} {form}: {metric} of {group}")
+                    if row:
+                        self.assertEqual([row["coverage"]["values"], row["coverage"]["rows"]], [values, rows], f"{kernel} {form}: {metric} of {group}")
+
+    def test_of_recorded_trees(self):
+        for kernel in ("5.10", "6.18"):
+            with self.subTest(kernel):
+                made.capture("a.ctprof.zst", kernel)
+                self.check("a.ctprof.zst", kernel)
+
+    def test_of_a_window(self):
+        harness.run("record", "-q", "-d", "500ms", "-o", "w.ctprof.zst")
+        self.check("w.ctprof.zst", "a window")
+        rows = [row for row in objects(self.export("w.ctprof.zst", "ndjson")) if row["entity"] == "thread"]
+        window = next(line for line in made.lines_of("w.ctprof.zst") if line["kind"] == "window")
+        self.assertEqual(sum(not row["ended"] for row in rows), window["living"])
+        self.assertTrue(all(400e6 < row["window_ns"] < 5e9 for row in rows))
+
+    def test_of_the_long_form(self):
+        made.capture("a.ctprof.zst")
+        wide = {row["id"]: row for row in objects(self.export("a.ctprof.zst", "ndjson")) if row["entity"] == "thread"}
+        for form in FORMS:
+            out = self.export("a.ctprof.zst", form, "--rows", "long,threads")
+            found = self.query(f"SELECT metric, sum(exact::UBIGINT), sum(value::DOUBLE), count(gap), count(*) FROM {self.source(out, 'thread')} GROUP BY metric").fetchall()
+            self.assertGreater(len(found), 60)
+            for metric, exact, value, gaps, rows in found:
+                cells = [row[metric] for row in wide.values()]
+                self.assertEqual(rows, len(cells))
+                self.assertEqual(gaps, sum(cell is None for cell in cells), metric)
+                numbers = [cell for cell in cells if isinstance(cell, (int, float))]
+                if numbers and all(number >= 0 for number in numbers):
+                    self.assertEqual(int(exact), sum(numbers), f"{form}: {metric}")
+                    self.assertAlmostEqual(value, float(sum(numbers)), delta=abs(value) * 1e-9 + 1e-9)
+
+
+class Cells(Case):
+    """Gaps, limits, large numbers, maps."""
+
+    def large(self):
+        """A file where one thread has a run time of 2^64-2, one has none, and a cgroup no bound."""
+        lines = made.capture("a.ctprof.zst")
+        threads, cgroups = made.tables(lines, "thread")[0]["columns"], made.tables(lines, "cgroup")[0]["columns"]
+        threads["run_time_ns"][0], threads["run_time_ns"][2] = NO_BOUND - 1, (1 << 53) + 1
+        bound = next(row for row, most in enumerate(cgroups["cgroup.memory.max"]) if most is not None)
+        cgroups["cgroup.memory.max"][bound] = NO_BOUND
+        made.write("large.ctprof.zst", lines)
+        return threads, cgroups
+
+    @unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+    def test_large_numbers_survive(self):
+        threads, cgroups = self.large()
+        for form in FORMS:
+            source = self.source(self.export("large.ctprof.zst", form), "thread")
+            found = dict(self.query(f"SELECT tid::UBIGINT, run_time_ns::UBIGINT FROM {source}").fetchall())
+            self.assertEqual(found, dict(zip(threads["tid"], threads["run_time_ns"])), form)
+            source = self.source(self.export("large.ctprof.zst", form, "--rows", "cgroups"), "cgroup")
+            found = dict(self.query(f'SELECT "cgroup.path", "cgroup.memory.max"::UBIGINT FROM {source}').fetchall())
+            self.assertEqual(found, dict(zip(cgroups["cgroup.path"], cgroups["cgroup.memory.max"])), form)
+            self.assertIn(NO_BOUND, found.values())
+            source = self.source(self.export("large.ctprof.zst", form, "--rows", "long"), "thread")
+            found = self.query(f"SELECT max(exact::UBIGINT) FROM {source} WHERE metric = 'run_time_ns'").fetchall()
+            self.assertEqual(found, [(NO_BOUND - 1,)], form)
+
+    @unittest.skipUnless(pandas, "needs pandas, a Python package")
+    def test_large_numbers_survive_pandas(self):
+        threads, _ = self.large()
+        expected = dict(zip(threads["tid"], threads["run_time_ns"]))
+        frame = pandas.read_csv(self.export("large.ctprof.zst", "csv"), dtype={"run_time_ns": "UInt64"}, keep_default_na=False, na_values=[""])
+        self.assertEqual(dict(zip(frame["tid"], frame["run_time_ns"])), expected)
+        if duckdb:
+            frame = pandas.read_parquet(self.export("large.ctprof.zst", "parquet"), dtype_backend="pyarrow")
+            self.assertEqual(dict(zip(frame["tid"], frame["run_time_ns"])), expected)
+
+    @unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+    def test_gaps_are_null(self):
+        made.capture("a.ctprof.zst")
+        lines = made.lines_of("a.ctprof.zst")
+        columns = made.tables(lines, "thread")[0]["columns"]
+        for form in FORMS:
+            source = self.source(self.export("a.ctprof.zst", form), "thread")
+            some = False
+            for metric, values in columns.items():
+                if metric == "read_at":
+                    continue
+                found = self.query(f'SELECT count(*) - count("{metric}") FROM {source}').fetchall()[0][0]
+                self.assertEqual(found, sum(value is None for value in values), f"{form}: {metric}")
+                some |= found > 0
+            self.assertTrue(some, "a gap to look at")
+            nan = self.query(f"SELECT * EXCLUDE (captured_at) FROM {source}").fetchall()
+            self.assertFalse([cell for row in nan for cell in row if isinstance(cell, float) and not math.isfinite(cell)])
+        for form in ("ndjson", "csv"):
+            with open(self.export("a.ctprof.zst", form), encoding="utf-8") as file:
+                self.assertNotRegex(file.read(), r"(?i)[:,](nan|inf|-inf|infinity)\b")
+
+    def test_the_long_form_names_gaps(self):
+        made.capture("a.ctprof.zst")
+        rows = objects(self.export("a.ctprof.zst", "ndjson", "--rows", "long"))
+        self.assertEqual(list(rows[0]), [*MARKS, "metric", "key", "value", "exact", "text", "raw", "gap"])
+        names = made.lines_of("a.ctprof.zst")[0]["gap_names"]
+        for row in rows:
+            said = [row["value"] is not None, row["text"] is not None, row["gap"] is not None]
+            self.assertEqual(sum(said), 1, row)
+            self.assertIn(row["gap"], [None, *names[1:]])
+        self.assertEqual({row["entity"] for row in rows}, {"thread", "process", "cgroup", "host"})
+        keys = {row["key"] for row in rows if row["metric"] == "cgroup.memory.stat"}
+        self.assertIn("anon", keys)
+
+    @unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+    def test_parquet_is_typed(self):
+        made.capture("a.ctprof.zst")
+        kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{self.export('a.ctprof.zst', 'parquet')}'").fetchall())
+        self.assertEqual([kinds[name] for name in ("captured_at", "window_ns", "born", "tid", "pcomm", "nice", "cpu_affinity", "raw")],
+                         ["TIMESTAMP_NS", "UBIGINT", "BOOLEAN", "UBIGINT", "VARCHAR", "BIGINT", "VARCHAR", "MAP(VARCHAR, VARCHAR)"])
+        out = self.export("a.ctprof.zst", "parquet", "--rows", "cgroups")
+        kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{out}'").fetchall())
+        self.assertEqual(kinds["cgroup.memory.stat"], "MAP(VARCHAR, UBIGINT)")
+        packed = {row[0] for row in self.query(f"SELECT compression FROM parquet_metadata('{out}')").fetchall()}
+        self.assertEqual(packed, {"ZSTD"})
+
+    def test_times_are_utc_to_the_nanosecond(self):
+        lines = made.capture("a.ctprof.zst")
+        moment = lines[0]["ctprof"]["start"]["wall_unix_ns"]
+        said = objects(self.export("a.ctprof.zst", "ndjson"))[0]["captured_at"]
+        whole = datetime.datetime.strptime(said[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.timezone.utc)
+        self.assertEqual(int(whole.timestamp()) * 10**9 + int(said[20:29]), moment)
+        self.assertTrue(said.endswith("Z"))
+        for form in FORMS if duckdb else ():
+            source = self.source(self.export("a.ctprof.zst", form), "thread").replace("newline_delimited'", "newline_delimited', columns = {captured_at: 'VARCHAR', entity: 'VARCHAR'}")
+            self.assertEqual(self.query(f"SELECT DISTINCT epoch_ns(captured_at::TIMESTAMP_NS) FROM {source}").fetchall(), [(moment,)], form)
+        if pandas:
+            self.assertEqual(pandas.to_datetime(said).value, moment)
+        if chdb:
+            self.assertEqual(chdb.query(f"SELECT toUnixTimestamp64Nano(parseDateTime64BestEffort('{said}', 9, 'UTC'))").data().strip().strip('"'), str(moment))
+
+
+@unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+class Names(Case):
+    """Quoting and escaping, there and back."""
+
+    def hostile_file(self, names):
+        lines = made.capture("a.ctprof.zst")
+        table = made.tables(lines, "thread")[0]
+        table["raw"] = {}
+        for row in range(len(table["columns"]["tid"])):
+            table["columns"]["comm"][row] = names[row % len(names)]
+        for name in ("cgroup.memory.stat",):
+            maps = made.tables(lines, "cgroup")[0]["columns"][name]
+            maps[0] = [[name[:200] or "empty", 7 + i] for i, name in enumerate(dict.fromkeys(names))]
+        made.write("hostile.ctprof.zst", lines)
+        done = harness.run("show", "-q", "hostile.ctprof.zst", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        columns = made.tables(made.lines_of("hostile.ctprof.zst"), "thread")[0]["columns"]
+        return dict(zip(columns["tid"], columns["comm"]))
+
+    def check(self, names):
+        expected = self.hostile_file(names)
+        for form in FORMS:
+            out = self.export("hostile.ctprof.zst", form)
+            found = dict(self.query(f"SELECT tid::UBIGINT, comm FROM {self.source(out, 'thread')}").fetchall())
+            self.assertEqual(found, expected, form)
+        with open(self.export("hostile.ctprof.zst", "csv"), encoding="utf-8", newline="") as file:
+            self.assertEqual({int(row["tid"]): row["comm"] for row in csv.DictReader(file)}, expected)
+        self.assertEqual({row["tid"]: row["comm"] for row in objects(self.export("hostile.ctprof.zst", "ndjson")) if row["entity"] == "thread"}, expected)
+        if pandas:
+            frame = pandas.read_csv("hostile.ctprof.zst.csv", dtype={"comm": str}, keep_default_na=False, na_values=[])
+            self.assertEqual(dict(zip(frame["tid"], frame["comm"])), expected)
+        if chdb:
+            told = chdb.query("SELECT tid, comm FROM file('hostile.ctprof.zst.csv', CSVWithNames, 'tid UInt64, comm String') SETTINGS input_format_skip_unknown_fields = 1, "
+                              "output_format_json_quote_64bit_integers = 0", "JSONEachRow").data()
+            self.assertEqual({row["tid"]: row["comm"] for row in map(json.loads, told.splitlines())}, expected)
+
+    def test_that_are_hostile(self):
+        for start in range(0, len(HOSTILE), 8):
+            self.check(HOSTILE[start:start + 8])
+
+    def test_of_any_letters(self):
+        rng = random.Random(20)
+        letters = [chr(code) for code in range(1, 128)] + list(",\"'\n\r\t\\{}[]:;|#") * 4 + ["é", "\u2029", "\ufeff", "\U0001f4a9", "\u0301"]
+        for _ in range(3):
+            self.check(["".join(rng.choice(letters) for _ in range(rng.randrange(0, 12))) for _ in range(24)])
+
+    def test_that_are_not_utf8(self):
+        """A thread of this tree is called so."""
+        made.capture("a.ctprof.zst")
+        rows = {row["tid"]: row for row in objects(self.export("a.ctprof.zst", "ndjson")) if row["entity"] == "thread"}
+        self.assertEqual((rows[180]["comm"], rows[180]["raw"]), ("é\ufffd", {"comm": "c3a9ff"}))
+        self.assertEqual([tid for tid, row in rows.items() if row["raw"] is not None], [180])
+        told = [row for row in objects(self.export("a.ctprof.zst", "ndjson", "--rows", "long,threads")) if row["raw"] is not None]
+        self.assertEqual([(row["metric"], row["text"], row["raw"]) for row in told], [("comm", "é\ufffd", "c3a9ff")])
+        self.assertEqual(self.query(f"SELECT raw['comm'] FROM '{self.export('a.ctprof.zst', 'parquet')}' WHERE tid = 180").fetchall(), [("c3a9ff",)])
+
+    def test_keys_of_maps_are_text(self):
+        self.hostile_file(HOSTILE[:12])
+        row = next(row for row in objects(self.export("hostile.ctprof.zst", "ndjson")) if row["entity"] == "cgroup")
+        out = self.export("hostile.ctprof.zst", "parquet", "--rows", "cgroups")
+        (found,) = self.query(f"SELECT \"cgroup.memory.stat\" FROM '{out}' WHERE id = $${row['id']}$$").fetchall()[0]
+        self.assertEqual(found, row["cgroup.memory.stat"])
+        self.assertGreater(len(found), 8)
+
+
+class Captures(Case):
+    """Several of them, and damaged ones."""
+
+    def windows(self):
+        done = harness.run("record", "-q", "-d", "300ms", "--repeat", "2", "-o", "runs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return sorted(os.listdir("runs"))
+
+    def test_of_a_directory(self):
+        files = self.windows()
+        rows = objects(self.export("runs", "ndjson"))
+        self.assertEqual(len({row["capture"] for row in rows}), 2)
+        each = [objects(self.export(f"runs/{name}", "ndjson")) for name in files]
+        self.assertEqual([{key: row[key] for key in (*MARKS, "tid")} for row in rows if row["entity"] == "thread"],
+                         [{key: row[key] for key in (*MARKS, "tid")} for part in each for row in part if row["entity"] == "thread"])
+
+    def test_a_file_of_a_directory_that_is_damaged_or_twice_is_told(self):
+        first, second = self.windows()
+        with open(f"runs/{second}", "r+b") as file:
+            file.truncate(os.path.getsize(f"runs/{second}") // 2)
+        subprocess.run(["cp", f"runs/{first}", "runs/zz.ctprof.zst"], check=True)
+        done = harness.run("export", "runs", "--to", "ndjson", "-o", "out.ndjson")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len({row["capture"] for row in objects("out.ndjson")}), 1)
+        self.assertRegex(done.stderr, rf"(?m)^ctprof: reading '.*{second}'.*; it is left out$")
+        self.assertRegex(done.stderr, r"(?m)^ctprof: capture .* is there a second time; it is left out$")
+
+    def test_of_one_file(self):
+        made.capture("a.ctprof.zst")
+        made.capture("b.ctprof.zst", "6.12")
+        with open("two.ctprof.zst", "wb") as two:
+            for name in ("a", "b"):
+                with open(f"{name}.ctprof.zst", "rb") as one:
+                    two.write(one.read())
+        a, b, two = (objects(self.export(f"{name}.ctprof.zst", "ndjson", "--rows", "threads")) for name in ("a", "b", "two"))
+        self.assertEqual([row["tid"] for row in two], [row["tid"] for row in a + b])
+        second = objects(self.export("two.ctprof.zst#2", "ndjson", "--rows", "threads"))
+        self.assertEqual([row["tid"] for row in second], [row["tid"] for row in b])
+        with open("two.ctprof.zst", "rb") as file:
+            done = subprocess.run([harness.CTPROF, "export", "-", "--to", "ndjson", "--rows", "threads", "-o", "-"], stdin=file, capture_output=True, check=True)
+        self.assertEqual(len(done.stdout.splitlines()), len(two))
+
+    def test_a_damaged_file_is_an_error_and_leaves_nothing(self):
+        made.capture("a.ctprof.zst")
+        with open("a.ctprof.zst", "r+b") as file:
+            file.seek(os.path.getsize("a.ctprof.zst") // 2)
+            file.write(b"\xff" * 64)
+        for form in FORMS + ("prometheus",):
+            if form == "parquet" and not duckdb:
+                continue
+            done = self.export("a.ctprof.zst", form, status=2)
+            self.assertRegex(done.stderr.splitlines()[-1], r"^ctprof: reading 'a\.ctprof\.zst': ")
+            self.assertFalse(os.path.exists(f"a.ctprof.zst.{form}"))
+
+    def test_redacted_together(self):
+        self.windows()
+        rows = objects(self.export("runs", "ndjson", "--redact"))
+        names = [{row["pcomm"] for row in rows if row["capture"] == capture and row["entity"] == "thread"} for capture in {row["capture"] for row in rows}]
+        self.assertEqual(len(names), 2)
+        self.assertGreater(len(names[0] & names[1]), 3, "the same names in both")
+        self.assertNotIn("systemd", names[0] | names[1])
+
+    def test_some_metrics(self):
+        made.capture("a.ctprof.zst")
+        row = objects(self.export("a.ctprof.zst", "ndjson", "--metrics", "run_time_ns", "--rows", "threads"))[0]
+        self.assertIn("run_time_ns", row)
+        self.assertIn("pcomm", row)
+        self.assertNotIn("wait_time_ns", row)
+        done = self.export("a.ctprof.zst", "csv", "--metrics", "run_time", status=2)
+        self.assertIn("did you mean 'run_time_ns'?", done.stderr)
+
+    def test_what_does_not_fit_is_said(self):
+        made.capture("a.ctprof.zst")
+        for words, said in ((("csv", "--rows", "threads,cgroups"), "holds one table"), (("csv", "--rows", "rows"), "invalid --rows 'rows'"), (("ktstr", "--rows", "long"), "--rows is for tables"),
+                            (("folded", "--metrics", "run_time_ns"), "--metrics is for figures"), (("ndjson", "--listen", "1"), "--listen is for --to prometheus")):
+            done = harness.run("export", "a.ctprof.zst", "--to", *words, "-o", "x")
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+class Python(Case):
+    """Who has no Python, or no DuckDB, is told how to get it."""
+
+    def test_is_missing(self):
+        made.capture("a.ctprof.zst")
+        for path, said in (("/nowhere", "no python3 in PATH"), (None, "python3 -m pip install duckdb")):
+            environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+            if path:
+                environment["PATH"] = path
+            else:
+                os.mkdir("bin")
+                os.symlink("/usr/bin/python3", "bin/python3")
+                environment["PATH"] = os.path.realpath("bin") + ":/usr/bin:/bin"
+                if subprocess.run(["python3", "-c", "import duckdb"], env=environment, capture_output=True, check=False).returncode == 0:
+                    self.skipTest("the system's Python has DuckDB")
+                with open("duckdb.py", "w", encoding="utf-8") as file:
+                    file.write("raise SystemExit(3)\n")
+            done = subprocess.run([harness.CTPROF, "export", "a.ctprof.zst", "--to", "parquet", "-o", "x.parquet"], env=environment, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertFalse(os.path.exists("x.parquet"))
+
+
+if __name__ == "__main__":
+    if not duckdb:
+        print("skipped: no duckdb (tools/dev fetches it)", file=sys.stderr)
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
