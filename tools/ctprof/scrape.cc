@@ -34,7 +34,7 @@ Scraper::Scraper(const Registry& registry, ScrapeOptions options, Session sessio
       options_(std::move(options)),
       session_(std::move(session)),
       derived_(registry.derived_with({})),
-      read_ns_(monotonic_ns()) {
+      must_read_ns_(monotonic_ns() + kMostNs) {
   options_.spec.busiest = false;
   options_.spec.judge_rows = false;
 }
@@ -55,8 +55,9 @@ Result<Scraper> Scraper::begin(const Registry& registry, ScrapeOptions options) 
 // copy.
 Result<void> Scraper::take_window() {
   const auto lap = session_.lap();
+  may_read_ns_ = monotonic_ns() + kLeastNs;
+  must_read_ns_ = monotonic_ns() + kMostNs;
   if (!lap) return lap.error();
-  read_ns_ = monotonic_ns();
   const auto bytes = block_of(**lap, 1);
   if (!bytes) return bytes.error();
   auto window = load_bytes(*bytes, CaptureName{"a window of this host"}, registry_->vocabulary());
@@ -66,19 +67,21 @@ Result<void> Scraper::take_window() {
   const auto report = Report::make(runs, options_.spec, {&registry_->rules(), derived_});
   if (!report) return report.error();
   totals_.add(series_of(*report, {options_.all_metrics, Counted::Total}));
-  has_any_ = true;
   return {};
 }
 
 Result<void> Scraper::drain() {
-  if (monotonic_ns() - read_ns_ >= kMostNs) return take_window();
+  if (monotonic_ns() >= must_read_ns_) return take_window();
   session_.drain();
   return {};
 }
 
 Result<std::string> Scraper::text(Exposition form) {
-  if (!has_any_ || monotonic_ns() - read_ns_ >= kLeastNs)
-    if (auto taken = take_window(); !taken) return taken.error();
+  if (monotonic_ns() >= may_read_ns_) {
+    const auto taken = take_window();
+    failed_ = taken ? std::nullopt : std::optional(taken.error());
+  }
+  if (failed_) return *failed_;
   std::vector<SeriesFamily> families = totals_.families();
   cut_ = cut_series(families, options_.most_series);
   StringSink sink;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ class Scraper {
   std::vector<DerivedDef> derived_;
   SeriesTotals totals_;
   SeriesCut cut_;
-  std::uint64_t read_ns_ = 0;  // by the monotonic clock
-  bool has_any_ = false;
+  std::optional<Error> failed_;                   // the last reading
+  std::uint64_t may_read_ns_ = 0, must_read_ns_;  // from when on, by the monotonic clock
 };
 
 }  // namespace ctprof::cli
