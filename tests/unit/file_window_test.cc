@@ -94,6 +94,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_single_window_has_no_outline) {
   BOOST_TEST(!outline_of(window + window).has_value());
   BOOST_TEST(!outline_of(window.substr(0, window.size() - 40)).has_value());
   BOOST_TEST(!outline_of(window + window.substr(0, 200)).has_value());
+  BOOST_TEST(!outline_of(window.substr(0, 200)).has_value());  // not even its first line
   BOOST_TEST(!outline_of(written(odd_at(1, 10))).has_value());
   BOOST_TEST(!load_outline("/nonexistent").has_value());
 }
