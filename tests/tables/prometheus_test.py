@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import unittest
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
 import harness
 import made
+from product_copy import product_copy
 
 try:
     from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
@@ -193,15 +195,13 @@ class Listening(Case):
 
     def test_answers_and_ends(self):
         server = self.server()
-        head, text = server.get()
+        (head, text), again, (open_head, told) = self.within_a_second(server)
         self.assertRegex(head, r"^HTTP/1\.1 200 OK\r\n")
         self.assertIn("Content-Type: text/plain; version=0.0.4; charset=utf-8", head)
         check(text)
         first = series(text)
-        again = server.get()[1]
         self.assertEqual(again, text, "in less than a second it is the last answer")
-        head, told = server.get(f"{OPENMETRICS},text/plain;version=0.0.4;q=0.5")
-        self.assertIn(f"Content-Type: {OPENMETRICS}; charset=utf-8", head)
+        self.assertIn(f"Content-Type: {OPENMETRICS}; charset=utf-8", open_head)
         self.assertTrue(told.endswith("\n# EOF\n"))
         self.assertIn("# UNIT ctprof_run_time_seconds seconds\n", told)
         self.assertEqual(series(told, parse_openmetrics), first)
@@ -214,6 +214,16 @@ class Listening(Case):
         self.assertEqual([key for key in counters if second[key] < first[key]], [])
         self.assertGreater(second["ctprof_captured_timestamp_seconds", ()], first["ctprof_captured_timestamp_seconds", ()])
         self.assertEqual(server.end(signal.SIGINT), (0, "", ""))
+
+    def within_a_second(self, server):
+        """Three answers of one reading, on a host that may be busy."""
+        for _ in range(20):
+            time.sleep(LEAST)
+            start = time.monotonic()
+            answers = server.get(), server.get()[1], server.get(f"{OPENMETRICS},text/plain;version=0.0.4;q=0.5")
+            if time.monotonic() - start < LEAST:
+                return answers
+        self.skipTest("needs a host that answers three times in a second")
 
     def test_counts_who_ended_in_between(self):
         """A process that lived and ended between two scrapes, and its time."""
@@ -308,6 +318,26 @@ class Listening(Case):
         done = harness.run("export", "--to", "prometheus", "--listen", str(server.port))
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"listening at '127.0.0.1:{server.port}': Address already in use", done.stderr)
+
+
+@unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
+class Lent(Case):
+    """A ctprof whose file has capabilities, in the hands of somebody without rights."""
+
+    def test_nobody_is_served_and_nothing_is_started(self):
+        scratch = harness.closed_scratch()
+        self.addCleanup(scratch.cleanup)
+        made.capture("a.ctprof.zst")
+        os.chmod("a.ctprof.zst", 0o644)
+        program = product_copy(harness.CTPROF, scratch.name)
+        subprocess.run(["setcap", "cap_sys_ptrace,cap_dac_read_search+ep", program], check=True)
+        for words, said in ((("--to", "prometheus", "--listen", "0"), "--listen is not for a ctprof with capabilities of its file"),
+                            (("a.ctprof.zst", "--to", "parquet", "-o", "a.parquet"), "which a ctprof with capabilities of its file does not start")):
+            done = subprocess.run([*harness.USER, program, "export", *words], capture_output=True, text=True, check=False, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+        done = subprocess.run([*harness.USER, program, "export", "a.ctprof.zst", "--to", "ndjson", "-o", "a.ndjson"], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":
