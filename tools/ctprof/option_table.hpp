@@ -103,10 +103,9 @@ inline constexpr std::array kOptions{
     OptionInfo{"max-series", "N", "export",
                "of prometheus: at most so many series, of the heaviest groups; 5000 by default; 0: "
                "any number"},
-    OptionInfo{"listen", "[ADDR:]PORT", "export",
+    OptionInfo{"listen", "PORT", "export",
                "of prometheus: no file, but this host, whenever /metrics is asked for at PORT or "
-               "ADDR:PORT, a "
-               "loopback address (127.0.0.1 by default), until Ctrl-C"},
+               "ADDR:PORT, a loopback address (127.0.0.1 by default), until Ctrl-C"},
     OptionInfo{"redact", nullptr, "export",
                "before a file is given away: stable pseudonyms for names, paths, command lines, "
                "functions and the host; figures stay; without --to as columns"},
