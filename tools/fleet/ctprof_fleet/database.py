@@ -1,0 +1,51 @@
+"""DuckDB, as this package uses it: in memory, without extensions from elsewhere, and within limits."""
+
+import os
+import pathlib
+
+from .errors import FleetError
+
+HOW_TO_GET_IT = ("ctprof fleet needs DuckDB for Python, which is not installed: `python3 -m pip install duckdb`, "
+                 "or in an environment of its own: `python3 -m venv ~/ctprof-fleet && ~/ctprof-fleet/bin/pip install duckdb`, "
+                 "and ~/ctprof-fleet/bin first in PATH")
+
+# What DuckDB may take before it writes to disk what it cannot hold. Python, the reader and the file cache come on top.
+INDEX_MEMORY = "384MB"
+QUESTION_MEMORY = "600MB"
+
+
+def duckdb_module():
+    """The module, which takes a tenth of a second to load and is loaded only where it is needed."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise FleetError(HOW_TO_GET_IT) from error
+    return duckdb
+
+
+def connect(spill, memory=QUESTION_MEMORY, threads=None):
+    """A database in memory. What does not fit goes into the directory `spill`, which DuckDB makes and takes away."""
+    settings = {"memory_limit": memory, "temp_directory": str(spill), "max_temp_directory_size": "20GB",
+                "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": str(threads or os.cpu_count() or 1)}
+    connection = duckdb_module().connect(":memory:", config=settings)
+    connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+    return connection
+
+
+def text(value):
+    """A string as SQL writes it."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def name(value):
+    """A column's name as SQL writes it."""
+    return '"' + str(value).replace('"', '""') + '"'
+
+
+def texts(values):
+    return "[" + ", ".join(text(value) for value in values) + "]"
+
+
+def file_list(paths):
+    """Files for read_parquet and read_json, whose strings are patterns: what is special in one is taken as it is."""
+    return texts("".join(f"[{c}]" if c in "*?[" else c for c in str(pathlib.Path(path))) for path in paths)

@@ -1,0 +1,10 @@
+"""How an operation ends that could not be done."""
+
+
+class FleetError(Exception):
+    """One sentence for the user: what was tried, on what, why it failed, what to do. Exit status 2."""
+
+
+def reason(error):
+    """What the system said, without numbers and paths."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

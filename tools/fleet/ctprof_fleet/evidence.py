@@ -1,0 +1,82 @@
+"""What differs between two sides and how sure that is: the figures of all hosts go to `ctprof fleet judge`, whose statistics they are.
+
+A host's figure of a group is the median of its captures. A group that a capture does not have counts as zero where the capture measures
+the metric; a gap is a gap.
+"""
+
+import json
+import os
+import subprocess
+
+from .bucket import Lines
+from .database import text
+from .errors import FleetError
+from .metrics import sql_of
+from .reader import ctprof
+
+# Groups that are judged: those that come to most over all hosts, as measured by headlines' floors.
+MOST_GROUPS = 400
+
+
+class Figures:
+    """Tables of the hosts that were drawn: `cells`, a row for each capture and group; `measured`, for each host how many captures measure
+    each metric; `family`, the groups that are judged."""
+
+    def __init__(self, table, headlines, where):
+        self.table, self.headlines = table, headlines
+        whole = ", ".join(f"{sql_of(metric)} IS NOT NULL AS has{at}" for at, metric in enumerate(headlines))
+        lists = ", ".join(f"unnest(figures[{text(metric.name)}]) AS raw{at}" for at, metric in enumerate(headlines))
+        values = ", ".join(f"{sql_of(metric, value=f'raw{at}')} AS v{at}" for at, metric in enumerate(headlines))
+        has = ", ".join(f"has{at}" for at in range(len(headlines)))
+        self.run(f"CREATE TEMP TABLE looked_at AS SELECT host, kind, seconds, groups, group_own, figures, {whole} FROM captures "
+                 f"WHERE host IN (SELECT host FROM drawn) AND {where}")
+        self.run(f'CREATE TEMP TABLE cells AS SELECT host, "group", own, {has}, {values} '
+                 f'FROM (SELECT host, kind, seconds, {has}, unnest(groups) AS "group", unnest(group_own) AS own, {lists} FROM looked_at)')
+        counts = ", ".join(f"count(*) FILTER (has{at}) AS m{at}" for at in range(len(headlines)))
+        self.run(f"CREATE TEMP TABLE measured AS SELECT host, {counts} FROM looked_at GROUP BY host")
+        self.run("DROP TABLE looked_at")
+        self.choose_groups()
+
+    def run(self, query):
+        return self.table.rows(query)
+
+    def choose_groups(self):
+        captures = max(self.table.one("SELECT count(*) FROM captures WHERE host IN (SELECT host FROM drawn)")[0], 1)
+        scores = ", ".join(f"coalesce(sum(v{at}), 0) / {captures} / {max(metric.told_floor(), 1e-9)!r}" for at, metric in enumerate(self.headlines))
+        self.groups = self.table.one('SELECT count(DISTINCT "group") FROM cells')[0]
+        self.run(f'CREATE TEMP TABLE family AS SELECT "group", greatest({scores}) AS score FROM cells '
+                 'GROUP BY "group" HAVING NOT coalesce(bool_and(own), false) '  # The recorder itself is no finding.
+                 f'ORDER BY score DESC, "group" LIMIT {MOST_GROUPS}')
+        self.run('DELETE FROM cells WHERE "group" NOT IN (SELECT "group" FROM family)')
+
+    def lines(self, baseline, candidate):
+        """What `judge` reads: a line for each group and headline."""
+        for at, metric in enumerate(self.headlines):
+            head = json.dumps({"metric": metric.name, "floor": metric.told_floor(), "entry": metric.entry}, ensure_ascii=False)[1:-1]
+            for group, figures in self.table.rows(self.grid(at), [baseline, candidate]):
+                yield f'{{"group": {group}, {head}, "figures": {figures}}}\n'.encode()
+
+    def grid(self, at):
+        """Of one headline: for each group the figures of all hosts, the baseline's first."""
+        return f"""
+            WITH hosts AS (SELECT host, m{at} AS m, side <> $1 AS second, nth FROM drawn JOIN measured USING (host) WHERE side IN ($1, $2)),
+            of_hosts AS (SELECT host, "group", list(v{at}) FILTER (v{at} IS NOT NULL) AS there, count(*) FILTER (has{at}) AS seen
+                         FROM cells GROUP BY ALL)
+            SELECT to_json("group")::VARCHAR,
+                   to_json(list(list_aggregate(list_concat(coalesce(there, []), list_resize([]::DOUBLE[], m - coalesce(seen, 0), 0.0)), 'median')
+                                ORDER BY second, nth))::VARCHAR
+            FROM family CROSS JOIN hosts LEFT JOIN of_hosts USING (host, "group")
+            GROUP BY "group" ORDER BY "group" """
+
+    def judge(self, cohorts, candidate, bar):
+        """(the line about the family, the rows). `bar`: alpha and the smallest shift."""
+        head = {"alpha": bar[0], "min_shift": bar[1], "baseline": cohorts.drawn(cohorts.baseline), "candidate": cohorts.drawn(candidate)}
+        with Lines([json.dumps(head).encode() + b"\n"]) as asked:
+            asked.file.writelines(self.lines(cohorts.baseline, candidate))
+            asked.file.flush()
+            os.lseek(asked.file.fileno(), 0, os.SEEK_SET)
+            done = subprocess.run([ctprof(), "fleet", "judge"], stdin=asked.file, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise FleetError(f"judging {cohorts.fact} {candidate}: " + (done.stderr.strip().removeprefix("ctprof: ") or "ctprof fleet judge failed"))
+        family, *rows = [json.loads(line) for line in done.stdout.splitlines()]
+        return family, rows

@@ -1,0 +1,48 @@
+"""Where answers go: text for people, or JSON or CSV for programs."""
+
+import csv
+import json
+import sys
+
+from . import printable
+
+# Of the JSON of every verb; a change of meaning counts it up.
+SCHEMA = 1
+
+
+class Output:
+    def __init__(self, form="text", stream=None):
+        self.format, self.stream = form, stream or sys.stdout
+        self.columns = printable.terminal_width()
+
+    def line(self, text=""):
+        self.stream.write(text + "\n")
+
+    def sentence(self, text):
+        for line in printable.wrapped(text, self.columns):
+            self.line(line)
+
+    def table(self, table):
+        """Its lines; and which columns had no room."""
+        lines, gone = table.lines(self.columns)
+        for line in lines:
+            self.line(line)
+        if gone:
+            self.sentence("not shown for width: " + ", ".join(gone))
+
+    @staticmethod
+    def note(text):
+        """About the answer, not a part of it."""
+        print(f"ctprof: {text}", file=sys.stderr)
+
+    def json(self, value):
+        json.dump({"schema": SCHEMA} | value, self.stream, ensure_ascii=False, allow_nan=False, default=str)
+        self.stream.write("\n")
+
+    def csv(self, headings, rows):
+        writer = csv.writer(self.stream, lineterminator="\n")
+        writer.writerow(headings)
+        writer.writerows(rows)
+
+    def flush(self):
+        self.stream.flush()

@@ -1,0 +1,115 @@
+"""The table as questions see it: views over the buckets, without what is damaged or there twice.
+
+    files      a row for each file: file, size, modified_at, captures, error, told
+    captures   a row for each capture that counts: who, when, how long; its facts and totals as maps
+    facts      (captures x facts)    fact, value
+    totals     (captures x metrics)  metric, value, has, rows: of how many rows it is the reduction
+    groups     (captures x groups x headline metrics)  group, threads, metric, value
+    metrics    a row for each metric that a capture defines
+    left_out   files and captures that do not count, and why
+
+What is left out follows from the table alone, at the time of the question, so it does not depend on who indexed what first: of
+captures of one host, boot, moment and span the first by file name stays.
+"""
+
+import difflib
+import functools
+
+from . import bucket
+from .database import connect, duckdb_module, file_list, text
+from .errors import FleetError
+from .printable import clean
+
+COMMON = "file, capture, host, kind, captured_at, seconds"
+
+VIEWS = {
+    "files": "SELECT file, size, make_timestamp_ns(mtime_ns) AS modified_at, error, told FROM stored WHERE row = 'file'",
+    "captures": """
+        SELECT file, capture, captures, host, kind, boot_id, make_timestamp_ns(opened_at_ns) AS opened_at,
+               make_timestamp_ns(captured_at_ns) AS captured_at, seconds, uptime, threads, ended, tool, level_left_out,
+               facts_left_out, metrics_left_out, registry,
+               facts, totals, coverage, groups, group_threads, group_own, figures
+        FROM stored WHERE row = 'capture' AND (file, capture) NOT IN (SELECT (file, capture) FROM twice)""",
+    "facts": f"""
+        SELECT {COMMON}, fact.key AS fact, fact.value AS value
+        FROM (SELECT {COMMON}, unnest(map_entries(facts)) AS fact FROM captures)""",
+    "totals": f"""
+        SELECT {COMMON}, total.key AS metric, total.value AS value, coverage[total.key][1] AS has, coverage[total.key][2] AS rows
+        FROM (SELECT {COMMON}, coverage, unnest(map_entries(totals)) AS total FROM captures)""",
+    "groups": f"""
+        SELECT {COMMON}, unnest(groups) AS "group", unnest(group_threads) AS threads, metric, unnest(series) AS value
+        FROM (SELECT {COMMON}, groups, group_threads, figure.key AS metric, figure.value AS series
+              FROM (SELECT {COMMON}, groups, group_threads, unnest(map_entries(figures)) AS figure FROM captures))""",
+    "left_out": """
+        SELECT file, NULL::INTEGER AS capture, 'cannot be read' AS reason, error AS why FROM stored WHERE row = 'file' AND error IS NOT NULL
+        UNION ALL
+        SELECT file, capture, 'there twice', 'the same capture as in ' || first FROM twice"""}
+
+TWICE = """
+    CREATE TEMP TABLE twice AS
+    SELECT file, capture, first FROM (
+        SELECT file, capture, row_number() OVER same AS nth, first_value(file) OVER same AS first
+        FROM stored WHERE row = 'capture' AND boot_id IS NOT NULL
+        WINDOW same AS (PARTITION BY host, boot_id, kind, opened_at_ns, captured_at_ns ORDER BY file, capture))
+    WHERE nth > 1"""
+
+
+class Table:
+    """An index that is asked."""
+
+    def __init__(self, place):
+        self.place = place
+        self.connection = connect(place.spill())
+        self.open()
+
+    def open(self):
+        paths = self.place.bucket_files()
+        none = ", ".join(f'NULL::{kind} AS "{key}"' for key, kind in bucket.COLUMNS.items())
+        stored = f"SELECT * FROM read_parquet({file_list(paths)})" if paths else f"SELECT {none} WHERE false"
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW stored AS {stored}")
+        self.connection.execute(TWICE.replace("CREATE", "CREATE OR REPLACE"))
+        for name, query in VIEWS.items():
+            self.connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {query}')
+
+    def rows(self, query, parameters=None):
+        """Again where an indexer took a bucket away between the list and the reading."""
+        for chance in (True, True, False):
+            try:
+                return self.connection.execute(query, parameters).fetchall()
+            except duckdb_module().IOException as error:
+                if not chance:
+                    raise FleetError(f"reading the index '{self.place.path}': {error}") from error
+                self.open()
+        return []
+
+    def one(self, query, parameters=None):
+        return self.rows(query, parameters)[0]
+
+    def left_out_by_reason(self):
+        """(reason, [(file, why)]) of what does not count."""
+        found = {}
+        for file, reason, why in self.rows("SELECT file, reason, why FROM left_out ORDER BY ALL"):
+            found.setdefault(reason, []).append((file, why))
+        return list(found.items())
+
+    @functools.cached_property
+    def facts(self):
+        return [fact for fact, in self.rows("SELECT DISTINCT unnest(map_keys(facts)) AS fact FROM captures ORDER BY fact")]
+
+    def fact(self, asked):
+        """The fact that is meant: by its name, or by what begins or ends only one."""
+        if asked in self.facts:
+            return asked
+        words = [fact for fact in self.facts if asked in fact.replace(".", "_").split("_")]
+        preferred = [fact for fact in words if fact.endswith("_release")] or words
+        if len(preferred) == 1:
+            return preferred[0]
+        if preferred:
+            raise FleetError(f"fact '{clean(asked)}': which one, {', '.join(map(clean, preferred[:8]))}?")
+        near = difflib.get_close_matches(asked, self.facts, 1)
+        raise FleetError(f"no capture has a fact '{clean(asked)}'" + (f"; did you mean {clean(near[0])}?" if near else
+                         f"; there are {', '.join(map(clean, self.facts[:12]))}" if self.facts else ""))
+
+
+def value_of_fact(fact):
+    return f"facts[{text(fact)}]"
