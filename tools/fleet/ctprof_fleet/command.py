@@ -138,14 +138,24 @@ def dispatch(arguments):
 
 def main(arguments):
     """Returns the exit status: 0 fine, 1 findings that were asked for, 2 what could not be done; 130 after Ctrl-C."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         return dispatch(arguments)
     except FleetError as error:
-        print(f"ctprof: {error}", file=sys.stderr)
-        return 2
+        return fail(error)
     except BrokenPipeError:
         # Whoever read us has enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except Exception as error:
+        if not type(error).__module__.startswith(("duckdb", "_duckdb")):
+            raise
+        return fail(str(error).strip().splitlines()[0])
+
+
+def fail(sentence):
+    print(f"ctprof: {sentence}", file=sys.stderr)
+    return 2

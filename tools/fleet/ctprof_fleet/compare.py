@@ -14,8 +14,8 @@ CSV = ("baseline", "candidate", *OF_ROWS[:7], "baseline_median", "candidate_medi
 
 
 def run(options, output):
-    if not 0 < options.alpha < 1:
-        raise FleetError("compare: --alpha is a share between 0 and 1")
+    if not 0 < options.alpha <= 0.5:
+        raise FleetError("compare: --alpha is above 0 and at most 0.5")
     with Question(options) as question:
         known = question.metrics()
         cohorts = Cohorts(question, options.by, options.baseline)

@@ -52,7 +52,8 @@ class Figures:
     def lines(self, baseline, candidate):
         """What `judge` reads: a line for each group and headline."""
         for at, metric in enumerate(self.headlines):
-            head = json.dumps({"metric": metric.name, "floor": metric.told_floor(), "entry": metric.entry}, ensure_ascii=False)[1:-1]
+            head = json.dumps({"metric": metric.name, "floor": metric.told_floor(), "entry": metric.entry, "adds_up": metric.adds_up},
+                              ensure_ascii=False)[1:-1]
             for group, figures in self.table.rows(self.grid(at), [baseline, candidate]):
                 yield f'{{"group": {group}, {head}, "figures": {figures}}}\n'.encode()
 

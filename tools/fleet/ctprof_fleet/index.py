@@ -58,6 +58,7 @@ def run(options, output):
     place = where(options.files, options.index)
     found = walk.walk(options.files, str(place.base), str(place.path))
     place.make()
+    place.tidy()
     lock, about, anew = prepare(place, options.group_by)
     progress = Progress(len(found.files), "files")
     indexer = Indexer(place, found, reader_options(about, options), progress)

@@ -31,7 +31,8 @@ class Metric:
         self.order = headline.get("order") or 0
         self.shown = headline.get("shown") or (RATE if self.counts_up else LEVEL)
         self.floor = headline.get("floor") or 0  # In the metric's unit, per second of what counts up.
-        self.entry = headline.get("entry")
+        self.entry = headline.get("entry")  # What brings its rows into a family (core/compare/evidence/row_family.hpp).
+        self.adds_up = definition.get("adds_up", True)
         self.definition = definition
 
     def is_headline(self):
@@ -126,7 +127,7 @@ def sql_of(metric, group=None, value=None):
 
 def parse(asked):
     """By ctprof, whose grammar it is."""
-    command = [ctprof(), "fleet", "parse", "--", asked]
+    command = [ctprof(), "fleet", "parse", asked]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import stat
 
 from .errors import FleetError, reason
@@ -91,6 +92,13 @@ class Place:
 
     def write_about(self, about):
         write_whole(self.path / "about.json", (json.dumps(about) + "\n").encode())
+
+    def tidy(self):
+        """Without what processes left that are no more."""
+        for left in [*self.path.glob("spill-*"), *self.path.glob("about.json.*.new")]:
+            pid = left.name.removeprefix("spill-").removeprefix("about.json.").removesuffix(".new")
+            if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
     def clear(self):
         """Without all that was read. REQUIRES: the index is locked alone."""

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""The pieces of the fleet package that need no captures: moments, text, which files are meant, what there is to do, expressions in SQL."""
+
+import datetime
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.environ["FLEET"])
+
+from ctprof_fleet import metrics, parts, place, printable, walk, when  # noqa: E402
+from ctprof_fleet.errors import FleetError  # noqa: E402
+
+
+class Moments(unittest.TestCase):
+    def test_forms(self):
+        now = datetime.datetime(2026, 11, 23, 16, 30, 15).astimezone()
+        for asked, wanted in (("now", "2026-11-23 16:30:15"), ("10 min ago", "2026-11-23 16:20:15"), ("2 Hours ago", "2026-11-23 14:30:15"),
+                              ("3d ago", "2026-11-20 16:30:15"), ("15:00", "2026-11-23 15:00:00"), ("yesterday 15:00:30", "2026-11-22 15:00:30"),
+                              ("today", "2026-11-23 00:00:00"), ("yesterday", "2026-11-22 00:00:00"), ("2026-11-01", "2026-11-01 00:00:00"),
+                              ("2026-11-01T15:00:30", "2026-11-01 15:00:30"), ("2026-11-01 15:00", "2026-11-01 15:00:00")):
+            with self.subTest(asked):
+                self.assertEqual(when.parse_when(asked, now).strftime("%Y-%m-%d %H:%M:%S"), wanted)
+        self.assertEqual(when.parse_when("2026-11-01 15:00Z").isoformat(), "2026-11-01T15:00:00+00:00")
+        self.assertEqual(when.parse_when("@1790000000").timestamp(), 1790000000)
+
+    def test_others_are_refused(self):
+        for asked in ("", "soon", "25:00", "2026-13-01", "10 parsecs ago", "@x", "2026-11-01Z", "9" * 400 + " d ago"):
+            with self.subTest(asked), self.assertRaisesRegex(FleetError, "is no moment"):
+                when.parse_when(asked)
+
+
+class Text(unittest.TestCase):
+    def test_names_are_text(self):
+        self.assertEqual(printable.clean("a\nb\x1b[31m\u202e\u200bc"), "a\\u{a}b\\u{1b}[31m\\u{202e}\\u{200b}c")
+        self.assertEqual(printable.clean("日本 ü"), "日本 ü")
+
+    def test_figures(self):
+        for value, unit, wanted in ((0, "", "0"), (7, "", "7"), (999, "", "999"), (1820, "", "1.82K"), (147, "", "147"), (12345678, "", "12.3M"),
+                                    (812 << 20, "bytes", "812Mi"), (9.95 * 1024, "bytes", "9.95Ki"), (46.72, "percent", "46.7"), (376.31, "percent", "376"),
+                                    (None, "", "-"), (0.00123, "", "0.0012"), (-1820, "", "-1.82K"), (999.7, "", "1.00K")):
+            with self.subTest(value=value, unit=unit):
+                self.assertEqual(printable.number(value, unit), wanted)
+
+    def test_tables_fit(self):
+        for columns in (50, 80, 120):
+            table = printable.Table(["group", "kernel", "one", "two", "three"], texts=2)
+            table.add("x" * 4096, "日本語" * 20, "1.82K", "46.7", "812Mi")
+            table.add("short", "6.1", "1", "2", "3")
+            lines, gone = table.lines(columns)
+            with self.subTest(columns):
+                self.assertEqual(gone, [])
+                self.assertEqual(len(lines), 3)
+                self.assertLessEqual(max(map(printable.width, lines)), columns)
+                self.assertTrue(lines[1].endswith("1.82K  46.7  812Mi"))
+
+    def test_columns_that_go_are_named(self):
+        table = printable.Table(["host", *[f"figure{n}" for n in range(10)]])
+        table.add("a", *["123"] * 10)
+        lines, gone = table.lines(40)
+        self.assertLessEqual(max(map(printable.width, lines)), 40)
+        self.assertEqual(gone[-1], "figure9")
+        self.assertIn("figure0", lines[0])
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="fleet-walk-")
+        self.addCleanup(directory.cleanup)
+        self.top = pathlib.Path(directory.name)
+
+    def make(self, *names):
+        for name in names:
+            path = self.top / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x")
+
+    def found(self, *arguments):
+        return walk.walk(arguments or [str(self.top)], str(self.top), str(self.top / place.NAME))
+
+    def test_what_counts(self):
+        self.make("a.ctprof.zst", "deep/er/b.ctprof.zst", "other.txt", ".hidden.ctprof.zst", ".partial/c.ctprof.zst", ".ctprof-fleet/d.ctprof.zst",
+                  "new\nline 'quoted\" [x]*.ctprof.zst")
+        self.assertEqual(sorted(self.found().files), ["a.ctprof.zst", "deep/er/b.ctprof.zst", "new\nline 'quoted\" [x]*.ctprof.zst"])
+        self.assertEqual(list(self.found(str(self.top / "other.txt")).files), ["other.txt"])
+        self.assertEqual(sorted(self.found(str(self.top / "**/*.zst")).files), ["a.ctprof.zst", "deep/er/b.ctprof.zst",
+                                                                               "new\nline 'quoted\" [x]*.ctprof.zst"])
+        with self.assertRaisesRegex(FleetError, "no file like"):
+            self.found(str(self.top / "*.none"))
+        with self.assertRaisesRegex(FleetError, "No such file"):
+            self.found(str(self.top / "none"))
+
+    def test_what_is_no_file_is_told(self):
+        self.make("real.ctprof.zst")
+        os.mkfifo(self.top / "pipe.ctprof.zst")
+        os.symlink("/etc/passwd", self.top / "link.ctprof.zst")
+        os.symlink("/", self.top / "root")
+        os.mkdir(self.top / "dir.ctprof.zst")
+        (pathlib.Path(os.fsdecode(os.fsencode(self.top) + b"/\xff.ctprof.zst"))).write_text("x")
+        found = self.found()
+        self.assertEqual(list(found.files), ["real.ctprof.zst"])
+        why = dict(found.left_out)
+        self.assertEqual(why["pipe.ctprof.zst"], "a pipe, not a file")
+        self.assertEqual(why["link.ctprof.zst"], "a symbolic link, not a file")
+        self.assertEqual([reason for name, reason in found.left_out if "\udcff" in name], ["its name is not UTF-8, so the index cannot hold it"])
+        self.assertEqual(len(found.left_out), 3)
+
+    def test_depth_has_an_end(self):
+        self.make("/".join(["d"] * (walk.MAX_DEPTH + 1)) + "/a.ctprof.zst", "b.ctprof.zst")
+        found = self.found()
+        self.assertEqual(list(found.files), ["b.ctprof.zst"])
+        self.assertIn("directories deep", found.left_out[0][1])
+
+
+class Work(unittest.TestCase):
+    """What there is to do with a slot, out of what the table knows and what is there."""
+
+    def test_each_file_once(self):
+        with tempfile.TemporaryDirectory(prefix="fleet-parts-") as base:
+            (pathlib.Path(base) / "elsewhere").write_text("x")
+            old = 86_400 * 10 ** 9 * 5
+            wanted = {"same": (1, old, 7), "changed": (2, old * 2, 8), "new": (3, old, 9)}
+            known = [("000005-01", "same", 1, old, 7), ("000005-01", "changed", 1, old, 8), ("000005-01", "gone", 1, old, 1),
+                     ("000005-01", "elsewhere", 1, old, 2)]
+            todo, gone = parts.parts_of("slot", known, wanted, base)
+        self.assertEqual(gone, ["gone"])
+        self.assertEqual([(part.name[:6], part.replaced, list(part.looks)) for part in todo],
+                         [("000005", ["changed", "gone"], []), *sorted((place.bucket_of(file, wanted[file][1])[:6], [], [file]) for file in ("new", "changed"))])
+
+    def test_parts_are_small(self):
+        todo = parts.parts_to_read("slot", {f"{n:04d}": (1, 1, n) for n in range(1000)})
+        self.assertLessEqual(max(len(part.looks) for part in todo), parts.PART_FILES)
+        self.assertEqual(sorted(file for part in todo for file in part.looks), [f"{n:04d}" for n in range(1000)])
+
+
+class Expressions(unittest.TestCase):
+    """Trees as `ctprof fleet parse` prints them."""
+
+    def value(self, tree, **values):
+        try:
+            import duckdb
+        except ImportError:
+            self.skipTest("no duckdb for Python")
+        names = {name: "NULL::DOUBLE" if value is None else f"{value}::DOUBLE" for name, value in values.items()}
+        return duckdb.connect().execute("SELECT " + metrics.expression_sql(tree, names.get)).fetchone()[0]
+
+    @staticmethod
+    def metric(name, optional=False):
+        return {"metric": name, "optional": optional}
+
+    def test_arithmetic(self):
+        a, b = self.metric("a"), self.metric("b")
+        self.assertEqual(self.value({"op": "/", "of": [a, b]}, a=6, b=4), 1.5)
+        self.assertEqual(self.value({"op": "-", "of": [{"op": "-", "of": [a]}, b]}, a=6, b=4), -10)
+        self.assertEqual(self.value({"op": "-", "of": [a, {"op": "-", "of": [b, {"number": 1}]}]}, a=6, b=4), 3)
+        self.assertEqual(self.value({"op": "max", "of": [a, b, {"number": -1}]}, a=-6, b=-4), -1)
+        self.assertEqual(self.value({"op": "*", "of": [a, {"number": 0.5}]}, a=6), 3)
+
+    def test_no_value(self):
+        a, b = self.metric("a"), self.metric("b")
+        self.assertIsNone(self.value({"op": "/", "of": [a, b]}, a=6, b=0))
+        self.assertIsNone(self.value({"op": "/", "of": [a, b]}, a=None, b=4))
+        self.assertIsNone(self.value({"op": "max", "of": [a, b]}, a=6, b=None))
+
+    def test_optional_parts(self):
+        tree = {"op": "+", "of": [self.metric("a", True), self.metric("b", True)]}
+        self.assertEqual(self.value(tree, a=6, b=None), 6)
+        self.assertIsNone(self.value(tree, a=None, b=None))
+        self.assertEqual(self.value({"op": "+", "of": [self.metric("a"), self.metric("b", True)]}, a=6, b=None), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
