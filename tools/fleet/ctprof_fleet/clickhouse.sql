@@ -21,7 +21,7 @@ SELECT file, size, fromUnixTimestamp64Nano(assumeNotNull(mtime_ns), 'UTC') AS mo
 CREATE VIEW twice AS
 SELECT file, capture, first FROM (
     SELECT file, capture, row_number() OVER same AS nth, first_value(file) OVER same AS first
-    FROM stored WHERE row = 'capture' AND boot_id IS NOT NULL
+    FROM stored WHERE row = 'capture' AND boot_id <> ''
     WINDOW same AS (PARTITION BY host, boot_id, kind, opened_at_ns, captured_at_ns ORDER BY file, capture))
 WHERE nth > 1;
 

@@ -25,8 +25,8 @@ class Cohorts:
     def __init__(self, question, asked, baseline):
         self.question, self.table = question, question.table
         self.fact = self.table.fact(asked)
-        self.table.connection.execute(f"""
-            CREATE TEMP TABLE side_of AS
+        self.table.rows(f"""
+            CREATE OR REPLACE TEMP TABLE side_of AS
             SELECT host, arg_max({value_of_fact(self.fact)}, captured_at) AS side, arg_max(facts, captured_at) AS facts
             FROM captures WHERE host IS NOT NULL AND {question.where} GROUP BY host""")
         self.sizes = dict(self.table.rows("SELECT side, count(*) AS hosts FROM side_of WHERE side IS NOT NULL "

@@ -60,7 +60,7 @@ def run(options, output):
     place.make()
     place.tidy()
     lock, about, anew = prepare(place, options.group_by)
-    progress = Progress(len(found.files), "files")
+    progress = Progress("files")
     indexer = Indexer(place, found, reader_options(about, options), progress)
     try:
         indexer.run()

@@ -15,6 +15,7 @@ from .database import INDEX_MEMORY, connect, duckdb_module
 from .errors import FleetError
 from .parts import PART_FILES, parts_of
 from .reader import Crash, Reader, Reading
+from .views import unreadable
 
 # What of a part is kept in memory; beyond it what was read is written and the rest is a part of its own.
 PART_BYTES = 64 << 20
@@ -51,13 +52,10 @@ class Indexer:
                 self.work_on(slot, wait=True)
                 self.finish_batch()
         except duckdb_module().Error as error:
-            raise self.failed("reading", error) from error
+            raise FleetError(unreadable(self.place, error)) from error
         finally:
             self.writer.shutdown(cancel_futures=True)
             self.connection.close()
-
-    def failed(self, deed, error):
-        return FleetError(f"{deed} the index '{self.place.path}': {str(error).splitlines()[0]}")
 
     def slots_with_work(self):
         """Looked at without locks: most slots of a table that is up to date need none."""
@@ -65,8 +63,9 @@ class Indexer:
         for row in self.known_of(self.place.bucket_files()):
             known[places.slot_of(row[1])].append(row)
         leftovers = {int(file.stem[-2:]) for file in self.place.buckets.glob("*.new")}
-        slots = [slot for slot in range(places.SLOTS)
-                 if slot in leftovers or parts_of(slot, known[slot], self.wanted[slot], self.place.base)[0]]
+        todo = {slot: parts_of(slot, known[slot], self.wanted[slot], self.place.base)[0] for slot in range(places.SLOTS)}
+        self.progress.total = sum(len(part.looks) for parts in todo.values() for part in parts)
+        slots = [slot for slot in todo if slot in leftovers or todo[slot]]
         first = time.monotonic_ns() // 1_000_000 % max(len(slots), 1)  # So that several indexers do not begin with the same one.
         return slots[first:] + slots[:first]
 
@@ -160,4 +159,4 @@ class Indexer:
             bucket.write(self.connection.cursor(), self.place.bucket(part.name), files=part.file_rows(), captures=part.lines(),
                          registries=part.definition_rows(), replaced=part.replaced)
         except (duckdb_module().Error, OSError) as error:
-            raise self.failed("writing", error) from error
+            raise FleetError(f"writing the index '{self.place.path}': {str(error).strip().splitlines()[0]}") from error

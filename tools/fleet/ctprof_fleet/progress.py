@@ -5,8 +5,8 @@ import time
 
 
 class Progress:
-    def __init__(self, total, unit):
-        self.total, self.unit, self.done = total, unit, 0
+    def __init__(self, unit):
+        self.total, self.unit, self.done = 0, unit, 0
         self.next = time.monotonic() + 1 if sys.stderr.isatty() else None
         self.shown = False
 

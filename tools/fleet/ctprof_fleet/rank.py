@@ -46,7 +46,7 @@ def make_hosts(question, asked, cohort):
                               for at, floor in enumerate(floors))
     run_sql = question.table.connection.execute
     question.table.rows(f"""
-        CREATE TEMP TABLE wide AS SELECT host, {newest} AS cohort, count(*) AS captures, {values}
+        CREATE OR REPLACE TEMP TABLE wide AS SELECT host, {newest} AS cohort, count(*) AS captures, {values}
         FROM captures WHERE host IS NOT NULL AND {question.where} GROUP BY host""")
     run_sql(f"CREATE TEMP TABLE hosts AS {long}")
     run_sql("""

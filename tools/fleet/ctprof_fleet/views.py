@@ -49,7 +49,7 @@ TWICE = """
     CREATE TEMP TABLE twice AS
     SELECT file, capture, first FROM (
         SELECT file, capture, row_number() OVER same AS nth, first_value(file) OVER same AS first
-        FROM stored WHERE row = 'capture' AND boot_id IS NOT NULL
+        FROM stored WHERE row = 'capture' AND boot_id <> ''
         WINDOW same AS (PARTITION BY host, boot_id, kind, opened_at_ns, captured_at_ns ORDER BY file, capture))
     WHERE nth > 1"""
 
@@ -60,7 +60,7 @@ class Table:
     def __init__(self, place):
         self.place = place
         self.connection = connect(place.spill())
-        self.open()
+        self.again(self.open)
 
     def open(self):
         paths = self.place.bucket_files()
@@ -72,15 +72,18 @@ class Table:
             self.connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {query}')
 
     def rows(self, query, parameters=None):
-        """Again where an indexer took a bucket away between the list and the reading."""
+        return self.again(lambda: self.connection.execute(query, parameters).fetchall(), self.open)
+
+    def again(self, deed, before=lambda: None):
+        """Once more where an indexer took a bucket away between the list and the reading."""
         for chance in (True, True, False):
             try:
-                return self.connection.execute(query, parameters).fetchall()
-            except duckdb_module().IOException as error:
-                if not chance:
-                    raise FleetError(f"reading the index '{self.place.path}': {error}") from error
-                self.open()
-        return []
+                return deed()
+            except duckdb_module().Error as error:
+                if not chance or not isinstance(error, duckdb_module().IOException):
+                    raise FleetError(unreadable(self.place, error)) from error
+            before()
+        return None
 
     def one(self, query, parameters=None):
         return self.rows(query, parameters)[0]
@@ -109,6 +112,10 @@ class Table:
         near = difflib.get_close_matches(asked, self.facts, 1)
         raise FleetError(f"no capture has a fact '{clean(asked)}'" + (f"; did you mean {clean(near[0])}?" if near else
                          f"; there are {', '.join(map(clean, self.facts[:12]))}" if self.facts else ""))
+
+
+def unreadable(place, error):
+    return f"reading the index '{place.path}': {str(error).strip().splitlines()[0]}; if it is damaged, remove it and run ctprof fleet index again"
 
 
 def value_of_fact(fact):

@@ -1,0 +1,94 @@
+"""Small fleets for tests, made of recorded windows, and what asks them."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CTPROF = os.environ.get("CTPROF", "ctprof")
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "fleet"
+INDEX = ".ctprof-fleet"
+
+
+def need_duckdb():
+    if subprocess.run([sys.executable, "-c", "import duckdb"], capture_output=True, check=False).returncode != 0:
+        print("skipped: no duckdb for Python")
+        sys.exit(77)
+
+
+def seeds(place):
+    """Recorded windows of a host under some load."""
+    sys.path.insert(0, str(pathlib.Path(os.environ["RECORDED"]).parent))
+    import recorded
+    with tempfile.TemporaryDirectory(prefix="fleet-seeds-") as unpacked:
+        recorded.unpack(pathlib.Path(os.environ["RECORDED"]) / "silence.tar.xz", pathlib.Path(unpacked))
+        found = []
+        for file in sorted(pathlib.Path(unpacked).glob("a/*"))[:3]:
+            found.append(place / f"seed-{file.name}")
+            shutil.copy(file, found[-1])
+    return found
+
+
+def make(into, hosts, *, threads="40:120", kernels=None, shift=None, seed=1, made_of=None):
+    """Files of so many hosts; a shift is METRIC=FACTOR@KERNEL[:GROUP]."""
+    with tempfile.TemporaryDirectory(prefix="fleet-seeds-") as place:
+        given = made_of or seeds(pathlib.Path(place))
+        words = [str(word) for name, share in (kernels or {"6.1.0": 0.8, "6.12.0": 0.2}).items() for word in ("--kernel", f"{name}={share}")]
+        subprocess.run([os.environ["MAKE_FLEET"], *map(str, given), "--hosts", str(hosts), "--threads", threads, *words,
+                        *(["--shift", shift] if shift else []), "--seed", str(seed), "-o", str(into)], check=True)
+
+
+def environment(**more):
+    return {**os.environ, "CTPROF_PAGER": "", "LC_ALL": "C.UTF-8", **more}
+
+
+class Fleet(unittest.TestCase):
+    """A directory with files in it, made once for each class that says how many."""
+
+    hosts = 0
+    options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.made = tempfile.TemporaryDirectory(prefix="fleet-")
+        cls.addClassCleanup(cls.made.cleanup)
+        cls.top = pathlib.Path(cls.made.name)
+        if cls.hosts:
+            make(cls.top, cls.hosts, **cls.options)
+
+    def start(self, *words, **more):
+        return subprocess.Popen([CTPROF, "fleet", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.top,
+                                env=environment(), **more)
+
+    def run_fleet(self, *words, status=0, env=None, **more):
+        done = subprocess.run([CTPROF, "fleet", *map(str, words)], capture_output=True, text=True, cwd=more.pop("cwd", self.top),
+                              env=env or environment(), check=False, timeout=300, **more)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done
+
+    def asked(self, *words, **more):
+        return json.loads(self.run_fleet(*words, "--format", "json", **more).stdout)
+
+    def index(self, *words):
+        return self.asked("index", *(words or ["."]))
+
+    def sql(self, query):
+        return [tuple(row) for row in self.asked("sql", query)["rows"]]
+
+    def table(self):
+        """All that the index holds: a digest of each row, so that a difference can be read."""
+        found = self.run_fleet("sql", "SELECT * FROM stored ORDER BY row, file, capture, registry", "--format", "csv").stdout
+        rows = list(csv.reader(io.StringIO(found)))
+        self.assertGreater(len(rows), 3)
+        return [(*row[:2], hashlib.sha256(repr(row).encode()).hexdigest()[:16]) for row in rows]
+
+    def without_index(self):
+        shutil.rmtree(self.top / INDEX, ignore_errors=True)

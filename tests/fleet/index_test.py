@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""An index of captures: each file is read once, whatever interrupts it or works beside it; and what does not count is told."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import fleets
+from fleets import INDEX, Fleet
+
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "2"))
+
+
+class Kept(Fleet):
+    hosts = 60
+
+    def test_each_file_once(self):
+        self.without_index()
+        first = self.index()
+        self.assertEqual((first["files"], first["captures"], first["hosts"], first["read"], first["gone"]), (60, 60, 60, 60, 0))
+        self.assertEqual(self.index()["read"], 0)
+        files = sorted(self.top.glob("*.ctprof.zst"))
+        os.utime(files[3], ns=(1, files[3].stat().st_mtime_ns + 3 * 86_400 * 10 ** 9))  # of another day: another bucket
+        with tempfile.TemporaryDirectory(prefix="fleet-away-") as away:
+            shutil.move(files[5], away)
+            changed = self.index()
+            self.assertEqual((changed["read"], changed["gone"], changed["captures"]), (1, 1, 59))
+            shutil.move(pathlib.Path(away) / files[5].name, files[5])
+        self.assertEqual(self.index()["captures"], 60)
+        self.assertEqual(self.sql("SELECT count(*), count(DISTINCT file) FROM files"), [(60, 60)])
+
+    def test_what_is_not_asked_for_stays(self):
+        self.without_index()
+        files = sorted(self.top.glob("*.ctprof.zst"))
+        self.assertEqual(self.index(files[0], files[1])["captures"], 2)
+        self.assertEqual(self.index(self.top / "*7.ctprof.zst")["read"], 6)
+        self.assertEqual(self.index(files[2])["captures"], 9)
+
+    def test_killed_and_run_again(self):
+        self.without_index()
+        self.index()
+        whole = self.table()
+        dice = random.Random(os.urandom(8))
+        took = self.time_of_indexing()
+        for _ in range(ROUNDS):
+            self.without_index()
+            for _ in range(3):
+                process = self.start("index", ".", start_new_session=True)
+                time.sleep(dice.random() * took)
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+            self.index()
+            self.assertEqual(self.table(), whole)
+            self.assertEqual([path.name for path in (self.top / INDEX / "buckets").glob("*.new")], [])
+
+    def time_of_indexing(self):
+        self.without_index()
+        start = time.monotonic()
+        self.index()
+        return time.monotonic() - start
+
+    def test_several_at_once(self):
+        self.without_index()
+        self.index()
+        whole = self.table()
+        for _ in range(ROUNDS):
+            self.without_index()
+            indexers = [self.start("index", ".") for _ in range(3)]
+            for indexer in indexers:
+                said = indexer.communicate(timeout=300)
+                self.assertEqual(indexer.returncode, 0, said)
+            self.assertEqual(self.table(), whole)
+
+    def test_several_share_the_work(self):
+        self.without_index()
+        together = [self.start("index", ".", "--format", "json") for _ in range(2)]
+        read = [json.loads(one.communicate(timeout=300)[0])["read"] for one in together]
+        self.assertEqual(sum(read), 60, read)
+
+    def test_an_interrupt_ends_it_and_its_reader(self):
+        self.without_index()
+        process = self.start("index", ".", start_new_session=True)
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertIn(process.returncode, (0, 130))
+        self.assertEqual(self.index()["captures"], 60)
+
+    def test_an_index_of_another_version_is_made_anew(self):
+        self.without_index()
+        self.index()
+        whole = self.table()
+        (self.top / INDEX / "about.json").write_text('{"schema": 0, "group_by": "pcomm"}\n')
+        self.assertIn("is of another version", self.run_fleet("rank", status=2).stderr)
+        self.assertIn("of another version (0", self.run_fleet("index", ".").stderr)
+        self.assertEqual(self.table(), whole)
+        self.assertIn("groups by pcomm and is made anew, by all", self.run_fleet("index", ".", "--group-by", "all").stderr)
+        self.assertNotEqual(self.table(), whole)
+        self.assertEqual(self.index()["read"], 0)
+
+    def test_only_ones_own_is_believed(self):
+        self.without_index()
+        self.index()
+        os.chmod(self.top / INDEX, 0o777)
+        self.assertIn("others may write", self.run_fleet("rank", status=2).stderr)
+        os.chmod(self.top / INDEX, 0o700)
+        if os.geteuid() == 0:
+            os.chown(self.top / INDEX, 12345, 12345)
+            self.assertIn("belongs to user 12345", self.run_fleet("rank", status=2).stderr)
+            self.assertIn("belongs to user 12345", self.run_fleet("index", ".", status=2).stderr)
+            os.chown(self.top / INDEX, 0, 0)
+        self.assertEqual(stat.S_IMODE((self.top / INDEX).stat().st_mode), 0o700)
+
+    def test_elsewhere(self):
+        self.without_index()
+        with tempfile.TemporaryDirectory(prefix="fleet-index-") as other:
+            self.assertEqual(self.index(".", "--index", other)["captures"], 60)
+            self.assertFalse((self.top / INDEX).exists())
+            self.assertEqual(self.asked("rank", "--index", other, cwd="/")["scope"]["hosts"], 60)
+            self.assertEqual(self.asked("rank", env=fleets.environment(CTPROF_FLEET=other), cwd="/")["scope"]["hosts"], 60)
+        self.assertIn("there is no index here", self.run_fleet("rank", cwd="/", status=2).stderr)
+
+
+class Damaged(Fleet):
+    hosts = 6
+
+    def setUp(self):
+        self.without_index()
+        self.files = sorted(self.top.glob("host*.ctprof.zst"))
+        self.whole = self.files[0].read_bytes()
+
+    def add(self, name, content):
+        path = self.top / name
+        path.write_bytes(content)
+        self.addCleanup(path.unlink)
+        return path
+
+    def reasons(self, result):
+        return {one["file"]: one["why"] for one in result["left_out"]}
+
+    def test_damaged_files_are_told(self):
+        self.add("empty.ctprof.zst", b"")
+        self.add("garbage.ctprof.zst", b"no capture at all\n")
+        self.add("cut.ctprof.zst", self.whole[:len(self.whole) // 2])
+        flipped = bytearray(self.whole)
+        flipped[len(flipped) // 2] ^= 0xff
+        self.add("flipped.ctprof.zst", bytes(flipped))
+        said = self.index()
+        self.assertEqual((said["files"], said["captures"]), (10, 6))
+        self.assertEqual(sorted(self.reasons(said)), ["cut.ctprof.zst", "empty.ctprof.zst", "flipped.ctprof.zst", "garbage.ctprof.zst"])
+        self.assertEqual(self.index()["read"], 0)
+        self.assertIn("4 files left out", self.run_fleet("rank").stdout)
+        self.assertEqual(self.sql("SELECT count(*) FROM captures"), [(6,)])
+        self.assertIn("and 1 more (-v)", self.run_fleet("index", ".").stdout)
+        self.assertIn("garbage.ctprof.zst: ", self.run_fleet("index", ".", "-v").stdout)
+
+    def test_twice_is_once_in_any_order(self):
+        self.add("a-copy.ctprof.zst", self.whole)
+        whole = None
+        for order in (["a-copy.ctprof.zst", "."], [self.files[0].name, "."], ["."]):
+            self.without_index()
+            for words in order:
+                said = self.index(words)
+            self.assertEqual(self.reasons(said), {self.files[0].name: "the same capture as in a-copy.ctprof.zst"})
+            self.assertEqual(said["captures"], 6)
+            whole = whole or self.table()
+            self.assertEqual(self.table(), whole)
+
+    def test_names_are_text(self):
+        for name in ("new\nline", "quote'\"; DROP", "[x]*?", "--format", "\x1b[31mred\u202e", "it's#2", "spaß 日本"):
+            copy = self.add(f"{name}.ctprof.zst", self.whole)
+            self.assertTrue(copy.exists())
+        bad = os.fsencode(self.top) + b"/\xff\xfe.ctprof.zst"
+        with open(bad, "wb") as file:
+            file.write(self.whole)
+        self.addCleanup(os.unlink, bad)
+        said = self.index()
+        self.assertEqual((said["files"], said["captures"]), (13, 6))
+        self.assertEqual(len(said["left_out"]), 8)
+        text = self.run_fleet("index", ".", "-v").stdout
+        self.assertIn("\\u{1b}[31mred\\u{202e}", text)
+        self.assertIn("is not UTF-8", text)
+        self.assertFalse(set(text) & set("\x1b\u202e"))
+        self.assertEqual(len(self.sql("SELECT file FROM files WHERE file LIKE 'new' || chr(10) || '%'")), 1)
+
+    def test_what_is_no_file_is_not_opened(self):
+        for make in (lambda path: os.mkfifo(path), lambda path: os.symlink("/etc/passwd", path), lambda path: os.symlink("/", path)):
+            path = self.top / "odd.ctprof.zst"
+            make(path)
+            said = self.index()
+            path.unlink()
+            self.assertIn("odd.ctprof.zst", self.reasons(said))
+            self.assertEqual(said["captures"], 6)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may read everything")
+    def test_what_may_not_be_read(self):
+        closed = self.top / "closed"
+        closed.mkdir(mode=0)
+        self.addCleanup(closed.rmdir)
+        path = self.add("secret.ctprof.zst", self.whole)
+        path.chmod(0)
+        said = self.reasons(self.index())
+        self.assertIn("Permission denied", said["closed"])
+        self.assertIn("Permission denied", said["secret.ctprof.zst"])
+
+    def test_a_file_that_ends_the_reader_is_left_out(self):
+        """One that is too much for ctprof itself costs that file, and no other."""
+        self.add("crash.ctprof.zst", self.whole)
+        script = self.add("ctprof", f"""#!{sys.executable}
+import os, signal, subprocess, sys
+given = sys.stdin.buffer.read()
+if b"crash" in given and sys.argv[2] == "read":
+    os.kill(os.getpid(), signal.SIGSEGV)
+sys.exit(subprocess.run([{os.fspath(fleets.CTPROF)!r}, *sys.argv[1:]], input=given).returncode)
+""".encode())
+        script.chmod(0o755)
+        done = subprocess.run([sys.executable, fleets.PACKAGE, "index", "."], cwd=self.top, env=fleets.environment(CTPROF=str(script)), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("7 files, 6 captures", done.stdout)
+        self.assertIn("crash.ctprof.zst: reading it, ctprof was killed by signal 11", done.stdout)
+
+
+if __name__ == "__main__":
+    fleets.need_duckdb()
+    unittest.main()

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Questions to a fleet: each figure is what ctprof itself tells of the file, and what is made of them is computed once more."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import fleets
+from fleets import CTPROF, Fleet
+
+SHIFTED = "6.12.0"
+
+
+def screen_of(path):
+    told = json.loads(subprocess.run([CTPROF, "show", path, "--format", "json", "--limit", "0"], capture_output=True, check=True).stdout)
+    return told["screen"]
+
+
+def totals_of(path):
+    return {one["metric"]: one["totals"][0] for one in screen_of(path)["headlines"]}
+
+
+def z_of(figures):
+    """By host, with the definition of the page."""
+    middle = statistics.median(figures.values())
+    away = {host: value - middle for host, value in figures.items()}
+    mad = 1.4826 * statistics.median(map(abs, away.values()))
+    return {host: 0 if far == 0 else far / (mad or 1.2533 * statistics.fmean(map(abs, away.values()))) for host, far in away.items()}
+
+
+class Asked(Fleet):
+    hosts = 40
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        subprocess.run([CTPROF, "fleet", "index", "."], cwd=cls.top, check=True, capture_output=True)
+
+    def hosts_and_files(self):
+        return dict(self.sql("SELECT host, file FROM captures"))
+
+    def test_rank_is_what_show_tells(self):
+        figures = {host: totals_of(self.top / file) for host, file in self.hosts_and_files().items()}
+        for metric in ("run_time_ns", "rss_bytes", "voluntary_csw"):
+            wanted = {host: figure[metric] for host, figure in figures.items() if figure[metric] is not None}
+            z = z_of(wanted)
+            said = self.asked("rank", metric, "--limit", 0)
+            with self.subTest(metric):
+                self.assertEqual({row["host"] for row in said["rows"]}, set(wanted))
+                self.assertGreater(len(wanted), 30)
+                for row in said["rows"]:
+                    self.assertAlmostEqual(row["value"] / wanted[row["host"]], 1, 6)
+                    self.assertAlmostEqual(row["z"], z[row["host"]], 4)
+                self.assertEqual([abs(row["z"]) for row in said["rows"]], sorted((abs(row["z"]) for row in said["rows"]), reverse=True))
+
+    def test_a_group_is_what_show_tells(self):
+        host, file = next(iter(self.hosts_and_files().items()))
+        screen = screen_of(self.top / file)
+        headlines = [one["metric"] for one in screen["headlines"]]
+        checked = 0
+        for row in screen["rows"][:4]:
+            for metric in ("run_time_ns", "voluntary_csw"):
+                told = row["figures"][headlines.index(metric)][0]["value"]
+                said = {one["host"]: one["value"] for one in self.asked("rank", metric, "--group", row["group"], "--limit", 0)["rows"]}
+                if told is not None and host in said and "{" not in row["group"]:
+                    self.assertAlmostEqual(said[host], told, 6 if told == 0 else 4)
+                    checked += 1
+        self.assertGreater(checked, 2)
+
+    def test_a_cohort_has_a_median_of_its_own(self):
+        kernels = dict(self.sql("SELECT host, value FROM facts WHERE fact = 'kernel_release'"))
+        everybody = {row["host"]: row["value"] for row in self.asked("rank", "run_time_ns", "--limit", 0)["rows"]}
+        for row in self.asked("rank", "run_time_ns", "--cohort", "kernel", "--limit", 0)["rows"]:
+            peers = {host: value for host, value in everybody.items() if kernels[host] == kernels[row["host"]]}
+            self.assertEqual(row["cohort"], kernels[row["host"]])
+            self.assertAlmostEqual(row["median"], statistics.median(peers.values()))
+            self.assertAlmostEqual(row["z"], z_of(peers)[row["host"]], 4)
+
+    def test_without_a_metric_the_most_unusual(self):
+        rows = {row["host"]: row for row in self.asked("rank", "--limit", 0)["rows"]}
+        self.assertEqual(len(rows), 40)
+        floors = dict(self.sql("SELECT metric, floor * CASE shown WHEN 'percent' THEN 1e-7 ELSE 1 END FROM metrics WHERE label IS NOT NULL"))
+        most = {}
+        for metric, floor in floors.items():
+            for row in self.asked("rank", metric, "--limit", 0)["rows"]:
+                z = row["z"] if abs(row["value"] - row["median"]) >= floor else 0
+                if abs(z) > abs(most.get(row["host"], (0, None))[0]):
+                    most[row["host"]] = (z, metric)
+        for host, (z, metric) in most.items():
+            self.assertAlmostEqual(rows[host]["z"], z, 6)
+            self.assertEqual(rows[host]["figure"], metric)
+
+    def test_expressions(self):
+        both = {metric: {row["host"]: row["value"] for row in self.asked("rank", metric, "--limit", 0)["rows"]} for metric in ("run_time_ns", "voluntary_csw")}
+        for row in self.asked("rank", "run_time_ns / voluntary_csw", "--limit", 0)["rows"]:
+            self.assertAlmostEqual(row["value"], both["run_time_ns"][row["host"]] * 1e7 / both["voluntary_csw"][row["host"]], 3)
+        self.assertEqual(len(self.asked("rank", "max(run_time_ns, 1) * 2", "--limit", 3)["rows"]), 3)
+        for asked, why in (("run_time", "did you mean run_time_ns"), ("run_time_ns /", "run_time_ns /"), ("nosuch + 1", "no capture has a metric 'nosuch'")):
+            self.assertIn(why, self.run_fleet("rank", asked, status=2).stderr)
+
+    def test_spans(self):
+        first, last = self.sql("SELECT min(captured_at), max(captured_at) FROM captures")[0]
+        self.assertEqual(self.asked("rank", "--until", "2001-01-01")["scope"]["captures"], 0)
+        self.assertEqual(self.asked("rank", "--since", "2001-01-01")["scope"]["captures"], 40)
+        self.assertIn("no moment", self.run_fleet("rank", "--since", "soon", status=2).stderr)
+        middle = self.sql("SELECT strftime(median(captured_at::TIMESTAMP), '%Y-%m-%d %H:%M:%SZ') FROM captures")[0][0]
+        earlier, later = (self.asked("top", word, middle)["scope"]["captures"] for word in ("--until", "--since"))
+        self.assertGreaterEqual(earlier + later, 40)
+        self.assertLessEqual(first, last)
+
+    def test_top_adds_up(self):
+        said = self.asked("top", "--limit", 0)
+        wanted = dict(self.sql("SELECT \"group\", sum(value / seconds) * 1e-7 FROM groups WHERE metric = 'run_time_ns' GROUP BY \"group\""))
+        self.assertEqual(said["metric"], "run_time_ns")
+        self.assertEqual({row["group"] for row in said["rows"]}, set(wanted))
+        for row in said["rows"]:
+            self.assertAlmostEqual(row["total"], wanted[row["group"]], 6)
+        self.assertAlmostEqual(sum(row["share"] for row in said["rows"]), 1)
+        everybody = self.asked("rank", "run_time_ns", "--limit", 0)["rows"]
+        self.assertAlmostEqual(sum(row["total"] for row in said["rows"]), sum(row["value"] for row in everybody), 4)
+        by_kernel = self.asked("top", "--by", "kernel", "--limit", 0)["rows"]
+        self.assertEqual({(row["cohort"], row["hosts"]) for row in by_kernel}, set(self.sql("SELECT value, count(*) FROM facts WHERE fact = 'kernel_release' GROUP BY value")))
+        self.assertAlmostEqual(sum(row["total"] for row in by_kernel), sum(row["total"] for row in said["rows"]), 4)
+
+    def test_show_opens_the_file(self):
+        host, file = next(iter(self.hosts_and_files().items()))
+        self.assertEqual(self.run_fleet("show", host, "--path").stdout, f"{self.top / file}\n")
+        plain = subprocess.run([CTPROF, "show", self.top / file, "--limit", "3"], capture_output=True, text=True, env=fleets.environment())
+        self.assertEqual(self.run_fleet("show", host, "--", "--limit", "3").stdout, plain.stdout)
+        self.assertIn("did you mean", self.run_fleet("show", host + "x", status=2).stderr)
+        self.assertIn("no capture of", self.run_fleet("show", host, "--at", "2001-01-01", status=2).stderr)
+
+    def test_sql_reads_the_index_alone(self):
+        secret = self.top / "secret.csv"
+        secret.write_text("a\n1\n")
+        self.addCleanup(secret.unlink)
+        for query in (f"FROM read_csv('{secret}')", "COPY (SELECT 1) TO 'out.csv'", "SET memory_limit = '9GB'", "INSTALL httpfs", "ATTACH 'x.db'",
+                      "CREATE TABLE x AS SELECT 1", "SELECT 1; SELECT 2", "SELECT nosuch FROM captures", "DROP VIEW captures", "SELEC", ""):
+            with self.subTest(query):
+                self.assertRegex(self.run_fleet("sql", query, status=2).stderr, r"\Actprof: .*\n\Z")
+        self.assertFalse((self.top / "out.csv").exists())
+        self.assertEqual(self.run_fleet("sql", input="SELECT 1 AS one, NULL AS nothing, 'x' AS word").stdout, "one  nothing  word\n1    -        x\n")
+        self.assertEqual(self.run_fleet("sql", "SELECT [1, NULL] AS a, {'k': 'v'} AS b", "--format", "csv").stdout, 'a,b\n"[1, null]","{""k"": ""v""}"\n')
+        self.assertEqual(self.sql("SELECT 'nan'::DOUBLE, 1e308 * 10"), [(None, None)])
+
+    def test_forms(self):
+        for words in (["rank"], ["rank", "run_time_ns"], ["top"], ["compare", "--by", "kernel"]):
+            rows = list(csv.reader(io.StringIO(self.run_fleet(*words, "--format", "csv").stdout)))
+            self.assertGreater(len(rows), 1)
+            self.assertEqual({len(row) for row in rows}, {len(rows[0])})
+            for columns in (80, 120):
+                text = self.run_fleet(*words, env=fleets.environment(COLUMNS=str(columns))).stdout
+                self.assertLessEqual(max(len(line) for line in text.splitlines()[1:]), columns, text)
+                self.assertIn("40 hosts   40 captures", text)
+
+    def test_mistakes_are_sentences(self):
+        for words, why in ((["rnk"], "did you mean rank"), (["rank", "--bogus"], "--bogus"), (["compare"], "--by"), (["compare", "--by", "kernal"], "fact"),
+                           (["compare", "--by", "kernel", "--baseline", "5.0"], "no host has kernel_release 5.0"), (["top", "nr_threads_of_moon"], "no capture has"),
+                           (["compare", "--by", "kernel", "--alpha", "7"], "--alpha"), (["rank", "--limit", "-1"], "--limit"), (["index"], "which files")):
+            with self.subTest(words):
+                self.assertIn(why, self.run_fleet(*words, status=2).stderr)
+
+    def test_whoever_has_enough_ends_it_quietly(self):
+        done = subprocess.run(f'"{CTPROF}" fleet sql "SELECT * FROM totals, range(50)" --format csv | head -1', shell=True, cwd=self.top, capture_output=True,
+                              text=True, env=fleets.environment())
+        self.assertEqual((done.stdout.count("\n"), done.stderr), (1, ""))
+
+    def test_several_captures_of_a_host(self):
+        """Their median counts, and the file of the newest is shown."""
+        with tempfile.TemporaryDirectory(prefix="fleet-several-") as place:
+            files = sorted(self.top.glob("*.ctprof.zst"))[:3]
+            for number, file in enumerate(files):
+                text = subprocess.run(["zstd", "-dcq", file], capture_output=True, check=True).stdout
+                lines = [json.loads(line) for line in text.splitlines()]
+                lines[0]["ctprof"]["hostname"] = "one\nhost"
+                write(lines, f"{place}/{number}.ctprof.zst")
+            self.assertEqual(self.asked("index", place)["captures"], 3)
+            row, = self.asked("rank", "run_time_ns", "--index", place)["rows"]
+            self.assertEqual((row["host"], row["captures"], row["z"]), ("one\nhost", 3, None))
+            self.assertAlmostEqual(row["value"], statistics.median(totals_of(file)["run_time_ns"] for file in files), 4)
+            self.assertIn("one\\u{a}host", self.run_fleet("rank", "run_time_ns", "--index", place).stdout)
+
+    def test_gaps_are_told(self):
+        with tempfile.TemporaryDirectory(prefix="fleet-gaps-") as place:
+            subprocess.run([CTPROF, "capture", "--level", "fast", "--layout", "columns", "-o", f"{place}/snapshot.ctprof.zst"], check=True, capture_output=True)
+            for file in sorted(self.top.glob("*.ctprof.zst"))[:3]:
+                shutil.copy(file, place)
+            self.asked("index", place)
+            text = self.run_fleet("rank", "run_time_ns", "--index", place).stdout
+            self.assertIn("no value: 1 host (1 of snapshots alone, which tell lifetimes)", text)
+            self.assertEqual(len(self.asked("rank", "rss_bytes", "--index", place)["rows"]), 4)
+
+
+def write(lines, path):
+    """A file of ctprof's: each line a frame, the last with the bytes before it."""
+    import recorded
+    body = b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" for line in lines[:-1])
+    lines[-1]["bytes"] = len(body)
+    recorded.write_frames(body + json.dumps(lines[-1], separators=(",", ":")).encode() + b"\n", path)
+
+
+class Compared(Fleet):
+    """A shift in the hosts of one kernel is found, and where there is none, nothing is."""
+
+    def judged(self, shift):
+        place = tempfile.TemporaryDirectory(prefix="fleet-compared-")
+        self.addCleanup(place.cleanup)
+        fleets.make(place.name, 60, kernels={"6.1.0": 0.8, SHIFTED: 0.2}, shift=shift, threads="100:200", seed=7)
+        self.asked("index", place.name)
+        said = self.asked("compare", "--by", "kernel", "--index", place.name)
+        text = self.run_fleet("compare", "--by", "kernel", "--index", place.name).stdout
+        self.assertEqual((said["by"], said["baseline"]["value"]), ("kernel_release", "6.1.0"))
+        candidate, = said["candidates"]
+        self.assertEqual(candidate["value"], SHIFTED)
+        proven = [row for row in candidate["rows"] if row["proven"]]
+        self.run_fleet("compare", "--by", "kernel", "--index", place.name, "--fail-on-proven", status=1 if proven else 0)
+        return proven, text
+
+    def test_a_shift_is_found(self):
+        proven, text = self.judged(f"run_time_ns=1.6@{SHIFTED}")
+        self.assertTrue(proven)
+        self.assertEqual({row["metric"] for row in proven}, {"run_time_ns"})
+        for row in proven:
+            self.assertGreater(row["shift"], 0.3)
+        self.assertIn(" proven of ", text)
+
+    def test_nothing_is_found_where_there_is_none(self):
+        proven, text = self.judged(None)
+        self.assertEqual(proven, [])
+        self.assertIn("nothing proven of", text)
+
+    def test_few_hosts_are_told(self):
+        with tempfile.TemporaryDirectory(prefix="fleet-few-") as place:
+            fleets.make(place, 12, kernels={"6.1.0": 0.9, "6.9.9": 0.1}, seed=3)
+            self.asked("index", place)
+            said = self.asked("compare", "--by", "kernel", "--index", place)
+            sides = dict(self.asked("sql", "SELECT value, count(*) FROM facts WHERE fact = 'kernel_release' GROUP BY value", "--index", place)["rows"])
+            self.assertEqual(len(said["candidates"]), sum(1 for side, hosts in sides.items() if hosts >= 3) - 1)
+            if sides.get("6.9.9", 0) in (1, 2):
+                self.assertIn("with fewer than 3", said["notes"][0])
+
+
+class Without(unittest.TestCase):
+    def test_duckdb(self):
+        with tempfile.TemporaryDirectory(prefix="fleet-without-") as place:
+            (os.makedirs(f"{place}/none/duckdb"))
+            with open(f"{place}/none/duckdb/__init__.py", "w", encoding="utf-8") as module:
+                module.write("raise ImportError('not here')\n")
+            done = subprocess.run([sys.executable, fleets.PACKAGE, "index", place], capture_output=True, text=True,
+                                  env=fleets.environment(PYTHONPATH=f"{place}/none", CTPROF=CTPROF))
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"\Actprof: .*pip install duckdb.*\n\Z")
+
+
+if __name__ == "__main__":
+    fleets.need_duckdb()
+    unittest.main()

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Ten thousand hosts, of 500 to 5,000 threads each: is indexing them at most five times as long as `zstd -dc` of the same bytes, a ranking at most a
+hundredth of that, memory below 1 GB, and twice the files twice the time; is a shift of 10 % in the hosts of one kernel (a twentieth) found, and
+nothing where there is none. HOSTS, THREADS and PLACE say it otherwise.
+
+Times are those of the wall, of processes that have the machine for themselves; each is told before it is judged.
+"""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import fleets
+
+HOSTS = int(os.environ.get("HOSTS", "10000"))
+THREADS = os.environ.get("THREADS", "500:5000")
+RARE = "6.12.0"
+KERNELS = {"6.1.0": 0.95, RARE: 0.05}
+SHIFT = f"run_time_ns=1.1@{RARE}"
+MOST_TIMES_ZSTD, MOST_OF_INDEXING, MOST_MEMORY_KIB, MOST_GROWTH = 5, 0.01, 1_000_000, 2.3
+
+
+def fleet(*words, cwd):
+    """(seconds, largest resident set of any of its processes in KiB, what it printed as JSON)"""
+    start = time.monotonic()
+    process = subprocess.Popen([fleets.CTPROF, "fleet", *words, "--format", "json"], stdout=subprocess.PIPE, cwd=cwd, env=fleets.environment())
+    watched = Memory(process.pid)
+    out = []
+    while True:
+        watched.look()
+        try:
+            out.append(process.communicate(timeout=0.05)[0])
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    if process.returncode != 0:
+        sys.exit(f"ctprof fleet {' '.join(words)} ended with {process.returncode}")
+    return time.monotonic() - start, watched.most, json.loads(out[0])
+
+
+class Memory:
+    """What a process and all that it started have resident, together, at its highest."""
+
+    def __init__(self, pid):
+        self.pid, self.most = pid, 0
+
+    def look(self):
+        parents, sizes = {}, {}
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    stat = pathlib.Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                parents[int(entry)], sizes[int(entry)] = int(stat[1]), int(stat[21]) * resource.getpagesize() // 1024
+        self.most = max(self.most, sum(size for pid, size in sizes.items() if self.is_ours(pid, parents)))
+
+    def is_ours(self, pid, parents):
+        while pid > 1:
+            if pid == self.pid:
+                return True
+            pid = parents.get(pid, 0)
+        return False
+
+
+def decompress(place):
+    """What `zstd -dc` of all files takes."""
+    start = time.monotonic()
+    subprocess.run("find . -name '*.ctprof.zst' -print0 | xargs -0 -n 200 zstd -dcq > /dev/null", shell=True, check=True, cwd=place)
+    return time.monotonic() - start
+
+
+def check(what, holds):
+    print(f"{'holds' if holds else 'FAILS'}: {what}", flush=True)
+    FAILED.append(what) if not holds else None
+
+
+FAILED = []
+
+
+def bounds(place):
+    size = sum(file.stat().st_size for file in place.glob("*.ctprof.zst"))
+    print(f"{HOSTS} files, {size / 2**30:.2f} GiB", flush=True)
+    shutil.rmtree(place / fleets.INDEX, ignore_errors=True)
+    floor = min(decompress(place) for _ in range(2))
+    took, memory, said = fleet("index", ".", cwd=place)
+    check(f"all {said['captures']} captures are in the index", said["captures"] == HOSTS)
+    check(f"indexing took {took:.1f} s, {took / floor:.2f} times zstd -dc ({floor:.1f} s)", took <= MOST_TIMES_ZSTD * floor)
+    check(f"memory of all its processes was {memory // 1024} MiB", memory < MOST_MEMORY_KIB)
+    for words in (["rank"], ["rank", "run_time_ns"], ["rank", "run_time_ns", "--cohort", "kernel"]):
+        best = min(fleet(*words, cwd=place)[0] for _ in range(3))
+        check(f"{' '.join(words)} took {best:.2f} s, {best / took * 100:.2f} % of indexing", best <= MOST_OF_INDEXING * took)
+    again, _, said = fleet("index", ".", cwd=place)
+    check(f"indexing once more read {said['read']} files in {again:.2f} s", said["read"] == 0)
+    for words in (["top"], ["compare", "--by", "kernel"]):
+        seconds, memory, _ = fleet(*words, cwd=place)
+        check(f"{' '.join(words)} took {seconds:.1f} s and {memory // 1024} MiB", memory < MOST_MEMORY_KIB)
+    growth(place, took)
+
+
+def growth(place, took):
+    """Half of the files, in half of the time."""
+    with tempfile.TemporaryDirectory(prefix="half-", dir=place) as half:
+        for file in sorted(place.glob("*.ctprof.zst"))[:HOSTS // 2]:
+            os.link(file, pathlib.Path(half) / file.name)
+        seconds, _, _ = fleet("index", ".", cwd=half)
+    check(f"half of the files took {seconds:.1f} s, all {took / seconds:.2f} times that", took / seconds <= MOST_GROWTH)
+
+
+def proven(place):
+    candidate, = fleet("compare", "--by", "kernel", cwd=place)[2]["candidates"]
+    return [(row["group"], row["metric"], round(row["shift"], 3)) for row in candidate["rows"] if row["proven"]]
+
+
+def main():
+    place = pathlib.Path(tempfile.mkdtemp(prefix="soak-fleet-", dir=os.environ.get("PLACE")))
+    try:
+        fleets.make(place / "even", HOSTS, threads=THREADS, kernels=KERNELS, seed=1)
+        bounds(place / "even")
+        found = proven(place / "even")
+        check(f"where nothing differs nothing is proven {found}", not found)
+        shutil.rmtree(place / "even")
+        fleets.make(place / "shifted", HOSTS, threads=THREADS, kernels=KERNELS, shift=SHIFT, seed=2)
+        fleet("index", ".", cwd=place / "shifted")
+        found = proven(place / "shifted")
+        check(f"a shift of 10 % in a twentieth is found: {found}", found and all(metric == "run_time_ns" for _, metric, _ in found))
+    finally:
+        shutil.rmtree(place)
+    return 1 if FAILED else 0
+
+
+if __name__ == "__main__":
+    fleets.need_duckdb()
+    sys.exit(main())
