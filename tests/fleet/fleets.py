@@ -45,8 +45,11 @@ def make(into, hosts, *, threads="40:120", kernels=None, shift=None, seed=1, mad
                         *(["--shift", shift] if shift else []), "--seed", str(seed), "-o", str(into)], check=True)
 
 
+CACHE = tempfile.TemporaryDirectory(prefix="fleet-cache-")
+
+
 def environment(**more):
-    return {**os.environ, "CTPROF_PAGER": "", "LC_ALL": "C.UTF-8", **more}
+    return {**os.environ, "CTPROF_PAGER": "", "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": CACHE.name, **more}
 
 
 class Fleet(unittest.TestCase):

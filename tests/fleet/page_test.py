@@ -40,7 +40,8 @@ class Page(Fleet):
         cls.tools.mkdir()
         (cls.tools / "ctprof").symlink_to(CTPROF)
         # What would go to another host goes to a directory of this one.
-        (cls.tools / "rsync").write_text('#!/bin/sh\n[ "$1 $2" = "-a --remove-source-files" ] || exit 1\ncp -p "$3"* "${4#collector:/srv/}"\nrm "$3"*\n')
+        (cls.tools / "rsync").write_text('#!/bin/sh\n[ "$1 $2" = "-a --remove-source-files" ] || exit 1\n'
+                                         'cp -p "$3"* "${4#collector:/srv/}"\nrm "$3"*\n')
         (cls.tools / "rsync").chmod(0o755)
         cls.collected = cls.top / "fleet"
         cls.collected.mkdir()
@@ -93,8 +94,10 @@ class Page(Fleet):
             clickhouse.query(statement)
         insert, = re.findall(r'"(INSERT INTO stored [^"]*)"', PAGE)
         clickhouse.query(insert.replace("/srv/fleet", str(self.collected)))
-        views = ["SELECT count(*) AS n, count(DISTINCT host) AS hosts FROM captures", "SELECT metric, unit, label, floor FROM metrics ORDER BY metric",
-                 "SELECT file, reason FROM left_out ORDER BY file", "SELECT count(*) AS n FROM files", "SELECT count(*) AS n, sum(value) AS s FROM groups",
+        views = ["SELECT count(*) AS n, count(DISTINCT host) AS hosts FROM captures",
+                 "SELECT metric, unit, label, floor FROM metrics ORDER BY metric",
+                 "SELECT file, reason FROM left_out ORDER BY file", "SELECT count(*) AS n FROM files",
+                 "SELECT count(*) AS n, sum(value) AS s FROM groups",
                  "SELECT count(*) AS n, sum(has) AS has, sum(rows) AS r FROM totals"]
         for query in blocks("sql") + views:
             with self.subTest(query):

@@ -16,6 +16,8 @@ import fleets
 from fleets import CTPROF, Fleet
 
 SHIFTED = "6.12.0"
+OF_KERNELS = "SELECT value, count(*) FROM facts WHERE fact = 'kernel_release' GROUP BY value"
+OF_RUN_TIMES = "SELECT value / seconds * 1e-7 FROM totals WHERE metric = 'run_time_ns'"
 
 
 def screen_of(path):
@@ -23,8 +25,12 @@ def screen_of(path):
     return told["screen"]
 
 
-def totals_of(path):
-    return {one["metric"]: one["totals"][0] for one in screen_of(path)["headlines"]}
+def totals_of(path, *metrics):
+    """Sums over all groups that `show` tells of these metrics; None where it tells of none."""
+    told = json.loads(subprocess.run([CTPROF, "show", path, "--format", "json", "--limit", "0", "--metrics", ",".join(metrics)],
+                                     capture_output=True, check=True).stdout)
+    values = {metric: [row["value"] for row in told["rows"] if row["metric"] == metric and row["value"] is not None] for metric in metrics}
+    return {metric: sum(of_groups) if of_groups else None for metric, of_groups in values.items()}
 
 
 def z_of(figures):
@@ -41,22 +47,26 @@ class Asked(Fleet):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        subprocess.run([CTPROF, "fleet", "index", "."], cwd=cls.top, check=True, capture_output=True)
+        subprocess.run([CTPROF, "fleet", "index", "."], cwd=cls.top, check=True, capture_output=True, env=fleets.environment())
 
     def hosts_and_files(self):
         return dict(self.sql("SELECT host, file FROM captures"))
 
     def test_rank_is_what_show_tells(self):
-        figures = {host: totals_of(self.top / file) for host, file in self.hosts_and_files().items()}
-        for metric in ("run_time_ns", "rss_bytes", "voluntary_csw"):
-            wanted = {host: figure[metric] for host, figure in figures.items() if figure[metric] is not None}
-            z = z_of(wanted)
+        scales = {"run_time_ns": 1e-7, "rss_bytes": None, "voluntary_csw": 1}
+        seconds = dict(self.sql("SELECT host, seconds FROM captures"))
+        figures = {host: totals_of(self.top / file, *scales) for host, file in self.hosts_and_files().items()}
+        for metric, scale in scales.items():
             said = self.asked("rank", metric, "--limit", 0)
+            by_host = {row["host"]: row["value"] for row in said["rows"]}
+            z = z_of(by_host)
             with self.subTest(metric):
-                self.assertEqual({row["host"] for row in said["rows"]}, set(wanted))
-                self.assertGreater(len(wanted), 30)
+                self.assertGreater(len(by_host), 30)
+                for host, figure in figures.items():
+                    told = figure[metric] or 0  # A gap is a sum of nothing for `show`.
+                    wanted = told if scale is None else told * scale / seconds[host]
+                    self.assertAlmostEqual(by_host.get(host, 0), wanted, delta=1e-9 * wanted)
                 for row in said["rows"]:
-                    self.assertAlmostEqual(row["value"] / wanted[row["host"]], 1, 6)
                     self.assertAlmostEqual(row["z"], z[row["host"]], 4)
                 self.assertEqual([abs(row["z"]) for row in said["rows"]], sorted((abs(row["z"]) for row in said["rows"]), reverse=True))
 
@@ -98,11 +108,13 @@ class Asked(Fleet):
             self.assertEqual(rows[host]["figure"], metric)
 
     def test_expressions(self):
-        both = {metric: {row["host"]: row["value"] for row in self.asked("rank", metric, "--limit", 0)["rows"]} for metric in ("run_time_ns", "voluntary_csw")}
+        both = {metric: {row["host"]: row["value"] for row in self.asked("rank", metric, "--limit", 0)["rows"]}
+                for metric in ("run_time_ns", "voluntary_csw")}
         for row in self.asked("rank", "run_time_ns / voluntary_csw", "--limit", 0)["rows"]:
             self.assertAlmostEqual(row["value"], both["run_time_ns"][row["host"]] * 1e7 / both["voluntary_csw"][row["host"]], 3)
         self.assertEqual(len(self.asked("rank", "max(run_time_ns, 1) * 2", "--limit", 3)["rows"]), 3)
-        for asked, why in (("run_time", "did you mean run_time_ns"), ("run_time_ns /", "run_time_ns /"), ("nosuch + 1", "no capture has a metric 'nosuch'")):
+        for asked, why in (("run_time", "did you mean run_time_ns"), ("run_time_ns /", "run_time_ns /"),
+                           ("nosuch + 1", "no capture has a metric 'nosuch'")):
             self.assertIn(why, self.run_fleet("rank", asked, status=2).stderr)
 
     def test_spans(self):
@@ -126,7 +138,7 @@ class Asked(Fleet):
         everybody = self.asked("rank", "run_time_ns", "--limit", 0)["rows"]
         self.assertAlmostEqual(sum(row["total"] for row in said["rows"]), sum(row["value"] for row in everybody), 4)
         by_kernel = self.asked("top", "--by", "kernel", "--limit", 0)["rows"]
-        self.assertEqual({(row["cohort"], row["hosts"]) for row in by_kernel}, set(self.sql("SELECT value, count(*) FROM facts WHERE fact = 'kernel_release' GROUP BY value")))
+        self.assertEqual({(row["cohort"], row["hosts"]) for row in by_kernel}, set(self.sql(OF_KERNELS)))
         self.assertAlmostEqual(sum(row["total"] for row in by_kernel), sum(row["total"] for row in said["rows"]), 4)
 
     def test_show_opens_the_file(self):
@@ -147,7 +159,8 @@ class Asked(Fleet):
                 self.assertRegex(self.run_fleet("sql", query, status=2).stderr, r"\Actprof: .*\n\Z")
         self.assertFalse((self.top / "out.csv").exists())
         self.assertEqual(self.run_fleet("sql", input="SELECT 1 AS one, NULL AS nothing, 'x' AS word").stdout, "one  nothing  word\n1    -        x\n")
-        self.assertEqual(self.run_fleet("sql", "SELECT [1, NULL] AS a, {'k': 'v'} AS b", "--format", "csv").stdout, 'a,b\n"[1, null]","{""k"": ""v""}"\n')
+        self.assertEqual(self.run_fleet("sql", "SELECT [1, NULL] AS a, {'k': 'v'} AS b", "--format", "csv").stdout,
+                         'a,b\n"[1, null]","{""k"": ""v""}"\n')
         self.assertEqual(self.sql("SELECT 'nan'::DOUBLE, 1e308 * 10"), [(None, None)])
 
     def test_forms(self):
@@ -161,15 +174,17 @@ class Asked(Fleet):
                 self.assertIn("40 hosts   40 captures", text)
 
     def test_mistakes_are_sentences(self):
-        for words, why in ((["rnk"], "did you mean rank"), (["rank", "--bogus"], "--bogus"), (["compare"], "--by"), (["compare", "--by", "kernal"], "fact"),
-                           (["compare", "--by", "kernel", "--baseline", "5.0"], "no host has kernel_release 5.0"), (["top", "nr_threads_of_moon"], "no capture has"),
-                           (["compare", "--by", "kernel", "--alpha", "7"], "--alpha"), (["rank", "--limit", "-1"], "--limit"), (["index"], "which files")):
+        for words, why in ((["rnk"], "did you mean rank"), (["rank", "--bogus"], "--bogus"), (["compare"], "--by"),
+                           (["compare", "--by", "kernal"], "fact"), (["top", "nr_threads_of_moon"], "no capture has"),
+                           (["compare", "--by", "kernel", "--baseline", "5.0"], "no host has kernel_release 5.0"),
+                           (["compare", "--by", "kernel", "--alpha", "7"], "--alpha"), (["rank", "--limit", "-1"], "--limit"),
+                           (["index"], "which files")):
             with self.subTest(words):
                 self.assertIn(why, self.run_fleet(*words, status=2).stderr)
 
     def test_whoever_has_enough_ends_it_quietly(self):
-        done = subprocess.run(f'"{CTPROF}" fleet sql "SELECT * FROM totals, range(50)" --format csv | head -1', shell=True, cwd=self.top, capture_output=True,
-                              text=True, env=fleets.environment())
+        done = subprocess.run(f'"{CTPROF}" fleet sql "SELECT * FROM totals, range(50)" --format csv | head -1', shell=True, cwd=self.top,
+                              capture_output=True, text=True, env=fleets.environment(), check=False)
         self.assertEqual((done.stdout.count("\n"), done.stderr), (1, ""))
 
     def test_several_captures_of_a_host(self):
@@ -183,13 +198,15 @@ class Asked(Fleet):
                 write(lines, f"{place}/{number}.ctprof.zst")
             self.assertEqual(self.asked("index", place)["captures"], 3)
             row, = self.asked("rank", "run_time_ns", "--index", place)["rows"]
+            run_times = [value for value, in self.asked("sql", OF_RUN_TIMES, "--index", place)["rows"]]
             self.assertEqual((row["host"], row["captures"], row["z"]), ("one\nhost", 3, None))
-            self.assertAlmostEqual(row["value"], statistics.median(totals_of(file)["run_time_ns"] for file in files), 4)
+            self.assertAlmostEqual(row["value"], statistics.median(run_times), 4)
             self.assertIn("one\\u{a}host", self.run_fleet("rank", "run_time_ns", "--index", place).stdout)
 
     def test_gaps_are_told(self):
         with tempfile.TemporaryDirectory(prefix="fleet-gaps-") as place:
-            subprocess.run([CTPROF, "capture", "--level", "fast", "--layout", "columns", "-o", f"{place}/snapshot.ctprof.zst"], check=True, capture_output=True)
+            subprocess.run([CTPROF, "capture", "--level", "fast", "--layout", "columns", "-o", f"{place}/snapshot.ctprof.zst"], check=True,
+                           capture_output=True)
             for file in sorted(self.top.glob("*.ctprof.zst"))[:3]:
                 shutil.copy(file, place)
             self.asked("index", place)
@@ -241,7 +258,7 @@ class Compared(Fleet):
             fleets.make(place, 12, kernels={"6.1.0": 0.9, "6.9.9": 0.1}, seed=3)
             self.asked("index", place)
             said = self.asked("compare", "--by", "kernel", "--index", place)
-            sides = dict(self.asked("sql", "SELECT value, count(*) FROM facts WHERE fact = 'kernel_release' GROUP BY value", "--index", place)["rows"])
+            sides = dict(self.asked("sql", OF_KERNELS, "--index", place)["rows"])
             self.assertEqual(len(said["candidates"]), sum(1 for side, hosts in sides.items() if hosts >= 3) - 1)
             if sides.get("6.9.9", 0) in (1, 2):
                 self.assertIn("with fewer than 3", said["notes"][0])

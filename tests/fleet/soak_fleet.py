@@ -113,6 +113,14 @@ def growth(place, took):
     check(f"half of the files took {seconds:.1f} s, all {took / seconds:.2f} times that", took / seconds <= MOST_GROWTH)
 
 
+def record(place):
+    """Windows of this host, with every metric that it has."""
+    files = [place / f"seed-{number}.ctprof.zst" for number in range(3)]
+    for file in files:
+        subprocess.run([fleets.CTPROF, "record", "-q", "-d", "2s", "-o", file], check=True, stderr=subprocess.DEVNULL)
+    return files
+
+
 def proven(place):
     candidate, = fleet("compare", "--by", "kernel", cwd=place)[2]["candidates"]
     return [(row["group"], row["metric"], round(row["shift"], 3)) for row in candidate["rows"] if row["proven"]]
@@ -121,12 +129,13 @@ def proven(place):
 def main():
     place = pathlib.Path(tempfile.mkdtemp(prefix="soak-fleet-", dir=os.environ.get("PLACE")))
     try:
-        fleets.make(place / "even", HOSTS, threads=THREADS, kernels=KERNELS, seed=1)
+        seeds = record(place)
+        fleets.make(place / "even", HOSTS, threads=THREADS, kernels=KERNELS, seed=1, made_of=seeds)
         bounds(place / "even")
         found = proven(place / "even")
         check(f"where nothing differs nothing is proven {found}", not found)
         shutil.rmtree(place / "even")
-        fleets.make(place / "shifted", HOSTS, threads=THREADS, kernels=KERNELS, shift=SHIFT, seed=2)
+        fleets.make(place / "shifted", HOSTS, threads=THREADS, kernels=KERNELS, shift=SHIFT, seed=2, made_of=seeds)
         fleet("index", ".", cwd=place / "shifted")
         found = proven(place / "shifted")
         check(f"a shift of 10 % in a twentieth is found: {found}", found and all(metric == "run_time_ns" for _, metric, _ in found))

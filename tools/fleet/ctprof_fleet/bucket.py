@@ -4,17 +4,18 @@ It has three kinds of rows, each with its own columns, the others NULL:
 
     file       a file as it was when it was read: size, mtime_ns, inode; error, if it could not be read; told: what its reader said
     capture    one capture of a file: facts, totals, and its groups as lists, one value for each group
-    registry   the definitions of metrics, as JSON, that captures name by `registry`
+    registry   the definitions of metrics, as JSON, that captures name by `registry`; and their names, in the order of the totals
 
-Groups are lists in the capture's row, so that questions about captures never touch them, and what maps hold by name may be of any
-plugin. A bucket is written whole, under another name, and renamed: whoever reads it sees the old one or the new one. The order of rows
-follows from what they are, so that the same files make the same table whoever read them, and in whichever order.
+Groups are lists in the capture's row, so that questions about captures never touch them. Totals are a list, too: finding one of two
+hundred by its name, in a map, took three times as long. A bucket is written whole, under another name, and renamed: whoever reads it
+sees the old one or the new one. The order of rows follows from what they are, so that the same files make the same table whoever read
+them, and in whichever order.
 """
 
 import json
 import os
 
-from .database import file_list, text
+from .database import duckdb_module, file_list, text
 from .place import publish
 
 # The columns of the file, in order; SCHEMA in place.py counts their changes.
@@ -23,14 +24,15 @@ COLUMNS = {
     "capture": "INTEGER", "captures": "INTEGER", "kind": "VARCHAR", "host": "VARCHAR", "boot_id": "VARCHAR", "opened_at_ns": "BIGINT",
     "captured_at_ns": "BIGINT", "seconds": "DOUBLE", "uptime": "DOUBLE", "threads": "BIGINT", "ended": "BIGINT", "tool": "VARCHAR",
     "level_left_out": "VARCHAR[]", "facts": "MAP(VARCHAR, VARCHAR)", "facts_left_out": "INTEGER",
-    "metrics_left_out": "INTEGER", "totals": "MAP(VARCHAR, DOUBLE)",
+    "metrics_left_out": "INTEGER", "totals": "DOUBLE[]",
     "coverage": "MAP(VARCHAR, BIGINT[])", "groups": "VARCHAR[]", "group_threads": "BIGINT[]", "group_own": "BOOLEAN[]",
     "figures": "MAP(VARCHAR, DOUBLE[])",
-    "registry": "VARCHAR", "metrics": "VARCHAR"}
+    "registry": "VARCHAR", "metrics": "VARCHAR", "names": "VARCHAR[]"}
 
 # Of the lines of `ctprof fleet read`.
-FROM_READER = {key: kind for key, kind in COLUMNS.items()
-               if key not in ("row", "size", "mtime_ns", "inode", "error", "told", "groups", "group_threads", "group_own", "figures", "metrics")}
+NOT_FROM_READER = ("row", "size", "mtime_ns", "inode", "error", "told", "groups", "group_threads", "group_own", "figures", "metrics", "names")
+FROM_READER = {key: kind for key, kind in COLUMNS.items() if key not in NOT_FROM_READER}
+FROM_READER["totals"] = "MAP(VARCHAR, DOUBLE)"
 GROUPS = 'STRUCT(pattern VARCHAR[], own BOOLEAN[], threads BIGINT[], figures MAP(VARCHAR, DOUBLE[]))'
 OF_FILES = {key: COLUMNS[key] for key in ("file", "size", "mtime_ns", "inode", "error", "told")}
 
@@ -77,14 +79,14 @@ def file_rows(files):
 def capture_rows(captures):
     known = {"row": "'capture'", "groups": "reduced.pattern", "group_threads": "reduced.threads", "group_own": "reduced.own",
              "figures": "reduced.figures"}
-    known |= {key: f'"{key}"' for key in FROM_READER}
+    known |= {key: f'"{key}"' for key in FROM_READER} | {"totals": "map_values(totals)"}
     source = captures.read(FROM_READER, {"groups": GROUPS})
     return "SELECT " + all_columns(known) + f' FROM (SELECT * EXCLUDE ("groups"), "groups" AS reduced FROM {source})'
 
 
 def registry_rows(registries):
-    known = {"row": "'registry'", "registry": "registry", "metrics": "metrics"}
-    return "SELECT " + all_columns(known) + f" FROM {registries.read({'registry': 'VARCHAR', 'metrics': 'VARCHAR'})}"
+    own = {key: COLUMNS[key] for key in ("registry", "metrics", "names")}
+    return "SELECT " + all_columns({"row": "'registry'"} | {key: key for key in own}) + f" FROM {registries.read(own)}"
 
 
 def kept_rows(old, without):
@@ -118,6 +120,16 @@ def ordered(parts):
             "SELECT * FROM everything WHERE row <> 'registry' UNION ALL BY NAME "
             "(SELECT DISTINCT * FROM everything WHERE row = 'registry' AND registry IN (SELECT registry FROM everything WHERE row = 'capture')) "
             "ORDER BY row, file, capture, registry")
+
+
+def is_sound(connection, lines):
+    """Whether the table can hold these captures."""
+    with Lines(lines) as captures:
+        try:
+            connection.execute(f"SELECT count(COLUMNS(*)) FROM ({capture_rows(captures)})").fetchall()
+        except duckdb_module().Error:
+            return False
+    return True
 
 
 def known_files(connection, paths):

@@ -10,9 +10,9 @@ CREATE TABLE stored (
     host Nullable(String), boot_id Nullable(String), opened_at_ns Nullable(Int64), captured_at_ns Nullable(Int64),
     seconds Nullable(Float64), uptime Nullable(Float64), threads Nullable(Int64), ended Nullable(Int64), tool Nullable(String),
     level_left_out Array(Nullable(String)), facts Map(String, Nullable(String)), facts_left_out Nullable(Int32),
-    metrics_left_out Nullable(Int32), totals Map(String, Nullable(Float64)), coverage Map(String, Array(Nullable(Int64))),
+    metrics_left_out Nullable(Int32), totals Array(Nullable(Float64)), coverage Map(String, Array(Nullable(Int64))),
     groups Array(Nullable(String)), group_threads Array(Nullable(Int64)), group_own Array(Nullable(Bool)),
-    figures Map(String, Array(Nullable(Float64))), registry Nullable(String), metrics Nullable(String)
+    figures Map(String, Array(Nullable(Float64))), registry Nullable(String), metrics Nullable(String), names Array(Nullable(String))
 ) ENGINE = MergeTree ORDER BY row;
 
 CREATE VIEW files AS
@@ -25,11 +25,15 @@ SELECT file, capture, first FROM (
     WINDOW same AS (PARTITION BY host, boot_id, kind, opened_at_ns, captured_at_ns ORDER BY file, capture))
 WHERE nth > 1;
 
+CREATE VIEW known AS
+SELECT registry, arrayMap(name -> assumeNotNull(name), any(names)) AS names FROM stored WHERE row = 'registry' GROUP BY registry;
+
 CREATE VIEW captures AS
 SELECT file, capture, captures, host, kind, boot_id, fromUnixTimestamp64Nano(assumeNotNull(opened_at_ns), 'UTC') AS opened_at,
        fromUnixTimestamp64Nano(assumeNotNull(captured_at_ns), 'UTC') AS captured_at, seconds, uptime, threads, ended, tool, level_left_out,
-       facts_left_out, metrics_left_out, registry, facts, totals, coverage, groups, group_threads, group_own, figures
-FROM stored WHERE row = 'capture' AND (file, capture) NOT IN (SELECT file, capture FROM twice);
+       facts_left_out, metrics_left_out, registry, facts,
+       CAST((known.names, stored.totals), 'Map(String, Nullable(Float64))') AS totals, coverage, groups, group_threads, group_own, figures
+FROM stored LEFT JOIN known USING (registry) WHERE row = 'capture' AND (file, capture) NOT IN (SELECT file, capture FROM twice);
 
 CREATE VIEW facts AS
 SELECT file, capture, host, kind, captured_at, seconds, fact, value

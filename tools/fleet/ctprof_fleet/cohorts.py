@@ -28,7 +28,7 @@ class Cohorts:
         self.table.rows(f"""
             CREATE OR REPLACE TEMP TABLE side_of AS
             SELECT host, arg_max({value_of_fact(self.fact)}, captured_at) AS side, arg_max(facts, captured_at) AS facts
-            FROM captures WHERE host IS NOT NULL AND {question.where} GROUP BY host""")
+            FROM counted WHERE host IS NOT NULL AND {question.where} GROUP BY host""")
         self.sizes = dict(self.table.rows("SELECT side, count(*) AS hosts FROM side_of WHERE side IS NOT NULL "
                                           "GROUP BY side ORDER BY hosts DESC, side"))
         self.unknown = self.table.one("SELECT count(*) FROM side_of WHERE side IS NULL")[0]
@@ -89,7 +89,7 @@ class Cohorts:
         """(first, last capture) of either side, to the minute."""
         return self.table.rows(f"""
             SELECT strftime(min(captured_at), '%Y-%m-%d %H:%M'), strftime(max(captured_at), '%Y-%m-%d %H:%M')
-            FROM captures JOIN side_of USING (host) WHERE side IN ($1, $2) AND {self.question.where}
+            FROM counted JOIN side_of USING (host) WHERE side IN ($1, $2) AND {self.question.where}
             GROUP BY side ORDER BY side <> $1""", [self.baseline, candidate])
 
 

@@ -124,8 +124,6 @@ def dispatch(arguments):
     if verb in ("", "-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0 if verb else 2
-    if verb == "parquet":  # of `ctprof export`
-        return importlib.import_module(".parquet", __package__).main()
     if verb not in VERBS:
         near = difflib.get_close_matches(verb, VERBS, 1)
         raise FleetError(f"fleet: no verb '{verb}'; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(VERBS)}"))

@@ -28,7 +28,7 @@ class Figures:
         lists = ", ".join(f"unnest(figures[{text(metric.name)}]) AS raw{at}" for at, metric in enumerate(headlines))
         values = ", ".join(f"{sql_of(metric, value=f'raw{at}')} AS v{at}" for at, metric in enumerate(headlines))
         has = ", ".join(f"has{at}" for at in range(len(headlines)))
-        self.run(f"CREATE TEMP TABLE looked_at AS SELECT host, kind, seconds, groups, group_own, figures, {whole} FROM captures "
+        self.run(f"CREATE TEMP TABLE looked_at AS SELECT host, kind, seconds, groups, group_own, figures, {whole} FROM counted "
                  f"WHERE host IN (SELECT host FROM drawn) AND {where}")
         self.run(f'CREATE TEMP TABLE cells AS SELECT host, "group", own, {has}, {values} '
                  f'FROM (SELECT host, kind, seconds, {has}, unnest(groups) AS "group", unnest(group_own) AS own, {lists} FROM looked_at)')
@@ -41,7 +41,7 @@ class Figures:
         return self.table.rows(query)
 
     def choose_groups(self):
-        captures = max(self.table.one("SELECT count(*) FROM captures WHERE host IN (SELECT host FROM drawn)")[0], 1)
+        captures = max(self.table.one("SELECT count(*) FROM counted WHERE host IN (SELECT host FROM drawn)")[0], 1)
         scores = ", ".join(f"coalesce(sum(v{at}), 0) / {captures} / {max(metric.told_floor(), 1e-9)!r}" for at, metric in enumerate(self.headlines))
         self.groups = self.table.one('SELECT count(DISTINCT "group") FROM cells')[0]
         self.run(f'CREATE TEMP TABLE family AS SELECT "group", greatest({scores}) AS score FROM cells '

@@ -78,7 +78,7 @@ def reader_options(about, options):
 
 def tell(output, place, found, indexer, anew, options):
     table = views.Table(place)
-    hosts, captures, files = table.one("SELECT count(DISTINCT host), count(*), (SELECT count(*) FROM files) FROM captures")
+    hosts, captures, files = table.one("SELECT count(DISTINCT host), count(*), (SELECT count(*) FROM files) FROM counted")
     left_out = [("not files of ours", found.left_out)] + table.left_out_by_reason()
     result = {"index": str(place.path), "files": files, "captures": captures, "hosts": hosts, "read": indexer.read_files,
               "gone": len(indexer.gone), "left_out": [{"file": file, "why": why} for _, pairs in left_out for file, why in pairs],

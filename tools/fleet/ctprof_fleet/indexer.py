@@ -153,10 +153,18 @@ class Indexer:
             first.result()
             self.writing.pop(first).slot.is_written()
 
+    def write_bucket(self, connection, part):
+        bucket.write(connection, self.place.bucket(part.name), files=part.file_rows(), captures=part.lines(),
+                     registries=part.definition_rows(), replaced=part.replaced)
+
     def write_part(self, part):
         """In the writer's thread."""
         try:
-            bucket.write(self.connection.cursor(), self.place.bucket(part.name), files=part.file_rows(), captures=part.lines(),
-                         registries=part.definition_rows(), replaced=part.replaced)
+            with self.connection.cursor() as connection:
+                try:
+                    self.write_bucket(connection, part)
+                except (duckdb_module().InvalidInputException, duckdb_module().ConversionException):
+                    part.leave_out(lambda lines: bucket.is_sound(connection, lines))
+                    self.write_bucket(connection, part)
         except (duckdb_module().Error, OSError) as error:
             raise FleetError(f"writing the index '{self.place.path}': {str(error).strip().splitlines()[0]}") from error

@@ -34,6 +34,12 @@ class Metric:
         self.entry = headline.get("entry")  # What brings its rows into a family (core/compare/evidence/row_family.hpp).
         self.adds_up = definition.get("adds_up", True)
         self.definition = definition
+        self.places = {}  # In the totals of captures of which registries.
+
+    def total(self):
+        """In SQL, over a capture's row."""
+        where = " ".join(f"WHEN registry IN ({', '.join(map(text, registries))}) THEN {at}" for at, registries in self.places.items())
+        return f"totals[CASE {where} END]"
 
     def is_headline(self):
         return self.label is not None
@@ -57,12 +63,13 @@ class Metrics:
     def __init__(self, table):
         self.table = table
         self.by_name, self.in_conflict = {}, set()
-        for known, in table.rows("SELECT DISTINCT metrics FROM stored WHERE row = 'registry' ORDER BY metrics"):
-            for definition in json.loads(known):
-                self.add(definition)
+        for registry, known in table.rows("SELECT DISTINCT registry, metrics FROM stored WHERE row = 'registry' ORDER BY registry"):
+            for at, definition in enumerate(json.loads(known)):
+                self.add(definition, registry, at + 1)
 
-    def add(self, definition):
+    def add(self, definition, registry, at):
         before = self.by_name.setdefault(definition["name"], Metric(definition))
+        before.places.setdefault(at, []).append(registry)
         if any(before.definition.get(key) != definition.get(key) for key in KEYS):
             self.in_conflict.add(before.name)
 
@@ -91,7 +98,7 @@ class Metrics:
         return metric
 
     def figure(self, asked, group=None):
-        """What `asked`, a metric or an expression, is in SQL over the view `captures`."""
+        """What `asked`, a metric or an expression, is in SQL over the view `counted`."""
         if asked in self.by_name or asked in self.in_conflict:
             metric = self.headline(asked) if group is not None else self.named(asked)
             return Figure(metric.heading(), metric.shown_unit(), sql_of(metric, group), metric)
@@ -107,11 +114,11 @@ class Figure:
 
 def raw(metric, group):
     """What the capture has: of its whole, or of a group. A group that is not there is zero where the capture measures the metric."""
-    name = text(metric.name)
     if group is None:
-        return f"totals[{name}]"
+        return metric.total()
+    name = text(metric.name)
     nth = f"list_position(groups, {text(group)})"
-    return f"CASE WHEN {nth} > 0 THEN figures[{name}][{nth}] WHEN totals[{name}] IS NOT NULL THEN 0 END"
+    return f"CASE WHEN {nth} > 0 THEN figures[{name}][{nth}] WHEN {metric.total()} IS NOT NULL THEN 0 END"
 
 
 def per_second(metric, group=None, value=None):

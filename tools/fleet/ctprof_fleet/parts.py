@@ -36,8 +36,14 @@ class Part:
         return [{"file": file, "size": look[0], "mtime_ns": look[1], "inode": look[2],
                  "error": self.readings[file].error, "told": self.readings[file].told} for file, look in self.looks.items()]
 
+    def leave_out(self, is_sound):
+        """Without the captures of files that the table cannot hold, which is told of them."""
+        for reading in self.readings.values():
+            if not is_sound(reading.lines):
+                reading.lines, reading.error = [], "the index cannot hold what ctprof read from it"
+
     def definition_rows(self):
-        return [{"registry": name, "metrics": metrics} for name, metrics in self.definitions.items()]
+        return [{"registry": registry, "metrics": metrics, "names": names} for registry, (metrics, names) in self.definitions.items()]
 
     def lines(self):
         return (line for reading in self.readings.values() for line in reading.lines)

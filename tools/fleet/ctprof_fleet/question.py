@@ -3,7 +3,7 @@
 from . import place as places
 from .metrics import Metrics
 from .printable import clean, count
-from .views import Table
+from .views import COUNTS, Table
 from .when import condition
 
 
@@ -25,8 +25,11 @@ class Question:
 
     def scope(self):
         """What was looked at."""
-        query = ("SELECT count(DISTINCT host), count(*), count(*) FILTER (host IS NULL), strftime(min(captured_at), '%Y-%m-%d %H:%M:%S'), "
-                 f"strftime(max(captured_at), '%Y-%m-%d %H:%M:%S'), (SELECT count(*) FROM left_out) FROM captures WHERE {self.where}")
+        query = f"""
+            SELECT count(DISTINCT host), count(*), count(*) FILTER (host IS NULL), strftime(min(captured_at), '%Y-%m-%d %H:%M:%S'),
+                   strftime(max(captured_at), '%Y-%m-%d %H:%M:%S'), (SELECT count(*) FROM left_out)
+            FROM (SELECT file, capture, host, make_timestamp_ns(captured_at_ns) AS captured_at FROM seen WHERE row = 'capture')
+            WHERE {COUNTS} AND {self.where}"""
         names = ("hosts", "captures", "without_host", "first", "last", "left_out")
         return dict(zip(names, self.table.one(query)))
 

@@ -46,8 +46,8 @@ def make_hosts(question, asked, cohort):
                               for at, floor in enumerate(floors))
     run_sql = question.table.connection.execute
     question.table.rows(f"""
-        CREATE OR REPLACE TEMP TABLE wide AS SELECT host, {newest} AS cohort, count(*) AS captures, {values}
-        FROM captures WHERE host IS NOT NULL AND {question.where} GROUP BY host""")
+        CREATE OR REPLACE TEMP TABLE wide AS SELECT host, {newest} AS cohort, count(*) AS captures, bool_or(kind = 'window') AS has_window, {values}
+        FROM counted WHERE host IS NOT NULL AND {question.where} GROUP BY host""")
     run_sql(f"CREATE TEMP TABLE hosts AS {long}")
     run_sql("""
         CREATE TEMP TABLE cohorts AS
@@ -73,10 +73,9 @@ def ranking(limit):
 
 def without_value(question):
     """How many hosts have no figure at all, and why: only snapshots, or a gap in all of their captures."""
-    return question.table.one(f"""
-        WITH none AS (SELECT host FROM judged GROUP BY host HAVING count(value) = 0),
-        kinds AS (SELECT host, bool_or(kind = 'window') AS has_window FROM captures WHERE {question.where} GROUP BY host)
-        SELECT count(*), count(*) FILTER (NOT has_window) FROM none JOIN kinds USING (host)""")
+    return question.table.one("""
+        WITH none AS (SELECT host FROM hosts GROUP BY host HAVING count(value) = 0)
+        SELECT count(*), count(*) FILTER (NOT has_window) FROM none JOIN wide USING (host)""")
 
 
 def tell(question, output, asked, cohort, rows, notes):

@@ -48,7 +48,8 @@ class Reader:
         except OSError as error:
             raise FleetError(f"starting '{command[0]} fleet read': {reason(error)}") from error
         self.paths, self.readings = paths, {}
-        self.registries, self.definitions = {}, {}
+        self.registries, self.definitions = {}, {}  # By number in this process; by their own name.
+        self.unseen = set()  # Numbers of which no capture came yet.
         threading.Thread(target=self.feed, daemon=True).start()
 
     def feed(self):
@@ -104,14 +105,20 @@ class Reader:
         end = line.find(b"]", own + 9)
         if name is None or own < 0 or not line.endswith(b"}}\n"):
             raise FleetError(NOT_UNDERSTOOD)
+        if match[1] in self.unseen:
+            self.unseen.remove(match[1])
+            if list(json.loads(line)["totals"]) != self.definitions[name][1]:
+                raise FleetError(NOT_UNDERSTOOD)
         return b"".join((line[:match.start()], b'"registry":"', name.encode(), b'","metrics_left_out":', match[2], b",",
                          line[match.end():end + 1], b',"figures":{', line[end + 1:-3].lstrip(b","), b"}}}\n"))
 
     def take_definitions(self, number, line):
-        text = json.dumps(json.loads(line)["metrics"], ensure_ascii=False)
+        metrics = json.loads(line)["metrics"]
+        text = json.dumps(metrics, ensure_ascii=False)
         name = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         self.registries[number] = name
-        self.definitions[name] = text
+        self.definitions[name] = text, [metric["name"] for metric in metrics]
+        self.unseen.add(number)
 
     def end(self):
         """Whatever it is doing."""

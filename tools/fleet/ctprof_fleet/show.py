@@ -12,7 +12,7 @@ from .reader import ctprof
 def run(options, output):
     options.since, options.until = None, options.at
     with Question(options) as question:
-        found = question.table.rows(f"SELECT file, capture, captures FROM captures WHERE host = $1 AND {question.where} "
+        found = question.table.rows(f"SELECT file, capture, captures FROM counted WHERE host = $1 AND {question.where} "
                                     "ORDER BY captured_at DESC, file, capture LIMIT 1", [options.host])
         if not found:
             raise no_such_host(question, options)
@@ -36,7 +36,7 @@ def path_of(base, file, capture, captures):
 
 
 def no_such_host(question, options):
-    hosts = [host for host, in question.table.rows("SELECT DISTINCT host FROM captures WHERE host IS NOT NULL ORDER BY host")]
+    hosts = [host for host, in question.table.rows("SELECT DISTINCT host FROM counted WHERE host IS NOT NULL ORDER BY host")]
     if options.host in hosts:
         return FleetError(f"there is no capture of {clean(options.host)} by {clean(options.at)}")
     near = difflib.get_close_matches(options.host, hosts, 1) if len(hosts) <= 20_000 else []

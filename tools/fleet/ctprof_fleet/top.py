@@ -26,7 +26,7 @@ def totals(question, metric, fact, limit):
     return f"""
         WITH looked_at AS (SELECT host, captured_at, kind, seconds, groups, facts, figures[{text(metric.name)}] AS series,
                                   {sql_of(metric)} IS NOT NULL AS has
-                           FROM captures WHERE host IS NOT NULL AND {question.where}),
+                           FROM counted WHERE host IS NOT NULL AND {question.where}),
         hosts AS (SELECT host, {side} AS side, count(*) FILTER (has) AS m FROM looked_at GROUP BY host HAVING m > 0),
         sizes AS (SELECT side, count(*) AS hosts FROM hosts GROUP BY side),
         cells AS (SELECT host, "group", {sql_of(metric, value='raw')} AS value

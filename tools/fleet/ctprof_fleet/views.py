@@ -21,35 +21,42 @@ from .errors import FleetError
 from .printable import clean
 
 COMMON = "file, capture, host, kind, captured_at, seconds"
+COUNTS = "(file, capture) NOT IN (SELECT (file, capture) FROM twice)"
 
+# `counted` is what our own questions are about: totals as they are stored, in the order of the registry's names.
 VIEWS = {
     "files": "SELECT file, size, make_timestamp_ns(mtime_ns) AS modified_at, error, told FROM stored WHERE row = 'file'",
-    "captures": """
+    "known": "SELECT registry, any_value(names) AS names FROM stored WHERE row = 'registry' GROUP BY registry",
+    "counted": f"""
         SELECT file, capture, captures, host, kind, boot_id, make_timestamp_ns(opened_at_ns) AS opened_at,
                make_timestamp_ns(captured_at_ns) AS captured_at, seconds, uptime, threads, ended, tool, level_left_out,
-               facts_left_out, metrics_left_out, registry,
-               facts, totals, coverage, groups, group_threads, group_own, figures
-        FROM stored WHERE row = 'capture' AND (file, capture) NOT IN (SELECT (file, capture) FROM twice)""",
+               facts_left_out, metrics_left_out, registry, facts, totals, coverage, groups, group_threads, group_own, figures
+        FROM stored WHERE row = 'capture' AND {COUNTS}""",
+    "captures": "SELECT counted.* EXCLUDE (totals), map(names, totals) AS totals FROM counted LEFT JOIN known USING (registry)",
     "facts": f"""
         SELECT {COMMON}, fact.key AS fact, fact.value AS value
-        FROM (SELECT {COMMON}, unnest(map_entries(facts)) AS fact FROM captures)""",
+        FROM (SELECT {COMMON}, unnest(map_entries(facts)) AS fact FROM counted)""",
     "totals": f"""
-        SELECT {COMMON}, total.key AS metric, total.value AS value, coverage[total.key][1] AS has, coverage[total.key][2] AS rows
-        FROM (SELECT {COMMON}, coverage, unnest(map_entries(totals)) AS total FROM captures)""",
+        SELECT {COMMON}, metric, value, coverage[metric][1] AS has, coverage[metric][2] AS rows
+        FROM (SELECT {COMMON}, coverage, unnest(names) AS metric, unnest(totals) AS value FROM counted JOIN known USING (registry))""",
     "groups": f"""
         SELECT {COMMON}, unnest(groups) AS "group", unnest(group_threads) AS threads, metric, unnest(series) AS value
         FROM (SELECT {COMMON}, groups, group_threads, figure.key AS metric, figure.value AS series
-              FROM (SELECT {COMMON}, groups, group_threads, unnest(map_entries(figures)) AS figure FROM captures))""",
+              FROM (SELECT {COMMON}, groups, group_threads, unnest(map_entries(figures)) AS figure FROM counted))""",
     "left_out": """
-        SELECT file, NULL::INTEGER AS capture, 'cannot be read' AS reason, error AS why FROM stored WHERE row = 'file' AND error IS NOT NULL
+        SELECT file, NULL::INTEGER AS capture, 'cannot be read' AS reason, error AS why FROM seen WHERE row = 'file' AND error IS NOT NULL
         UNION ALL
         SELECT file, capture, 'there twice', 'the same capture as in ' || first FROM twice"""}
 
+# What every question looks at, read once; and of it what is there twice.
+SEEN = """
+    CREATE OR REPLACE TEMP TABLE seen AS
+    SELECT row, file, capture, host, boot_id, kind, opened_at_ns, captured_at_ns, error FROM stored WHERE row <> 'registry'"""
 TWICE = """
-    CREATE TEMP TABLE twice AS
+    CREATE OR REPLACE TEMP TABLE twice AS
     SELECT file, capture, first FROM (
         SELECT file, capture, row_number() OVER same AS nth, first_value(file) OVER same AS first
-        FROM stored WHERE row = 'capture' AND boot_id <> ''
+        FROM seen WHERE row = 'capture' AND boot_id <> ''
         WINDOW same AS (PARTITION BY host, boot_id, kind, opened_at_ns, captured_at_ns ORDER BY file, capture))
     WHERE nth > 1"""
 
@@ -67,7 +74,8 @@ class Table:
         none = ", ".join(f'NULL::{kind} AS "{key}"' for key, kind in bucket.COLUMNS.items())
         stored = f"SELECT * FROM read_parquet({file_list(paths)})" if paths else f"SELECT {none} WHERE false"
         self.connection.execute(f"CREATE OR REPLACE TEMP VIEW stored AS {stored}")
-        self.connection.execute(TWICE.replace("CREATE", "CREATE OR REPLACE"))
+        self.connection.execute(SEEN)
+        self.connection.execute(TWICE)
         for name, query in VIEWS.items():
             self.connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {query}')
 
@@ -97,7 +105,7 @@ class Table:
 
     @functools.cached_property
     def facts(self):
-        return [fact for fact, in self.rows("SELECT DISTINCT unnest(map_keys(facts)) AS fact FROM captures ORDER BY fact")]
+        return [fact for fact, in self.rows("SELECT DISTINCT unnest(map_keys(facts)) AS fact FROM counted ORDER BY fact")]
 
     def fact(self, asked):
         """The fact that is meant: by its name, or by what begins or ends only one."""
