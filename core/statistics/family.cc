@@ -40,6 +40,18 @@ bool is_same(double figure, double centre) {
   return std::abs(figure - centre) <= std::abs(centre) * kLastDigits;
 }
 
+// The mean to its last digit: those of a sum of thousands are lost, and a row of one and the same
+// figure would seem to vary.
+double mean_of(std::span<const double> figures, double about) {
+  double rest = 0, count = 0;
+  for (const double figure : figures) {
+    if (std::isnan(figure)) continue;
+    rest += figure - about;
+    ++count;
+  }
+  return about + rest / count;
+}
+
 // A row without its mean, so that its figures add up to zero; of pairs as it is. Gaps are zeros.
 struct Centred {
   std::vector<double> figures;
@@ -55,7 +67,7 @@ Centred centred(std::vector<double> figures, const Design& design) {
     row.count += row.present.back();
     sum += row.present.back() ? figure : 0;
   }
-  const double centre = !design.paired && row.count > 0 ? sum / row.count : 0;
+  const double centre = !design.paired && row.count > 0 ? mean_of(row.figures, sum / row.count) : 0;
   for (double& figure : row.figures) {
     figure = !std::isnan(figure) && !is_same(figure, centre) ? figure - centre : 0;
     row.squares += figure * figure;

@@ -47,6 +47,19 @@ BOOST_AUTO_TEST_CASE(levels_join_by_their_range_and_others_by_their_group) {
                row(1, 2, 10, {50, 50, 50, 50}, JoinsBy::Group)}) == Rows{{0, 0}, {0, 1}, {0, 2}}));
 }
 
+// The last digits of a sum of 1,501 figures are no difference between them.
+BOOST_AUTO_TEST_CASE(a_row_of_one_figure_does_not_outdo_others) {
+  constexpr statistics::Design kMany{1000, 501};
+  std::vector<double> shifted(kMany.runs()), even(kMany.runs(), 0);
+  for (std::size_t run = 0; run < shifted.size(); ++run)
+    shifted[run] = static_cast<double>(20 + run % 7 + (run < kMany.baseline ? 0 : 2));
+  const RowFamily family({row(0, 0, 1, shifted), row(0, 1, 1048576, even, JoinsBy::Range),
+                          row(0, 2, 3, even, JoinsBy::Group)},
+                         kMany);
+  BOOST_TEST(family.rows().size() == 3u);
+  BOOST_TEST(family.family().p(0) < 0.001);
+}
+
 BOOST_AUTO_TEST_CASE(a_metric_without_a_floor_has_a_share_of_its_rows) {
   // A thousandth of 1,000.5; a hundredth of 1,000.
   BOOST_TEST((judged({row(0, 0, 0, {1000, 1000, 1000, 1000}), row(1, 0, 0, {.5, .5, .5, .5})}) ==
