@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""ctprof live for a long time, beside programs that come and go, while somebody types and changes the terminal's size all the while.
+
+Environment: CTPROF; TEST_SECONDS: how long it goes on, a few seconds unless told; ten minutes and more are for tools/dev soak live."""
+
+import os
+import pathlib
+import re
+import subprocess
+import time
+import unittest
+
+from live_screen import Screen, Worker, needs_terminal
+
+SECONDS = int(os.environ.get("TEST_SECONDS", "4"))
+
+
+@needs_terminal
+class Endures(unittest.TestCase):
+    """Beside programs that come and go; TEST_SECONDS=600 is the long form."""
+
+    def rss(self, pid):
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
+
+    def test_neither_ends_nor_grows(self):
+        churn = subprocess.Popen(["/bin/sh", "-c", "while :; do /bin/true; done"])
+        try:
+            with Worker(), Screen() as s:
+                s.start("--history", "1M")
+                pid = s.pid()
+                begin, first = time.monotonic(), None
+                widths = [(80, 24), (120, 30), (200, 50)]
+                rounds = 0
+                while time.monotonic() - begin < SECONDS:
+                    s.resize(*widths[rounds % 3])
+                    for key in ("g", "s", "Enter", "Enter", "Down", "Escape", "Escape", "a", "[", "[", "b", "c", "c", "Space"):
+                        s.keys(key)
+                    s.keys("Escape", "Escape", "Escape", "?")
+                    s.until_says("ctprof live: what happened")  # all keys before were served
+                    s.keys("?")
+                    s.until(lambda now: "what happened" not in now and "history" in now)
+                    rounds += 1
+                    if rounds == 10:
+                        first = self.rss(pid)
+                if first and SECONDS >= 300:
+                    self.assertLess(self.rss(pid), first * 1.5 + 20_000)
+                s.keys("Escape", "Escape", "Escape", "q")
+                s.ends()
+        finally:
+            churn.kill()
+            churn.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()

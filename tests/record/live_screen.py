@@ -1,0 +1,220 @@
+"""ctprof live in a terminal of tmux's, which tests type into and look at; and a process to be seen there.
+
+Every step waits until the screen is as it should be, whatever the time: a picture is written piece by piece, so what was seen in one half of it says nothing
+of the other. What is expected together is asked for together, in one `until`, which tells the screen where it never comes.
+
+Environment: CTPROF.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+
+PATIENCE = 60  # seconds, on a machine whose CPUs are taken away
+REVERSE = re.compile(r"\x1b\[(?:\d+;)*7(?:;\d+)*m")  # as tmux tells it, with what ends there
+# A process of two threads: they compute a little and sleep a little, so that either their time or their waiting is seen.
+WORKER = r"""
+import sys, threading, time
+def name(text):
+    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "wb") as comm:
+        comm.write(text)
+def work():
+    while True:
+        sum(range(200000))
+        time.sleep(0.02)
+def second():
+    name(sys.argv[2].encode("latin-1"))
+    work()
+name(sys.argv[1].encode("latin-1"))
+threading.Thread(target=second, daemon=True).start()
+print("ready", flush=True)
+work()
+"""
+
+
+def needs_terminal(case):
+    """Of a class of tests: skips them, by name, where there is no tmux or no `live`."""
+    said = subprocess.run([harness.CTPROF, "live"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stderr
+    for is_so, why in ((shutil.which("tmux"), "needs tmux"), ("built without" not in said, "built without ncurses")):
+        if not is_so:
+            return unittest.skip(why)(case)
+    return case
+
+
+def head(text):
+    """Which window it is: two may have ended in the same second."""
+    return text.splitlines()[:2]
+
+
+def clock(text):
+    found = re.match(r"(\d\d:\d\d:\d\d)", text)
+    return found.group(1) if found else None
+
+
+def history(text):
+    """How many seconds it says that there are."""
+    found = re.search(r"history (\d+):(\d\d)", text)
+    return int(found.group(1)) * 60 + int(found.group(2)) if found else -1
+
+
+def first_row(text, heading):
+    """The name in the row below the table's heading."""
+    rows = text.partition("\n" + heading)[2].splitlines()[1:]
+    return rows[0].split()[0] if rows and rows[0].split() else None
+
+
+def own_name(word):
+    """One that no other process on the host has, another run of this test included; digits would be the same as any others."""
+    letters, rest = "", os.getpid()
+    while rest:
+        letters, rest = chr(ord("a") + rest % 26) + letters, rest // 26
+    return f"{word}-{letters}"
+
+
+class Worker:
+    """Its two threads have these names; the first one's is the process's."""
+
+    def __init__(self, name="worker", second="second"):
+        self.process = subprocess.Popen([sys.executable, "-c", WORKER, name, second], stdout=subprocess.PIPE)
+        assert self.process.stdout.readline() == b"ready\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Screen:
+    """A shell in tmux, with a server of its own."""
+
+    def __init__(self, columns=120, lines=30):
+        self.scratch = tempfile.TemporaryDirectory(prefix="ctprof-live-")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
+        self.environment = environment | {"TMUX_TMPDIR": self.scratch.name, "PS1": "$ ", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh", "ENV": ""}
+        self.files = pathlib.Path(self.scratch.name) / "files"
+        self.files.mkdir()
+        self.tmux("-f", "/dev/null", "-u", "new-session", "-d", "-x", str(columns), "-y", str(lines), "-c", str(self.files), "exec /bin/sh")
+        self.until(lambda text: "$" in text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def end(self):
+        subprocess.run(["tmux", "kill-server"], env=self.environment, capture_output=True, check=False)
+        self.scratch.cleanup()
+
+    def tmux(self, *words):
+        return subprocess.run(["tmux", *words], env=self.environment, capture_output=True, text=True, check=True).stdout
+
+    def text(self, *options):
+        return self.tmux("capture-pane", "-p", *options)
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def type(self, text):
+        self.tmux("send-keys", "-l", text)
+
+    def until(self, is_so):
+        """Waits until the screen is so, and returns it."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            text = self.text()
+            if is_so(text):
+                return text
+            if time.monotonic() > end:
+                raise AssertionError("the screen did not become so:\n" + text)
+            time.sleep(0.05)
+
+    def until_whole(self, word, other_than=None):
+        """The screen with that word when nothing is written any more: for windows that are held, where every picture is like the one before but
+        for the history. It is of another window than that screen."""
+        before = None
+
+        def is_whole(text):
+            nonlocal before
+            last, before = before, text
+            return word in text and last is not None and head(last) == head(text) and (other_than is None or head(text) != head(other_than))
+
+        return self.until(is_whole)
+
+    def until_says(self, *words):
+        return self.until(lambda text: all(word in text for word in words))
+
+    def start(self, *options):
+        self.type(f"clear; {harness.CTPROF} live {' '.join(options)}; echo status $?")
+        self.keys("Enter")
+        return self.until_says("now   processes by name, by score", "q quit")
+
+    def pid(self):
+        """That of ctprof."""
+        shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
+        children = pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        return int(children[0])
+
+    def resize(self, columns, lines):
+        self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def filter(self, text):
+        self.keys("/")
+        self.until_says("filter: _")
+        self.type(text)
+        self.until_says(f"filter: {text}_")
+        self.keys("Enter")
+        return self.until(lambda now: f"filter {text}" in now and "filter: " not in now)
+
+    @staticmethod
+    def written(text, windows):
+        """The file's name, when the screen says that it was written."""
+        found = re.search(rf"written: (\S+), {windows},", text)
+        return found and found.group(1)
+
+    def until_written(self, windows):
+        return self.written(self.until(lambda now: self.written(now, windows)), windows)
+
+    def until_chosen(self, is_so):
+        """Waits for the line in reverse to be so, twice in a row, and returns it."""
+        seen = [None]
+
+        def is_found(_):
+            seen.append(self.chosen())
+            return is_so(seen[-1]) and seen[-1] == seen[-2]
+
+        try:
+            self.until(is_found)
+        except AssertionError as why:
+            raise AssertionError(f"{why}\nchosen were: {sorted(set(map(str, seen)))}") from why
+        return seen[-1]
+
+    def chosen(self):
+        """The line in reverse."""
+        for line in self.text("-e").splitlines():
+            if REVERSE.search(line):
+                return re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
+        return None
+
+    def shown(self, name):
+        """How long the window in that file is, as `show` tells it."""
+        done = subprocess.run([harness.CTPROF, "show", str(self.files / name)], capture_output=True, text=True, check=True, timeout=harness.TIMEOUT)
+        return float(re.search(r"   ([0-9.]+) s ", done.stdout).group(1))
+
+    def ends(self, status="0"):
+        return self.until_says(f"status {status}")
