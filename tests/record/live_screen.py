@@ -181,6 +181,14 @@ class Screen:
         self.keys("Enter")
         return self.until(lambda now: f"filter {text}" in now and "filter: " not in now)
 
+    def press_until(self, key, word):
+        """Presses the key, and again whenever another window came of it, until the screen says the word."""
+        while True:
+            before = head(self.text())
+            self.keys(key)
+            if word in self.until(lambda now, before=before: word in now or head(now) != before):
+                return
+
     @staticmethod
     def written(text, windows):
         """The file's name, when the screen says that it was written."""

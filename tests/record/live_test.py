@@ -95,10 +95,8 @@ class Keys(unittest.TestCase):
         s.until_says("this window is A", f"A {clock(first)}")
         s.keys("Right")
         s.until(lambda now: head(now) == head(earlier))
-        s.keys("{")
-        s.until_says("the history begins here")
-        s.keys("}")
-        s.until_says("this is the newest window")
+        s.press_until("{", "the history begins here")
+        s.press_until("}", "this is the newest window")
         s.keys("w")
         seconds = s.shown(s.until_written("3 windows"))
         self.assertGreater(seconds, 1)  # a late window makes the next one shorter
