@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "core/base/text.hpp"
+#include "ctprof/files.hpp"
 #include "tools/ctprof/live/terminal.hpp"
 #include "tools/ctprof/signals.hpp"
 
@@ -92,6 +94,51 @@ std::wstring wide(std::string_view text) {
   return letters;
 }
 
+void write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written > 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd room{fd, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+    } else if (errno != EINTR) {
+      return;  // it is gone, which whoever waits for keys will see
+    }
+  }
+}
+
+// While it lives, what is written to `output` goes into `memory`; then to the terminal, at once.
+// ncurses (6.4) writes every move of the cursor by itself, a hundred times for a picture, and a
+// terminal would show it piece by piece. Nobody stops us meanwhile: who does has the modes of
+// `output` changed first.
+class AtOnce {
+ public:
+  AtOnce(int output, int terminal, int memory)
+      : output_(output), terminal_(terminal), memory_(memory) {
+    sigset_t stops;
+    ::sigemptyset(&stops);
+    ::sigaddset(&stops, SIGTSTP);
+    ::sigprocmask(SIG_BLOCK, &stops, &before_);
+    ::dup3(memory_, output_, O_CLOEXEC);
+  }
+  ~AtOnce() {
+    ::dup3(terminal_, output_, O_CLOEXEC);
+    std::string text(static_cast<std::size_t>(::lseek(memory_, 0, SEEK_CUR)), '\0');
+    const ssize_t got = ::pread(memory_, text.data(), text.size(), 0);
+    ::lseek(memory_, 0, SEEK_SET);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    write_whole(terminal_, text);
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  AtOnce(const AtOnce&) = delete;
+  AtOnce& operator=(const AtOnce&) = delete;
+
+ private:
+  int output_, terminal_, memory_;
+  sigset_t before_;
+};
+
 attr_t attribute(Look look) {
   switch (look) {
     case Look::Heading: return A_UNDERLINE;
@@ -126,6 +173,7 @@ struct Terminal::Screen {
   locale_t locale = nullptr;
   std::FILE* input = nullptr;
   std::FILE* output = nullptr;
+  sdk::Fd terminal, memory;  // where `output` leads, and where it does while a picture is drawn
   ::SCREEN* screen = nullptr;
   struct sigaction continued {};
   std::array<std::pair<int, struct sigaction>, 2> ends{{{SIGQUIT, {}}, {SIGHUP, {}}}};
@@ -170,10 +218,13 @@ Result<Terminal> Terminal::open(int input, int output) {
   const Utf8 utf8(screen->locale);
   screen->input = ::fdopen(::fcntl(input, F_DUPFD_CLOEXEC, 0), "r");
   screen->output = ::fdopen(::fcntl(output, F_DUPFD_CLOEXEC, 0), "w");
-  if (!screen->input || !screen->output) return errno_error("opening", "the terminal", errno);
+  screen->terminal = sdk::Fd(::fcntl(output, F_DUPFD_CLOEXEC, 0));
+  screen->memory = sdk::Fd(::memfd_create("ctprof-picture", MFD_CLOEXEC));
+  if (!screen->input || !screen->output || !screen->terminal || !screen->memory)
+    return errno_error("opening", "the terminal", errno);
   const char* kind = std::getenv("TERM");
   Remedy remedy;
-  remedy.fd = ::fileno(screen->output);
+  remedy.fd = screen->terminal.get();
   if (::tcgetattr(remedy.fd, &remedy.modes) != 0)
     return errno_error("asking for the modes of", "the terminal", errno);
   screen->screen = ::newterm(kind, screen->output, screen->input);
@@ -216,6 +267,7 @@ void Terminal::draw(std::span<const Line> lines) {
         ::waddch(stdscr, ' ');
   }
   ::wattrset(stdscr, A_NORMAL);
+  const AtOnce at_once(::fileno(screen_->output), screen_->terminal.get(), screen_->memory.get());
   ::wrefresh(stdscr);
 }
 
