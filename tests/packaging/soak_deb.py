@@ -13,17 +13,17 @@ import pathlib
 import re
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SUITE = "bookworm"
+from debian_root import SOURCE, Root, expect, packages_in, run, say, without_debug
+
 # What somebody needs who reads manuals and completes words.
 TOOLS = ["bash-completion", "less", "man-db"]
 # Not the packages': what apt, dpkg and man keep for themselves, what ldconfig makes anew, and mounts.
 KEPT = re.compile(r"^/(proc|sys|dev|run|tmp|var/(cache|log|lib/(apt|dpkg))|root/\.bash_history|etc/ld\.so\.cache)(/|$)")
-ENTER = """for place in proc sys dev; do mount --rbind /$place "$0/$place"; done; exec chroot "$0" "$@\""""
+# A terminal, and somebody who leaves after five seconds.
+LIVE = "(sleep 5; printf q) | script --quiet --return --command 'stty rows 30 columns 120; TERM=xterm ctprof live' /dev/null"
 COMPLETED = """
 . /usr/share/bash-completion/bash_completion
 _completion_loader ctprof
@@ -33,26 +33,6 @@ compopt() { :; }
 _ctprof ctprof
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-
-
-def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
-    if done.returncode:
-        raise SystemExit(f"deb: {' '.join(map(str, words))}: status {done.returncode}\n{done.stdout}")
-    return done.stdout
-
-
-def say(what):
-    print(f"deb: {what}", flush=True)
-
-
-def expect(is_so, what):
-    if not is_so:
-        raise SystemExit(f"deb: {what}")
-
-
-def packages_in(directory):
-    return sorted(path for path in directory.glob("*.deb"))
 
 
 def build_twice(room):
@@ -86,59 +66,35 @@ def newer(deb, room):
     return f"{version}+1"
 
 
-class Root:
-    """A Debian of its own, in a directory."""
+def files_in(root):
+    """What each path is: type, mode, owner, and of files and links what is in them."""
+    found = {}
 
-    def __init__(self, path, copied=None):
-        self.path = path
-        if copied:
-            run("cp", "-a", f"{copied}/.", path)
-        else:
-            sources = [file for file in ("/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources") if os.path.exists(file)]
-            run("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(TOOLS)}", SUITE, path, *sources)
-        policy = path / "usr" / "sbin" / "policy-rc.d"
-        policy.write_text("#!/bin/sh\nexit 101\n")
-        policy.chmod(0o755)
-        shutil.copy("/etc/resolv.conf", path / "etc" / "resolv.conf")
-        self.run("useradd", "--create-home", "guest")
-        self.apt("update")
+    def inside(directory, name):
+        return "/" + os.path.relpath(os.path.join(directory, name), root.path)
 
-    def run(self, *words, user=None):
-        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--reset-env"] if user else []
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "TERM": "dumb", "DEBIAN_FRONTEND": "noninteractive"}
-        environment |= {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
-        return run("unshare", "--mount", "sh", "-c", ENTER, self.path, *as_user, *words, env=environment)
+    for directory, below, names in os.walk(root.path):
+        below[:] = [name for name in below if not KEPT.match(inside(directory, name))]
+        for name in below + names:
+            path = os.path.join(directory, name)
+            if KEPT.match(inside(directory, name)):
+                continue
+            status = os.lstat(path)
+            what = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
+            if stat.S_ISREG(status.st_mode):
+                with open(path, "rb") as file:
+                    what = hash(file.read())
+            found[inside(directory, name)] = (status.st_mode, status.st_uid, status.st_gid, what)
+    return found
 
-    def apt(self, *words):
-        return self.run("apt-get", "-y", "-q", *words)
 
-    def files(self):
-        """What each path is: type, mode, owner, and of files and links what is in them."""
-        found = {}
-        for directory, below, names in os.walk(self.path):
-            below[:] = [name for name in below if not KEPT.match(self.inside(directory, name))]
-            for name in below + names:
-                path, inside = os.path.join(directory, name), self.inside(directory, name)
-                if KEPT.match(inside):
-                    continue
-                status = os.lstat(path)
-                what = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
-                if stat.S_ISREG(status.st_mode):
-                    with open(path, "rb") as file:
-                        what = hash(file.read())
-                found[inside] = (status.st_mode, status.st_uid, status.st_gid, what)
-        return found
-
-    def inside(self, directory, name):
-        return "/" + os.path.relpath(os.path.join(directory, name), self.path)
-
-    @contextlib.contextmanager
-    def unchanged(self):
-        before = self.files()
-        yield
-        after = self.files()
-        differs = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-        expect(not differs, f"the packages left a trace: {', '.join(differs)}")
+@contextlib.contextmanager
+def unchanged(root):
+    before = files_in(root)
+    yield
+    after = files_in(root)
+    differs = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    expect(not differs, f"the packages left a trace: {', '.join(differs)}")
 
 
 def use(root, user):
@@ -156,6 +112,8 @@ def use(root, user):
     expect("candidate" in ctprof("compare", "--details", f"{inside}/before.ctprof.zst", f"{inside}/after.ctprof.zst"), "compare compares nothing")
     ctprof("report", f"{inside}/before.ctprof.zst", "--vs", f"{inside}/after.ctprof.zst", "-o", f"{inside}/report.html")
     expect((pathlib.Path(home) / "report.html").stat().st_size > 10_000, "the report is no page")
+    screen = root.run("sh", "-c", LIVE, user=user)
+    expect("processes by name" in screen and "q quit" in screen, f"live shows no screen:\n{screen}")
     for page in ("ctprof", "ctprof-record", "ctprof-metrics", "ctprof-file"):
         expect(len(root.run("man", "--pager=cat", page, user=user).splitlines()) > 20, f"man {page} is no manual")
     for line, word in (("ctprof comp", "compare"), ("ctprof record --level ", "fast"), ("ctprof show --metrics run_ti", "run_time_ns")):
@@ -165,21 +123,22 @@ def use(root, user):
 
 
 def live_and_die(root, debs, room):
-    own = [deb for deb in packages_in(debs) if "dbgsym" not in deb.name]
+    own = without_debug(debs)
     alone = [deb for deb in own if deb.name.startswith("ctprof_")]
-    with root.unchanged():
-        put(root, alone)
+    with unchanged(root):
+        root.put(alone)
         for user in (None, "guest"):
             use(root, user)
+        expect((root.path / "lib/systemd/system/ctprof.service").is_file(), "the package has no unit")
         say("ctprof alone installs and works, for root and for a user")
-        put(root, own)
+        root.put(own)
         plugins = root.run("ctprof", "--no-pager", "plugins")
         expect(all(re.search(rf"^{name}\b", plugins, re.M) for name in ("task-iter", "off-cpu", "jemalloc-ptrace")), f"plugins are missing:\n{plugins}")
         use(root, None)
         expect("-I" in root.run("sh", "-c", "test -f /usr/include/ctprof/abi.h && echo -I"), "no headers")
         say("with plugins and headers beside it, too")
         versions = {newer(deb, room) for deb in own}
-        put(root, packages_in(room))
+        root.put(packages_in(room))
         expect(root.run("dpkg-query", "-W", "-f", "${Version}\n", "ctprof").split() == sorted(versions), "it was not upgraded")
         use(root, None)
         say(f"upgraded to {versions.pop()}, and works")
@@ -187,15 +146,6 @@ def live_and_die(root, debs, room):
         root.apt("autoremove", "--purge")
         expect("ctprof" not in root.run("dpkg-query", "-W", "-f", "${Package}\n"), "dpkg still knows a package")
     say("purged: every file is as it was")
-
-
-def put(root, debs):
-    """Installs these files, without what they only recommend."""
-    for deb in debs:
-        shutil.copy(deb, root.path / "tmp")
-    root.apt("install", "--no-install-recommends", *(f"/tmp/{deb.name}" for deb in debs))
-    for deb in debs:
-        (root.path / "tmp" / deb.name).unlink()
 
 
 def main():
@@ -210,7 +160,9 @@ def main():
         ask_lintian(debs)
         (room / "root").mkdir(mode=0o755)
         (room / "newer").mkdir()
-        live_and_die(Root(room / "root", asked.root), debs, room / "newer")
+        root = Root(room / "root", TOOLS, asked.root)
+        root.run("useradd", "--create-home", "guest")
+        live_and_die(root, debs, room / "newer")
 
 
 if __name__ == "__main__":

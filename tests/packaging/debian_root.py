@@ -1,0 +1,74 @@
+"""A Debian of its own in a directory, made by mmdebstrap from the mirrors that this machine's apt knows, with packages of ours in it.
+
+What is here:   making it, running something in it, installing.
+What is not:    what is to be seen there (soak_deb.py, soak_unit.py).
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SUITE = "bookworm"
+ENTER = """for place in proc sys dev; do mount --rbind /$place "$0/$place"; done; exec chroot "$0" "$@\""""
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, words))}: status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def say(what):
+    print(what, flush=True)
+
+
+def expect(is_so, what):
+    if not is_so:
+        raise SystemExit(what)
+
+
+def packages_in(directory):
+    """Our packages' files."""
+    return sorted(path for path in directory.glob("*.deb"))
+
+
+class Root:
+    """A Debian of its own, in a directory."""
+
+    def __init__(self, path, packages=(), copied=None):
+        """With these packages, or a copy of one that is there already."""
+        self.path = path
+        if copied:
+            run("cp", "-a", f"{copied}/.", path)
+        else:
+            sources = [file for file in ("/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources") if os.path.exists(file)]
+            run("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(packages)}", SUITE, path, *sources)
+        policy = path / "usr" / "sbin" / "policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+        shutil.copy("/etc/resolv.conf", path / "etc" / "resolv.conf")
+        self.apt("update")
+
+    def run(self, *words, user=None):
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--reset-env"] if user else []
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "TERM": "dumb", "DEBIAN_FRONTEND": "noninteractive"}
+        environment |= {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
+        return run("unshare", "--mount", "sh", "-c", ENTER, self.path, *as_user, *words, env=environment)
+
+    def apt(self, *words):
+        return self.run("apt-get", "-y", "-q", *words)
+
+    def put(self, debs):
+        """Installs these files, without what they only recommend."""
+        for deb in debs:
+            shutil.copy(deb, self.path / "tmp")
+        self.apt("install", "--no-install-recommends", *(f"/tmp/{deb.name}" for deb in debs))
+        for deb in debs:
+            (self.path / "tmp" / deb.name).unlink()
+
+
+def without_debug(debs):
+    return [deb for deb in packages_in(debs) if "dbgsym" not in deb.name]
