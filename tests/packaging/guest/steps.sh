@@ -108,7 +108,7 @@ gone() {
   pgrep -a ctprof >/out/left-running
   ls -la /var/log/private >/out/files-removed
   said purge dpkg --purge ctprof-plugins-extra ctprof
-  rm -r /etc/systemd/system/ctprof.service.d  # what the administrator wrote
+  rm -r /etc/systemd/system/ctprof.service.d /etc/ctprof  # what the administrator wrote
   find / -xdev -path /opt/debs -prune -o -path /out -prune -o -name '*ctprof*' -print >/out/left 2>&1
   grep -l ctprof /etc/passwd /etc/group /etc/shadow >>/out/left
 }
