@@ -163,6 +163,14 @@ class Asked(Fleet):
                          'a,b\n"[1, null]","{""k"": ""v""}"\n')
         self.assertEqual(self.sql("SELECT 'nan'::DOUBLE, 1e308 * 10"), [(None, None)])
 
+    def test_what_explain_runs_is_a_query(self):
+        bucket = self.top / fleets.INDEX / "buckets" / "000000-00.parquet"
+        for explain in ("EXPLAIN ANALYZE", "EXPLAIN", "explain (analyze)", "EXPLAIN /* */ ANALYZE"):
+            self.run_fleet("sql", f"{explain} COPY (SELECT 1) TO '{bucket}'", status=2)
+            self.assertFalse(bucket.exists())
+        for query in ("EXPLAIN FROM files", "EXPLAIN ANALYZE SELECT 1", "EXPLAIN (ANALYZE, FORMAT json) SELECT 1", "EXPLAIN ANALYZE (SELECT 1)"):
+            self.run_fleet("sql", query)
+
     def test_forms(self):
         for words in (["rank"], ["rank", "run_time_ns"], ["top"], ["compare", "--by", "kernel"]):
             rows = list(csv.reader(io.StringIO(self.run_fleet(*words, "--format", "csv").stdout)))

@@ -4,6 +4,7 @@ import datetime
 import decimal
 import json
 import math
+import re
 import sys
 import uuid
 
@@ -12,6 +13,8 @@ from .errors import FleetError
 from .printable import Table, clean
 from .question import Question
 from .views import VIEWS
+
+EXPLAIN = re.compile(r"\s*EXPLAIN\b(\s+ANALYZE\b)?(\s*\([^()]*\)(?=\s*(FROM|SELECT|WITH)\b))?", re.IGNORECASE)
 
 # Of an answer in text; CSV and JSON have all of it.
 MOST_ROWS = 1000
@@ -47,12 +50,22 @@ def answer(question, output, query):
         statements = connection.extract_statements(query)
         if len(statements) != 1:
             raise FleetError(f"sql: one query is wanted, not {len(statements)}")
-        if statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+        if not is_query(connection, statements[0]):
             raise FleetError("sql: only queries are answered (SELECT, FROM, DESCRIBE, SUMMARIZE, EXPLAIN)")
         found = connection.execute(statements[0])
         write(output, [column[0] for column in found.description], rows_of(found))
     except duckdb.Error as error:
         raise FleetError(f"sql: {clean(str(error).strip().splitlines()[0])}") from error
+
+
+def is_query(connection, statement):
+    """EXPLAIN ANALYZE does what it explains, so that has to be a query, too."""
+    kinds = duckdb_module().StatementType
+    if statement.type == kinds.EXPLAIN:
+        explained = EXPLAIN.match(statement.query)
+        inner = connection.extract_statements(statement.query[explained.end():]) if explained else []
+        return len(inner) == 1 and inner[0].type == kinds.SELECT
+    return statement.type == kinds.SELECT
 
 
 def rows_of(found):
