@@ -13,6 +13,9 @@ HOW_TO_GET_IT = ("ctprof fleet needs DuckDB for Python, which is not installed: 
 INDEX_MEMORY = "384MB"
 QUESTION_MEMORY = "600MB"
 
+# Nanoseconds since 1970 that are a moment: until April 2262, a day before 64 bits end.
+LAST_NS = 2 ** 63 - 1 - 86_400 * 10 ** 9
+
 
 def duckdb_module():
     """The module, which takes a tenth of a second to load and is loaded only where it is needed."""
@@ -46,6 +49,11 @@ def text(value):
 def name(value):
     """A column's name as SQL writes it."""
     return '"' + str(value).replace('"', '""') + '"'
+
+
+def moment(column):
+    """A moment of nanoseconds since 1970, which a file may say anything of: none where DuckDB has none."""
+    return f"CASE WHEN {column} BETWEEN {-LAST_NS} AND {LAST_NS} THEN make_timestamp_ns({column}) END"
 
 
 def texts(values):

@@ -1,6 +1,7 @@
 """What every question begins with: the index, the metrics, which captures are looked at, and the heading that says so."""
 
 from . import place as places
+from .database import moment
 from .metrics import Metrics
 from .printable import clean, count
 from .views import COUNTS, Table
@@ -28,7 +29,7 @@ class Question:
         query = f"""
             SELECT count(DISTINCT host), count(*), count(*) FILTER (host IS NULL), strftime(min(captured_at), '%Y-%m-%d %H:%M:%S'),
                    strftime(max(captured_at), '%Y-%m-%d %H:%M:%S'), (SELECT count(*) FROM left_out)
-            FROM (SELECT file, capture, host, make_timestamp_ns(captured_at_ns) AS captured_at FROM seen WHERE row = 'capture')
+            FROM (SELECT file, capture, host, {moment('captured_at_ns')} AS captured_at FROM seen WHERE row = 'capture')
             WHERE {COUNTS} AND {self.where}"""
         names = ("hosts", "captures", "without_host", "first", "last", "left_out")
         return dict(zip(names, self.table.one(query)))

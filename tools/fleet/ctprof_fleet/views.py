@@ -16,7 +16,7 @@ import difflib
 import functools
 
 from . import bucket
-from .database import connect, duckdb_module, file_list, text
+from .database import connect, duckdb_module, file_list, moment, text
 from .errors import FleetError
 from .printable import clean
 
@@ -25,11 +25,11 @@ COUNTS = "(file, capture) NOT IN (SELECT (file, capture) FROM twice)"
 
 # `counted` is what our own questions are about: totals as they are stored, in the order of the registry's names.
 VIEWS = {
-    "files": "SELECT file, size, make_timestamp_ns(mtime_ns) AS modified_at, error, told FROM stored WHERE row = 'file'",
+    "files": f"SELECT file, size, {moment('mtime_ns')} AS modified_at, error, told FROM stored WHERE row = 'file'",
     "known": "SELECT registry, any_value(names) AS names FROM stored WHERE row = 'registry' GROUP BY registry",
     "counted": f"""
-        SELECT file, capture, captures, host, kind, boot_id, make_timestamp_ns(opened_at_ns) AS opened_at,
-               make_timestamp_ns(captured_at_ns) AS captured_at, seconds, uptime, threads, ended, tool, level_left_out,
+        SELECT file, capture, captures, host, kind, boot_id, {moment('opened_at_ns')} AS opened_at,
+               {moment('captured_at_ns')} AS captured_at, seconds, uptime, threads, ended, tool, level_left_out,
                facts_left_out, metrics_left_out, registry, facts, totals, coverage, groups, group_threads, group_own, figures
         FROM stored WHERE row = 'capture' AND {COUNTS}""",
     "captures": "SELECT counted.* EXCLUDE (totals), map(names, totals) AS totals FROM counted LEFT JOIN known USING (registry)",

@@ -9,6 +9,7 @@ import glob
 import os
 import stat
 
+from .database import LAST_NS
 from .errors import FleetError, reason
 
 SUFFIX = ".ctprof.zst"
@@ -102,7 +103,7 @@ def take(found, path, status, base):
     elif not is_text(name):
         found.leave_out(name, "its name is not UTF-8, so the index cannot hold it")
     else:
-        found.files[name] = (status.st_size, status.st_mtime_ns, status.st_ino)
+        found.files[name] = (status.st_size, max(-LAST_NS, min(status.st_mtime_ns, LAST_NS)), status.st_ino)
 
 
 def kind_of(mode):

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Whoever owns the files, and the directories around them, means ill: it costs that file or directory, and nothing else."""
+
+import datetime
+import os
+import pathlib
+import sys
+import unittest
+
+import fleets
+from fleets import Fleet
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tables"))
+import made  # noqa: E402
+
+FAR = 2 ** 63 - 1
+
+
+class Hostile(Fleet):
+    hosts = 6
+
+    def setUp(self):
+        self.without_index()
+        self.files = sorted(self.top.glob("host*.ctprof.zst"))
+
+    def add(self, name, change=lambda header: None):
+        """Another host's capture, its header changed."""
+        lines = made.lines_of(self.files[0])
+        lines[0]["ctprof"]["hostname"] = name
+        lines[0]["ctprof"]["boot_id"] = "of-" + name
+        change(lines[0])
+        path = self.top / f"{name}.ctprof.zst"
+        made.write(path, lines)
+        self.addCleanup(path.unlink)
+        return path
+
+    def test_moments_that_are_none(self):
+        for at, moment in enumerate((FAR, FAR - 1, 2 ** 63, 2 ** 64 - 1, 0)):
+            self.add(f"moment{at}", lambda header, moment=moment: header["ctprof"]["start"].update(wall_unix_ns=moment))
+        self.assertEqual(self.index()["files"], 11)
+        for question in (["rank"], ["top"], ["compare", "--by", "kernel"], ["sql", "FROM captures"], ["rank", "--since", "2020-01-01"]):
+            self.run_fleet(*question)
+        self.assertEqual(self.sql("SELECT count(captured_at) FROM captures WHERE host LIKE 'host-%'"), [(6,)])
+
+    def test_files_of_another_age(self):
+        for at, year in enumerate((1902, 2261, 2263, 2400)):
+            path = self.add(f"year{at}")
+            seconds = int(datetime.datetime(year, 1, 1, tzinfo=datetime.timezone.utc).timestamp())
+            os.utime(path, ns=(0, seconds * 10 ** 9))
+        self.assertEqual(self.index()["captures"], 10)
+        self.assertEqual(self.index()["read"], 0)
+        self.assertEqual(self.sql("SELECT count(modified_at) FROM files"), [(10,)])
+
+
+if __name__ == "__main__":
+    fleets.need_duckdb()
+    unittest.main()
