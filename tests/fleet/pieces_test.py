@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, os.environ["FLEET"])
 
-from ctprof_fleet import metrics, parts, place, printable, walk, when  # noqa: E402
+from ctprof_fleet import index, metrics, parts, place, printable, walk, when  # noqa: E402
 from ctprof_fleet.errors import FleetError  # noqa: E402
 
 
@@ -113,6 +113,51 @@ class Files(unittest.TestCase):
         found = self.found()
         self.assertEqual(list(found.files), ["b.ctprof.zst"])
         self.assertIn("directories deep", found.left_out[0][1])
+
+
+class Index(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="fleet-place-")
+        self.addCleanup(directory.cleanup)
+        self.top = pathlib.Path(directory.name)
+        self.other = self.top / "other"
+        (self.other / "buckets").mkdir(parents=True)
+        (self.other / "locks").mkdir()
+        self.kept = self.other / "buckets" / "letter.parquet"
+        self.kept.write_text("dear")
+
+    def test_what_takes_its_place_is_left_alone(self):
+        opened = place.Place(self.top / "index")
+        opened.make()
+        (self.top / "index").rename(self.top / "aside")
+        os.symlink(self.other, self.top / "index")
+        opened.write_about({"schema": 0})
+        with opened.locked(alone=True):
+            opened.clear()
+        opened.write_about({"schema": 1})
+        self.assertEqual(sorted(str(path.relative_to(self.other)) for path in self.other.rglob("*")), ["buckets", "buckets/letter.parquet", "locks"])
+        self.assertEqual(opened.about(), {"schema": 1})
+        self.assertRegex((self.top / "aside" / "about.json").read_text(), "1")
+        with self.assertRaisesRegex(FleetError, "is no directory"):
+            place.Place(self.top / "index").make()
+
+    def test_what_is_none_is_left_alone(self):
+        (self.other / "locks").rmdir()
+        (self.other / "about.json").write_text('{"schema": "of another program"}')
+        self.assertEqual(index.where(["."], str(self.other)).path, self.other / place.NAME)
+        mine = place.Place(self.top / "mine")
+        mine.make()
+        (mine.buckets / "notes.txt").write_text("mine")
+        (mine.buckets / "000000-00.parquet").write_text("")
+        mine.clear()
+        self.assertEqual(os.listdir(mine.buckets), ["notes.txt"])
+        self.assertEqual(index.where(["."], str(self.top / "mine")).path, self.top / "mine")
+
+    @unittest.skipIf(os.geteuid() == 0, "root may look anywhere")
+    def test_what_may_not_be_looked_at_is_none(self):
+        (self.other / place.NAME).mkdir(mode=0)
+        with self.assertRaisesRegex(FleetError, "there is no index"):
+            place.find(str(self.other))
 
 
 class Work(unittest.TestCase):

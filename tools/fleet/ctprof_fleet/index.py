@@ -19,7 +19,7 @@ def where(arguments, given):
     """The index for these files: as told, or in the directory that all of them are in."""
     if given:
         path = pathlib.Path(given)
-        is_other = path.is_dir() and not (path / "about.json").exists() and any(path.iterdir()) and path.name != places.NAME
+        is_other = path.is_dir() and not Place(path).is_index() and any(path.iterdir()) and path.name != places.NAME
         return Place(path / places.NAME if is_other else path)
     tops = [os.path.abspath(argument if os.path.isdir(argument) else os.path.dirname(argument) or ".")
             for named in arguments for argument in walk.expanded(named)]

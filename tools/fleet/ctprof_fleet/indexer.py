@@ -167,4 +167,4 @@ class Indexer:
                     part.leave_out(lambda lines: bucket.is_sound(connection, lines))
                     self.write_bucket(connection, part)
         except (duckdb_module().Error, OSError) as error:
-            raise FleetError(f"writing the index '{self.place.path}': {str(error).strip().splitlines()[0]}") from error
+            raise FleetError(f"writing the index '{self.place.path}': {self.place.named(error)}") from error

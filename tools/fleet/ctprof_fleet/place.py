@@ -17,11 +17,11 @@ import json
 import os
 import pathlib
 import shutil
-import stat
 
 from .errors import FleetError, reason
 
 NAME = ".ctprof-fleet"
+PARTS = ("buckets", "locks")
 SCHEMA = 1
 SLOTS = 32
 DAY_NS = 86_400 * 1_000_000_000
@@ -36,15 +36,26 @@ def bucket_of(path, mtime_ns):
 
 
 class Place:
-    """An index, which need not be there yet. Paths in it are relative to the directory it stands in."""
+    """An index, which need not be there yet. Paths in it are relative to the directory it stands in.
+
+    Whoever owns the directory it stands in can put another one in its place at any time. So it is opened once, and what is done in it is done
+    by way of that descriptor (`inside`).
+    """
 
     def __init__(self, path):
         self.path = pathlib.Path(os.path.abspath(path))
         self.base = self.path.parent
-        self.buckets = self.path / "buckets"
+        self.inside = None
+
+    @property
+    def buckets(self):
+        return self.inside / "buckets"
+
+    def is_index(self):
+        return all((self.path / part).is_dir() for part in PARTS)
 
     def exists(self):
-        return (self.path / "about.json").exists()
+        return os.path.exists(self.path / "about.json")
 
     def bucket(self, name):
         return self.buckets / f"{name}.parquet"
@@ -54,16 +65,24 @@ class Place:
         return sorted(self.buckets.glob(pattern))
 
     def spill(self):
-        return self.path / f"spill-{os.getpid()}"
+        return self.inside / f"spill-{os.getpid()}"
 
-    def check_owner(self):
+    def named(self, error):
+        """The first line of what went wrong, with names of files that people know."""
+        return str(error).strip().splitlines()[0].replace(str(self.inside), str(self.path))
+
+    def open(self):
         """Nobody else's index is believed."""
         try:
-            found = os.lstat(self.path)
+            held = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except NotADirectoryError as error:
+            raise FleetError(f"the index '{self.path}' is no directory; --index names another place") from error
         except OSError as error:
             raise FleetError(f"opening the index '{self.path}': {reason(error)}") from error
-        if not stat.S_ISDIR(found.st_mode):
-            raise FleetError(f"the index '{self.path}' is no directory; --index names another place")
+        self.check_owner(os.fstat(held))
+        self.inside = pathlib.Path(f"/proc/self/fd/{held}")
+
+    def check_owner(self, found):
         if found.st_uid != os.geteuid():
             raise FleetError(f"the index '{self.path}' belongs to user {found.st_uid}, not to you, so it is not believed; "
                              "make one of your own with: ctprof fleet index FILES --index DIRECTORY")
@@ -73,7 +92,7 @@ class Place:
     def about(self):
         """What about.json says; nothing where there is no such file or it is no index of ours."""
         try:
-            with open(self.path / "about.json", encoding="utf-8") as file:
+            with open(self.inside / "about.json", encoding="utf-8") as file:
                 about = json.load(file)
         except FileNotFoundError:
             return {}
@@ -84,32 +103,33 @@ class Place:
     def make(self):
         try:
             self.path.mkdir(mode=0o700, exist_ok=True)
-            self.check_owner()
-            for directory in (self.buckets, self.path / "locks"):
-                directory.mkdir(mode=0o700, exist_ok=True)
+            self.open()
+            for part in PARTS:
+                (self.inside / part).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise FleetError(f"making the index '{self.path}': {reason(error)}; --index names another place for it") from error
 
     def write_about(self, about):
-        write_whole(self.path / "about.json", (json.dumps(about) + "\n").encode())
+        write_whole(self.inside / "about.json", (json.dumps(about) + "\n").encode())
 
     def tidy(self):
         """Without what processes left that are no more."""
-        for left in [*self.path.glob("spill-*"), *self.path.glob("about.json.*.new")]:
+        for left in [*self.inside.glob("spill-*"), *self.inside.glob("about.json.*.new")]:
             pid = left.name.removeprefix("spill-").removeprefix("about.json.").removesuffix(".new")
             if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
                 shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
     def clear(self):
         """Without all that was read. REQUIRES: the index is locked alone."""
-        (self.path / "about.json").unlink(missing_ok=True)
+        (self.inside / "about.json").unlink(missing_ok=True)
         for file in self.buckets.iterdir():
-            file.unlink()
+            if file.suffix in (".parquet", ".new"):
+                file.unlink()
 
     @contextlib.contextmanager
     def locked(self, name="lock", *, alone, wait=True):
         """Yields whether it is locked; without `wait`, it may be somebody else's."""
-        held = os.open(self.path / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        held = os.open(self.inside / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             try:
                 fcntl.flock(held, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
@@ -159,7 +179,7 @@ def find(given):
     for candidate in candidates:
         place = Place(candidate)
         if place.exists():
-            place.check_owner()
+            place.open()
             check_about(place)
             return place
     where = f"in '{asked}'" if asked else "here or in a directory above"

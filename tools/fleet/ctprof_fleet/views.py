@@ -123,7 +123,7 @@ class Table:
 
 
 def unreadable(place, error):
-    return f"reading the index '{place.path}': {str(error).strip().splitlines()[0]}; if it is damaged, remove it and run ctprof fleet index again"
+    return f"reading the index '{place.path}': {place.named(error)}; if it is damaged, remove it and run ctprof fleet index again"
 
 
 def value_of_fact(fact):
