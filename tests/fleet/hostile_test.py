@@ -4,6 +4,7 @@
 import datetime
 import os
 import pathlib
+import shutil
 import sys
 import unittest
 
@@ -50,6 +51,17 @@ class Hostile(Fleet):
         self.assertEqual(self.index()["captures"], 10)
         self.assertEqual(self.index()["read"], 0)
         self.assertEqual(self.sql("SELECT count(modified_at) FROM files"), [(10,)])
+
+    def test_directories_that_look_like_columns(self):
+        place = self.top / "host=evil" / "row=capture" / "kind=x" / "a[b]*{c,d}'\n"
+        place.mkdir(parents=True)
+        self.addCleanup(shutil.rmtree, self.top / "host=evil")
+        for file in self.files:
+            shutil.copy(file, place)
+        said = self.asked("index", ".", cwd=place)
+        self.assertEqual((said["files"], said["captures"], said["hosts"]), (6, 6, 6))
+        self.assertEqual(self.asked("index", ".", cwd=place)["read"], 0)
+        self.assertEqual(self.asked("sql", "SELECT DISTINCT kind FROM captures", cwd=place)["rows"], [["window"]])
 
 
 if __name__ == "__main__":

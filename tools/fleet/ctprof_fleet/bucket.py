@@ -15,7 +15,7 @@ them, and in whichever order.
 import json
 import os
 
-from .database import duckdb_module, file_list, text
+from .database import duckdb_module, read_parquet, text
 from .place import publish
 
 # The columns of the file, in order; SCHEMA in place.py counts their changes.
@@ -91,7 +91,7 @@ def registry_rows(registries):
 
 def kept_rows(old, without):
     """What the bucket has of other files."""
-    return (f"SELECT * FROM read_parquet({file_list([old])}) "
+    return (f"SELECT * FROM {read_parquet([old])} "
             f"WHERE file IS NULL OR file NOT IN (SELECT file FROM {without.read({'file': 'VARCHAR'})})")
 
 
@@ -136,5 +136,5 @@ def known_files(connection, paths):
     """What buckets say of the files in them: (bucket's path, file, size, mtime in ns, inode)."""
     if not paths:
         return []
-    return connection.execute(f"SELECT filename, file, size, mtime_ns, inode FROM read_parquet({file_list(paths)}, filename = true) "
+    return connection.execute(f"SELECT filename, file, size, mtime_ns, inode FROM {read_parquet(paths, ', filename = true')} "
                               "WHERE row = 'file'").fetchall()

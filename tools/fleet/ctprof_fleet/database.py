@@ -60,6 +60,11 @@ def texts(values):
     return "[" + ", ".join(text(value) for value in values) + "]"
 
 
+def read_parquet(paths, more=""):
+    """Of these files, whose strings would be patterns: what is special in one is taken as it is. A directory that is called KEY=VALUE would
+    otherwise be a column."""
+    return f"read_parquet({file_list(paths)}, hive_partitioning = false{more})"
+
+
 def file_list(paths):
-    """Files for read_parquet and read_json, whose strings are patterns: what is special in one is taken as it is."""
     return texts("".join(f"[{c}]" if c in "*?[" else c for c in str(pathlib.Path(path))) for path in paths)

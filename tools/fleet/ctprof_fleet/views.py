@@ -16,7 +16,7 @@ import difflib
 import functools
 
 from . import bucket
-from .database import connect, duckdb_module, file_list, moment, text
+from .database import connect, duckdb_module, moment, read_parquet, text
 from .errors import FleetError
 from .printable import clean
 
@@ -72,7 +72,7 @@ class Table:
     def open(self):
         paths = self.place.bucket_files()
         none = ", ".join(f'NULL::{kind} AS "{key}"' for key, kind in bucket.COLUMNS.items())
-        stored = f"SELECT * FROM read_parquet({file_list(paths)})" if paths else f"SELECT {none} WHERE false"
+        stored = f"SELECT * FROM {read_parquet(paths)}" if paths else f"SELECT {none} WHERE false"
         self.connection.execute(f"CREATE OR REPLACE TEMP VIEW stored AS {stored}")
         self.connection.execute(SEEN)
         self.connection.execute(TWICE)
