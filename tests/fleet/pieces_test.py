@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The pieces of the fleet package that need no captures: moments, text, which files are meant, what there is to do, expressions in SQL."""
 
+import contextlib
 import datetime
+import io
+import json
 import os
 import pathlib
 import sys
@@ -10,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.environ["FLEET"])
 
-from ctprof_fleet import index, metrics, parts, place, printable, walk, when  # noqa: E402
+from ctprof_fleet import command, index, metrics, output, parts, place, printable, walk, when  # noqa: E402
 from ctprof_fleet.errors import FleetError  # noqa: E402
 
 
@@ -41,9 +44,29 @@ class Text(unittest.TestCase):
         for value, unit, wanted in ((0, "", "0"), (7, "", "7"), (999, "", "999"), (1820, "", "1.82K"), (147, "", "147"), (12345678, "", "12.3M"),
                                     (812 << 20, "bytes", "812Mi"), (9.95 * 1024, "bytes", "9.95Ki"), (46.72, "percent", "46.7"),
                                     (376.31, "percent", "376"),
-                                    (None, "", "-"), (0.00123, "", "0.0012"), (-1820, "", "-1.82K"), (999.7, "", "1.00K")):
+                                    (None, "", "-"),
+                                    (float("nan"), "", "-"), (float("inf"), "percent", "-"), (0.00123, "", "0.0012"),
+                                    (-1820, "", "-1.82K"), (999.7, "", "1.00K")):
             with self.subTest(value=value, unit=unit):
                 self.assertEqual(printable.number(value, unit), wanted)
+
+    def test_programs_get_what_they_can_read(self):
+        written = io.StringIO()
+        out = output.Output("json", written)
+        out.csv(["a\rb", "c"], [("d\re", 1.5), ('f"g', None)])
+        self.assertEqual(written.getvalue(), '"a\rb",c\n"d\re",1.5\n"f""g",\n')
+        written.truncate(0)
+        written.seek(0)
+        value = {"h": "\x1b[31m \x7f \x9b \u202e \U000e0001 ü日", "i": [1.5, float("inf"), (float("nan"),)]}
+        out.json(value)
+        self.assertEqual(json.loads(written.getvalue()), {"schema": 1, "h": value["h"], "i": [1.5, None, [None]]})
+        self.assertFalse(set(written.getvalue()) & set("\x1b\x7f\x9b\u202e\U000e0001"))
+        self.assertIn("ü日", written.getvalue())
+
+    def test_a_mistake_is_one_line(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(command.fail("no\n\x1b]0;x\x07"), 2)
+        self.assertEqual(said.getvalue(), "ctprof: no\\u{a}\\u{1b}]0;x\\u{7}\n")
 
     def test_tables_fit(self):
         for columns in (50, 80, 120):

@@ -9,6 +9,7 @@ import sys
 
 from .errors import FleetError
 from .output import Output
+from .printable import clean
 
 VERBS = {
     "index": "read files into a table beside them, each once",
@@ -155,5 +156,5 @@ def main(arguments):
 
 
 def fail(sentence):
-    print(f"ctprof: {sentence}", file=sys.stderr)
+    print(f"ctprof: {clean(sentence)}", file=sys.stderr)
     return 2

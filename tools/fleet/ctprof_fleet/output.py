@@ -10,6 +10,16 @@ from . import printable
 SCHEMA = 1
 
 
+class Rows:
+    """Lines that end as ours do; the writer quotes what its own ends are made of, and a carriage return must be quoted."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def write(self, row):
+        self.stream.write(row.removesuffix("\r\n") + "\n")
+
+
 class Output:
     def __init__(self, form="text", stream=None):
         self.format, self.stream = form, stream or sys.stdout
@@ -33,14 +43,14 @@ class Output:
     @staticmethod
     def note(text):
         """About the answer, not a part of it."""
-        print(f"ctprof: {text}", file=sys.stderr)
+        print(f"ctprof: {printable.clean(text)}", file=sys.stderr)
 
     def json(self, value):
-        json.dump({"schema": SCHEMA} | value, self.stream, ensure_ascii=False, allow_nan=False, default=str)
-        self.stream.write("\n")
+        text = json.dumps({"schema": SCHEMA} | printable.finite(value), ensure_ascii=False, allow_nan=False, default=str)
+        self.stream.write(printable.escaped(text) + "\n")
 
     def csv(self, headings, rows):
-        writer = csv.writer(self.stream, lineterminator="\n")
+        writer = csv.writer(Rows(self.stream))
         writer.writerow(headings)
         writer.writerows(rows)
 

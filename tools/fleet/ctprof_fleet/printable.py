@@ -1,6 +1,9 @@
 """Text for people: names that are safe to print, figures as ctprof writes them, tables that fit."""
 
+import json
+import math
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -13,6 +16,20 @@ LONGEST_NAME = 48
 def clean(name):
     """On one line, with what has no place in a terminal as \\u{...}."""
     return "".join(f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in HIDDEN else c for c in str(name))
+
+
+def escaped(made):
+    """JSON, with what has no place in a terminal as \\uXXXX."""
+    return re.sub(r"[^\n\x20-\x7e]", lambda found: json.dumps(found[0])[1:-1] if unicodedata.category(found[0]) in HIDDEN else found[0], made)
+
+
+def finite(value):
+    """What is no number is nothing, as JSON has it."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def wide(c):
@@ -58,7 +75,7 @@ def scaled(value, step, suffixes):
 
 def number(value, unit=""):
     """Three digits and a suffix: 1.82K, 9.95Ki. A gap is a dash."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "-"
     if unit == "bytes":
         return scaled(value, 1024, ["", "Ki", "Mi", "Gi", "Ti", "Pi"])
