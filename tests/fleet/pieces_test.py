@@ -131,6 +131,17 @@ class Files(unittest.TestCase):
         self.assertEqual([reason for name, reason in found.left_out if "\udcff" in name], ["its name is not UTF-8, so the index cannot hold it"])
         self.assertEqual(len(found.left_out), 3)
 
+    def test_patterns_follow_no_links(self):
+        self.make("a/b/c.ctprof.zst", "d[x]/e.ctprof.zst")
+        os.symlink(".", self.top / "one")
+        os.symlink(".", self.top / "two")
+        for pattern, wanted in (("**/*.zst", ["a/b/c.ctprof.zst", "d[x]/e.ctprof.zst"]), ("a/**/*.zst", ["a/b/c.ctprof.zst"]),
+                                ("**/b/**/*.zst", ["a/b/c.ctprof.zst"]), ("*/*.zst", ["d[x]/e.ctprof.zst"])):
+            self.assertEqual(sorted(set(map(os.path.realpath, walk.matches(str(self.top / pattern))))),
+                             [os.path.realpath(self.top / name) for name in wanted], pattern)
+        with contextlib.chdir(self.top):
+            self.assertEqual(sorted(walk.matches("**/*.zst")), ["a/b/c.ctprof.zst", "d[x]/e.ctprof.zst"])
+
     def test_depth_has_an_end(self):
         self.make("/".join(["d"] * (walk.MAX_DEPTH + 1)) + "/a.ctprof.zst", "b.ctprof.zst")
         found = self.found()

@@ -41,10 +41,33 @@ def expanded(argument):
     """A pattern that no shell expanded is expanded here; what exists is what it is called."""
     if os.path.lexists(argument) or not glob.has_magic(argument):
         return [argument]
-    names = sorted(glob.glob(argument, recursive=True))
+    names = sorted(set(matches(argument)))
     if not names:
         raise FleetError(f"there is no file like '{argument}'")
     return names
+
+
+def matches(pattern):
+    """As glob has them. It follows links for **, of which two to their own directory are more paths than can ever be seen, and calls itself for
+    each directory below another."""
+    head, doubled, tail = f"/{pattern}".partition("/**/")
+    if not doubled:
+        return glob.glob(pattern)
+    tops = glob.glob(head[1:]) if head[1:] else ["/" if pattern.startswith("/") else ""]
+    return [match for top in tops for directory in directories(top) for match in matches(os.path.join(glob.escape(directory), tail))]
+
+
+def directories(top):
+    """It and those below it, no deeper than is looked anyway."""
+    rest = [(top, 0)]
+    while rest:
+        directory, depth = rest.pop()
+        yield directory
+        try:
+            inside = [entry for entry in os.scandir(directory or ".") if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+        rest += [(os.path.join(directory, entry.name), depth + 1) for entry in inside if depth < MAX_DEPTH]
 
 
 def add(found, named, base, skip):
