@@ -36,7 +36,12 @@ std::string text_at(const Column* column, std::size_t row, const Pools& pools) {
   }
 }
 
-bool is_mark(std::string_view name) { return name == kRaw || std::ranges::count(kMarks, name) > 0; }
+// Names that begin like that are taken too, so that no two fields have one name.
+constexpr std::string_view kOfMetric = "metric.";
+
+bool is_taken(std::string_view name) {
+  return name == kRaw || name.starts_with(kOfMetric) || std::ranges::count(kMarks, name) > 0;
+}
 
 std::vector<std::string> with_marks(std::initializer_list<const char*> more) {
   std::vector<std::string> names(kMarks.begin(), kMarks.end());
@@ -49,7 +54,7 @@ std::vector<std::string> with_marks(std::initializer_list<const char*> more) {
 std::vector<std::string> field_names(const TableColumns& columns, Entity entity) {
   std::vector<std::string> names = with_marks({});
   for (const TableColumn& column : columns.of(entity))
-    names.push_back(is_mark(column.name) ? "metric." + column.name : column.name);
+    names.push_back(is_taken(column.name) ? std::string(kOfMetric) + column.name : column.name);
   names.emplace_back(kRaw);
   return names;
 }

@@ -45,8 +45,8 @@ struct TableShape {
   bool is_long = false;
 };
 
-// Of a wide table: the names of its fields. A metric that is called like one that is no metric has
-// "metric." before its name.
+// Of a wide table: the names of its fields. A metric that is called like one that is no metric, or
+// begins with "metric.", has "metric." before its name.
 std::vector<std::string> field_names(const TableColumns& columns, Entity entity);
 // Of a long one.
 std::vector<std::string> long_field_names();

@@ -290,6 +290,25 @@ class Names(Case):
         self.assertEqual([(row["metric"], row["text"], row["raw"]) for row in told], [("comm", "é\ufffd", "c3a9ff")])
         self.assertEqual(self.query(f"SELECT raw['comm'] FROM '{self.export('a.ctprof.zst', 'parquet')}' WHERE tid = 180").fetchall(), [("c3a9ff",)])
 
+    def test_of_metrics_that_are_alike(self):
+        lines = made.capture("a.ctprof.zst")
+        known = lines[0]["registry"]["metrics"]
+        alike = ["MINFLT", "raw", "metric.raw", "Capture", "q\"'),"]
+        for name in alike:
+            known.append({**next(metric for metric in known if metric["name"] == "minflt"), "name": name})
+            for table in made.tables(lines, "thread"):
+                table["columns"][name] = [7] * len(table["columns"]["tid"])
+        made.write("alike.ctprof.zst", lines)
+        with open(self.export("alike.ctprof.zst", "ndjson", "--rows", "threads"), encoding="utf-8") as file:
+            pairs = json.loads(file.readline(), object_pairs_hook=lambda pairs: pairs)
+        names = [name for name, _ in pairs]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual({"MINFLT", "metric.raw", "metric.metric.raw", "Capture", "q\"'),"}, set(names))
+        if duckdb:
+            out = self.export("alike.ctprof.zst", "parquet", "--rows", "threads")
+            found = self.query(f"SELECT DISTINCT \"metric.raw\", \"metric.metric.raw\", count(minflt) > 0 FROM '{out}' GROUP BY ALL").fetchall()
+            self.assertEqual(found, [(7, 7, True)])
+
     def test_keys_of_maps_are_text(self):
         self.hostile_file(HOSTILE[:12])
         row = next(row for row in objects(self.export("hostile.ctprof.zst", "ndjson")) if row["entity"] == "cgroup")

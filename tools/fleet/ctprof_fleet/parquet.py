@@ -32,12 +32,15 @@ def first_line(fd):
 
 
 def columns_of(line):
-    """DuckDB's struct of columns: {'tid': 'UBIGINT', ...}"""
-    columns = json.loads(line)["columns"]
-    for _, kind in columns:
+    """DuckDB's struct of columns: {'tid': 'UBIGINT', ...} To it, and to most who read Parquet, `TID` would be that once more: the first stays."""
+    columns = {}
+    for name, kind in json.loads(line)["columns"]:
         if not TYPES.fullmatch(kind):
             raise ValueError(f"there is no type '{kind}'")
-    return "{" + ", ".join(f"{quoted(name, chr(34))}: {quoted(kind, chr(39))}" for name, kind in columns) + "}"
+        first = columns.setdefault(name.lower(), (name, kind))
+        if first[0] is not name:
+            print(f"ctprof: left out {ascii(name)}, whose name readers of Parquet do not tell from {ascii(first[0])}", file=sys.stderr)
+    return "{" + ", ".join(f"{quoted(name, chr(34))}: {quoted(kind, chr(39))}" for name, kind in columns.values()) + "}"
 
 
 def write(source, target):
