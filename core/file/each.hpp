@@ -14,8 +14,9 @@ namespace ctprof {
 
 // Reads all captures of a file, in either layout, by the calling thread alone, and hands each over
 // before it reads the next. Returns sentences about what is left out at its end: one that was cut,
-// say. Fails where nothing can be read; the error names the file, the place and the reason. `path`
-// is one whatever is in its name. Threads: any.
+// say. Fails where nothing can be read, or it is no regular file, whatever takes its place
+// meanwhile; the error names the file, the place and the reason. `path` is one whatever is in its
+// name. Threads: any.
 Result<std::vector<std::string>> load_each(const std::string& path, const Vocabulary& vocabulary,
                                            const std::function<void(Snapshot)>& take);
 

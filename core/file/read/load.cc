@@ -163,10 +163,7 @@ Result<bool> read_more(const sdk::Fd& file, const std::string& path, std::size_t
   return got > 0;
 }
 
-Result<void> read_bytes(const std::string& path, std::string& bytes) {
-  const sdk::Fd file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return errno_error("reading", path, errno);
+Result<void> read_bytes(const sdk::Fd& file, const std::string& path, std::string& bytes) {
   const std::size_t most = most_bytes(file.get());
   for (bool judged = false;;) {
     const auto more = read_more(file, path, most, bytes);
@@ -180,6 +177,23 @@ Result<void> read_bytes(const std::string& path, std::string& bytes) {
     }
     if (!*more) return {};
   }
+}
+
+Result<void> read_bytes(const std::string& path, std::string& bytes) {
+  const sdk::Fd file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return errno_error("reading", path, errno);
+  return read_bytes(file, path, bytes);
+}
+
+// Of a regular file alone: whatever takes its place, nothing is waited for, and no device is told.
+Result<void> read_file_bytes(const std::string& path, std::string& bytes) {
+  const sdk::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) return errno_error("reading", path, errno);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return errno_error("reading", path, errno);
+  if (!S_ISREG(status.st_mode)) return error("reading", path, "it is no file");
+  return read_bytes(file, path, bytes);
 }
 
 }  // namespace
@@ -257,7 +271,7 @@ Result<std::vector<std::string>> load_each(const std::string& path, const Vocabu
                                            const std::function<void(Snapshot)>& take) {
   try {
     std::string bytes;
-    if (auto done = read_bytes(path, bytes); !done) return done.error();
+    if (auto done = read_file_bytes(path, bytes); !done) return done.error();
     if (!columns::is_columns(bytes)) {
       auto snapshot = load_bytes(bytes, {.path = path}, vocabulary);
       if (!snapshot) return snapshot.error();
