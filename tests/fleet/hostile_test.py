@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Whoever owns the files, and the directories around them, means ill: it costs that file or directory, and nothing else."""
 
+import collections
 import datetime
+import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -62,6 +65,30 @@ class Hostile(Fleet):
         self.assertEqual((said["files"], said["captures"], said["hosts"]), (6, 6, 6))
         self.assertEqual(self.asked("index", ".", cwd=place)["read"], 0)
         self.assertEqual(self.asked("sql", "SELECT DISTINCT kind FROM captures", cwd=place)["rows"], [["window"]])
+
+    def test_a_small_file_that_holds_much(self):
+        """100 captures that say 4 MB each about their host, in a megabyte."""
+        path = self.add("much", lambda header: header["host"].update({f"fact{at}": "A" * 8000 for at in range(480)}))
+        path.write_bytes(path.read_bytes() * 100)
+        said = self.index()
+        self.assertEqual((said["files"], said["captures"]), (7, 7))
+        [(length, left_out)] = self.sql("SELECT length(facts::VARCHAR), facts_left_out FROM captures WHERE host = 'much'")
+        self.assertLess(length, 150_000)
+        self.assertGreater(left_out, 400)
+
+    def test_a_file_of_many_captures(self):
+        path = self.add("many", lambda header: header["host"].update({f"fact{at}": "A" * 8000 for at in range(15)}))
+        path.write_bytes(path.read_bytes() * 1200)
+        with subprocess.Popen([fleets.CTPROF, "fleet", "read"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+            reader.stdin.write(os.fsencode(path) + b"\0")
+            reader.stdin.close()
+            sizes, last = [], collections.deque(maxlen=2)
+            for line in reader.stdout:
+                sizes.append(len(line))
+                last.append(line)
+        self.assertLess(sum(sizes), 130 << 20)
+        self.assertRegex(json.loads(last[0])["told"], "goes on with [0-9]+ more captures, which are left out")
+        self.assertTrue(json.loads(last[1])["done"])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ constexpr std::string_view kEntries[] = {"mean", "range", "group"};
 constexpr double kNsPerSecond = 1e9;
 
 // A host's context is some thirty facts; a file may claim any number, of any length.
-constexpr std::size_t kMostFacts = 512, kLongestFact = 8192;
+constexpr std::size_t kMostFacts = 512, kLongestFact = 8192, kMostFactBytes = 128 << 10;
 
 void flag(JsonWriter& out, std::string_view name, bool is_set) {
   out.key(name);
@@ -127,10 +127,13 @@ void write_facts(const Snapshot& capture, JsonWriter& out) {
   if (const auto host = capture.objects.find(kHostContext); host != capture.objects.end())
     members = host_members(host->second);
   std::uint64_t written = 0, left_out = 0;
+  const std::size_t begun = out.size();
   out.key("facts");
   out.put('{');
   for (const auto& [key, json] : members.value_or(HostMembers{})) {
-    if (written >= kMostFacts || key.size() + json.size() > kLongestFact) {
+    const std::size_t size = key.size() + json.size();
+    if (written >= kMostFacts || size > kLongestFact ||
+        out.size() - begun + size > kMostFactBytes) {
       ++left_out;
       continue;
     }

@@ -4,7 +4,6 @@
 // then; lines of one file are written together.
 
 #include <malloc.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +35,8 @@ namespace {
 constexpr unsigned kMostJobs = 64;
 // Beyond these a plan is forgotten, and its number never used again.
 constexpr std::size_t kMostPlans = 64;
+// Of one file. A small file can hold any number of captures, for it is compressed.
+constexpr std::size_t kMostBytes = 128 << 20;
 
 struct Asked {
   Spec spec;
@@ -187,18 +188,21 @@ class OneFile {
   }
 
   void read_captures() {
-    struct stat status {};
-    if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-      return tell("error", "reading '" + path_ + "': it is no file");
-    const auto told = load_each(path_ == "-" ? "./-" : path_, *vocabulary_,
-                                [&](Snapshot capture) { take(std::move(capture)); });
+    const auto told =
+        load_each(path_, *vocabulary_, [&](Snapshot capture) { take(std::move(capture)); });
+    if (left_out_ > 0 && captures_.empty())
+      return tell("error", "reading '" + path_ + "': what is in it comes to more than 128 MiB");
     for (std::size_t at = 0; at < captures_.size(); ++at) write_capture_line(at);
+    if (left_out_ > 0)
+      tell("told", "'" + path_ + "' goes on with " + std::to_string(left_out_) +
+                       " more captures, which are left out: they come to more than 128 MiB");
     if (!told) return tell("error", told.error().text);
     for (const std::string& sentence : *told) tell("told", sentence);
     for (const std::string& sentence : told_) tell("told", sentence);
   }
 
   void take(Snapshot capture) {
+    if (bytes_ > kMostBytes) return void(++left_out_);
     if (capture.window) to_differences(capture);
     // Nobody asks what gauges were when the window opened.
     if (capture.window)
@@ -208,6 +212,8 @@ class OneFile {
     const CaptureFigures figures(capture, (*plan)->plan);
     JsonWriter out(Escape::Unshowable);
     write_capture(capture, (*plan)->plan, figures, (*plan)->number, out);
+    bytes_ += out.size();
+    if (bytes_ > kMostBytes) return void(++left_out_);
     captures_.emplace_back(out.view());
   }
 
@@ -225,6 +231,7 @@ class OneFile {
   const Vocabulary* vocabulary_;
   Plans* plans_;
   std::vector<std::string> captures_, told_;
+  std::size_t bytes_ = 0, left_out_ = 0;
   JsonWriter out_{Escape::Unshowable};
 };
 

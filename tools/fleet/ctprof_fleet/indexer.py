@@ -163,7 +163,7 @@ class Indexer:
             with self.connection.cursor() as connection:
                 try:
                     self.write_bucket(connection, part)
-                except (duckdb_module().InvalidInputException, duckdb_module().ConversionException):
+                except (duckdb_module().InvalidInputException, duckdb_module().ConversionException, duckdb_module().OutOfMemoryException):
                     part.leave_out(lambda lines: bucket.is_sound(connection, lines))
                     self.write_bucket(connection, part)
         except (duckdb_module().Error, OSError) as error:
