@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import fleets
@@ -89,6 +90,16 @@ class Hostile(Fleet):
         self.assertLess(sum(sizes), 130 << 20)
         self.assertRegex(json.loads(last[0])["told"], "goes on with [0-9]+ more captures, which are left out")
         self.assertTrue(json.loads(last[1])["done"])
+
+    def test_modules_of_the_working_directory(self):
+        self.index()
+        with tempfile.TemporaryDirectory(prefix="fleet-planted-") as planted:
+            for module in ("duckdb", "_duckdb", "json", "argparse", "sitecustomize", "usercustomize"):
+                (pathlib.Path(planted) / f"{module}.py").write_text("import pathlib\npathlib.Path('taken').touch()\n")
+            good = os.environ.get("PYTHONPATH", "")
+            for path in (f":{good}", f"{good}:", f"{good}::", f".:{good}"):
+                self.run_fleet("rank", "--index", self.top, cwd=planted, env=fleets.environment(PYTHONPATH=path))
+                self.assertFalse((pathlib.Path(planted) / "taken").exists(), path)
 
 
 if __name__ == "__main__":

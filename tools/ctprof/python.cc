@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <iterator>
@@ -35,6 +36,18 @@ constexpr const char* kLooksForDuckDb =
     "sys.path = [p for p in sys.path if p]\n"
     "import importlib.util\n"
     "sys.exit(importlib.util.find_spec('duckdb') is None)\n";
+
+// PYTHONPATH=$PYTHONPATH:/lib begins with an empty entry where it was unset: the working directory,
+// whose files may be anybody's. So is what a relative one leads to.
+void forget_relative_paths() {
+  const char* given = std::getenv("PYTHONPATH");
+  if (!given) return;
+  std::string kept;
+  for (std::string_view rest = given; !rest.empty();)
+    if (const std::string_view entry = sdk::take(rest, ':'); entry.starts_with('/'))
+      kept += (kept.empty() ? "" : ":") + std::string(entry);
+  kept.empty() ? ::unsetenv("PYTHONPATH") : ::setenv("PYTHONPATH", kept.c_str(), 1);
+}
 
 Error no_python() {
   return {
@@ -234,6 +247,7 @@ Result<void> find_python(const std::string& script) {
   const std::string file = package + "/" + (script.empty() ? "__main__.py" : script);
   if (::access(file.c_str(), R_OK) != 0)
     return errno_error("looking for ctprof's Python package", file, errno);
+  forget_relative_paths();
   return look_for_duckdb();
 }
 
