@@ -36,7 +36,8 @@ struct PythonEnds {
 
 // Whether run_python() could start anything, before work that would be lost otherwise. Fails with a
 // sentence for the user where there is no python3 or no DuckDB for it (the sentence says how to get
-// that), where the package or that file of it is not there, or under AT_SECURE.
+// that; without a script the package says so itself), where the package or that file of it is not
+// there, or under AT_SECURE.
 Result<void> find_python(const std::string& script = {});
 
 // Runs SUBCOMMAND (the first of `arguments`) of the package with the others, and waits for it.
