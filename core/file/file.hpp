@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,13 +73,5 @@ Result<std::optional<Snapshot>> load_outline(const std::string& path);
 // `FILE#2`, it reads what load_file() does. The error is as there; it is one, too, if a snapshot is
 // among the windows, or if they take more memory than one file may.
 Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocabulary& vocabulary);
-
-// Takes a capture; its error stops the reading.
-using TakeCapture = std::function<Result<void>(Snapshot)>;
-
-// Reads every capture of a file, snapshots and windows, one after the other: only one is in memory
-// at a time. Of `FILE#2`, and of a file in rows, it is the one. The error is as above.
-Result<void> take_captures(const std::string& argument, const Vocabulary& vocabulary,
-                           const TakeCapture& take);
 
 }  // namespace ctprof

@@ -46,7 +46,7 @@ Result<Captures> Captures::find(const Options& options, const Vocabulary& vocabu
   return captures;
 }
 
-Result<void> Captures::load(std::size_t source, const TakeCapture& take) const {
+Result<Captures::Told> Captures::load(std::size_t source, const TakeCapture& take) const {
   const auto take_differences = [&](Snapshot capture) {
     if (capture.window) to_differences(capture);
     return take(std::move(capture));
@@ -57,7 +57,9 @@ Result<void> Captures::load(std::size_t source, const TakeCapture& take) const {
                   [&] { return take_captures(file, *vocabulary_, take_differences); });
   }
   auto window = span_->read(source, *vocabulary_);
-  return window ? take_differences(std::move(*window)) : Result<void>(window.error());
+  if (!window) return window.error();
+  if (auto taken = take_differences(std::move(*window)); !taken) return taken.error();
+  return Told{};
 }
 
 // Whether that was enough: a file of one window tells its columns before its rows.
@@ -98,7 +100,7 @@ Result<void> Captures::outlines(const std::function<void(const Snapshot&)>& look
   const auto read = each_source(
       [&](std::size_t source) -> Result<void> {
         if (look_at_outline(source, look)) return ++found, Result<void>();
-        return load(source, [&](Snapshot capture) -> Result<void> {
+        auto told = load(source, [&](Snapshot capture) -> Result<void> {
           look(capture);
           if (++found > 1 && !keeps_all)
             kept_.clear();
@@ -106,6 +108,9 @@ Result<void> Captures::outlines(const std::function<void(const Snapshot&)>& look
             kept_.push_back(std::move(capture));
           return {};
         });
+        if (!told) return told.error();
+        told_ = std::move(*told);
+        return {};
       },
       false);
   if (!read) return read;
@@ -118,8 +123,12 @@ bool Captures::is_new(const Snapshot& capture) {
   return capture.meta.boot_id.empty() || taken_.insert(mark_of(capture).capture).second;
 }
 
+void Captures::tell(const Told& sentences) const {
+  for (const std::string& sentence : sentences) note(*options_, sentence);
+}
+
 Result<void> Captures::hand_over(Snapshot capture, const TakeCapture& take) {
-  for (const std::string& sentence : capture.told) note(*options_, sentence);
+  tell(capture.told);
   if (!is_new(capture)) {
     fail("capture " + mark_of(capture).capture + " is there a second time; it is left out");
     return {};
@@ -131,16 +140,20 @@ Result<void> Captures::hand_over(Snapshot capture, const TakeCapture& take) {
 }
 
 Result<void> Captures::take(const TakeCapture& take) {
-  if (span_)
-    for (const std::string& sentence : span_->told()) note(*options_, sentence);
+  if (span_) tell(span_->told());
   if (is_kept_) {
     for (Snapshot& capture : std::exchange(kept_, {}))
       if (auto taken = hand_over(std::move(capture), take); !taken) return taken;
+    tell(told_);
     return {};
   }
   return each_source(
-      [&](std::size_t source) {
-        return load(source, [&](Snapshot capture) { return hand_over(std::move(capture), take); });
+      [&](std::size_t source) -> Result<void> {
+        const auto told =
+            load(source, [&](Snapshot capture) { return hand_over(std::move(capture), take); });
+        if (!told) return told.error();
+        tell(*told);
+        return {};
       },
       true);
 }

@@ -23,7 +23,7 @@
 #include "core/archive/span.hpp"
 #include "core/base/keyed_hash.hpp"
 #include "core/base/result.hpp"
-#include "core/file/file.hpp"
+#include "core/file/each.hpp"
 #include "core/registry/metric_def.hpp"
 #include "core/snapshot/snapshot.hpp"
 #include "tools/ctprof/options.hpp"
@@ -48,7 +48,10 @@ class Captures {
       : options_(&options), vocabulary_(&vocabulary) {}
   bool is_one_file() const { return !span_ && files_.size() == 1; }
   std::size_t sources() const { return span_ ? span_->size() : files_.size(); }
-  Result<void> load(std::size_t source, const TakeCapture& take) const;
+  using Told = std::vector<std::string>;
+  void tell(const Told& sentences) const;
+  // Returns what is left out at the source's end.
+  Result<Told> load(std::size_t source, const TakeCapture& take) const;
   bool look_at_outline(std::size_t source, const std::function<void(const Snapshot&)>& look) const;
   Result<void> each_source(const std::function<Result<void>(std::size_t)>& visit,
                            bool tells_failures);
@@ -60,6 +63,7 @@ class Captures {
   std::vector<std::string> files_;
   std::optional<SpanWindows> span_;
   std::vector<Snapshot> kept_;  // what is not read again: the only capture, or standard input
+  Told told_;                   // of its end
   bool is_kept_ = false;
   std::optional<KeyedHash::Key> key_;  // of pseudonyms
   std::set<std::string> taken_;        // captures, by their id

@@ -261,12 +261,13 @@ Result<Block> read_block(std::string_view zstd, std::size_t number, unsigned wor
   return block;
 }
 
-Result<Read> read_each(std::string_view zstd, const std::function<void(Snapshot)>& take) {
+Result<Read> read_each(std::string_view zstd, unsigned workers,
+                       const std::function<bool(Snapshot)>& take) {
   Frames frames;
   const auto sound = find_frames(zstd, frames);
   if (!sound && frames.whole.empty()) return sound.error();
   Read read{.torn = frames.torn, .unread = sound ? std::string() : sound.error().text};
-  Reader reader(zstd, frames.whole, 1);
+  Reader reader(zstd, frames.whole, workers);
   while (!reader.at_end()) {
     Snapshot snapshot;
     const auto taken = reader.take(&snapshot);
@@ -275,7 +276,7 @@ Result<Read> read_each(std::string_view zstd, const std::function<void(Snapshot)
     read.torn = read.torn || (taken && !*taken);
     if (!taken || !*taken) break;
     ++read.whole;
-    take(std::move(snapshot));
+    if (!take(std::move(snapshot))) break;
   }
   if (read.whole == 0) return no_such_block(1, 0);
   return read;

@@ -51,9 +51,10 @@ struct Read {
   std::string unread;  // as in Block
 };
 
-// Reads all blocks, by the calling thread alone, and hands each over before it reads the next.
-// Fails where not even the first can be read. Throws bad_alloc.
-Result<Read> read_each(std::string_view zstd, const std::function<void(Snapshot)>& take);
+// Reads all blocks, by so many workers, and hands each over before it reads the next, as long as
+// `take` returns true. Fails where not even the first can be read. Throws bad_alloc.
+Result<Read> read_each(std::string_view zstd, unsigned workers,
+                       const std::function<bool(Snapshot)>& take);
 
 // Reads block `number`, from 1, by so many workers; of the others only how long they are. Fails
 // where the file has no such block, and where lines of it, or of one before it, are damaged,

@@ -114,19 +114,6 @@ Result<std::vector<Snapshot>> read_runs(std::string_view zstd, const CaptureName
   }
 }
 
-// Captures one after the other. What the file has behind the last is told of the first.
-Result<void> take_each(std::string_view zstd, const CaptureName& name, const TakeCapture& take) {
-  const columns::Blocks blocks = columns::list_blocks(zstd);
-  const std::size_t count = std::max<std::size_t>(1, blocks.whole.size());
-  for (std::size_t number = 1; number <= count; ++number) {
-    auto capture = read_columns(zstd, {name.path, number, true});
-    if (!capture) return capture.error();
-    if (number > 1) capture->told.clear();
-    if (auto taken = take(std::move(*capture)); !taken) return taken;
-  }
-  return {};
-}
-
 bool is_zstd(std::string_view bytes) {
   return bytes.starts_with(kMagic) || (bytes.size() > 1 && bytes.substr(1).starts_with(kSkippable));
 }
@@ -267,34 +254,51 @@ Result<std::vector<Snapshot>> load_runs(const std::string& argument, const Vocab
   }
 }
 
-Result<std::vector<std::string>> load_each(const std::string& path, const Vocabulary& vocabulary,
-                                           const std::function<void(Snapshot)>& take) {
+namespace {
+
+using Told = std::vector<std::string>;
+
+Result<Told> take_only(Result<Snapshot> capture, const TakeCapture& take) {
+  if (!capture) return capture.error();
+  if (auto taken = take(std::move(*capture)); !taken) return taken.error();
+  return Told{};
+}
+
+Result<Told> take_blocks(std::string_view zstd, const std::string& path, unsigned workers,
+                         const TakeCapture& take) {
+  Result<void> taken;
+  const auto read = columns::read_each(zstd, workers, [&](Snapshot capture) {
+    taken = take(std::move(capture));
+    return taken.has_value();
+  });
+  if (!taken) return taken.error();
+  if (!read) return error("reading", path, read.error().text);
+  return told_of_end(read->unread, read->torn, path);
+}
+
+}  // namespace
+
+Result<Told> load_each(const std::string& path, const Vocabulary& vocabulary,
+                       const TakeCapture& take) {
   try {
     std::string bytes;
     if (auto done = read_file_bytes(path, bytes); !done) return done.error();
-    if (!columns::is_columns(bytes)) {
-      auto snapshot = load_bytes(bytes, {.path = path}, vocabulary);
-      if (!snapshot) return snapshot.error();
-      take(std::move(*snapshot));
-      return std::vector<std::string>{};
-    }
-    const auto read = columns::read_each(bytes, take);
-    if (!read) return error("reading", path, read.error().text);
-    return told_of_end(read->unread, read->torn, path);
+    if (columns::is_columns(bytes)) return take_blocks(bytes, path, 1, take);
+    return take_only(load_bytes(bytes, {.path = path}, vocabulary), take);
   } catch (const std::bad_alloc&) {
     return error("reading", path, "not enough memory");
   }
 }
 
-Result<void> take_captures(const std::string& argument, const Vocabulary& vocabulary,
+Result<Told> take_captures(const std::string& argument, const Vocabulary& vocabulary,
                            const TakeCapture& take) {
   const CaptureName name = name_of_capture(argument);
   try {
     std::string bytes;
-    if (auto done = read_bytes(name.path, bytes); !done) return done;
-    if (!name.is_chosen && columns::is_columns(bytes)) return take_each(bytes, name, take);
-    auto capture = load_bytes(bytes, name, vocabulary);
-    return capture ? take(std::move(*capture)) : Result<void>(capture.error());
+    if (auto done = read_bytes(name.path, bytes); !done) return done.error();
+    if (!name.is_chosen && columns::is_columns(bytes))
+      return take_blocks(bytes, name.path, spare_workers(), take);
+    return take_only(load_bytes(bytes, name, vocabulary), take);
   } catch (const std::bad_alloc&) {
     return error("reading", name.path, "not enough memory");
   }

@@ -188,8 +188,10 @@ class OneFile {
   }
 
   void read_captures() {
-    const auto told =
-        load_each(path_, *vocabulary_, [&](Snapshot capture) { take(std::move(capture)); });
+    const auto told = load_each(path_, *vocabulary_, [&](Snapshot capture) {
+      take(std::move(capture));
+      return Result<void>();
+    });
     if (left_out_ > 0 && captures_.empty())
       return tell("error", "reading '" + path_ + "': what is in it comes to more than 128 MiB");
     for (std::size_t at = 0; at < captures_.size(); ++at) write_capture_line(at);
