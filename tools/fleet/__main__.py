@@ -1,7 +1,11 @@
 """`python3 DIRECTORY ARGS...`: what `ctprof fleet` starts, and whatever else of ctprof is written in Python."""
 
 import os
+import signal
 import sys
+
+# At once, whatever it is at: an index is made to be killed. An exception on its way through DuckDB, while that is loaded, would be abort().
+signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
 
 
 def compiled():

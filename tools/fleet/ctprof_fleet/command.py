@@ -147,8 +147,6 @@ def main(arguments):
         # Whoever read us has enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
     except Exception as error:
         if not type(error).__module__.startswith(("duckdb", "_duckdb")):
             raise
