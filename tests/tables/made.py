@@ -30,3 +30,15 @@ def tables(lines, entity):
 def capture(path, kernel="6.18"):
     harness.capture_tree(kernel, path, "--layout", "columns")
     return lines_of(path)
+
+
+def hostile(path, names):
+    """Threads, and keys of a map of a cgroup, that are called so."""
+    lines = capture(path)
+    table = tables(lines, "thread")[0]
+    table["raw"] = {}
+    for row in range(len(table["columns"]["tid"])):
+        table["columns"]["comm"][row] = names[row % len(names)]
+    maps = tables(lines, "cgroup")[0]["columns"]["cgroup.memory.stat"]
+    maps[0] = [[name[:200] or "empty", 7 + i] for i, name in enumerate(dict.fromkeys(names))]
+    write(path, lines)

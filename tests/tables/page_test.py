@@ -4,25 +4,9 @@
 import json
 import os
 import re
-import sys
-import unittest
 
-sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
-import harness
 import made
-
-try:
-    import duckdb
-except ImportError:
-    duckdb = None
-try:
-    import pandas
-except ImportError:
-    pandas = None
-try:
-    import chdb
-except ImportError:
-    chdb = None
+from case import Case, chdb, duckdb, harness, main_with_duckdb, needs_chdb, needs_duckdb, needs_pandas
 
 PAGE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "docs", "tables.md")
 
@@ -33,14 +17,9 @@ def blocks(tool):
         return [text for text in re.findall(r"^```(?:sql|python)\n(.*?)^```$", file.read(), re.M | re.S) if re.match(rf"(--|#) {tool}\n", text)]
 
 
-class Page(unittest.TestCase):
-    longMessage = True
-
+class Page(Case):
     def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(scratch.name)
+        super().setUp()
         self.lines = made.capture("run.ctprof.zst")
         for out, *words in (("run.ndjson",), ("threads.csv", "--rows", "threads"), ("threads.parquet", "--rows", "threads"), ("cgroups.parquet", "--rows", "cgroups"),
                             ("cgroups.csv", "--rows", "cgroups"), ("long.ndjson", "--rows", "long")):
@@ -51,7 +30,7 @@ class Page(unittest.TestCase):
         self.read = {row["group"]: row["coverage"]["values"] for row in told["rows"]}
         self.assertGreater(len(self.sums), 5)
 
-    @unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+    @needs_duckdb
     def test_duckdb(self):
         names, parquet, text, figures = (duckdb.sql(query).fetchall() for query in blocks("DuckDB"))
         self.assertEqual({name: total for name, _, total, _ in names if total is not None}, self.sums)
@@ -66,14 +45,14 @@ class Page(unittest.TestCase):
         totals = {metric: (total, read, gaps) for metric, total, read, gaps, _ in figures}
         self.assertEqual(totals["run_time_ns"][:2], (sum(self.sums.values()), sum(self.read.values())))
 
-    @unittest.skipUnless(pandas, "needs pandas, a Python package")
+    @needs_pandas
     def test_pandas(self):
         for code in blocks("pandas"):
             space = {}
             exec(code, space)  # the page's own words
             self.assertEqual({name: int(total) for name, total in space["by_name"].items()}, self.sums)
 
-    @unittest.skipUnless(chdb, "needs chdb, a Python package")
+    @needs_chdb
     def test_clickhouse(self):
         queries = blocks("ClickHouse")
         self.assertEqual(len(queries), 3)
@@ -85,7 +64,4 @@ class Page(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not duckdb:
-        print("skipped: no duckdb (tools/dev fetches it)", file=sys.stderr)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
+    main_with_duckdb()

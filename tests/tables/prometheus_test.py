@@ -15,9 +15,8 @@ import threading
 import time
 import unittest
 
-sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
-import harness
 import made
+from case import Case, harness
 from product_copy import product_copy
 
 try:
@@ -50,15 +49,7 @@ def series(text, parse=None):
     return found
 
 
-class Case(unittest.TestCase):
-    longMessage = True
-
-    def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(scratch.name)
-
+class Figures(Case):
     def export(self, path, *words, status=0):
         done = harness.run("export", path, "--to", "prometheus", "-o", "out.prom", *words)
         self.assertEqual(done.returncode, status, done.stderr)
@@ -66,7 +57,7 @@ class Case(unittest.TestCase):
             return file.read(), done.stderr
 
 
-class Files(Case):
+class Files(Figures):
     def shown(self, path, *words):
         told = json.loads(harness.run("show", path, "--details", "--limit", "0", "--format", "json", *words).stdout)
         return {(row["group"], row["metric"]): row["value"] for row in told["rows"] if isinstance(row.get("value"), (int, float)) and row["value"] is not None}
@@ -186,7 +177,7 @@ class Server:
         return self.process.returncode, out, error
 
 
-class Listening(Case):
+class Listening(Figures):
     def server(self, *words):
         server = Server(*words)
         self.addCleanup(server.process.communicate)
@@ -321,7 +312,7 @@ class Listening(Case):
 
 
 @unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
-class Lent(Case):
+class Lent(Figures):
     """A ctprof whose file has capabilities, in the hands of somebody without rights."""
 
     def test_nobody_is_served_and_nothing_is_started(self):

@@ -8,25 +8,10 @@ import math
 import os
 import random
 import subprocess
-import sys
 import unittest
 
-sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "parity"))
-import harness
 import made
-
-try:
-    import duckdb
-except ImportError:
-    duckdb = None
-try:
-    import pandas
-except ImportError:
-    pandas = None
-try:
-    import chdb
-except ImportError:
-    chdb = None
+from case import Case, chdb, duckdb, harness, main_with_duckdb, needs_duckdb, needs_pandas, pandas
 
 NO_BOUND = (1 << 64) - 1
 FORMS = ("ndjson", "csv", "parquet")
@@ -35,16 +20,7 @@ HOSTILE = ("a,b", 'say "x"', "two\nlines", "cr\r\nlf", "\t", " blank ", "", "nul
            "é\U0001f600", "<script>", "x" * 4096, "[1]", "true", "0x1F", "1e5", "-", "\u2028", "a\x00b", "\ufffd")
 
 
-class Case(unittest.TestCase):
-    longMessage = True
-    maxDiff = 2000
-
-    def setUp(self):
-        scratch = harness.scratch()
-        self.addCleanup(scratch.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(scratch.name)
-
+class Tables(Case):
     def export(self, path, form, *words, status=0):
         out = f"{path}{''.join(words).replace('/', '')}.{form}"
         done = harness.run("export", path, "--to", form, *words, "-o", out)
@@ -75,8 +51,8 @@ def objects(path):
         return [json.loads(line, parse_constant=lambda word: unittest.TestCase().fail(word)) for line in file.read().split("\n") if line]
 
 
-@unittest.skipUnless(duckdb, "needs duckdb, a Python package")
-class Sums(Case):
+@needs_duckdb
+class Sums(Tables):
     """What groups come to, by SQL and by `show`."""
 
     def sums(self, path, entity, axis, keys):
@@ -134,7 +110,7 @@ class Sums(Case):
                     self.assertAlmostEqual(value, float(sum(numbers)), delta=abs(value) * 1e-9 + 1e-9)
 
 
-class Cells(Case):
+class Cells(Tables):
     """Gaps, limits, large numbers, maps."""
 
     def large(self):
@@ -147,7 +123,7 @@ class Cells(Case):
         made.write("large.ctprof.zst", lines)
         return threads, cgroups
 
-    @unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+    @needs_duckdb
     def test_large_numbers_survive(self):
         threads, cgroups = self.large()
         for form in FORMS:
@@ -162,7 +138,7 @@ class Cells(Case):
             found = self.query(f"SELECT max(exact::UBIGINT) FROM {source} WHERE metric = 'run_time_ns'").fetchall()
             self.assertEqual(found, [(NO_BOUND - 1,)], form)
 
-    @unittest.skipUnless(pandas, "needs pandas, a Python package")
+    @needs_pandas
     def test_large_numbers_survive_pandas(self):
         threads, _ = self.large()
         expected = dict(zip(threads["tid"], threads["run_time_ns"]))
@@ -172,7 +148,7 @@ class Cells(Case):
             frame = pandas.read_parquet(self.export("large.ctprof.zst", "parquet"), dtype_backend="pyarrow")
             self.assertEqual(dict(zip(frame["tid"], frame["run_time_ns"])), expected)
 
-    @unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+    @needs_duckdb
     def test_gaps_are_null(self):
         made.capture("a.ctprof.zst")
         lines = made.lines_of("a.ctprof.zst")
@@ -206,7 +182,7 @@ class Cells(Case):
         keys = {row["key"] for row in rows if row["metric"] == "cgroup.memory.stat"}
         self.assertIn("anon", keys)
 
-    @unittest.skipUnless(duckdb, "needs duckdb, a Python package")
+    @needs_duckdb
     def test_parquet_is_typed(self):
         made.capture("a.ctprof.zst")
         kinds = dict(row[:2] for row in self.query(f"DESCRIBE SELECT * FROM '{self.export('a.ctprof.zst', 'parquet')}'").fetchall())
@@ -234,20 +210,12 @@ class Cells(Case):
             self.assertEqual(chdb.query(f"SELECT toUnixTimestamp64Nano(parseDateTime64BestEffort('{said}', 9, 'UTC'))").data().strip().strip('"'), str(moment))
 
 
-@unittest.skipUnless(duckdb, "needs duckdb, a Python package")
-class Names(Case):
+@needs_duckdb
+class Names(Tables):
     """Quoting and escaping, there and back."""
 
     def hostile_file(self, names):
-        lines = made.capture("a.ctprof.zst")
-        table = made.tables(lines, "thread")[0]
-        table["raw"] = {}
-        for row in range(len(table["columns"]["tid"])):
-            table["columns"]["comm"][row] = names[row % len(names)]
-        for name in ("cgroup.memory.stat",):
-            maps = made.tables(lines, "cgroup")[0]["columns"][name]
-            maps[0] = [[name[:200] or "empty", 7 + i] for i, name in enumerate(dict.fromkeys(names))]
-        made.write("hostile.ctprof.zst", lines)
+        made.hostile("hostile.ctprof.zst", names)
         done = harness.run("show", "-q", "hostile.ctprof.zst", "--format", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         columns = made.tables(made.lines_of("hostile.ctprof.zst"), "thread")[0]["columns"]
@@ -318,7 +286,7 @@ class Names(Case):
         self.assertGreater(len(found), 8)
 
 
-class Captures(Case):
+class Captures(Tables):
     """Several of them, and damaged ones."""
 
     def windows(self):
@@ -399,7 +367,7 @@ class Captures(Case):
             self.assertEqual(len(done.stderr.splitlines()), 1)
 
 
-class Python(Case):
+class Python(Tables):
     """Who has no Python, or no DuckDB, is told how to get it."""
 
     def test_is_missing(self):
@@ -423,7 +391,4 @@ class Python(Case):
 
 
 if __name__ == "__main__":
-    if not duckdb:
-        print("skipped: no duckdb (tools/dev fetches it)", file=sys.stderr)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
+    main_with_duckdb()

@@ -1,0 +1,39 @@
+"""What the tests of tables begin with: the packages that read them, None where one is missing, and a directory that each test has for itself."""
+
+import importlib
+import os
+import sys
+import unittest
+
+import made  # which finds the next one
+import harness
+
+
+def package(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+duckdb, pandas, chdb = package("duckdb"), package("pandas"), package("chdb")
+needs_duckdb, needs_pandas, needs_chdb = (unittest.skipUnless(found, f"needs {name}, a Python package")
+                                          for name, found in (("duckdb", duckdb), ("pandas", pandas), ("chdb", chdb)))
+
+
+class Case(unittest.TestCase):
+    longMessage = True
+    maxDiff = 2000
+
+    def setUp(self):
+        scratch = harness.scratch()
+        self.addCleanup(scratch.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(scratch.name)
+
+
+def main_with_duckdb():
+    if not duckdb:
+        print("skipped: no duckdb (tools/dev fetches it)", file=sys.stderr)
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
