@@ -23,9 +23,13 @@ struct Unit {
   std::string_view words;  // of one comma after the other
   double seconds;
 };
-constexpr std::array kUnits{Unit{",s,sec,secs,second,seconds,", 1},
-                            Unit{",m,min,mins,minute,minutes,", 60}, Unit{",h,hour,hours,", 3600},
-                            Unit{",d,day,days,", 86400}, Unit{",w,week,weeks,", 7 * 86400}};
+constexpr std::array kUnits{Unit{",us,µs,", 1e-6},
+                            Unit{",ms,", 1e-3},
+                            Unit{",s,sec,secs,second,seconds,", 1},
+                            Unit{",m,min,mins,minute,minutes,", 60},
+                            Unit{",h,hour,hours,", 3600},
+                            Unit{",d,day,days,", 86400},
+                            Unit{",w,week,weeks,", 7 * 86400}};
 
 std::string lower(std::string_view text) {
   std::string word(sdk::trimmed(text));
@@ -52,6 +56,11 @@ double seconds_of(std::string_view unit) {
   return unit.empty() || unit.find(',') != unit.npos || found == kUnits.end() ? 0 : found->seconds;
 }
 
+// Rounded: 15 millionths of a second are not 14,999 ns.
+std::uint64_t in_ns(double seconds) {
+  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
+}
+
 // "1h30m", "2 hours", "90 s" in seconds; nothing where it is none of these.
 std::optional<double> length_of(std::string_view text) {
   double seconds = 0;
@@ -59,8 +68,7 @@ std::optional<double> length_of(std::string_view text) {
     const auto number = take_number(text);
     if (!number) return std::nullopt;
     text = sdk::trimmed(text);
-    const auto end = std::ranges::find_if(text, [](char c) { return c < 'a' || c > 'z'; });
-    const auto letters = static_cast<std::size_t>(end - text.begin());
+    const auto letters = std::min(text.find_first_of(" \t.0123456789"), text.size());
     const double unit = seconds_of(text.substr(0, letters));
     if (unit == 0) return std::nullopt;
     seconds += *number * unit;
@@ -158,7 +166,7 @@ std::optional<std::uint64_t> dated(std::string_view text) {
 std::optional<std::uint64_t> ago(std::string_view length, std::uint64_t now) {
   const auto seconds = length_of(length);
   if (!seconds || sdk::trimmed(length).empty()) return std::nullopt;
-  const auto ns = static_cast<std::uint64_t>(*seconds * 1e9);
+  const std::uint64_t ns = in_ns(*seconds);
   return ns <= now ? std::optional(now - ns) : std::nullopt;
 }
 
@@ -169,7 +177,7 @@ std::optional<std::uint64_t> moment_in(std::string_view text, std::uint64_t now)
     text.remove_prefix(1);
     const auto seconds = take_number(text);
     if (!seconds || !text.empty() || *seconds > kMostSeconds) return std::nullopt;
-    return static_cast<std::uint64_t>(*seconds * 1e9);
+    return in_ns(*seconds);
   }
   if (text.ends_with(" ago")) return ago(text.substr(0, text.size() - 4), now);
   if (text.starts_with('-')) return ago(text.substr(1), now);
@@ -213,9 +221,9 @@ std::uint64_t parse_length(std::string_view text) {
   const std::string word = lower(text.substr(0, kMostText));
   std::string_view rest = word;
   if (const auto number = take_number(rest); number && rest.empty())
-    return *number <= kMostSeconds ? static_cast<std::uint64_t>(*number * 1e9) : 0;
+    return *number <= kMostSeconds ? in_ns(*number) : 0;
   const auto seconds = length_of(word);
-  return seconds ? static_cast<std::uint64_t>(*seconds * 1e9) : 0;
+  return seconds ? in_ns(*seconds) : 0;
 }
 
 std::uint64_t parse_size(std::string_view text) {

@@ -5,8 +5,8 @@
 //   2026-11-23, 2026-11-23 15:00, 2026-11-23T15:00:30, the latter two with Z for UTC
 //   @1790000000                        seconds since 1970
 //
-// Units are s, min, h, d and w, and their English names. A day ago is 24 hours, also where a clock
-// changes between summer and winter.
+// Units are us, ms, s, min, h, d and w, and their English names. A day ago is 24 hours, also where
+// a clock changes between summer and winter.
 
 #pragma once
 
@@ -27,7 +27,8 @@ std::string local_time(std::uint64_t unix_ns);
 // "7 d", "90 s", "1.5 h": so long, in the largest unit of which it is one at least.
 std::string how_long(std::uint64_t ns);
 
-// A length of time, "60s", "7d", "1.5h"; without a unit it is seconds. 0: it is none.
+// A length of time, "60s", "7d", "1.5h", "1h30m", "500ms"; without a unit it is seconds. 0: it is
+// none.
 std::uint64_t parse_length(std::string_view text);
 // "2G", "500M", "1.5GiB"; of 1024. 0: it is none.
 std::uint64_t parse_size(std::string_view text);

@@ -116,7 +116,14 @@ BOOST_AUTO_TEST_CASE(lengths) {
   BOOST_TEST(parse_length("7d") == 7 * 86400 * kSecond);
   BOOST_TEST(parse_length("1.5h") == 5400 * kSecond);
   BOOST_TEST(parse_length("2 weeks") == 14 * 86400 * kSecond);
-  for (const char* text : {"", "s", "-1s", "1x", "1s2", "nan", "inf", "1e99"})
+  BOOST_TEST(parse_length("1h30m") == 5400 * kSecond);
+  BOOST_TEST(parse_length("500ms") == kSecond / 2);
+  BOOST_TEST(parse_length("15us") == 15'000u);
+  BOOST_TEST(parse_length("10us") == 10'000u);
+  BOOST_TEST(parse_length("10 µs") == 10'000u);
+  BOOST_TEST(parse_length("1s 5ms") == 1'005'000'000u);
+  for (const char* text :
+       {"", "s", "-1s", "1x", "1s2", "1,s", "1s,", "nan", "inf", "1e99", "1ms\xff"})
     BOOST_TEST(parse_length(text) == 0u, text);
   BOOST_TEST(how_long(60 * kSecond) == "1 min");
   BOOST_TEST(how_long(90 * kSecond) == "1.5 min");

@@ -5,6 +5,7 @@
 
 #include "core/archive/when.hpp"
 #include "core/base/clock.hpp"
+#include "tools/ctprof/amounts.hpp"
 
 namespace ctprof::cli {
 namespace {
@@ -12,23 +13,12 @@ namespace {
 using Given = boost::program_options::variables_map;
 
 constexpr std::uint64_t kSecond = 1'000'000'000, kHour = 3600 * kSecond;
-constexpr std::uint64_t kLongestKeep = 20ULL * 366 * 24 * kHour;
+constexpr Range kPeriods{kSecond, kHour, "a time from 1s to 1h"};
+constexpr Range kAges{kLeastKeepNs, 20ULL * 366 * 24 * kHour, "a time from 2h to 20 years (7d)"};
+constexpr Range kSizes{kLeastBytes, 1ULL << 50, "a size from 1M to 1024T (2G)"};
 
 const std::vector<std::string>& all(const Given& given, const char* name) {
   return given[name].as<std::vector<std::string>>();
-}
-
-// The number that the option gives, between both; `words` say what it is.
-Result<void> read_number(const Given& given, const char* name,
-                         std::uint64_t (*read)(std::string_view), std::uint64_t least,
-                         std::uint64_t most, const char* words, std::uint64_t& out) {
-  if (given.count(name) == 0) return {};
-  const std::string& text = all(given, name).back();
-  const std::uint64_t number = read(text);
-  if (number < least || number > most)
-    return Error{"--" + std::string(name) + ": '" + text + "' is not " + words};
-  out = number;
-  return {};
 }
 
 Result<std::vector<std::uint64_t>> read_moments(const Given& given, const char* name) {
@@ -58,16 +48,11 @@ Result<AlwaysOptions> read_always_options(const Given& given) {
     if (given.count(name) > 0)
       return Error{"--every goes on until it is stopped, and --" + std::string(name) +
                    " a number of times: say one of them"};
-  if (auto done = read_number(given, "every", &parse_length, kSecond, kHour, "a time from 1s to 1h",
-                              options.every_ns);
-      !done)
+  if (auto done = read_amount(given, "every", kPeriods, &parse_length, options.every_ns); !done)
     return done.error();
-  if (auto done = read_number(given, "keep", &parse_length, kLeastKeepNs, kLongestKeep,
-                              "a time from 2h to 20 years (7d)", options.rules.keep_ns);
-      !done)
+  if (auto done = read_amount(given, "keep", kAges, &parse_length, options.rules.keep_ns); !done)
     return done.error();
-  if (auto done = read_number(given, "max-size", &parse_size, kLeastBytes, 1ULL << 50,
-                              "a size from 1M to 1024T (2G)", options.rules.most_bytes);
+  if (auto done = read_amount(given, "max-size", kSizes, &parse_size, options.rules.most_bytes);
       !done)
     return done.error();
   return options;

@@ -9,11 +9,13 @@
 #include <string_view>
 #include <utility>
 
+#include "core/archive/when.hpp"
 #include "core/base/text.hpp"
 #include "core/expression/expression_parser.hpp"
 #include "ctprof/files.hpp"
 #include "ctprof/newtypes.hpp"
 #include "tools/ctprof/always_options.hpp"
+#include "tools/ctprof/amounts.hpp"
 #include "tools/ctprof/option_table.hpp"
 #include "tools/ctprof/record_options.hpp"
 #include "tools/ctprof/table_options.hpp"
@@ -60,23 +62,9 @@ Result<std::uint64_t> number_of(std::string_view option, std::string_view text) 
   return Error{"--" + std::string(option) + ": '" + std::string(text) + "' is not a whole number"};
 }
 
-constexpr std::size_t kLeastHistory = std::size_t{1} << 20, kMostHistory = std::size_t{16} << 30;
-
-// "10s", "500ms", "1.5m", "2h"; a number alone is seconds.
-Result<std::uint64_t> duration_of(std::string_view option, const std::string& text) {
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const std::string_view unit(end);
-  const auto it = std::find_if(std::begin(kUnits), std::end(kUnits),
-                               [&](const auto& known) { return known.first == unit; });
-  const double ns = it == std::end(kUnits) ? 0 : number * it->second;
-  if (end != text.c_str() && ns >= 1e6 && ns <= 1e9 * 86400 * 366)
-    return static_cast<std::uint64_t>(ns);
-  return Error{"--" + std::string(option) + ": '" + text +
-               "' is no time of a millisecond to a year (10s, 500ms, 2m, 1h)"};
-}
+constexpr Range kDurations{1'000'000, 366ULL * 86400 * 1'000'000'000,
+                           "a time from 1ms to 366d (10s, 500ms, 2m, 1h30m)"};
+constexpr Range kHistories{1ULL << 20, 16ULL << 30, "a size from 1M to 16G"};
 
 // Fills Options from what program_options found.
 class Reader {
@@ -210,19 +198,17 @@ class Reader {
     out = fraction;
   }
 
+  template <class Number>
+  void read_amount(const char* name, const Range& range, ReadAmount read, Number& out) {
+    if (auto done = cli::read_amount(given_, name, range, read, out); !done) fail(done.error());
+  }
+
   void read_numbers() {
-    if (has("duration")) {
-      const auto duration = duration_of("duration", last("duration"));
-      duration ? void(options_.duration_ns = *duration) : fail(duration.error());
-    }
+    read_amount("duration", kDurations, &parse_length, options_.duration_ns);
+    read_amount("history", kHistories, &parse_size, options_.history_bytes);
     if (has("repeat")) {
       const auto repeat = number_of("repeat", last("repeat"));
       repeat ? read_repeat(*repeat) : fail(repeat.error());
-    }
-    if (has("history")) {
-      options_.history_bytes = size_of(last("history"));
-      if (options_.history_bytes < kLeastHistory || options_.history_bytes > kMostHistory)
-        fail({"--history: '" + last("history") + "' is not a size from 1M to 16G"});
     }
     if (has("limit")) {
       const auto limit = number_of("limit", last("limit"));

@@ -3,24 +3,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/archive/when.hpp"
 #include "core/base/text.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/amounts.hpp"
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
 namespace {
 
-// What a number may be, as people write it.
-struct Range {
-  std::uint64_t least, most;
-  const char* words;
-};
 constexpr Range kFrequencies{1, 4000, "a number of samples a second from 1 to 4000"};
 constexpr Range kDepths{1, 1024, "a number of frames from 1 to 1024"};
 constexpr Range kStacks{1 << 10, 64 << 10, "a size from 1K to 64K"};
@@ -30,26 +26,20 @@ constexpr Range kPasses{1, 250, "a number of looks a second from 1 to 250"};
 constexpr Range kPeriods{10'000, 10'000'000'000, "a time from 10us to 10s"};
 constexpr Range kBudgets{100, 1'000'000, "a share of all CPUs from 0.01% to 100%"};
 
-// A number and its unit, which is worth so much; 0: neither.
-std::uint64_t scaled(const std::string& text,
-                     std::initializer_list<std::pair<std::string_view, double>> units) {
+// "1%", "0.5%"; 0: it is none.
+std::uint64_t ppm_of(std::string_view text) {
+  constexpr double kPpmOfPercent = 1e4, kMost = 1e9;
   char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  for (const auto& [unit, worth] : units)
-    if (end != text.c_str() && unit == end && number > 0 && number < 1e9)
-      return static_cast<std::uint64_t>(number * worth);
-  return 0;
+  const std::string whole(text);
+  const double number = std::strtod(whole.c_str(), &end);
+  const bool is_share = end != whole.c_str() && std::string_view(end) == "%";
+  return is_share && number > 0 && number < kMost
+             ? static_cast<std::uint64_t>(number * kPpmOfPercent)
+             : 0;
 }
-
-std::uint64_t ns_of(const std::string& text) {
-  return scaled(text, {{"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}});
-}
-
-std::uint64_t ppm_of(const std::string& text) { return scaled(text, {{"%", 1e4}}); }
 
 // "8192", "8K", "32M", "1G".
-std::uint64_t number_of(const std::string& whole) {
-  std::string_view text = whole;
+std::uint64_t number_of(std::string_view text) {
   constexpr std::string_view kUnits = "KMG";
   unsigned shift = 0;
   if (!text.empty())
@@ -72,7 +62,7 @@ class Reader {
     read_number("stack-bytes", kStacks, options_.stack_bytes);
     read_number("ring", kRings, options_.ring_bytes);
     read_number("sleepers-freq", kPasses, options_.passes_hz);
-    read_number("offcpu-period", kPeriods, options_.period_ns, ns_of);
+    read_number("offcpu-period", kPeriods, options_.period_ns, parse_length);
     read_number("budget", kBudgets, options_.budget_ppm, ppm_of);
     read_unwind();
     read_waits();
@@ -101,14 +91,8 @@ class Reader {
   }
 
   template <class Number>
-  void read_number(const char* name, const Range& range, Number& out,
-                   std::uint64_t (*read)(const std::string&) = number_of) {
-    const std::string* text = last(name);
-    if (!text) return;
-    const std::uint64_t number = read(*text);
-    if (number < range.least || number > range.most)
-      return fail("--" + std::string(name) + ": '" + *text + "' is not " + range.words);
-    out = static_cast<Number>(number);
+  void read_number(const char* name, const Range& range, Number& out, ReadAmount read = number_of) {
+    if (auto done = read_amount(given_, name, range, read, out); !done) fail(done.error().text);
   }
 
   bool is_one_of(const char* name, const std::string& word, const std::vector<std::string>& words) {
@@ -136,8 +120,6 @@ class Reader {
 };
 
 }  // namespace
-
-std::uint64_t size_of(const std::string& text) { return number_of(text); }
 
 Result<RecordOptions> read_record_options(const boost::program_options::variables_map& given) {
   return Reader(given).read();

@@ -14,7 +14,4 @@ namespace ctprof::cli {
 // The error is one sentence that names the valid form.
 Result<RecordOptions> read_record_options(const boost::program_options::variables_map& given);
 
-// "8192", "8K", "32M", "1G"; 0: it is none of these.
-std::uint64_t size_of(const std::string& text);
-
 }  // namespace ctprof::cli
