@@ -81,8 +81,8 @@ Result<void> Archive::look() {
 
 std::vector<std::string> Archive::keep(const Snapshot& window) {
   std::vector<std::string> told;
-  const std::uint64_t now = options_.now_unix_ns();
-  drop_first(too_old(files_, now + options_.ahead_ns, options_.rules));
+  const Ages ages = this->ages(window, told);
+  drop_old(ages, told);
   const auto block = block_of(window, options_.workers);
   if (!block) return miss(window, block.error().text, told), told;
   last_bytes_ = block->size();
@@ -91,10 +91,11 @@ std::vector<std::string> Archive::keep(const Snapshot& window) {
                 "it has " + std::to_string(block->size()) + " bytes, too many for --max-size",
                 told),
            told;
-  make_room(block->size(), told);
+  if (!make_room(ages, block->size(), told))
+    return miss(window, "files that cannot be dropped leave no room within --max-size", told), told;
   int failed = put(window, *block);
   for (std::size_t dropped = 0;
-       is_full(failed) && dropped < kMostDroppedForOne && drop_for_disk(told); ++dropped)
+       is_full(failed) && dropped < kMostDroppedForOne && drop_for_disk(ages, told); ++dropped)
     failed = put(window, *block);
   if (failed != 0)
     miss(window, std::strerror(failed), told);
@@ -159,31 +160,77 @@ int Archive::put_into(KeptFile& file, const Snapshot& window, std::string_view b
   file.whole += block.size();
   file.size = file.whole;
   file.torn = false;
+  added_to_ = file.name;
   add_to_index(file);
   return 0;
 }
 
-void Archive::make_room(std::uint64_t bytes, std::vector<std::string>& told) {
-  const std::size_t gone = too_many(files_, bytes, options_.rules);
-  for (std::size_t i = 0; i < gone; ++i)
-    told.push_back("dropped " + told_file(files_[i]) + " to stay within --max-size: less than " +
+// Says once that the wall clock was set far forward.
+Ages Archive::ages(const Snapshot& window, std::vector<std::string>& told) {
+  const Moment now{options_.now_unix_ns(), window.meta.start.boottime_ns};
+  Ages ages(files_, {window.meta.boot_id, now, window.window->opened}, options_.rules.keep_ns);
+  const bool is_far = ages.step_ns() > 0;
+  if (is_far && !told_step_)
+    told.push_back("the clock was set forward by " + how_long(ages.step_ns()) +
+                   ": what was recorded before is kept as long as if it had not been");
+  told_step_ = is_far;
+  return ages;
+}
+
+void Archive::drop_old(const Ages& ages, std::vector<std::string>& told) {
+  const std::uint64_t at = options_.now_unix_ns() + options_.ahead_ns;
+  std::vector<HourFile> old;
+  for (const std::size_t place : too_old(files_, ages, at, options_.rules))
+    old.push_back(files_[place].name);
+  for (const HourFile& name : old) drop(name, told);
+}
+
+// Whether there is room then.
+bool Archive::make_room(const Ages& ages, std::uint64_t bytes, std::vector<std::string>& told) {
+  const std::uint64_t most = options_.rules.most_bytes;
+  if (bytes_with(files_, bytes) <= most) return true;
+  for (const HourFile& name : by_age(ages)) {
+    const std::string file = told_file(*std::ranges::find(files_, name, &KeptFile::name));
+    if (!drop(name, told)) continue;
+    told.push_back("dropped " + file + " to stay within --max-size: less than " +
                    how_long(options_.rules.keep_ns) + " is kept");
-  drop_first(gone);
+    if (bytes_with(files_, bytes) <= most) return true;
+  }
+  return false;
 }
 
-void Archive::drop_first(std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    ::unlinkat(directory_.fd(), name_of(files_[i].name).c_str(), 0);
-  files_.erase(files_.begin(), files_.begin() + static_cast<std::ptrdiff_t>(count));
-  index_is_whole_ = index_is_whole_ && count == 0;
+// Drops the oldest file but the one that is added to. False where there is none.
+bool Archive::drop_for_disk(const Ages& ages, std::vector<std::string>& told) {
+  const std::vector<HourFile> names = by_age(ages);
+  for (const HourFile& name : names) {
+    if (name == added_to_.value_or(names.back())) continue;
+    const std::string file = told_file(*std::ranges::find(files_, name, &KeptFile::name));
+    if (!drop(name, told)) continue;
+    told.push_back("the disk is full: dropped " + file);
+    return true;
+  }
+  return false;
 }
 
-// Drops the oldest file but the last. False where there is none.
-bool Archive::drop_for_disk(std::vector<std::string>& told) {
-  if (files_.size() < 2) return false;
-  told.push_back("the disk is full: dropped " + told_file(files_.front()));
-  drop_first(1);
+// What cannot be dropped stays and counts, and that is told once.
+bool Archive::drop(const HourFile& name, std::vector<std::string>& told) {
+  if (::unlinkat(directory_.fd(), name_of(name).c_str(), 0) != 0 && errno != ENOENT) {
+    const std::string why = std::strerror(errno);
+    if (stuck_.insert(name).second)
+      told.push_back(name_of(name) + " could not be dropped: " + why +
+                     "; it stays, and counts for --max-size");
+    return false;
+  }
+  stuck_.erase(name);
+  std::erase_if(files_, [&](const KeptFile& file) { return file.name == name; });
+  index_is_whole_ = false;
   return true;
+}
+
+std::vector<HourFile> Archive::by_age(const Ages& ages) const {
+  std::vector<HourFile> names;
+  for (const std::size_t place : ages.by_age(files_)) names.push_back(files_[place].name);
+  return names;
 }
 
 void Archive::write_index() {

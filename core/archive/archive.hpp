@@ -8,7 +8,7 @@
 // which readers leave out and the next open() cuts off before it goes on. A disk that is full costs
 // the oldest files, two for a window at most, never the one that is being added to; where that is
 // not enough, or something else is wrong, the window is missing, and that is told: once, and again
-// when it works.
+// when it works. A file that cannot be dropped is told, too, and goes on to count.
 //
 // What is here:   adding, dropping.
 // What is not:    recording (tools/ctprof), reading (span.hpp), which files go (rotation.hpp).
@@ -17,6 +17,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,9 +66,12 @@ class Archive {
   unsigned next_part(std::uint64_t hour) const;
   int put(const Snapshot& window, std::string_view block);
   int put_into(KeptFile& file, const Snapshot& window, std::string_view block);
-  void make_room(std::uint64_t bytes, std::vector<std::string>& told);
-  void drop_first(std::size_t count);
-  bool drop_for_disk(std::vector<std::string>& told);
+  Ages ages(const Snapshot& window, std::vector<std::string>& told);
+  void drop_old(const Ages& ages, std::vector<std::string>& told);
+  bool make_room(const Ages& ages, std::uint64_t bytes, std::vector<std::string>& told);
+  bool drop_for_disk(const Ages& ages, std::vector<std::string>& told);
+  bool drop(const HourFile& name, std::vector<std::string>& told);
+  std::vector<HourFile> by_age(const Ages& ages) const;
   void write_index();
   void add_to_index(const KeptFile& file);
   void miss(const Snapshot& window, const std::string& why, std::vector<std::string>& told);
@@ -78,6 +83,9 @@ class Archive {
   std::vector<std::string> found_;
   std::uint64_t last_bytes_ = 0;
   bool index_is_whole_ = false;
+  std::optional<HourFile> added_to_;  // the last file that a window went into
+  std::set<HourFile> stuck_;          // that could not be dropped
+  bool told_step_ = false;
   struct Missing {
     std::uint64_t windows = 0, from_ns = 0, until_ns = 0;
   } missing_;

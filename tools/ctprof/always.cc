@@ -1,5 +1,6 @@
 #include "tools/ctprof/always.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 
@@ -19,6 +20,7 @@
 #include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"
 #include "core/render/terminal_text.hpp"
+#include "ctprof/files.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/progress.hpp"
 #include "tools/ctprof/signals.hpp"
@@ -240,22 +242,37 @@ std::string told_contents(const std::string& path, std::span<const KeptFile> fil
   std::string text = printable(path) + ": " + count(windows, "window") + " in " +
                      count(files.size(), "file") + ", " + size_in_words(bytes_of(files));
   if (windows == 0) return text + "\n";
-  const auto last = std::find_if(files.rbegin(), files.rend(),
-                                 [](const KeptFile& file) { return !file.windows.empty(); });
-  return text + ", " + local_time(oldest_in(files.front())) + " to " +
+  const auto has_any = [](const KeptFile& file) { return !file.windows.empty(); };
+  const auto first = std::ranges::find_if(files, has_any);
+  const auto last = std::find_if(files.rbegin(), files.rend(), has_any);
+  return text + ", " + local_time(first->windows.front().opened.wall_unix_ns) + " to " +
          local_time(last->windows.back().ended.wall_unix_ns) + "\n";
 }
 
-std::string told_drops(std::span<const KeptFile> files, const KeepRules& rules) {
-  const std::size_t old = too_old(files, realtime_ns(), rules);
-  const std::size_t large = too_many(files.subspan(old), 0, rules);
+// This host's, now.
+Ages ages_of(std::span<const KeptFile> files, const KeepRules& rules) {
+  sdk::TextFile file;
+  const auto boot = file.read(AT_FDCWD, "/proc/sys/kernel/random/boot_id");
+  const Moment now{realtime_ns(), boottime_ns()};
+  return Ages(files, {boot ? std::string(sdk::trimmed(boot.value)) : "", now, now}, rules.keep_ns);
+}
+
+std::string told_drops(std::span<const KeptFile> files, const Ages& ages, const KeepRules& rules) {
+  const std::vector<std::size_t> order = ages.by_age(files);
+  const std::size_t old = too_old(files, ages, realtime_ns(), rules).size();
+  std::uint64_t bytes = 0, left = bytes_with(files, 0);
+  std::size_t gone = 0;
+  for (; gone < order.size() && (gone < old || left > rules.most_bytes); ++gone) {
+    bytes += bytes_of(files[order[gone]]);
+    left -= bytes_of(files[order[gone]]);
+  }
   std::string text = "to be dropped now: ";
-  if (old + large == 0) return text + "nothing\n";
+  if (gone == 0) return text + "nothing\n";
   if (old > 0) text += count(old, "file") + " older than --keep " + how_long(rules.keep_ns);
-  if (large > 0)
-    text += (old > 0 ? ", " : "") + count(large, "file") + " beyond --max-size " +
+  if (gone > old)
+    text += (old > 0 ? ", " : "") + count(gone - old, "file") + " beyond --max-size " +
             size_in_words(rules.most_bytes);
-  return text + ", " + size_in_words(bytes_of(files.first(old + large))) + "\n";
+  return text + ", " + size_in_words(bytes) + "\n";
 }
 
 std::string told_forecast(std::uint64_t window_bytes, const AlwaysOptions& always) {
@@ -288,9 +305,10 @@ Result<std::vector<KeptFile>> files_there(const std::string& path) {
 int run_dry(const Options& options) {
   const auto files = files_there(options.output);
   if (!files) return fail(files.error());
-  std::string text = told_contents(options.output, *files) +
-                     told_drops(*files, options.always.rules) + "a window of " +
-                     how_long(options.always.every_ns) + " has ";
+  std::string text =
+      told_contents(options.output, *files) +
+      told_drops(*files, ages_of(*files, options.always.rules), options.always.rules) +
+      "a window of " + how_long(options.always.every_ns) + " has ";
   std::uint64_t bytes = 0;
   if (const auto known = known_bytes(*files, options.always.every_ns)) {
     bytes = *known;
