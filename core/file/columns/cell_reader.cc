@@ -38,10 +38,15 @@ void CellReader::read_numbers(Scanner& in, const Rows& rows, Column& column) {
   const std::uint64_t most = bounds_of(column.def()).most;
   const auto cells = column.u64();
   const auto gaps = column.gaps();
+  const auto mark = [&](std::size_t& row, std::size_t count, ctprof_gap gap) {
+    std::ranges::fill(gaps.subspan(row, count), gap);
+    row += count;
+    return count;
+  };
   const auto read_plain = [&](std::size_t row) {
-    const std::size_t count = in.plain_numbers(cells.subspan(row, rows.end() - row), most);
-    std::fill_n(gaps.begin() + static_cast<std::ptrdiff_t>(row), count, CTPROF_VALUE);
-    return row + count;
+    do mark(row, in.plain_numbers(cells.subspan(row, rows.end() - row), most), CTPROF_VALUE);
+    while (mark(row, in.plain_nulls(rows.end() - row), kNotInFile) > 0);
+    return row;
   };
   const auto read_cell = [&](std::size_t row) {
     const std::uint64_t value = in.number();

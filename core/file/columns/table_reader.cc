@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/file/columns/allowance.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/layout.hpp"
@@ -18,30 +19,18 @@ Gap default_gap(const Column& column) {
   return by.plugin.empty() && by.gap != Gap::None ? by.gap : Gap::NotInFile;
 }
 
-std::size_t allowed(std::size_t text_bytes) {
-  return std::min(limits::kMemory, limits::kFreeMemory + limits::kMemoryPerByte * text_bytes);
+ctprof_gap gap_of(std::uint64_t code) {
+  const bool is_known = code != CTPROF_VALUE && code < kGapNames.size();
+  return static_cast<ctprof_gap>(is_known ? code : std::uint64_t{CTPROF_MALFORMED});
 }
 
-std::size_t bytes_of(const std::deque<Column>& columns) {
-  std::size_t bytes = 0;
-  for (const Column& column : columns) bytes += bytes_per_row(column.def().storage);
-  return bytes;
-}
-
-std::size_t bytes_of(const Snapshot& snapshot) {
-  std::size_t bytes = snapshot.window ? snapshot.threads().rows * sizeof(Seen) : 0;
-  for (std::size_t i = 0; i < kEntities; ++i) {
-    const Table& table = snapshot.tables[i];
-    bytes += table.rows * bytes_of(table.columns);
-    if (snapshot.window) bytes += table.rows * bytes_of(snapshot.window->openings[i].columns);
-  }
-  return bytes;
-}
-
-// What is left for pools beside the cells.
-std::size_t most_pooled(const Snapshot& snapshot, std::size_t text_bytes) {
-  const std::size_t most = allowed(text_bytes);
-  return most - std::min(most, bytes_of(snapshot));
+// REQUIRES: both have the same storage.
+void copy_rows(const Rows& rows, const Column& from, Column& to) {
+  const auto* const begin = static_cast<const std::byte*>(from.values_at(rows.first));
+  const auto* const end = static_cast<const std::byte*>(from.values_at(rows.end()));
+  std::copy(begin, end, static_cast<std::byte*>(to.values_at(rows.first)));
+  std::ranges::copy(from.gaps().subspan(rows.first, rows.count),
+                    to.gaps().subspan(rows.first).begin());
 }
 
 Error not_announced(const Piece& piece) {
@@ -68,7 +57,7 @@ Result<void> TableReader::prepare(Snapshot& snapshot, const RowsByEntity& rows,
                                   std::size_t text_bytes) {
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     snapshot.tables[entity].rows = rows[entity];
-  if (bytes_of(snapshot) > allowed(text_bytes)) return Error{std::string(kTooMuch)};
+  if (!may_have(snapshot, text_bytes)) return Error{std::string(kTooMuch)};
   for (Table& table : snapshot.tables)
     for (Column& column : table.columns) column.resize(table.rows, default_gap(column));
   snapshot.read_at.assign(snapshot.threads().rows, 0);
@@ -284,7 +273,7 @@ void TableReader::take_ends(Line& line) {
     if ((*target.seen)[place] || (*target.explained)[place]) continue;
     Column& base = (*target.columns)[place];
     const Column& end = line.table.columns[place_of(line.piece.entity, base.def().name)];
-    for (std::size_t row = rows.first; row < rows.end(); ++row) base.take(row, end, row);
+    copy_rows(rows, end, base);
   }
 }
 
@@ -357,18 +346,20 @@ void TableReader::explain(Line& line, const std::string& name, std::span<const s
   if ((*target.explained)[place])
     return line.in.fail("gaps of " + quoted(name) + " are there twice");
   (*target.explained)[place] = true;
-  Column& column = *found;
-  const Rows rows = line.piece.range();
   std::size_t at = 0;
   std::uint64_t left = 0;
-  for (std::size_t row = rows.first; row < rows.end(); ++row) {
-    if (column.has_value(row)) continue;
-    if (left == 0 && at + 1 < runs.size()) left = runs[at + 1], at += 2;
-    if (left == 0) return line.in.fail("gaps of " + quoted(name) + " are fewer than its nulls");
+  ctprof_gap gap{};
+  for (ctprof_gap& cell : found->gaps().subspan(line.piece.first_row, line.piece.rows)) {
+    if (cell == CTPROF_VALUE) continue;
+    if (left == 0) {
+      if (at + 1 >= runs.size())
+        return line.in.fail("gaps of " + quoted(name) + " are fewer than its nulls");
+      gap = gap_of(runs[at]);
+      left = runs[at + 1];
+      at += 2;
+    }
     --left;
-    const std::uint64_t code = runs[at - 2];
-    const bool is_known = code != CTPROF_VALUE && code < kGapNames.size();
-    column.gaps()[row] = static_cast<ctprof_gap>(is_known ? code : std::uint64_t{CTPROF_MALFORMED});
+    cell = gap;
   }
   if (left != 0 || at != runs.size())
     line.in.fail("gaps of " + quoted(name) + " are more than its nulls");

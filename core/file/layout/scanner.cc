@@ -1,5 +1,6 @@
 #include "core/file/layout/scanner.hpp"
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -25,26 +26,32 @@ bool is_json_number(std::string_view text) {
          (point + 1 < text.size() && is_digit(text[point + 1]));
 }
 
-constexpr std::ptrdiff_t kAtOnce = sizeof(std::uint64_t);  // digits
+constexpr int kAtOnce = sizeof(std::uint64_t);  // digits
+constexpr std::array<std::uint64_t, kAtOnce + 1> kPowers{
+    1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
 // `byte` in each byte of a word.
 constexpr std::uint64_t in_each(std::uint64_t byte) { return byte * 0x0101010101010101; }
 
-// Appends eight digits to a value, where there are so many: two neighbours become a number below
-// 100, two of these one below 10,000, and so on.
-bool take_digits(const char* at, std::uint64_t& value) {
-  if constexpr (std::endian::native != std::endian::little) return false;
+// Appends the digits that eight characters begin with to a value, and returns how many they are.
+// With zeros before them they are eight: two neighbours become a number below 100, two of these one
+// below 10,000, and so on.
+int take_digits(const char* at, std::uint64_t& value) {
+  if constexpr (std::endian::native != std::endian::little) return 0;
   std::uint64_t digits = 0;
   std::memcpy(&digits, at, sizeof digits);
   digits -= in_each('0');
-  if (((digits | (digits + in_each(0x80 - 10))) & in_each(0x80)) != 0) return false;
+  const std::uint64_t others = (digits | (digits + in_each(0x80 - 10))) & in_each(0x80);
+  const int count = std::countr_zero(others) / 8;
+  if (count == 0) return 0;
+  digits <<= 8 * (kAtOnce - count);
   digits = 10 * digits + (digits >> 8);
   constexpr std::uint64_t kPairs = 0x000000ff000000ff;
   constexpr std::uint64_t kOuter = 100 + (std::uint64_t{1'000'000} << 32);
   constexpr std::uint64_t kInner = 1 + (std::uint64_t{10'000} << 32);
   digits = ((digits & kPairs) * kOuter + (digits >> 16 & kPairs) * kInner) >> 32;
-  value = 100'000'000 * value + digits;
-  return true;
+  value = kPowers[static_cast<std::size_t>(count)] * value + digits;
+  return count;
 }
 
 void append_utf8(std::string& out, std::uint32_t point) {
@@ -113,7 +120,8 @@ const char* Scanner::plain_number(const char* at, std::uint64_t& value) {
   const char* const start = at;
   const char* const safe = at + kSafeDigits;
   value = 0;
-  while (safe - at >= kAtOnce && take_digits(at, value)) at += kAtOnce;
+  for (int taken = kAtOnce; taken == kAtOnce && safe - at >= kAtOnce; at += taken)
+    taken = take_digits(at, value);
   for (; at != safe && is_digit(*at); ++at)
     value = 10 * value + static_cast<std::uint64_t>(*at - '0');
   const bool is_whole = at != start && (*start != '0' || at - start == 1);
@@ -135,6 +143,19 @@ std::size_t Scanner::plain_numbers(std::span<std::uint64_t> room, std::uint64_t 
     room[count] = value;
     at_ = ++at;
   }
+  return count;
+}
+
+std::size_t Scanner::plain_nulls(std::size_t most) {
+  constexpr std::string_view kNull = "null,";
+  const char* at = at_;
+  std::size_t count = 0;
+  while (count < most && end_ - at > static_cast<std::ptrdiff_t>(kNull.size()) &&
+         std::memcmp(at, kNull.data(), kNull.size()) == 0) {
+    at += kNull.size();
+    ++count;
+  }
+  at_ = at;
   return count;
 }
 

@@ -62,6 +62,9 @@ class Scanner {
   // and less than 20 digits, without blanks. What is left, be it wrong, is for next() and number().
   // Returns how many there were, at most as many as there is room for.
   std::size_t plain_numbers(std::span<std::uint64_t> room, std::uint64_t most);
+  // The same for nulls that come next, without blanks: takes at most so many, each with the comma
+  // behind it, and returns how many there were.
+  std::size_t plain_nulls(std::size_t most);
   std::int64_t signed_number();
   double real();
   // Unescaped, valid UTF-8. Lives until the next text or key.

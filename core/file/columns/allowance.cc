@@ -1,0 +1,43 @@
+#include "core/file/columns/allowance.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "core/file/layout/cell.hpp"
+#include "core/file/layout/limits.hpp"
+
+namespace ctprof::columns {
+namespace {
+
+std::size_t allowed(std::size_t text_bytes) {
+  return std::min(limits::kMemory, limits::kFreeMemory + limits::kMemoryPerByte * text_bytes);
+}
+
+std::size_t bytes_of(const std::deque<Column>& columns) {
+  std::size_t bytes = 0;
+  for (const Column& column : columns) bytes += bytes_per_row(column.def().storage);
+  return bytes;
+}
+
+std::size_t bytes_of(const Snapshot& snapshot) {
+  std::size_t bytes = snapshot.window ? snapshot.threads().rows * sizeof(Seen) : 0;
+  for (std::size_t i = 0; i < kEntities; ++i) {
+    const Table& table = snapshot.tables[i];
+    bytes += table.rows * bytes_of(table.columns);
+    if (snapshot.window) bytes += table.rows * bytes_of(snapshot.window->openings[i].columns);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool may_have(const Snapshot& snapshot, std::size_t text_bytes) {
+  return bytes_of(snapshot) <= allowed(text_bytes);
+}
+
+std::size_t most_pooled(const Snapshot& snapshot, std::size_t text_bytes) {
+  const std::size_t most = allowed(text_bytes);
+  return most - std::min(most, bytes_of(snapshot));
+}
+
+}  // namespace ctprof::columns
