@@ -255,8 +255,9 @@ Result<void> find_python(const std::string& script) {
 Result<int> run_python(std::vector<std::string> arguments, const PythonEnds& ends) {
   if (auto found = find_python(ends.script); !found) return found.error();
   const std::string package = python_package();
-  std::vector<std::string> words{kPython, "-B",
-                                 ends.script.empty() ? package : package + "/" + ends.script};
+  std::vector<std::string> words{kPython, "-B"};
+  if (ends.script.empty()) words.emplace_back("-S");  // the package does without, if it can
+  words.push_back(ends.script.empty() ? package : package + "/" + ends.script);
   words.insert(words.end(), std::make_move_iterator(arguments.begin()),
                std::make_move_iterator(arguments.end()));
   return run_package(std::move(words), ends);

@@ -25,4 +25,6 @@ sys.dont_write_bytecode = sys.pycache_prefix is None
 
 from ctprof_fleet.command import main  # noqa: E402
 
-sys.exit(main(sys.argv[1:]))
+status = main(sys.argv[1:])
+# What is left is memory, which the system takes back all at once.
+os._exit(status)

@@ -16,7 +16,7 @@ import json
 import os
 
 from .database import duckdb_module, read_parquet, text
-from .place import publish
+from .place import SUFFIX, publish, remove
 
 # The columns of the file, in order; SCHEMA in place.py counts their changes.
 COLUMNS = {
@@ -103,13 +103,13 @@ def write(connection, path, *, files, captures, registries, replaced):
     with Lines(as_lines(files)) as files, Lines(captures) as captures, Lines(as_lines(registries)) as registries, \
             Lines(as_lines({"file": file} for file in replaced)) as without:
         parts = [file_rows(files), capture_rows(captures), registry_rows(registries)]
-        if path.exists():
+        if os.path.exists(path):
             parts.append(kept_rows(path, without))
-        temporary = path.with_suffix(".new")
+        temporary = path.removesuffix(SUFFIX) + ".new"
         rows = connection.execute(f"COPY ({ordered(parts)}) TO {text(temporary)} (FORMAT parquet, COMPRESSION zstd)").fetchone()[0]
         if rows == 0:
-            temporary.unlink()
-            path.unlink(missing_ok=True)
+            os.unlink(temporary)
+            remove(path)
         else:
             publish(temporary, path)
 

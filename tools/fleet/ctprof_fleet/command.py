@@ -1,13 +1,12 @@
 """The command line: `ctprof fleet VERB ARGS...`, and what every verb has in common."""
 
 import argparse
-import difflib
 import importlib
 import os
 import signal
 import sys
 
-from .errors import FleetError
+from .errors import FleetError, nearest
 from .output import Output
 from .printable import clean
 
@@ -126,13 +125,10 @@ def dispatch(arguments):
         sys.stdout.write(usage())
         return 0 if verb else 2
     if verb not in VERBS:
-        near = difflib.get_close_matches(verb, VERBS, 1)
-        raise FleetError(f"fleet: no verb '{verb}'; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(VERBS)}"))
+        near = nearest(verb, VERBS)
+        raise FleetError(f"fleet: no verb '{verb}'; " + (f"did you mean {near}?" if near else f"there are {', '.join(VERBS)}"))
     options = parser_of(verb).parse_args(arguments[1:])
-    output = Output(options.format)
-    status = importlib.import_module(f".{verb}", __package__).run(options, output)
-    output.flush()
-    return status
+    return importlib.import_module(f".{verb}", __package__).run(options, Output(options.format))
 
 
 def main(arguments):
@@ -140,7 +136,9 @@ def main(arguments):
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        return dispatch(arguments)
+        status = dispatch(arguments)
+        sys.stdout.flush()
+        return status
     except FleetError as error:
         return fail(error)
     except BrokenPipeError:

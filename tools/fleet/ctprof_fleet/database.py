@@ -1,7 +1,8 @@
 """DuckDB, as this package uses it: in memory, without extensions from elsewhere, and within limits."""
 
+import functools
 import os
-import pathlib
+import sys
 
 from .errors import FleetError
 
@@ -17,8 +18,22 @@ QUESTION_MEMORY = "600MB"
 LAST_NS = 2 ** 63 - 1 - 86_400 * 10 ** 9
 
 
+@functools.cache
 def duckdb_module():
     """The module, which takes a tenth of a second to load and is loaded only where it is needed."""
+    found = imported()
+    if not found and sys.flags.no_site:  # As ctprof starts us.
+        import site
+        site.main()
+        found = imported()
+    if not found:
+        raise FleetError(HOW_TO_GET_IT)
+    return found
+
+
+def imported():
+    """None where it is nowhere in Python's path, to which `site` adds the directories of packages and runs whatever other packages want to be
+    run at every start, which may take as long as a ranking. Where PYTHONPATH has DuckDB, that is not needed."""
     try:
         import _duckdb  # All that is used here; what else the package `duckdb` loads takes longer than a ranking.
         if hasattr(_duckdb, "connect"):
@@ -27,14 +42,14 @@ def duckdb_module():
         pass
     try:
         import duckdb
-    except ImportError as error:
-        raise FleetError(HOW_TO_GET_IT) from error
+    except ImportError:
+        return None
     return duckdb
 
 
 def connect(spill, memory=QUESTION_MEMORY, threads=None):
     """A database in memory. What does not fit goes into the directory `spill`, which DuckDB makes and takes away."""
-    settings = {"memory_limit": memory, "temp_directory": str(spill), "max_temp_directory_size": "20GB",
+    settings = {"memory_limit": memory, "temp_directory": spill, "max_temp_directory_size": "20GB",
                 "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": str(threads or os.cpu_count() or 1)}
     connection = duckdb_module().connect(":memory:", config=settings)
     connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'; SET parquet_metadata_cache = true")
@@ -67,4 +82,4 @@ def read_parquet(paths, more=""):
 
 
 def file_list(paths):
-    return texts("".join(f"[{c}]" if c in "*?[" else c for c in str(pathlib.Path(path))) for path in paths)
+    return texts("".join(f"[{c}]" if c in "*?[" else c for c in path) for path in paths)

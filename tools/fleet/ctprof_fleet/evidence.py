@@ -6,13 +6,12 @@ the metric; a gap is a gap.
 
 import json
 import os
-import subprocess
 
 from .bucket import Lines
 from .database import text
 from .errors import FleetError
 from .metrics import sql_of
-from .reader import ctprof
+from .plumbing import ask
 
 # Groups that are judged: those that come to most over all hosts, as measured by headlines' floors.
 MOST_GROUPS = 400
@@ -76,8 +75,8 @@ class Figures:
             asked.file.writelines(self.lines(cohorts.baseline, candidate))
             asked.file.flush()
             os.lseek(asked.file.fileno(), 0, os.SEEK_SET)
-            done = subprocess.run([ctprof(), "fleet", "judge"], stdin=asked.file, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise FleetError(f"judging {cohorts.fact} {candidate}: " + (done.stderr.strip().removeprefix("ctprof: ") or "ctprof fleet judge failed"))
-        family, *rows = [json.loads(line) for line in done.stdout.splitlines()]
+            status, answer, said = ask("judge", given=asked.file)
+        if status != 0:
+            raise FleetError(f"judging {cohorts.fact} {candidate}: " + (said or "ctprof fleet judge failed"))
+        family, *rows = [json.loads(line) for line in answer.splitlines()]
         return family, rows

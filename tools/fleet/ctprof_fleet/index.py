@@ -1,7 +1,6 @@
 """`ctprof fleet index`: what is asked, and what is told of it."""
 
 import os
-import pathlib
 
 from . import place as places, views, walk
 from .errors import FleetError
@@ -18,9 +17,8 @@ NAMED = 3
 def where(arguments, given):
     """The index for these files: as told, or in the directory that all of them are in."""
     if given:
-        path = pathlib.Path(given)
-        is_other = path.is_dir() and not Place(path).is_index() and any(path.iterdir()) and path.name != places.NAME
-        return Place(path / places.NAME if is_other else path)
+        is_other = os.path.isdir(given) and not Place(given).is_index() and os.listdir(given) and os.path.basename(os.path.abspath(given)) != places.NAME
+        return Place(os.path.join(given, places.NAME) if is_other else given)
     tops = [os.path.abspath(argument if os.path.isdir(argument) else os.path.dirname(argument) or ".")
             for named in arguments for argument in walk.expanded(named)]
     return Place(os.path.join(os.path.commonpath(tops), places.NAME))
@@ -56,7 +54,7 @@ def run(options, output):
     if not options.files:
         raise FleetError("which files? ctprof fleet index DIRECTORY, or a pattern, or names")
     place = where(options.files, options.index)
-    found = walk.walk(options.files, str(place.base), str(place.path))
+    found = walk.walk(options.files, place.base, place.path)
     place.make()
     place.tidy()
     lock, about, anew = prepare(place, options.group_by)
@@ -80,7 +78,7 @@ def tell(output, place, found, indexer, anew, options):
     table = views.Table(place)
     hosts, captures, files = table.one("SELECT count(DISTINCT host), count(*), (SELECT count(*) FROM files) FROM counted")
     left_out = [("not files of ours", found.left_out)] + table.left_out_by_reason()
-    result = {"index": str(place.path), "files": files, "captures": captures, "hosts": hosts, "read": indexer.read_files,
+    result = {"index": place.path, "files": files, "captures": captures, "hosts": hosts, "read": indexer.read_files,
               "gone": len(indexer.gone), "left_out": [{"file": file, "why": why} for _, pairs in left_out for file, why in pairs],
               "told": [{"file": file, "told": told} for file, told in indexer.told]}
     if output.format == "json":

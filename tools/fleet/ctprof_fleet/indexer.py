@@ -8,12 +8,14 @@ was reading; what it left is taken away by who has the slot next.
 import collections
 import concurrent.futures
 import contextlib
+import os
 import time
 
-from . import bucket, place as places
+from . import bucket
 from .database import INDEX_MEMORY, connect, duckdb_module
 from .errors import FleetError
-from .parts import PART_FILES, parts_of
+from .parts import PART_FILES, SLOTS, parts_of, slot_of
+from .place import SUFFIX
 from .reader import Crash, Reader, Reading
 from .views import unreadable
 
@@ -38,7 +40,7 @@ class Indexer:
         self.place, self.progress, self.options = place, progress, options
         self.wanted = collections.defaultdict(dict)
         for file, look in found.files.items():
-            self.wanted[places.slot_of(file)][file] = look
+            self.wanted[slot_of(file)][file] = look
         self.read_files, self.gone, self.told = 0, [], []
         self.batch, self.writing = [], {}
         self.connection = connect(place.spill(), INDEX_MEMORY)
@@ -61,9 +63,9 @@ class Indexer:
         """Looked at without locks: most slots of a table that is up to date need none."""
         known = collections.defaultdict(list)
         for row in self.known_of(self.place.bucket_files()):
-            known[places.slot_of(row[1])].append(row)
-        leftovers = {int(file.stem[-2:]) for file in self.place.buckets.glob("*.new")}
-        todo = {slot: parts_of(slot, known[slot], self.wanted[slot], self.place.base)[0] for slot in range(places.SLOTS)}
+            known[slot_of(row[1])].append(row)
+        leftovers = {int(file.removesuffix(".new")[-2:]) for file in self.place.leftovers()}
+        todo = {slot: parts_of(slot, known[slot], self.wanted[slot], self.place.base)[0] for slot in range(SLOTS)}
         self.progress.total = sum(len(part.looks) for parts in todo.values() for part in parts)
         slots = [slot for slot in todo if slot in leftovers or todo[slot]]
         first = time.monotonic_ns() // 1_000_000 % max(len(slots), 1)  # So that several indexers do not begin with the same one.
@@ -71,15 +73,15 @@ class Indexer:
 
     def known_of(self, files):
         rows = bucket.known_files(self.connection, files)
-        return [(path.rsplit("/", 1)[-1].removesuffix(".parquet"), *row) for path, *row in rows]
+        return [(path.rsplit("/", 1)[-1].removesuffix(SUFFIX), *row) for path, *row in rows]
 
     def work_on(self, number, wait):
         """Whether the slot could be had."""
         with contextlib.ExitStack() as stack:
             if not stack.enter_context(self.place.locked(f"locks/{number:02d}", alone=True, wait=wait)):
                 return False
-            for leftover in self.place.buckets.glob(f"*-{number:02d}.new"):
-                leftover.unlink()
+            for leftover in self.place.leftovers(number):
+                os.unlink(leftover)
             slot = Slot(number, stack)
             known = self.known_of(self.place.bucket_files(number))
             parts, gone = parts_of(slot, known, self.wanted[number], self.place.base)

@@ -5,15 +5,13 @@ it so; a snapshot tells lifetimes, which have no such figure. Levels are as they
 a division by zero gives no value, and `name?` counts as zero as long as any other input is there.
 """
 
-import difflib
 import functools
 import json
-import subprocess
 
 from .database import text
-from .errors import FleetError
+from .errors import FleetError, nearest
 from .printable import clean
-from .reader import ctprof
+from .plumbing import ask
 
 KEYS = ("unit", "family", "entity")
 PERCENT, RATE, LEVEL = "percent", "rate", "level"
@@ -87,8 +85,8 @@ class Metrics:
             raise FleetError(f"captures disagree on what metric '{clean(name)}' is, so their figures cannot be compared")
         if name in self.by_name:
             return self.by_name[name]
-        near = difflib.get_close_matches(name, self.by_name, 1)
-        raise FleetError(f"no capture has a metric '{clean(name)}'" + (f"; did you mean {clean(near[0])}?" if near else ""))
+        near = nearest(name, self.by_name)
+        raise FleetError(f"no capture has a metric '{clean(name)}'" + (f"; did you mean {clean(near)}?" if near else ""))
 
     def headline(self, name):
         metric = self.named(name)
@@ -134,14 +132,10 @@ def sql_of(metric, group=None, value=None):
 
 def parse(asked):
     """By ctprof, whose grammar it is."""
-    command = [ctprof(), "fleet", "parse", asked]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise FleetError(f"starting '{command[0]} fleet parse': {error.strerror}") from error
-    if done.returncode != 0:
-        raise FleetError(done.stderr.strip().removeprefix("ctprof: ") or f"'{clean(asked)}' is neither a metric nor an expression")
-    return json.loads(done.stdout)
+    status, answer, said = ask("parse", asked)
+    if status != 0:
+        raise FleetError(said or f"'{clean(asked)}' is neither a metric nor an expression")
+    return json.loads(answer)
 
 
 def expression_sql(tree, value_of):

@@ -1,6 +1,5 @@
 """Where answers go: text for people, or JSON or CSV for programs."""
 
-import csv
 import json
 import sys
 
@@ -50,6 +49,7 @@ class Output:
         self.stream.write(printable.escaped(text) + "\n")
 
     def csv(self, headings, rows):
+        import csv  # Loaded where it is asked for.
         writer = csv.writer(Rows(self.stream))
         writer.writerow(headings)
         writer.writerows(rows)

@@ -1,11 +1,22 @@
 """What there is to do: which files are read, and which are forgotten, bucket by bucket."""
 
 import collections
+import hashlib
 
-from . import place as places, walk
+from . import walk
 
 # Files that are read and written together: what a killed process has read for nothing.
 PART_FILES = 400
+SLOTS = 32
+DAY_NS = 86_400 * 1_000_000_000
+
+
+def slot_of(path):
+    return hashlib.blake2b(path.encode(), digest_size=2).digest()[0] % SLOTS
+
+
+def bucket_of(path, mtime_ns):
+    return f"{mtime_ns // DAY_NS:06d}-{slot_of(path):02d}"
 
 
 class Part:
@@ -70,7 +81,7 @@ def parts_of(slot, known, wanted, base):
 def parts_to_read(slot, fresh):
     by_bucket = collections.defaultdict(list)
     for file in sorted(fresh):
-        by_bucket[places.bucket_of(file, fresh[file][1])].append(file)
+        by_bucket[bucket_of(file, fresh[file][1])].append(file)
     parts = []
     for name, files in sorted(by_bucket.items()):
         for first in range(0, len(files), PART_FILES):

@@ -12,27 +12,15 @@ belongs to another user is refused.
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
-import pathlib
-import shutil
 
 from .errors import FleetError, reason
 
 NAME = ".ctprof-fleet"
 PARTS = ("buckets", "locks")
 SCHEMA = 1
-SLOTS = 32
-DAY_NS = 86_400 * 1_000_000_000
-
-
-def slot_of(path):
-    return hashlib.blake2b(path.encode(), digest_size=2).digest()[0] % SLOTS
-
-
-def bucket_of(path, mtime_ns):
-    return f"{mtime_ns // DAY_NS:06d}-{slot_of(path):02d}"
+SUFFIX = ".parquet"
 
 
 class Place:
@@ -43,33 +31,43 @@ class Place:
     """
 
     def __init__(self, path):
-        self.path = pathlib.Path(os.path.abspath(path))
-        self.base = self.path.parent
+        self.path = os.path.abspath(path)
+        self.base = os.path.dirname(self.path)
         self.inside = None
 
     @property
+    def about_file(self):
+        return f"{self.inside}/about.json"
+
+    @property
     def buckets(self):
-        return self.inside / "buckets"
+        return f"{self.inside}/buckets"
 
     def is_index(self):
-        return all((self.path / part).is_dir() for part in PARTS)
+        return all(os.path.isdir(os.path.join(self.path, part)) for part in PARTS)
 
     def exists(self):
-        return os.path.exists(self.path / "about.json")
+        return os.path.exists(os.path.join(self.path, "about.json"))
 
     def bucket(self, name):
-        return self.buckets / f"{name}.parquet"
+        return f"{self.buckets}/{name}{SUFFIX}"
 
     def bucket_files(self, slot=None):
-        pattern = "*.parquet" if slot is None else f"*-{slot:02d}.parquet"
-        return sorted(self.buckets.glob(pattern))
+        return self.in_buckets(SUFFIX if slot is None else f"-{slot:02d}{SUFFIX}")
+
+    def leftovers(self, slot=None):
+        """What somebody was writing who is no more, if the slot is locked."""
+        return self.in_buckets(".new" if slot is None else f"-{slot:02d}.new")
+
+    def in_buckets(self, ending):
+        return sorted(f"{self.buckets}/{name}" for name in os.listdir(self.buckets) if name.endswith(ending))
 
     def spill(self):
-        return self.inside / f"spill-{os.getpid()}"
+        return f"{self.inside}/spill-{os.getpid()}"
 
     def named(self, error):
         """The first line of what went wrong, with names of files that people know."""
-        return str(error).strip().splitlines()[0].replace(str(self.inside), str(self.path))
+        return str(error).strip().splitlines()[0].replace(self.inside, self.path)
 
     def open(self):
         """Nobody else's index is believed."""
@@ -80,7 +78,7 @@ class Place:
         except OSError as error:
             raise FleetError(f"opening the index '{self.path}': {reason(error)}") from error
         self.check_owner(os.fstat(held))
-        self.inside = pathlib.Path(f"/proc/self/fd/{held}")
+        self.inside = f"/proc/self/fd/{held}"
 
     def check_owner(self, found):
         if found.st_uid != os.geteuid():
@@ -92,7 +90,7 @@ class Place:
     def about(self):
         """What about.json says; nothing where there is no such file or it is no index of ours."""
         try:
-            with open(self.inside / "about.json", encoding="utf-8") as file:
+            with open(self.about_file, encoding="utf-8") as file:
                 about = json.load(file)
         except FileNotFoundError:
             return {}
@@ -102,34 +100,33 @@ class Place:
 
     def make(self):
         try:
-            self.path.mkdir(mode=0o700, exist_ok=True)
+            make_directory(self.path)
             self.open()
             for part in PARTS:
-                (self.inside / part).mkdir(mode=0o700, exist_ok=True)
+                make_directory(f"{self.inside}/{part}")
         except OSError as error:
             raise FleetError(f"making the index '{self.path}': {reason(error)}; --index names another place for it") from error
 
     def write_about(self, about):
-        write_whole(self.inside / "about.json", (json.dumps(about) + "\n").encode())
+        write_whole(self.about_file, (json.dumps(about) + "\n").encode())
 
     def tidy(self):
         """Without what processes left that are no more."""
-        for left in [*self.inside.glob("spill-*"), *self.inside.glob("about.json.*.new")]:
-            pid = left.name.removeprefix("spill-").removeprefix("about.json.").removesuffix(".new")
-            if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
-                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+        for name in os.listdir(self.inside):
+            pid = name.removeprefix("spill-").removeprefix("about.json.").removesuffix(".new")
+            if pid != name and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+                remove(f"{self.inside}/{name}")
 
     def clear(self):
         """Without all that was read. REQUIRES: the index is locked alone."""
-        (self.inside / "about.json").unlink(missing_ok=True)
-        for file in self.buckets.iterdir():
-            if file.suffix in (".parquet", ".new"):
-                file.unlink()
+        remove(self.about_file)
+        for file in self.bucket_files() + self.leftovers():
+            os.unlink(file)
 
     @contextlib.contextmanager
     def locked(self, name="lock", *, alone, wait=True):
         """Yields whether it is locked; without `wait`, it may be somebody else's."""
-        held = os.open(self.inside / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        held = os.open(f"{self.inside}/{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             try:
                 fcntl.flock(held, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
@@ -141,9 +138,28 @@ class Place:
             os.close(held)
 
 
+def make_directory(path):
+    """Unless it is there."""
+    try:
+        os.mkdir(path, mode=0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
+def remove(path):
+    """A file, or a directory with all in it, if it is there."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        import shutil  # Loaded where a process was killed.
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
 def write_whole(path, content):
     """All or nothing, whatever happens: under another name, synced, renamed."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    temporary = f"{path}.{os.getpid()}.new"
     with open(temporary, "wb") as file:
         file.write(content)
     publish(temporary, path)
@@ -156,7 +172,7 @@ def publish(temporary, path):
     finally:
         os.close(file)
     os.replace(temporary, path)
-    sync_directory(path.parent)
+    sync_directory(os.path.dirname(path))
 
 
 def sync_directory(path):
@@ -172,10 +188,9 @@ def find(given):
     of one above it."""
     asked = given or os.environ.get("CTPROF_FLEET")
     if asked:
-        candidates = [pathlib.Path(asked), pathlib.Path(asked) / NAME]
+        candidates = [asked, os.path.join(asked, NAME)]
     else:
-        here = pathlib.Path(os.getcwd())
-        candidates = [directory / NAME for directory in (here, *here.parents)]
+        candidates = [os.path.join(directory, NAME) for directory in with_parents(os.getcwd())]
     for candidate in candidates:
         place = Place(candidate)
         if place.exists():
@@ -184,6 +199,13 @@ def find(given):
             return place
     where = f"in '{asked}'" if asked else "here or in a directory above"
     raise FleetError(f"there is no index {where}; make one with: ctprof fleet index DIRECTORY")
+
+
+def with_parents(directory):
+    yield directory
+    while directory != os.path.dirname(directory):
+        directory = os.path.dirname(directory)
+        yield directory
 
 
 def check_about(place):

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-import shutil
 import sys
 import unicodedata
 
@@ -89,6 +88,7 @@ def number(value, unit=""):
 def terminal_width():
     """Of the terminal or as COLUMNS says; without either, any."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        import shutil  # Loaded where there is a terminal.
         return shutil.get_terminal_size((80, 24)).columns
     return 120
 

@@ -6,13 +6,13 @@ came (they go on into the table, which is better at JSON), and sentences.
 
 import hashlib
 import json
-import os
 import re
 import signal
 import subprocess
 import threading
 
 from .errors import FleetError, reason
+from .plumbing import ctprof
 
 # {"registry":3,"metrics":[...]}: what captures of this process refer to; or {"index":7,"file":"...", ...: of the path with that index.
 REGISTRY = re.compile(rb'\{"registry":([0-9]+),')
@@ -129,8 +129,3 @@ class Reader:
 
 def how_it_ended(status):
     return f"killed by signal {-status}" if status < 0 else f"with status {status}"
-
-
-def ctprof():
-    """The executable: whoever starts us says which; a person who starts us by hand has one in PATH."""
-    return os.environ.get("CTPROF", "ctprof")

@@ -1,12 +1,11 @@
 """`show HOST`: its newest capture, or the last one by a moment, opened by `ctprof show`."""
 
-import difflib
 import os
 
-from .errors import FleetError, reason
+from .errors import FleetError, nearest, reason
+from .plumbing import ctprof
 from .printable import clean
 from .question import Question
-from .reader import ctprof
 
 
 def run(options, output):
@@ -39,5 +38,5 @@ def no_such_host(question, options):
     hosts = [host for host, in question.table.rows("SELECT DISTINCT host FROM counted WHERE host IS NOT NULL ORDER BY host")]
     if options.host in hosts:
         return FleetError(f"there is no capture of {clean(options.host)} by {clean(options.at)}")
-    near = difflib.get_close_matches(options.host, hosts, 1) if len(hosts) <= 20_000 else []
-    return FleetError(f"the index has no host '{clean(options.host)}'" + (f"; did you mean {clean(near[0])}?" if near else ""))
+    near = nearest(options.host, hosts) if len(hosts) <= 20_000 else None
+    return FleetError(f"the index has no host '{clean(options.host)}'" + (f"; did you mean {clean(near)}?" if near else ""))

@@ -38,7 +38,7 @@ def with_views(question):
         SELECT DISTINCT m->>'name' AS metric, m->>'entity' AS entity, m->>'unit' AS unit, m->>'family' AS family, m->>'$.headline.label' AS label,
                m->>'$.headline.shown' AS shown, (m->>'$.headline.floor')::DOUBLE AS floor
         FROM (SELECT unnest(from_json(metrics, '["JSON"]')) AS m FROM stored WHERE row = 'registry')""")
-    run_sql(f"SET allowed_directories = [{text(str(question.place.buckets) + '/')}, {text(question.place.spill())}]")
+    run_sql(f"SET allowed_directories = [{text(question.place.buckets + '/')}, {text(question.place.spill())}]")
     run_sql("SET enable_external_access = false; SET lock_configuration = true")
 
 

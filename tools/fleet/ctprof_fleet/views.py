@@ -12,12 +12,11 @@ What is left out follows from the table alone, at the time of the question, so i
 captures of one host, boot, moment and span the first by file name stays.
 """
 
-import difflib
 import functools
 
 from . import bucket
 from .database import connect, duckdb_module, moment, read_parquet, text
-from .errors import FleetError
+from .errors import FleetError, nearest
 from .printable import clean
 
 COMMON = "file, capture, host, kind, captured_at, seconds"
@@ -117,8 +116,8 @@ class Table:
             return preferred[0]
         if preferred:
             raise FleetError(f"fact '{clean(asked)}': which one, {', '.join(map(clean, preferred[:8]))}?")
-        near = difflib.get_close_matches(asked, self.facts, 1)
-        raise FleetError(f"no capture has a fact '{clean(asked)}'" + (f"; did you mean {clean(near[0])}?" if near else
+        near = nearest(asked, self.facts)
+        raise FleetError(f"no capture has a fact '{clean(asked)}'" + (f"; did you mean {clean(near)}?" if near else
                          f"; there are {', '.join(map(clean, self.facts[:12]))}" if self.facts else ""))
 
 
