@@ -372,7 +372,7 @@ class Python(Tables):
 
     def test_is_missing(self):
         made.capture("a.ctprof.zst")
-        for path, said in (("/nowhere", "no python3 in PATH"), (None, "python3 -m pip install duckdb")):
+        for path, said in (("/nowhere", "no python3 in PATH"), (None, "/bin/pip install duckdb")):
             environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
             if path:
                 environment["PATH"] = path

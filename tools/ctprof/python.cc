@@ -36,6 +36,10 @@ constexpr const char* kLooksForDuckDb =
     "sys.path = [p for p in sys.path if p]\n"
     "import importlib.util\n"
     "sys.exit(importlib.util.find_spec('duckdb') is None)\n";
+// In a place of its own: pip is not let into the Python of a system.
+constexpr const char* kGetDuckDb =
+    "python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb && export "
+    "PATH=~/duckdb/bin:$PATH";
 
 // PYTHONPATH=$PYTHONPATH:/lib begins with an empty entry where it was unset: the working directory,
 // whose files may be anybody's. So is what a relative one leads to.
@@ -52,13 +56,13 @@ void forget_relative_paths() {
 Error no_python() {
   return {
       "this is done by Python, and there is no python3 in PATH: install it (on Debian: apt-get "
-      "install python3 python3-pip), and its DuckDB: python3 -m pip install duckdb"};
+      "install python3-venv), and its DuckDB: " +
+      std::string(kGetDuckDb)};
 }
 
 Error no_duckdb() {
-  return {
-      "this is done by DuckDB, which python3 does not have: python3 -m pip install duckdb (where "
-      "Python is the system's own: python3 -m venv ~/duckdb && . ~/duckdb/bin/activate first)"};
+  return {"this is done by DuckDB, which python3 does not have: " + std::string(kGetDuckDb) +
+          " (on Debian: apt-get install python3-venv first)"};
 }
 
 sigset_t set_of(std::initializer_list<int> signals) {

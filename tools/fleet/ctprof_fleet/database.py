@@ -6,9 +6,9 @@ import sys
 
 from .errors import FleetError
 
-HOW_TO_GET_IT = ("ctprof fleet needs DuckDB for Python, which is not installed: `python3 -m pip install duckdb`, "
-                 "or in an environment of its own: `python3 -m venv ~/ctprof-fleet && ~/ctprof-fleet/bin/pip install duckdb`, "
-                 "and ~/ctprof-fleet/bin first in PATH")
+# In a place of its own: pip is not let into the Python of a system.
+HOW_TO_GET_IT = ("this is done by DuckDB, which python3 does not have: python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb && "
+                 "export PATH=~/duckdb/bin:$PATH (on Debian: apt-get install python3-venv first)")
 
 # What DuckDB may take before it writes to disk what it cannot hold. Python, the reader and the file cache come on top.
 INDEX_MEMORY = "384MB"
