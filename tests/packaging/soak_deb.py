@@ -18,10 +18,12 @@ import tempfile
 
 from debian_root import SOURCE, Root, expect, packages_in, run, say, without_debug
 
-# What somebody needs who reads manuals and completes words.
-TOOLS = ["bash-completion", "less", "man-db"]
+# What somebody needs who reads manuals, completes words, and asks a fleet.
+TOOLS = ["bash-completion", "less", "man-db", "python3-venv"]
 # Not the packages': what apt, dpkg and man keep for themselves, what ldconfig makes anew, and mounts.
 KEPT = re.compile(r"^/(proc|sys|dev|run|tmp|var/(cache|log|lib/(apt|dpkg))|root/\.bash_history|etc/ld\.so\.cache)(/|$)")
+# What the fleet's verb says that has to be done before it works.
+GETS_DUCKDB = re.compile(r"python3 -m venv .*PATH=[^ \n]+")
 # A terminal, and somebody who leaves after five seconds.
 LIVE = "(sleep 5; printf q) | script --quiet --return --command 'stty rows 30 columns 120; TERM=xterm ctprof live' /dev/null"
 COMPLETED = """
@@ -122,13 +124,40 @@ def use(root, user):
     shutil.rmtree(home)
 
 
+def fetch_duckdb(place):
+    """Files of packages, from the index that this machine's pip knows."""
+    place.mkdir()
+    run("python3", "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--python-version=3.11", "--dest", place, "duckdb")
+
+
+def ask_fleet(root, wheels, user):
+    """Without DuckDB it says what to do, and whoever does that has a fleet."""
+    home = run("mktemp", "-d", f"{root.path}/tmp/{user or 'root'}-XXXX").strip()
+    shutil.copytree(wheels, f"{home}/wheels")
+    run("chown", "-R", root.run("id", "-u", user or "root").strip(), home)
+    inside = home.removeprefix(str(root.path))
+
+    def as_user(script):
+        return root.run("sh", "-c", f"export HOME={inside} PIP_NO_INDEX=1 PIP_FIND_LINKS={inside}/wheels; cd; {script}", user=user)
+
+    expect("no python3 in PATH" in as_user("! PATH=/nowhere /usr/bin/ctprof fleet index ."), "without Python it does not say so")
+    said = as_user("! ctprof fleet index .")
+    asked = GETS_DUCKDB.search(said)
+    expect(asked, f"without DuckDB it says: {said}")
+    answer = as_user(f"{asked[0]}; ctprof record -q -d 500ms -o one.ctprof.zst; ctprof fleet index . && ctprof fleet sql 'SELECT count(*) AS hosts FROM captures'")
+    expect(re.search(r"^ *hosts\n(-+\n)? *1$", answer, re.M), f"it says of a fleet of one:\n{answer}")
+    shutil.rmtree(home)
+
+
 def live_and_die(root, debs, room):
     own = without_debug(debs)
     alone = [deb for deb in own if deb.name.startswith("ctprof_")]
+    fetch_duckdb(room / "wheels")
     with unchanged(root):
         root.put(alone)
         for user in (None, "guest"):
             use(root, user)
+            ask_fleet(root, room / "wheels", user)
         expect((root.path / "lib/systemd/system/ctprof.service").is_file(), "the package has no unit")
         say("ctprof alone installs and works, for root and for a user")
         root.put(own)
