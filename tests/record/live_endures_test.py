@@ -38,7 +38,7 @@ class Endures(unittest.TestCase):
                     s.keys("Escape", "Escape", "Escape", "?")
                     s.until_says("ctprof live: what happened")  # all keys before were served
                     s.keys("?")
-                    s.until(lambda now: "what happened" not in now and "history" in now)
+                    s.until(lambda now: "what happened" not in now and now.splitlines()[-1].startswith("q quit"))
                     rounds += 1
                     if rounds == 10:
                         first = self.rss(pid)

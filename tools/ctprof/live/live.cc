@@ -98,8 +98,8 @@ class Live {
     drain_ns_ = monotonic_ns() + kDrainEveryNs;
     draw(terminal);
     while (!view_.quits() && !is_interrupted() && !terminal.is_gone()) {
-      const bool has_key = wait();
-      bool is_new = take_keys(terminal, has_key);
+      wait();
+      bool is_new = take_keys(terminal);
       if (auto taken = take_time(is_new); !taken) return taken;
       if (is_new) draw(terminal);
     }
@@ -114,20 +114,22 @@ class Live {
     return spec;
   }
 
-  // Until a key is pressed or it is time for something. Whether a key was.
-  bool wait() const {
-    if (has_more_) return true;
+  // Until a key is pressed, the terminal has another size, or it is time for something.
+  void wait() const {
+    if (has_more_) return;
     const std::uint64_t now = monotonic_ns(), due = std::min(next_ns_, drain_ns_);
     const int timeout = due > now ? static_cast<int>((due - now) / 1'000'000 + 1) : 0;
     pollfd ends[2]{{STDIN_FILENO, POLLIN, 0}, {interrupted_fd(), POLLIN, 0}};
-    return ::poll(ends, 2, timeout) != 0;  // a signal may have come of another size
+    ::poll(ends, 2, timeout);
   }
 
-  bool take_keys(live::Terminal& terminal, bool has_any) {
+  // Whether there were any. Looks for them whatever wait() met: signals of another size, or that it
+  // goes on after it was stopped, come while something else is done, too.
+  bool take_keys(live::Terminal& terminal) {
     bool is_new = false;
     const std::uint64_t until = monotonic_ns() + kKeysNs;
     has_more_ = false;
-    while (has_any && !has_more_) {
+    while (!has_more_) {
       const auto key = terminal.key();
       if (!key) break;
       if (live::deed_of(*key) == live::Deed::Redraw) terminal.forget();

@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
@@ -39,7 +40,8 @@ struct Remedy {
   std::size_t size = 0;
 };
 Remedy g_remedy;
-std::atomic<bool> g_goes_on{false};  // it was stopped, and goes on
+std::atomic<bool> g_goes_on{false};     // it was stopped, and goes on
+std::atomic<bool> g_is_resized{false};  // since it was looked at
 
 void put_right() {
   if (g_remedy.fd < 0) return;
@@ -50,6 +52,7 @@ void put_right() {
 }
 
 void on_continue(int) { g_goes_on = true; }
+void on_resize(int) { g_is_resized = true; }
 
 void on_end(int signal) {
   if (cli::is_own_process()) put_right();
@@ -162,7 +165,6 @@ std::optional<Special> special_of(wint_t code) {
     case KEY_RIGHT: return Special::Right;
     case KEY_ENTER: return Special::Enter;
     case KEY_BACKSPACE: return Special::Backspace;
-    case KEY_RESIZE: return Special::Resized;
     default: return std::nullopt;
   }
 }
@@ -175,7 +177,9 @@ struct Terminal::Screen {
   std::FILE* output = nullptr;
   sdk::Fd terminal, memory;  // where `output` leads, and where it does while a picture is drawn
   ::SCREEN* screen = nullptr;
-  struct sigaction continued {};
+  struct sigaction continued {
+  }, resized{};
+  bool watches_size = false;
   std::array<std::pair<int, struct sigaction>, 2> ends{{{SIGQUIT, {}}, {SIGHUP, {}}}};
 
   Screen() = default;
@@ -191,9 +195,26 @@ struct Terminal::Screen {
       for (const auto& [signal, before] : ends) ::sigaction(signal, &before, nullptr);
       ::delscreen(screen);
     }
+    if (watches_size) ::sigaction(SIGWINCH, &resized, nullptr);
     if (input) std::fclose(input);
     if (output) std::fclose(output);
     if (locale) ::freelocale(locale);
+  }
+
+  // A handler that is there before ncurses begins is left alone. ncurses' own asks for the size
+  // when the next picture is written, which is into memory: it would get none, and not ask again.
+  void watch_size() {
+    struct sigaction action {};
+    ::sigemptyset(&action.sa_mask);
+    action.sa_handler = &on_resize;
+    action.sa_flags = SA_RESTART;
+    watches_size = ::sigaction(SIGWINCH, &action, &resized) == 0;
+  }
+
+  void take_size() const {
+    winsize now{};
+    if (::ioctl(terminal.get(), TIOCGWINSZ, &now) == 0 && now.ws_row > 0 && now.ws_col > 0)
+      ::resize_term(now.ws_row, now.ws_col);
   }
 
   void handle_signals() {
@@ -227,6 +248,7 @@ Result<Terminal> Terminal::open(int input, int output) {
   remedy.fd = screen->terminal.get();
   if (::tcgetattr(remedy.fd, &remedy.modes) != 0)
     return errno_error("asking for the modes of", "the terminal", errno);
+  screen->watch_size();
   screen->screen = ::newterm(kind, screen->output, screen->input);
   if (!screen->screen)
     return error("opening the terminal", kind ? kind : "(TERM is not set)",
@@ -273,8 +295,10 @@ void Terminal::draw(std::span<const Line> lines) {
 
 std::optional<Key> Terminal::key() {
   const Utf8 utf8(screen_->locale);
-  if (g_goes_on.exchange(false)) {
-    ::reset_prog_mode();
+  const bool goes_on = g_goes_on.exchange(false), is_resized = g_is_resized.exchange(false);
+  if (goes_on) ::reset_prog_mode();
+  if (goes_on || is_resized) {
+    screen_->take_size();
     forget();
     return live::key(Special::Resized);
   }
