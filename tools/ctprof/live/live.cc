@@ -155,7 +155,7 @@ class Live {
       auto sample = sampler_.next();
       if (!sample) return sample.error();
       history_.add(std::move(*sample));
-      view_.take_window();
+      view_.take_window(view_.follows() ? sampler_.latest() : std::nullopt);
       if (const auto window = process_.next()) view_.take_process(*window);
       next_ns_ = std::max(next_ns_ + kIntervalNs, now + kIntervalNs / 2);
       is_new = true;

@@ -10,8 +10,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/file/file.hpp"
-#include "core/file/read/load.hpp"
 #include "core/window/happened.hpp"
+#include "tools/ctprof/live/copy.hpp"
 #include "tools/ctprof/screen_metrics.hpp"
 
 namespace ctprof::live {
@@ -39,8 +39,14 @@ Result<sdk::Fd> make_memory() {
   return memory;
 }
 
-// The window as a file; `memory` is what it passes through.
-Result<Bytes> in_memory(const Snapshot& window, const Registry& registry, int memory) {
+// What the window is as a file.
+struct Written {
+  Bytes bytes;
+  std::size_t text_bytes = 0;
+};
+
+// `memory` is what it passes through.
+Result<Written> in_memory(const Snapshot& window, const Registry& registry, int memory) {
   if (::ftruncate(memory, 0) != 0 || ::lseek(memory, 0, SEEK_SET) != 0)
     return errno_error("emptying", "a file in memory", errno);
   const auto written = write_file(window, registry.vocabulary(), "-",
@@ -50,7 +56,9 @@ Result<Bytes> in_memory(const Snapshot& window, const Registry& registry, int me
                                    .level = kLevel,
                                    .standard_output = memory});
   if (!written) return written.error();
-  return read_all(memory, written->file_bytes);
+  auto bytes = read_all(memory, written->file_bytes);
+  if (!bytes) return bytes.error();
+  return Written{std::move(*bytes), written->json_bytes};
 }
 
 }  // namespace
@@ -72,13 +80,23 @@ Result<Sampler> Sampler::begin(const Registry& registry, CaptureOptions options)
 Result<Sample> Sampler::next() {
   const auto window = session_.lap();
   if (!window) return window.error();
-  auto bytes = in_memory(**window, *registry_, memory_.get());
-  if (!bytes) return bytes.error();
+  latest_ = *window;
+  auto written = in_memory(*latest_, *registry_, memory_.get());
+  if (!written) return written.error();
+  text_bytes_ = written->text_bytes;
   const std::uint64_t opened = (*window)->window->opened.boottime_ns;
   return Sample{.number = ++number_,
                 .closed_ns = realtime_ns(),
                 .length_ns = (*window)->meta.start.boottime_ns - opened,
-                .bytes = std::move(*bytes)};
+                .bytes = std::move(written->bytes)};
+}
+
+std::optional<Snapshot> Sampler::latest() const {
+  auto window = copy_of(*latest_);
+  if (!window) return std::nullopt;
+  window->text_bytes = text_bytes_;
+  to_differences(*window);
+  return window;
 }
 
 void ProcessSampler::watch(const std::optional<ThreadId>& thread) {
@@ -92,9 +110,7 @@ void ProcessSampler::watch(const std::optional<ThreadId>& thread) {
   options.jobs = 1;
   options.pids = {tgid_};
   auto session = Session::open(*registry_, std::move(options));
-  auto memory = make_memory();
-  if (!memory || !session || !session->begin()) return;
-  memory_ = std::move(*memory);
+  if (!session || !session->begin()) return;
   session_.emplace(std::move(*session));
 }
 
@@ -102,17 +118,13 @@ std::optional<Snapshot> ProcessSampler::next() {
   if (!session_) return std::nullopt;
   session_->drain();
   const auto window = session_->lap();
-  const auto bytes =
-      window ? in_memory(**window, *registry_, memory_.get()) : Result<Bytes>(window.error());
-  auto read =
-      bytes ? load_bytes(**bytes, CaptureName{"a window of a process"}, registry_->vocabulary())
-            : Result<Snapshot>(bytes.error());
-  if (!read) {
+  auto copy = window ? copy_of(**window) : std::nullopt;
+  if (!copy) {
     session_.reset();
     return std::nullopt;
   }
-  to_differences(*read);
-  return std::move(*read);
+  to_differences(*copy);
+  return copy;
 }
 
 }  // namespace ctprof::live

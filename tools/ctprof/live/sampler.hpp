@@ -31,6 +31,9 @@ class Sampler {
   void drain() { session_.drain(); }
   // The window until now; the next one begins.
   Result<Sample> next();
+  // That window, made of differences, as it would be read of the sample; none where reading is what
+  // has to be done. REQUIRES: next() returned one, and nobody has taken it yet.
+  std::optional<Snapshot> latest() const;
 
   const std::vector<Refusal>& refused() const { return session_.refused(); }
 
@@ -42,6 +45,8 @@ class Sampler {
   Session session_;
   sdk::Fd memory_;  // a file without a disk
   std::uint64_t number_ = 0;
+  const Snapshot* latest_ = nullptr;  // the session's
+  std::size_t text_bytes_ = 0;        // of its file
 };
 
 class ProcessSampler {
@@ -59,7 +64,6 @@ class ProcessSampler {
   const Registry* registry_;
   std::uint64_t tgid_ = 0;
   std::optional<Session> session_;
-  sdk::Fd memory_;
 };
 
 }  // namespace ctprof::live

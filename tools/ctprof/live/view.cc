@@ -79,7 +79,10 @@ void View::take(Key key) {
   refresh();
 }
 
-void View::take_window() { refresh(); }
+void View::take_window(std::optional<Snapshot> latest) {
+  if (latest && follows()) show(history_->newest().number, std::move(*latest));
+  refresh();
+}
 
 void View::take_process(const Snapshot& window) {
   if (page_ && !history_->empty()) page_->take(history_->newest().number, window);
@@ -270,10 +273,19 @@ void View::show() {
   const Sample* sample = history_->find(wanted);
   if (!sample) return;
   if (shown_.number != wanted || !shown_.window) {
-    shown_ = {wanted, axis(), {}, {}, {}};
     auto window = teller_->differences(*sample);
-    window ? void(shown_.window = std::move(*window)) : void(shown_.trouble = window.error().text);
+    if (window) return show(wanted, std::move(*window));
+    shown_ = {wanted, axis(), {}, {}, window.error().text};
   }
+  tell();
+}
+
+void View::show(std::uint64_t number, Snapshot window) {
+  shown_ = {number, axis(), std::move(window), {}, {}};
+  tell();
+}
+
+void View::tell() {
   shown_.axis = axis();
   shown_.report.reset();
   if (!shown_.window) return;

@@ -49,8 +49,10 @@ class View {
   View(const Teller& teller, const History& history) : teller_(&teller), history_(&history) {}
 
   void take(Key key);
-  // The history has another window.
-  void take_window();
+  // The history has another window. `latest`: the same, made of differences, if that is at hand.
+  void take_window(std::optional<Snapshot> latest = {});
+  // Whether it shows the newest window, whichever that is.
+  bool follows() const { return !held_; }
   // What the watched thread's process did in the newest window; made of differences.
   void take_process(const Snapshot& window);
   // A sentence that stands there until the next key.
@@ -114,6 +116,8 @@ class View {
   std::vector<std::string> sort_words() const;
   void refresh();
   void show();
+  void show(std::uint64_t number, Snapshot window);
+  void tell();
   void find_rows();
   void find_groups();
   void find_threads();
