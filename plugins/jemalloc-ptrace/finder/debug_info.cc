@@ -1,7 +1,6 @@
 #include "plugins/jemalloc-ptrace/finder/debug_info.hpp"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "plugins/jemalloc-ptrace/finder/debug_sections.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
+#include "plugins/jemalloc-ptrace/finder/libdw.hpp"
 #include "plugins/jemalloc-ptrace/finder/target_file.hpp"
 
 namespace ctprof::jemalloc {
@@ -28,58 +28,6 @@ constexpr const char* kDeallocated =
 constexpr std::uint64_t kMaxDebugBytes = 256ULL << 20;
 constexpr auto kPatience = std::chrono::seconds(1);
 
-struct CloseElf {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
-struct CloseDwarf {
-  void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
-};
-using ElfHandle = std::unique_ptr<Elf, CloseElf>;
-using DwarfHandle = std::unique_ptr<Dwarf, CloseDwarf>;
-
-// A text in the file itself: those in another file would make libdw open it.
-const char* name_of(Dwarf_Die& die) {
-  Dwarf_Attribute attribute;
-  if (dwarf_attr(&die, DW_AT_name, &attribute) == nullptr) return "";
-  const unsigned form = dwarf_whatform(&attribute);
-  if (form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup) return "";
-  const char* name = dwarf_formstring(&attribute);
-  return name == nullptr ? "" : name;
-}
-
-// The next entry of the same level; a hostile one may claim to be before this.
-bool next(Dwarf_Die& die) {
-  Dwarf_Die following;
-  if (dwarf_siblingof(&die, &following) != 0 ||
-      dwarf_dieoffset(&following) <= dwarf_dieoffset(&die))
-    return false;
-  die = following;
-  return true;
-}
-
-std::optional<std::int64_t> offset_of_member(Dwarf_Die& member) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word offset = 0;
-  if (dwarf_attr(&member, DW_AT_data_member_location, &attribute) == nullptr) return std::nullopt;
-  if (dwarf_formudata(&attribute, &offset) != 0) return std::nullopt;
-  return static_cast<std::int64_t>(offset);
-}
-
-std::optional<TsdFields> fields_of(Dwarf_Die& structure) {
-  std::optional<std::int64_t> allocated;
-  std::optional<std::int64_t> deallocated;
-  Dwarf_Die member;
-  if (dwarf_child(&structure, &member) != 0) return std::nullopt;
-  do {
-    if (dwarf_tag(&member) != DW_TAG_member) continue;
-    const char* name = name_of(member);
-    if (std::strcmp(name, kAllocated) == 0) allocated = offset_of_member(member);
-    if (std::strcmp(name, kDeallocated) == 0) deallocated = offset_of_member(member);
-  } while (next(member));
-  if (!allocated || !deallocated || *allocated >= *deallocated) return std::nullopt;
-  return TsdFields{*allocated, *deallocated};
-}
-
 class Clock {
  public:
   // Looks at the time now and then.
@@ -90,52 +38,111 @@ class Clock {
   std::uint64_t steps_ = 0;
 };
 
-std::optional<TsdFields> fields_in_unit(Dwarf_Die& unit, Clock& clock) {
-  Dwarf_Die die;
-  if (dwarf_child(&unit, &die) != 0) return std::nullopt;
-  do {
-    if (dwarf_tag(&die) != DW_TAG_structure_type || std::strcmp(name_of(die), kStruct) != 0)
-      continue;
-    if (const auto fields = fields_of(die)) return fields;
-  } while (!clock.over() && next(die));
-  return std::nullopt;
-}
+using ElfHandle = std::unique_ptr<Elf, decltype(&::elf_end)>;
 
-std::optional<TsdFields> in_packed_units(const ElfFile& file) {
+// Looks through the entries of one file.
+class Entries {
+ public:
+  explicit Entries(const Libdw& dw) : dw_(dw) {}
+
+  std::optional<TsdFields> fields_in(Elf* elf) {
+    const std::unique_ptr<Dwarf, decltype(&::dwarf_end)> dwarf(
+        dw_.dwarf_begin_elf(elf, DWARF_C_READ, nullptr), dw_.dwarf_end);
+    if (!dwarf) return std::nullopt;
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    // Without a place for the split unit's entry libdw does not go looking for its file.
+    while (!clock_.over() &&
+           dw_.dwarf_get_units(dwarf.get(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
+      if (const auto fields = fields_in_unit(die)) return fields;
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<TsdFields> fields_in_unit(Dwarf_Die& unit) {
+    Dwarf_Die die;
+    if (dw_.dwarf_child(&unit, &die) != 0) return std::nullopt;
+    do {
+      if (dw_.dwarf_tag(&die) != DW_TAG_structure_type || std::strcmp(name_of(die), kStruct) != 0)
+        continue;
+      if (const auto fields = fields_of(die)) return fields;
+    } while (!clock_.over() && next(die));
+    return std::nullopt;
+  }
+
+  std::optional<TsdFields> fields_of(Dwarf_Die& structure) const {
+    std::optional<std::int64_t> allocated;
+    std::optional<std::int64_t> deallocated;
+    Dwarf_Die member;
+    if (dw_.dwarf_child(&structure, &member) != 0) return std::nullopt;
+    do {
+      if (dw_.dwarf_tag(&member) != DW_TAG_member) continue;
+      const char* name = name_of(member);
+      if (std::strcmp(name, kAllocated) == 0) allocated = offset_of_member(member);
+      if (std::strcmp(name, kDeallocated) == 0) deallocated = offset_of_member(member);
+    } while (next(member));
+    if (!allocated || !deallocated || *allocated >= *deallocated) return std::nullopt;
+    return TsdFields{*allocated, *deallocated};
+  }
+
+  // A text in the file itself: those in another file would make libdw open it.
+  const char* name_of(Dwarf_Die& die) const {
+    Dwarf_Attribute attribute;
+    if (dw_.dwarf_attr(&die, DW_AT_name, &attribute) == nullptr) return "";
+    const unsigned form = dw_.dwarf_whatform(&attribute);
+    if (form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup) return "";
+    const char* name = dw_.dwarf_formstring(&attribute);
+    return name == nullptr ? "" : name;
+  }
+
+  // The next entry of the same level; a hostile one may claim to be before this.
+  bool next(Dwarf_Die& die) const {
+    Dwarf_Die following;
+    if (dw_.dwarf_siblingof(&die, &following) != 0 ||
+        dw_.dwarf_dieoffset(&following) <= dw_.dwarf_dieoffset(&die))
+      return false;
+    die = following;
+    return true;
+  }
+
+  std::optional<std::int64_t> offset_of_member(Dwarf_Die& member) const {
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset = 0;
+    if (dw_.dwarf_attr(&member, DW_AT_data_member_location, &attribute) == nullptr)
+      return std::nullopt;
+    if (dw_.dwarf_formudata(&attribute, &offset) != 0) return std::nullopt;
+    return static_cast<std::int64_t>(offset);
+  }
+
+  const Libdw& dw_;
+  Clock clock_;
+};
+
+std::optional<TsdFields> in_packed_units(const Libdw& dw, const ElfFile& file) {
   const DwpUnits units(file);
   Clock clock;
   for (std::uint32_t unit = 0; unit < units.size() && !clock.over(); ++unit) {
     std::string image = units.image(unit);
     if (!file.budget()->charge(image.size())) break;
-    const ElfHandle elf(image.empty() ? nullptr : elf_memory(image.data(), image.size()));
-    if (const auto fields = elf ? tsd_fields_of(elf.get()) : std::nullopt) return fields;
+    const ElfHandle elf(image.empty() ? nullptr : dw.elf_memory(image.data(), image.size()),
+                        dw.elf_end);
+    if (const auto fields = elf ? Entries(dw).fields_in(elf.get()) : std::nullopt) return fields;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<TsdFields> tsd_fields_of(Elf* elf) {
-  const DwarfHandle dwarf(dwarf_begin_elf(elf, DWARF_C_READ, nullptr));
-  if (!dwarf) return std::nullopt;
-  Clock clock;
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Die die;
-  // Without a place for the split unit's entry libdw does not go looking for its file.
-  while (!clock.over() &&
-         dwarf_get_units(dwarf.get(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
-    if (const auto fields = fields_in_unit(die, clock)) return fields;
-  return std::nullopt;
-}
-
 std::optional<TsdFields> tsd_fields_in(const ElfFile& file) {
   const DebugSections sections = debug_sections(file);
-  if (!sections.info || elf_version(EV_CURRENT) == EV_NONE) return std::nullopt;
+  if (!sections.info) return std::nullopt;
   if (sections.bytes > kMaxDebugBytes || !file.budget()->charge(sections.bytes))
     return std::nullopt;
-  if (sections.packed) return in_packed_units(file);
-  const ElfHandle elf(elf_begin(file.fd(), ELF_C_READ, nullptr));
-  return elf ? tsd_fields_of(elf.get()) : std::nullopt;
+  const Libdw* dw = libdw();
+  if (!dw) return std::nullopt;
+  if (sections.packed) return in_packed_units(*dw, file);
+  const ElfHandle elf(dw->elf_begin(file.fd(), ELF_C_READ, nullptr), dw->elf_end);
+  return elf ? Entries(*dw).fields_in(elf.get()) : std::nullopt;
 }
 
 namespace {

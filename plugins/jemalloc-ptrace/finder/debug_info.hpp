@@ -6,13 +6,11 @@
 // ours, by path and never out of that root. A file found by its name counts when it belongs to the
 // other: the same build id, or the checksum that a debug link gives.
 //
-// libdw reads the DWARF. It never gets files whose sections claim to be larger than our limits,
-// files that other files point to (it would open them by name, in our namespace), or entries that
-// form a circle.
+// libdw reads the DWARF, where it is (libdw.hpp). It never gets files whose sections claim to be
+// larger than our limits, files that other files point to (it would open them by name, in our
+// namespace), or entries that form a circle.
 
 #pragma once
-
-#include <libelf.h>
 
 #include <optional>
 #include <string>
@@ -27,9 +25,6 @@ namespace ctprof::jemalloc {
 
 // Of a file that has debug information inside; also of a .dwp, a package of it.
 std::optional<TsdFields> tsd_fields_in(const ElfFile& file);
-
-// Of an ELF that is open already, or in memory.
-std::optional<TsdFields> tsd_fields_of(Elf* elf);
 
 // What a file says about its debug information.
 struct DebugHints {

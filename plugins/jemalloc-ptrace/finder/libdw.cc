@@ -1,0 +1,57 @@
+#include "plugins/jemalloc-ptrace/finder/libdw.hpp"
+
+#include <dlfcn.h>
+
+#include <optional>
+
+namespace ctprof::jemalloc {
+namespace {
+
+// All that are asked for, or none.
+class Functions {
+ public:
+  explicit Functions(void* library) : library_(library), whole_(library != nullptr) {}
+
+  template <class Function>
+  Functions& find(const char* name, Function*& function) {
+    function = library_ ? reinterpret_cast<Function*>(::dlsym(library_, name)) : nullptr;
+    whole_ = whole_ && function != nullptr;
+    return *this;
+  }
+  bool whole() const { return whole_; }
+
+ private:
+  void* library_;
+  bool whole_;
+};
+
+std::optional<Libdw> load() {
+  Libdw dw{};
+  Functions functions(::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL));
+  functions.find("elf_version", dw.elf_version)
+      .find("elf_begin", dw.elf_begin)
+      .find("elf_memory", dw.elf_memory)
+      .find("elf_end", dw.elf_end)
+      .find("dwarf_begin_elf", dw.dwarf_begin_elf)
+      .find("dwarf_end", dw.dwarf_end)
+      .find("dwarf_get_units", dw.dwarf_get_units)
+      .find("dwarf_child", dw.dwarf_child)
+      .find("dwarf_siblingof", dw.dwarf_siblingof)
+      .find("dwarf_dieoffset", dw.dwarf_dieoffset)
+      .find("dwarf_tag", dw.dwarf_tag)
+      .find("dwarf_attr", dw.dwarf_attr)
+      .find("dwarf_whatform", dw.dwarf_whatform)
+      .find("dwarf_formstring", dw.dwarf_formstring)
+      .find("dwarf_formudata", dw.dwarf_formudata);
+  return functions.whole() && dw.elf_version(EV_CURRENT) != EV_NONE ? std::optional(dw)
+                                                                    : std::nullopt;
+}
+
+}  // namespace
+
+const Libdw* libdw() {
+  static const std::optional<Libdw> loaded = load();
+  return loaded ? &*loaded : nullptr;
+}
+
+}  // namespace ctprof::jemalloc
