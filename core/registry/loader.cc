@@ -6,8 +6,10 @@
 #include <sys/auxv.h>
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -83,7 +85,32 @@ boost::dll::shared_library opened(const std::string& name, const CallOwner& owne
   }
 }
 
-Result<Plugin> load(OpenPlugin file) {
+bool is_named(const LoadOptions& options, const Plugin& plugin) {
+  return !options.only || std::ranges::count(*options.only, plugin.name) > 0;
+}
+
+// What it takes to open a plugin: its table without what that points to, which takes longer to read
+// than the table. Nothing where it asks for no such haste, or for options first.
+std::optional<Plugin> head_of(const ctprof_plugin& given, std::size_t room) {
+  ctprof_plugin table{};
+  std::memcpy(static_cast<void*>(&table), &given, std::min(room, sizeof table));
+  if ((table.flags & CTPROF_PLUGIN_AHEAD) == 0 || table.options.count > 0) return std::nullopt;
+  for (ctprof_array* array :
+       {&table.sources, &table.metrics, &table.derived, &table.rules, &table.objects})
+    *array = {};
+  auto head = read_plugin(table, sizeof table);
+  return head ? std::optional(std::move(*head)) : std::nullopt;
+}
+
+void hand_over(const ctprof_plugin& table, const std::string& path, const LoadOptions& options) {
+  auto head = head_of(table, symbol_size(&table));
+  if (!head || !is_named(options, *head)) return;
+  head->path = path;
+  head->shipped = true;
+  options.ahead(*head);
+}
+
+Result<Plugin> load(OpenPlugin file, bool shipped, const LoadOptions& options) {
   const std::string name = name_for_loader(file);
   const CallOwner& owner = *call_owner(file.path);
   try {
@@ -92,6 +119,7 @@ Result<Plugin> load(OpenPlugin file) {
     if (!library.has("ctprof_plugin")) return Error{"it exports no symbol 'ctprof_plugin'"};
     const auto& table = library.get<const ctprof_plugin>("ctprof_plugin");
     remember_code(&table, owner);
+    if (options.ahead && shipped) hand_over(table, file.path, options);
     auto plugin = read_plugin(table, symbol_size(&table));
     if (plugin) plugin->path = file.path;
     return plugin;
@@ -107,10 +135,6 @@ bool knows(const LoadedPlugins& loaded, std::string_view name) {
                      [&](const Plugin& plugin) { return plugin.name == name; });
 }
 
-bool is_named(const LoadOptions& options, const Plugin& plugin) {
-  return !options.only || std::ranges::count(*options.only, plugin.name) > 0;
-}
-
 // By its file alone.
 bool is_needed(const PluginFile& file, const LoadOptions& options) {
   if (options.layouts_alone) return file.layout;
@@ -121,16 +145,13 @@ void load_file(const std::string& path, Result<OpenPlugin> file, bool shipped,
                const LoadOptions& options, LoadedPlugins& loaded) {
   if (!file) return loaded.refused.push_back({path, file.error().text});
   if (!is_needed(file->file, options)) return;
-  auto plugin = load(std::move(*file));
+  auto plugin = load(std::move(*file), shipped, options);
   if (!plugin) return loaded.refused.push_back({path, plugin.error().text});
   if (knows(loaded, plugin->name))
     return loaded.refused.push_back(
         {path, "a plugin named '" + plugin->name + "' is loaded already"});
   plugin->shipped = shipped;
   loaded.plugins.push_back(std::move(*plugin));
-  if (const Plugin& last = loaded.plugins.back();
-      options.ahead && shipped && last.ahead && last.options.empty() && is_named(options, last))
-    options.ahead(last);
 }
 
 void load_directory(const PluginDirectory& directory, const LoadOptions& options,

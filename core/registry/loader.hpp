@@ -41,8 +41,8 @@ struct LoadOptions {
   // (CTPROF_PLUGIN_RECORDER) are looked at, and not loaded unless there is an `only`.
   bool recorders = true;
   // Those of ctprof's own plugins that ask for it (CTPROF_PLUGIN_AHEAD) are loaded before the
-  // others and handed over at once, but not if `only` leaves them out. What comes of them later
-  // counts as if they had been loaded in turn.
+  // others and handed over at once, without their metrics and sources, but not if `only` leaves
+  // them out. What comes of them later counts as if they had been loaded in turn.
   std::function<void(const Plugin&)> ahead = {};
 };
 
