@@ -48,9 +48,10 @@ const ctprof_rule* rule_of(const Plugin& plugin, std::string_view name) {
   return it == plugin.rules.end() ? nullptr : &*it;
 }
 
+std::string metric_named(const char* name) { return "metric " + quoted(name); }
+
 Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newtype,
                            const Plugin& plugin) {
-  const std::string who = "metric " + quoted(metric.name);
   Pairing found = Pairing::WithoutMeaning;
   if (const RuleInfo* rule = find_rule(metric.rule))
     found = pairing(newtype, *rule);
@@ -58,11 +59,11 @@ Result<void> check_pairing(const ctprof_metric& metric, const NewtypeInfo& newty
     found = is_listed(own->newtypes, newtype.name) ? pairing(newtype, *find_rule(own->fallback))
                                                    : Pairing::WithoutMeaning;
   else
-    return Error{who + " names the rule " + quoted(metric.rule) +
+    return Error{metric_named(metric.name) + " names the rule " + quoted(metric.rule) +
                  ", which neither ctprof nor this plugin has"};
   if (found == Pairing::Fits) return {};
-  return Error{who + " pairs " + std::string(newtype.name) + " with " + metric.rule + ": " +
-               std::string(sentence(found))};
+  return Error{metric_named(metric.name) + " pairs " + std::string(newtype.name) + " with " +
+               metric.rule + ": " + std::string(sentence(found))};
 }
 
 // The two tails that metrics and derived metrics share.
@@ -109,31 +110,32 @@ Result<void> check_plugin(const ctprof_plugin& plugin) {
 
 Result<void> check_metric(const ctprof_metric& metric, const Plugin& plugin) {
   if (is_empty(metric.name)) return Error{"a metric without a name"};
-  const std::string who = "metric " + quoted(metric.name);
+  const auto who = [&] { return metric_named(metric.name); };  // hundreds are asked, none is wrong
   if (!is_name(metric.name, "._"))
-    return Error{who +
+    return Error{who() +
                  ": a name is lower case letters, digits, _ and dots, beginning with a letter"};
   if (metric.entity >= kEntities)
-    return Error{who + " has entity number " + std::to_string(metric.entity) +
+    return Error{who() + " has entity number " + std::to_string(metric.entity) +
                  ", which ctprof does not know"};
   if (is_empty(metric.newtype) || is_empty(metric.rule))
-    return Error{who + " lacks a newtype or a rule"};
+    return Error{who() + " lacks a newtype or a rule"};
   const NewtypeInfo* newtype = find_newtype(metric.newtype);
   if (!newtype)
-    return Error{who + " is of the newtype " + quoted(metric.newtype) +
+    return Error{who() + " is of the newtype " + quoted(metric.newtype) +
                  ", which ctprof does not have"};
   if (metric.storage != newtype->storage)
-    return Error{who + " stores " + metric.newtype + " as storage number " +
+    return Error{who() + " stores " + metric.newtype + " as storage number " +
                  std::to_string(metric.storage) + ", which must be " +
                  std::to_string(newtype->storage)};
   if (!is_empty(metric.family) &&
       std::find(kFamilies.begin(), kFamilies.end(), metric.family) == kFamilies.end())
-    return Error{who + " is of the family " + quoted(metric.family) +
+    return Error{who() + " is of the family " + quoted(metric.family) +
                  ", which ctprof does not have"};
   if (!stands_for_nothing(metric.file_absent))
-    return Error{who + " has " + quoted(metric.file_absent) +
+    return Error{who() + " has " + quoted(metric.file_absent) +
                  " stand for no value, which is not JSON"};
-  if (auto fits = check_shown(who, metric.headline, metric.role); !fits) return fits;
+  if (metric.headline || !is_empty(metric.role))
+    if (auto fits = check_shown(who(), metric.headline, metric.role); !fits) return fits;
   return check_pairing(metric, *newtype, plugin);
 }
 

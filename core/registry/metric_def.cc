@@ -83,7 +83,10 @@ MetricDef define(const ctprof_metric& metric, std::string_view plugin) {
   def.rule = metric.rule;
   def.reduction = reduction_of(def.rule);
   for (const MetricText& field : kMetricTexts)
-    def.*field.kept = text(metric.*field.given, field.otherwise);
+    if (const char* given = metric.*field.given; given && *given)
+      (def.*field.kept).assign(given);
+    else
+      (def.*field.kept).assign(field.otherwise);
   if (def.unit.empty()) def.unit = newtype.unit;
   if (def.family.empty()) def.family = newtype.family;
   if (def.file_path.empty()) def.file_path = home_place(def.entity, def.name);

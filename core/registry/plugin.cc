@@ -53,6 +53,7 @@ Result<SharedMetric> read_metric(const ctprof_metric& given, const Plugin& plugi
     return Error{too_small<ctprof_metric>("a metric", given.size)};
   const auto metric = copied<ctprof_metric>(&given, given.size);
   if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
+  if (plugin.rules.empty()) return SharedMetric(define(metric, plugin.name));
   MetricDef def = define(metric, plugin.name);
   for (const ctprof_rule& rule : plugin.rules)
     if (def.rule == rule.name)
