@@ -165,8 +165,8 @@ def keeps_what_was_open_at_shutdown(left):
         yield f"it is {left.state('again')}"
     found = list(left.blocks())
     first = [block for block in found if boot_of(block) == boot_of(found[0])]
-    if not any(seconds(block) < EVERY - SLACK / 2 for block in first[-1:]) and len(first) < 3:
-        yield f"of the first boot there are {[round(seconds(block), 1) for block in first]} s"
+    if len(first) <= left.windows_at("shutdown"):
+        yield f"at its end the first boot had {left.windows_at('shutdown')} windows, and of it are kept {[round(seconds(block), 1) for block in first]} s"
 
 
 def survives_reloads(left):

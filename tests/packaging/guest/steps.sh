@@ -114,11 +114,12 @@ gone() {
 }
 
 mkdir -p /out
-rm -f /out/status  # of the boot before
+rm -rf /out/status /out/log  # of the boot before
 if [ ! -e /opt/first ]; then
   touch /opt/first
   as_shipped
   cp -r /var/log/private/ctprof /out/log
+  state shutdown
   journalctl --no-pager -u ctprof >/out/journal
 else
   handled
