@@ -31,7 +31,15 @@ def read(paths, *options):
 
 
 def captures_in(lines):
-    return [line for line in lines if "capture" in line]
+    """With their totals by name."""
+    defined = {line["registry"]: line["metrics"] for line in lines if "metrics" in line}
+    return [line | {"totals": by_name(line, defined[line["registry"]])} for line in lines if "capture" in line]
+
+
+def by_name(line, metrics):
+    totals = {metric["name"]: total for metric, total in zip(metrics, line["totals"], strict=True)}
+    assert line["headlines"] == [totals[metric["name"]] for metric in metrics if metric["headline"]]
+    return totals
 
 
 def unpack(kind, into):

@@ -1,6 +1,8 @@
 #include "tools/ctprof/fleet/capture_line.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -147,16 +149,19 @@ void write_facts(const Snapshot& capture, JsonWriter& out) {
   out.member("facts_left_out", left_out);
 }
 
+// In the order of the definitions, which have the names.
 void write_totals(const CapturePlan& plan, const CaptureFigures& figures, JsonWriter& out) {
-  out.key("totals");
+  const auto write = [&](const CapturePlan::Numbered& one) { write_json(figures.total(one), out); };
+  array(out, "totals", plan.numbered(), write);
+  std::vector<CapturePlan::Numbered> headlines;
+  std::ranges::copy_if(plan.numbered(), std::back_inserter(headlines),
+                       [&](const CapturePlan::Numbered& one) { return is_headline(plan, one); });
+  array(out, "headlines", headlines, write);
+}
+
+void write_coverage(const CapturePlan& plan, const CaptureFigures& figures, JsonWriter& out) {
+  out.key("coverage");
   out.put('{');
-  for (const auto& one : plan.numbered()) {
-    out.key(plan.planned(one).name);
-    write_json(figures.total(one), out);
-    out.put(',');
-  }
-  out.close('}');
-  out.raw(",\"coverage\":{");
   for (const auto& one : plan.numbered()) {
     const Coverage coverage = figures.coverage(one);
     if (coverage.full()) continue;
@@ -207,6 +212,7 @@ void write_capture(const Snapshot& capture, const CapturePlan& plan, const Captu
   out.member("registry", std::uint64_t{registry});
   out.member("metrics_left_out", std::uint64_t{figures.left_out()});
   write_totals(plan, figures, out);
+  write_coverage(plan, figures, out);
   write_groups(plan, figures, out);
 }
 

@@ -10,7 +10,8 @@ CREATE TABLE stored (
     host Nullable(String), boot_id Nullable(String), opened_at_ns Nullable(Int64), captured_at_ns Nullable(Int64),
     seconds Nullable(Float64), uptime Nullable(Float64), threads Nullable(Int64), ended Nullable(Int64), tool Nullable(String),
     level_left_out Array(Nullable(String)), facts Map(String, Nullable(String)), facts_left_out Nullable(Int32),
-    metrics_left_out Nullable(Int32), totals Array(Nullable(Float64)), coverage Map(String, Array(Nullable(Int64))),
+    metrics_left_out Nullable(Int32), totals Array(Nullable(Float64)), headlines Array(Nullable(Float64)),
+    coverage Map(String, Array(Nullable(Int64))),
     groups Array(Nullable(String)), group_threads Array(Nullable(Int64)), group_own Array(Nullable(Bool)),
     figures Map(String, Array(Nullable(Float64))), registry Nullable(String), metrics Nullable(String), names Array(Nullable(String))
 ) ENGINE = MergeTree ORDER BY row;

@@ -49,7 +49,7 @@ class Answer:
 
     def as_json(self):
         sizes = self.cohorts.sizes
-        return {"scope": self.question.scope(), "by": self.cohorts.fact, "notes": self.notes,
+        return {"scope": self.question.scope, "by": self.cohorts.fact, "notes": self.notes,
                 "baseline": {"value": self.cohorts.baseline, "hosts": sizes[self.cohorts.baseline]},
                 "candidates": [{"value": side, "hosts": sizes[side], "family": family, "rows": rows, "along": self.along_as_json(side)}
                                for side, family, rows in self.judged]}
@@ -58,7 +58,7 @@ class Answer:
         return [{"fact": fact, "apart": apart, "baseline": base, "candidate": other} for fact, apart, base, other in self.cohorts.along(side)]
 
     def tell_people(self, output):
-        scope = self.question.scope()
+        scope = self.question.scope
         output.line(self.question.heading(scope))
         if not self.judged:
             output.sentence(f"nothing to compare: of {clean(self.cohorts.fact)} there is {clean(self.cohorts.baseline)} alone "

@@ -75,7 +75,7 @@ def reader_options(about, options):
 
 
 def tell(output, place, found, indexer, anew, options):
-    table = views.Table(place)
+    table = views.Table(place, (*views.NEEDED, "files"))
     hosts, captures, files = table.one("SELECT count(DISTINCT host), count(*), (SELECT count(*) FROM files) FROM counted")
     left_out = [("not files of ours", found.left_out)] + table.left_out_by_reason()
     result = {"index": place.path, "files": files, "captures": captures, "hosts": hosts, "read": indexer.read_files,

@@ -32,12 +32,14 @@ class Metric:
         self.entry = headline.get("entry")  # What brings its rows into a family (core/compare/evidence/row_family.hpp).
         self.adds_up = definition.get("adds_up", True)
         self.definition = definition
-        self.places = {}  # In the totals of captures of which registries.
+        self.places = {}  # (In the totals, among those of headlines): of captures of which registries.
 
     def total(self):
         """In SQL, over a capture's row."""
-        where = " ".join(f"WHEN registry IN ({', '.join(map(text, registries))}) THEN {at}" for at, registries in self.places.items())
-        return f"totals[CASE {where} END]"
+        is_short = all(among for _, among in self.places)
+        where = " ".join(f"WHEN registry IN ({', '.join(map(text, registries))}) THEN {among if is_short else at}"
+                         for (at, among), registries in self.places.items())
+        return f"{'headlines' if is_short else 'totals'}[CASE {where} END]"
 
     def is_headline(self):
         return self.label is not None
@@ -61,13 +63,15 @@ class Metrics:
     def __init__(self, table):
         self.table = table
         self.by_name, self.in_conflict = {}, set()
-        for registry, known in table.rows("SELECT DISTINCT registry, metrics FROM stored WHERE row = 'registry' ORDER BY registry"):
-            for at, definition in enumerate(json.loads(known)):
-                self.add(definition, registry, at + 1)
+        for registry, known in table.rows("SELECT DISTINCT registry, metrics FROM seen WHERE row = 'registry' ORDER BY registry"):
+            headlines = 0
+            for at, definition in enumerate(json.loads(known), 1):
+                headlines += definition.get("headline") is not None
+                self.add(definition, registry, (at, headlines if definition.get("headline") is not None else None))
 
-    def add(self, definition, registry, at):
+    def add(self, definition, registry, place):
         before = self.by_name.setdefault(definition["name"], Metric(definition))
-        before.places.setdefault(at, []).append(registry)
+        before.places.setdefault(place, []).append(registry)
         if any(before.definition.get(key) != definition.get(key) for key in KEYS):
             self.in_conflict.add(before.name)
 

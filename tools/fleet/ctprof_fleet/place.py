@@ -19,7 +19,7 @@ from .errors import FleetError, reason
 
 NAME = ".ctprof-fleet"
 PARTS = ("buckets", "locks")
-SCHEMA = 1
+SCHEMA = 2
 SUFFIX = ".parquet"
 
 

@@ -22,7 +22,7 @@ def run(options, output):
         asked = chosen(known, options)
         cohort = None if options.cohort == "none" else question.table.fact(options.cohort)
         make_hosts(question, asked, cohort)
-        rows = question.table.rows(ranking(options.limit))
+        rows = question.table.rows(ranking(asked, options.limit))
         tell(question, output, asked, cohort, rows, known.notes())
     return 0
 
@@ -37,45 +37,50 @@ def chosen(known, options):
 
 
 def make_hosts(question, asked, cohort):
-    """Tables `hosts`, a row for each host and figure, and `judged`, with z. Without a metric, what is below a headline's floor is no
-    difference."""
-    values = ", ".join(f"median({figure.sql}) AS v{at}, count({figure.sql}) AS n{at}" for at, figure in enumerate(asked))
-    floors = [figure.metric.told_floor() if figure.metric and len(asked) > 1 else 0 for figure in asked]
+    """Tables `wide`, a row for each host with its figures v0, v1, ..., and `cohorts`, with what z is made of. Figures stay side by side: as
+    rows of their own, those of ten thousand hosts took as long as all the rest."""
+    scope = question.scope
+    middle_of = "median" if scope["captures"] > scope["hosts"] else "any_value"  # The same of one capture, and quicker.
+    values = ", ".join(f"{middle_of}({figure.sql}) AS v{at}, count({figure.sql}) AS n{at}" for at, figure in enumerate(asked))
     newest = f"coalesce(arg_max({value_of_fact(cohort)}, captured_at), '')" if cohort else "''"
-    long = " UNION ALL ".join(f"SELECT host, cohort, {at} AS figure, v{at} AS value, n{at} AS n, captures, {floor}::DOUBLE AS floor FROM wide"
-                              for at, floor in enumerate(floors))
-    run_sql = question.table.connection.execute
     question.table.rows(f"""
-        CREATE OR REPLACE TEMP TABLE wide AS SELECT host, {newest} AS cohort, count(*) AS captures, bool_or(kind = 'window') AS has_window, {values}
+        CREATE OR REPLACE TEMP TABLE wide AS SELECT host, {newest} AS cohort, bool_or(kind = 'window') AS has_window, {values}
         FROM counted WHERE host IS NOT NULL AND {question.where} GROUP BY host""")
-    run_sql(f"CREATE TEMP TABLE hosts AS {long}")
-    run_sql("""
+    middle = ", ".join(f"median(v{at}) AS med{at}, count(v{at}) AS size{at}" for at in range(len(asked)))
+    spread = ", ".join(f"any_value(med{at}) AS med{at}, any_value(size{at}) AS size{at}, 1.4826 * median(abs(v{at} - med{at})) AS mad{at}, "
+                       f"1.2533 * avg(abs(v{at} - med{at})) AS mean_deviation{at}" for at in range(len(asked)))
+    question.table.connection.execute(f"""
         CREATE TEMP TABLE cohorts AS
-        WITH middle AS (SELECT cohort, figure, median(value) AS med, count(value) AS size FROM hosts GROUP BY ALL)
-        SELECT cohort, figure, any_value(med) AS med, any_value(size) AS size,
-               1.4826 * median(abs(value - med)) AS mad, 1.2533 * avg(abs(value - med)) AS mean_deviation
-        FROM hosts JOIN middle USING (cohort, figure) GROUP BY ALL""")
-    run_sql(f"""
-        CREATE TEMP TABLE judged AS
-        SELECT *, CASE WHEN value IS NULL OR size < {FEW} THEN NULL
-                       WHEN value = med OR abs(value - med) < floor THEN 0
-                       ELSE (value - med) / (CASE WHEN mad > 0 THEN mad ELSE mean_deviation END) END AS z
-        FROM hosts JOIN cohorts USING (cohort, figure)""")
+        WITH middle AS (SELECT cohort, {middle} FROM wide GROUP BY cohort)
+        SELECT cohort, {spread} FROM wide JOIN middle USING (cohort) GROUP BY cohort""")
 
 
-def ranking(limit):
-    """Of each host the figure with the largest z."""
+def z_of(at, floor):
+    """Without a metric, what is below a headline's floor is no difference."""
+    apart = f"v{at} - med{at}"
+    return f"""CASE WHEN v{at} IS NULL OR size{at} < {FEW} THEN NULL WHEN v{at} = med{at} OR abs({apart}) < {floor!r} THEN 0
+                    ELSE ({apart}) / (CASE WHEN mad{at} > 0 THEN mad{at} ELSE mean_deviation{at} END) END::DOUBLE"""
+
+
+def ranking(asked, limit):
+    """Of each host the figure with the largest z, and of equals the first; without any z, the first that there is."""
+    floors = [figure.metric.told_floor() if figure.metric and len(asked) > 1 else 0 for figure in asked]
+    lists = {"z": [z_of(at, floor) for at, floor in enumerate(floors)]}
+    lists |= {name: [f"{name}{at}" for at in range(len(asked))] for name in ("v", "med", "n")}
+    made = ", ".join(f"[{', '.join(items)}] AS {name}" for name, items in lists.items())
     return f"""
-        SELECT host, cohort, figure, value, med, z, n FROM judged WHERE value IS NOT NULL
-        QUALIFY row_number() OVER (PARTITION BY host ORDER BY abs(z) DESC NULLS LAST, figure) = 1
-        ORDER BY abs(z) DESC NULLS LAST, value DESC, host {f'LIMIT {limit}' if limit else ''}"""
+        WITH judged AS (SELECT host, cohort, {made} FROM wide JOIN cohorts USING (cohort)),
+        sizes AS (SELECT *, list_transform(z, lambda one: abs(one)) AS size FROM judged),
+        chosen AS (SELECT *, CASE WHEN list_max(size) IS NULL THEN list_position(list_transform(v, lambda one: one IS NOT NULL), true)
+                                  ELSE list_position(size, list_max(size)) END AS nth FROM sizes)
+        SELECT host, cohort, nth - 1, v[nth] AS value, med[nth], z[nth], n[nth] FROM chosen WHERE nth > 0
+        ORDER BY size[nth] DESC NULLS LAST, value DESC, host {f'LIMIT {limit}' if limit else ''}"""
 
 
-def without_value(question):
+def without_value(question, asked):
     """How many hosts have no figure at all, and why: only snapshots, or a gap in all of their captures."""
-    return question.table.one("""
-        WITH none AS (SELECT host FROM hosts GROUP BY host HAVING count(value) = 0)
-        SELECT count(*), count(*) FILTER (NOT has_window) FROM none JOIN wide USING (host)""")
+    none = " AND ".join(f"v{at} IS NULL" for at in range(len(asked)))
+    return question.table.one(f"SELECT count(*), count(*) FILTER (NOT has_window) FROM wide WHERE {none}")
 
 
 def tell(question, output, asked, cohort, rows, notes):
@@ -83,15 +88,15 @@ def tell(question, output, asked, cohort, rows, notes):
     if output.format == "csv":
         return output.csv(["host", "cohort", "figure", "value", "median", "z", "captures"],
                           [(host, group or "", names[at], value, median, z, n) for host, group, at, value, median, z, n in rows])
-    scope = question.scope()
-    missing, only_snapshots = without_value(question)
+    scope = question.scope
+    missing, only_snapshots = without_value(question, asked)
     if output.format == "json":
         return output.json({"scope": scope, "cohort": cohort, "without_value": missing, "notes": notes, "rows": [
             {"host": host, "cohort": group if cohort else None, "figure": names[at], "unit": asked[at].unit or None, "value": value,
              "median": median, "z": z, "captures": n} for host, group, at, value, median, z, n in rows]})
     output.line(question.heading(scope))
     output.table(as_table(asked, cohort, rows))
-    tell_rest(question, output, scope, missing, only_snapshots, len(rows))
+    tell_rest(question, output, asked, scope, (missing, only_snapshots), len(rows))
     for note in notes:
         output.sentence(note)
     return None
@@ -108,7 +113,8 @@ def as_table(asked, cohort, rows):
     return table
 
 
-def tell_rest(question, output, scope, missing, only_snapshots, shown):
+def tell_rest(question, output, asked, scope, without, shown):
+    missing, only_snapshots = without
     rest = scope["hosts"] - missing - shown
     if rest > 0:
         output.sentence(f"not shown: {count(rest, 'more host')} (--limit)")
@@ -116,7 +122,8 @@ def tell_rest(question, output, scope, missing, only_snapshots, shown):
         why = [f"{only_snapshots} of snapshots alone, which tell lifetimes"] if only_snapshots else []
         why += [f"{missing - only_snapshots} with a gap there"] if missing > only_snapshots else []
         output.sentence(f"no value: {count(missing, 'host')} ({', '.join(why)})")
-    small = question.table.rows("SELECT DISTINCT cohort FROM cohorts WHERE size BETWEEN 1 AND $1 ORDER BY cohort", [FEW - 1])
+    is_small = " OR ".join(f"size{at} BETWEEN 1 AND {FEW - 1}" for at in range(len(asked)))
+    small = question.table.rows(f"SELECT cohort FROM cohorts WHERE {is_small} ORDER BY cohort")
     if small:
         named = ", ".join(clean(cohort) or "all" for cohort, in small[:5])
         output.sentence(f"no z in cohorts of fewer than {FEW} hosts: {named}{', ...' if len(small) > 5 else ''}")

@@ -107,7 +107,7 @@ class Reader:
             raise FleetError(NOT_UNDERSTOOD)
         if match[1] in self.unseen:
             self.unseen.remove(match[1])
-            if list(json.loads(line)["totals"]) != self.definitions[name][1]:
+            if len(json.loads(line)["totals"]) != len(self.definitions[name][1]):
                 raise FleetError(NOT_UNDERSTOOD)
         return b"".join((line[:match.start()], b'"registry":"', name.encode(), b'","metrics_left_out":', match[2], b",",
                          line[match.end():end + 1], b',"figures":{', line[end + 1:-3].lstrip(b","), b"}}}\n"))

@@ -22,7 +22,7 @@ MOST_ROWS = 1000
 
 def run(options, output):
     options.since = options.until = None
-    with Question(options) as question:
+    with Question(options, VIEWS) as question:
         if options.query is None and sys.stdin.isatty():
             tell_views(question, output)
             return 0

@@ -48,7 +48,7 @@ def totals(question, metric, fact, limit):
 def tell(question, output, metric, fact, rows, notes):
     if output.format == "csv":
         return output.csv(["cohort", "hosts", "group", "on_hosts", "total", "share", "median"], [row[:7] for row in rows])
-    scope = question.scope()
+    scope = question.scope
     if output.format == "json":
         return output.json({"scope": scope, "metric": metric.name if metric else None, "unit": metric.shown_unit() if metric else None,
                             "by": fact, "notes": notes, "rows": [

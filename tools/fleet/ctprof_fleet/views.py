@@ -21,6 +21,7 @@ from .printable import clean
 
 COMMON = "file, capture, host, kind, captured_at, seconds"
 COUNTS = "(file, capture) NOT IN (SELECT (file, capture) FROM twice)"
+ALL_COUNT = "true"
 
 # `counted` is what our own questions are about: totals as they are stored, in the order of the registry's names.
 VIEWS = {
@@ -29,9 +30,9 @@ VIEWS = {
     "counted": f"""
         SELECT file, capture, captures, host, kind, boot_id, {moment('opened_at_ns')} AS opened_at,
                {moment('captured_at_ns')} AS captured_at, seconds, uptime, threads, ended, tool, level_left_out,
-               facts_left_out, metrics_left_out, registry, facts, totals, coverage, groups, group_threads, group_own, figures
-        FROM stored WHERE row = 'capture' AND {COUNTS}""",
-    "captures": "SELECT counted.* EXCLUDE (totals), map(names, totals) AS totals FROM counted LEFT JOIN known USING (registry)",
+               facts_left_out, metrics_left_out, registry, facts, totals, headlines, coverage, groups, group_threads, group_own, figures
+        FROM stored WHERE row = 'capture' AND {{counts}}""",
+    "captures": "SELECT counted.* EXCLUDE (totals, headlines), map(names, totals) AS totals FROM counted LEFT JOIN known USING (registry)",
     "facts": f"""
         SELECT {COMMON}, fact.key AS fact, fact.value AS value
         FROM (SELECT {COMMON}, unnest(map_entries(facts)) AS fact FROM counted)""",
@@ -47,24 +48,29 @@ VIEWS = {
         UNION ALL
         SELECT file, capture, 'there twice', 'the same capture as in ' || first FROM twice"""}
 
-# What every question looks at, read once; and of it what is there twice.
+# What our own questions need; all of them are for SQL.
+NEEDED = ("counted", "left_out")
+
+# What every question looks at, read once; and of it what is there twice, which is seldom any.
 SEEN = """
     CREATE OR REPLACE TEMP TABLE seen AS
-    SELECT row, file, capture, host, boot_id, kind, opened_at_ns, captured_at_ns, error FROM stored WHERE row <> 'registry'"""
-TWICE = """
+    SELECT row, file, capture, host, boot_id, kind, opened_at_ns, captured_at_ns, error, registry, metrics FROM stored"""
+SAME = "host, boot_id, kind, opened_at_ns, captured_at_ns"
+TWICE = f"""
     CREATE OR REPLACE TEMP TABLE twice AS
     SELECT file, capture, first FROM (
         SELECT file, capture, row_number() OVER same AS nth, first_value(file) OVER same AS first
-        FROM seen WHERE row = 'capture' AND boot_id <> ''
-        WINDOW same AS (PARTITION BY host, boot_id, kind, opened_at_ns, captured_at_ns ORDER BY file, capture))
+        FROM seen WHERE row = 'capture' AND boot_id <> '' AND hash({SAME}) IN (
+            SELECT hash({SAME}) FROM seen WHERE row = 'capture' AND boot_id <> '' GROUP BY ALL HAVING count(*) > 1)
+        WINDOW same AS (PARTITION BY {SAME} ORDER BY file, capture))
     WHERE nth > 1"""
 
 
 class Table:
     """An index that is asked."""
 
-    def __init__(self, place):
-        self.place = place
+    def __init__(self, place, views=NEEDED):
+        self.place, self.views = place, views
         self.connection = connect(place.spill())
         self.again(self.open)
 
@@ -75,8 +81,9 @@ class Table:
         self.connection.execute(f"CREATE OR REPLACE TEMP VIEW stored AS {stored}")
         self.connection.execute(SEEN)
         self.connection.execute(TWICE)
-        for name, query in VIEWS.items():
-            self.connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {query}')
+        self.counts = COUNTS if self.connection.execute("SELECT count(*) FROM twice").fetchone()[0] else ALL_COUNT
+        for name in self.views:
+            self.connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {VIEWS[name].format(counts=self.counts)}')
 
     def rows(self, query, parameters=None):
         return self.again(lambda: self.connection.execute(query, parameters).fetchall(), self.open)
