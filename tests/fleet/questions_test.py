@@ -186,7 +186,7 @@ class Asked(Fleet):
                            (["compare", "--by", "kernal"], "fact"), (["top", "nr_threads_of_moon"], "no capture has"),
                            (["compare", "--by", "kernel", "--baseline", "5.0"], "no host has kernel_release 5.0"),
                            (["compare", "--by", "kernel", "--alpha", "7"], "--alpha"), (["rank", "--limit", "-1"], "--limit"),
-                           (["index"], "which files")):
+                           (["index"], "DIR|GLOB|FILE")):
             with self.subTest(words):
                 self.assertIn(why, self.run_fleet(*words, status=2).stderr)
 

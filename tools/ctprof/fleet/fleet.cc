@@ -30,8 +30,8 @@ constexpr FleetQuestion kQuestions[] = {
     {"compare", "--by FACT",
      "hosts of one kernel (or another fact) with those of another, and how sure the difference is"},
     {"top", "[METRIC]", "groups over all hosts"},
-    {"show", "HOST", "what a host was doing: its newest capture, opened by ctprof"},
-    {"sql", "QUERY", "a query of your own"},
+    {"show", "HOST [-- OPTION...]", "what a host was doing: its newest capture, opened by ctprof"},
+    {"sql", "[QUERY]", "a query of your own"},
 };
 
 // The package calls back the ctprof that it was started by.

@@ -45,7 +45,7 @@ def parser_of(verb):
 
 
 def add_index(parser):
-    parser.add_argument("files", nargs="*", metavar="DIR|GLOB|FILE")
+    parser.add_argument("files", nargs="+", metavar="DIR|GLOB|FILE")
     parser.add_argument("--group-by", metavar="KEY", help="what groups are: pcomm (default), cgroup, comm")
     parser.add_argument("--jobs", type=whole, metavar="N", help="files read at once; as many as there are CPUs")
     add_common(parser, ("text", "json"))

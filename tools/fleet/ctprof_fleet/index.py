@@ -3,7 +3,6 @@
 import os
 
 from . import place as places, views, walk
-from .errors import FleetError
 from .indexer import Indexer
 from .output import Output
 from .place import Place
@@ -51,8 +50,6 @@ def why_anew(about, wanted):
 
 
 def run(options, output):
-    if not options.files:
-        raise FleetError("which files? ctprof fleet index DIRECTORY, or a pattern, or names")
     place = where(options.files, options.index)
     found = walk.walk(options.files, place.base, place.path)
     place.make()
