@@ -255,6 +255,7 @@ void RecordedStacks::count(const ctprof_record& record, const Walked& walked) {
 bool RecordedStacks::is_of_window(const ctprof_record& record,
                                   const ThreadRows::Row* thread) const {
   if (record.at_ns == 0 || !window_.window) return true;  // it does not say, or it is one look
+  if (record.flags & CTPROF_RECORD_OF_WINDOW) return true;
   const Seen window{window_.window->opened.boottime_ns, window_.meta.start.boottime_ns};
   const Seen& seen = thread ? thread->seen : window;
   const bool has_ended = thread && thread->row >= window_.window->living;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/registry/identity.hpp"
@@ -19,6 +20,25 @@ const Column* numbers(const Table& table, std::string_view name) {
 
 std::uint64_t number(const Column* column, std::uint32_t row) {
   return column && column->has_value(row) ? column->u64()[row] : 0;
+}
+
+constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
+
+// When the name of a thread that was last seen at `last` went to another one.
+std::uint64_t named_until(std::uint64_t tgid, std::uint64_t tid, std::uint64_t last,
+                          std::span<const TookOver> took_over) {
+  if (tid != tgid) return kForEver;
+  const auto exec = std::ranges::find_if(
+      took_over, [&](const TookOver& one) { return one.tgid == tgid && one.at_ns >= last; });
+  return exec == took_over.end() ? kForEver : exec->at_ns;
+}
+
+// Of rows of one name, one after the other, who had it then; 0: not known, the last one.
+const ThreadRows::Row* holder(std::span<const ThreadRows::Row> rows, std::uint64_t at) {
+  if (rows.empty()) return nullptr;
+  const auto then = std::ranges::find_if(
+      rows, [&](const ThreadRows::Row& row) { return row.until >= (at == 0 ? kForEver : at); });
+  return then == rows.end() ? &rows.back() : &*then;
 }
 
 std::uint64_t far_from(const Seen& seen, std::uint64_t at) {
@@ -39,26 +59,46 @@ ThreadRows::ThreadRows(const Snapshot& window) {
     Seen seen{0, std::numeric_limits<std::uint64_t>::max()};
     if (row < what.seen.size())
       seen = {opened + what.seen[row].first, opened + what.seen[row].last};
-    rows_.push_back({number(tgids, row), number(tids, row), number(starts, row), seen, row});
+    const std::uint64_t tgid = number(tgids, row), tid = number(tids, row);
+    rows_.push_back({tgid, tid, number(starts, row), seen,
+                     named_until(tgid, tid, seen.last, what.took_over), row});
     if (number(counts, row) < 2) continue;
     Row shared = rows_.back();
     shared.seen.first = opened;  // it is known of one of them alone
     shared_.emplace(shared.tgid, shared);
   }
-  std::ranges::stable_sort(rows_, {}, [](const Row& row) { return std::pair(row.tgid, row.tid); });
+  std::ranges::stable_sort(rows_, {}, [](const Row& row) {
+    return std::tuple(row.tgid, row.tid, row.start, row.until);
+  });
+  took_over_ = what.took_over;
+}
+
+std::span<const ThreadRows::Row> ThreadRows::rows_of(std::uint64_t tgid, std::uint64_t tid) const {
+  const auto key = [](const Row& row) { return std::pair(row.tgid, row.tid); };
+  return {std::ranges::lower_bound(rows_, std::pair(tgid, tid), {}, key),
+          std::ranges::upper_bound(rows_, std::pair(tgid, tid), {}, key)};
+}
+
+// Who it became.
+const ThreadRows::Row* ThreadRows::successor(const ctprof_record& record) const {
+  const auto exec = std::ranges::find_if(took_over_, [&](const TookOver& one) {
+    return one.tgid == record.tgid && one.tid == record.tid && record.at_ns <= one.at_ns &&
+           (one.start_clock_ticks == 0 || one.start_clock_ticks == record.start_time_clock_ticks);
+  });
+  if (exec == took_over_.end()) return nullptr;
+  return holder(rows_of(record.tgid, record.tgid), exec->at_ns + 1);
 }
 
 const ThreadRows::Row* ThreadRows::find(const ctprof_record& record) const {
-  const auto key = [](const Row& row) { return std::pair(row.tgid, row.tid); };
-  const std::pair sought(record.tgid, record.tid);
-  const auto first = std::ranges::lower_bound(rows_, sought, {}, key);
-  const std::span same(first, std::ranges::upper_bound(rows_, sought, {}, key));
+  const std::span<const Row> same = rows_of(record.tgid, record.tid);
   const std::uint64_t start = record.start_time_clock_ticks;
-  const auto named = std::ranges::find(same, start, &Row::start);
-  if (start != 0 && named != same.end()) return &*named;
-  const auto nearest = std::ranges::min_element(
-      same, {}, [&](const Row& row) { return far_from(row.seen, record.at_ns); });
-  if (start == 0 && nearest != same.end()) return &*nearest;
+  const std::span<const Row> named(std::ranges::lower_bound(same, start, {}, &Row::start),
+                                   std::ranges::upper_bound(same, start, {}, &Row::start));
+  if (start != 0 && !named.empty()) return holder(named, record.at_ns);
+  if (start == 0 && !same.empty())
+    return &*std::ranges::min_element(
+        same, {}, [&](const Row& row) { return far_from(row.seen, record.at_ns); });
+  if (const Row* now = successor(record)) return now;
   const auto shared = shared_.find(record.tgid);
   return shared == shared_.end() ? nullptr : &shared->second;
 }

@@ -32,6 +32,15 @@ struct Opening {
   const Column* find(std::string_view metric) const;
 };
 
+// A thread that was no leader ran another program: the kernel gave it its leader's tid and start
+// time, and ended all others of the process.
+struct TookOver {
+  std::uint64_t tgid = 0;               // and tid, from then on
+  std::uint64_t tid = 0;                // before
+  std::uint64_t start_clock_ticks = 0;  // before; 0: not known
+  std::uint64_t at_ns = 0;              // when, on CLOCK_BOOTTIME
+};
+
 // When a row was looked at, in ns after the window opened.
 struct Seen {
   std::uint64_t first = 0;  // or when it was born
@@ -41,7 +50,8 @@ struct Seen {
 struct Window {
   Moment opened;  // before the first row of the opening was read
   std::array<Opening, kEntities> openings;
-  std::vector<Seen> seen;  // by thread row; empty: not known
+  std::vector<Seen> seen;           // by thread row; empty: not known
+  std::vector<TookOver> took_over;  // as it happened; not in the file
   // Rows of the thread table from here on are threads that ended inside, in (tgid, tid, start)
   // order; their figures are those of their last moment.
   std::size_t living = 0;

@@ -345,6 +345,7 @@ Result<Snapshot> make_lap(const Snapshot& before, Snapshot after, Ended& ended,
   window.ended_unseen = ended.unseen;
   window.ended_merged = std::exchange(ended.merged, 0);
   window.sees_ends = ended.told;
+  window.took_over = ended.took_over;
   if (const auto host = before.objects.find(kHostContext); host != before.objects.end())
     window.host = host->second;
   const Sorted rows = sort_out(before, after, ended);

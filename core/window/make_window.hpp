@@ -24,15 +24,6 @@
 
 namespace ctprof {
 
-// A thread that was no leader ran another program: the kernel gave it its leader's tid and start
-// time, and ended all others of the process.
-struct TookOver {
-  std::uint64_t tgid = 0;               // and tid, from then on
-  std::uint64_t tid = 0;                // before
-  std::uint64_t start_clock_ticks = 0;  // before; 0: not known
-  std::uint64_t at_ns = 0;              // when, on CLOCK_BOOTTIME
-};
-
 // A process that descends from the window's command, and was born while the window was open.
 struct Birth {
   std::uint64_t tgid = 0;

@@ -10,8 +10,6 @@
 
 namespace ctprof {
 
-struct TookOver;
-
 inline constexpr std::uint32_t kNoRow = UINT32_MAX;
 
 // What a row was before.

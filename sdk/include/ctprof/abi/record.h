@@ -103,7 +103,10 @@ enum {
   CTPROF_RECORD_REST = 16,
   /* no weight, and no stack: the kernel does not let the source see it, of this thread. Where there
    * is no other record of this offer, the thread's cell is a gap (CTPROF_DENIED), and not zero */
-  CTPROF_RECORD_UNSEEN = 32
+  CTPROF_RECORD_UNSEEN = 32,
+  /* it counts, whatever `at_ns` says: the source opens and closes its windows itself, to the
+   * nanosecond. Then `at_ns` tells who it was, and no more */
+  CTPROF_RECORD_OF_WINDOW = 64
 };
 
 /* One stack of one thread, raw; or, of an offer that is a number, how much it grew. Nothing in it
