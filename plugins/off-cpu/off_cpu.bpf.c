@@ -17,6 +17,12 @@ enum { kLatest = 1000000 };
 static struct off_look look;
 static const struct off_thread nothing;
 
+static __always_inline void give_origin(struct off_thread* thread, struct task_struct* task) {
+  thread->origin.start_boottime = task->start_boottime;
+  thread->origin.tid = task->pid;
+  thread->origin.unused = 0;
+}
+
 /* `first`: what is known of it if it was not. Null where it is not wanted. */
 static __always_inline struct off_thread* make_known(struct task_struct* task,
                                                      const struct off_thread* first) {
@@ -29,7 +35,7 @@ static __always_inline struct off_thread* make_known(struct task_struct* task,
     bpf_map_update_elem(&threads_by_tid, &tid, first, BPF_NOEXIST);
     thread = bpf_map_lookup_elem(&threads_by_tid, &tid);
   }
-  if (!thread) count(OFF_UNKNOWN_THREADS);
+  thread ? give_origin(thread, task) : count(OFF_UNKNOWN_THREADS);
   return thread;
 }
 
@@ -154,7 +160,10 @@ int on_birth(__u64* arguments) { /* who */
   struct off_thread* thread = make_known(task, &nothing);
   if (!thread) return 0;
   const __u64 now = bpf_ktime_get_ns();
-  if (!has_task_storage) __builtin_memset(thread, 0, sizeof *thread); /* of one that had its id */
+  if (!has_task_storage) { /* of one that had its id */
+    __builtin_memset(thread, 0, sizeof *thread);
+    give_origin(thread, task);
+  }
   thread->born = thread->since = thread->away = now;
   thread->state = OFF_UNKNOWN;
   thread->ran = task->se.sum_exec_runtime;
@@ -164,9 +173,19 @@ int on_birth(__u64* arguments) { /* who */
   return 0;
 }
 
+/* Of a thread that is no leader the kernel has just changed the id into its leader's. */
+static __always_inline void follow_id(struct task_struct* task, __u32 old) {
+  __u32 tid = task->pid;
+  struct off_thread* thread = tid != old ? bpf_map_lookup_elem(&threads_by_tid, &old) : 0;
+  if (!thread) return;
+  bpf_map_update_elem(&threads_by_tid, &tid, thread, BPF_ANY);
+  bpf_map_delete_elem(&threads_by_tid, &old);
+}
+
 SEC("tp_btf/sched_process_exec")
-int on_exec(__u64* arguments) { /* who */
+int on_exec(__u64* arguments) { /* who, and its tid before */
   struct task_struct* task = (struct task_struct*)arguments[0];
+  if (!has_task_storage) follow_id(task, (__u32)arguments[1]);
   if (window_number != 0 && known(task)) tell_process(OFF_EXEC, task, 0);
   return 0;
 }

@@ -77,10 +77,11 @@ static __always_inline __u32 copy_user_stack(__u8* to, __u64 sp) {
 
 /* All but the user's stack. */
 static __always_inline void fill_stack(struct off_stack* out, void* breakpoint,
-                                       struct task_struct* task, __u32 window, __u64 now,
-                                       __u64 weight) {
+                                       struct task_struct* task, struct off_thread* thread,
+                                       __u64 now, __u64 weight) {
   out->kind = OFF_STACK;
-  out->window = window;
+  out->window = thread->window;
+  out->origin = thread->origin;
   copy_who(&out->who, task);
   out->at = now;
   out->weight = weight;
@@ -106,12 +107,12 @@ static __always_inline void tell_stack(void* breakpoint, struct task_struct* tas
   if (task_field(task, flags) & PF_KTHREAD) {
     struct off_stack* out = bpf_ringbuf_reserve(&stacks, OFF_STACK_WITHOUT_USER, 0);
     if (!out) return count(OFF_LOST_STACKS);
-    fill_stack(out, breakpoint, task, thread->window, now, weight);
+    fill_stack(out, breakpoint, task, thread, now, weight);
     bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
   } else {
     struct off_stack* out = bpf_ringbuf_reserve(&stacks, sizeof *out, 0);
     if (!out) return count(OFF_LOST_STACKS);
-    fill_stack(out, breakpoint, task, thread->window, now, weight);
+    fill_stack(out, breakpoint, task, thread, now, weight);
     if (out->place.has_user) out->pieces = copy_user_stack(out->user, out->place.sp);
     bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
   }

@@ -31,6 +31,14 @@ struct off_sums {
   __u64 shortest; /* 0: there was no wait */
 };
 
+/* The name that a thread was first known by. It has another one once it takes its leader's place by
+ * exec: the leader's, who had it before. This one is of no other thread. */
+struct off_origin {
+  __u64 start_boottime;
+  __u32 tid;
+  __u32 unused;
+};
+
 /* What is kept of a thread while it lives. */
 struct off_thread {
   __u32 state;
@@ -48,6 +56,7 @@ struct off_thread {
   __u64 born;      /* 0: before the first window */
   __u32 seen;      /* `events` as the first look at all threads found it */
   __u32 unused;
+  struct off_origin origin;
   struct off_sums sums[2]; /* of this window and of the last: by the lowest bit of the number */
 };
 
@@ -84,6 +93,7 @@ struct off_stack {
   struct off_who who;
   __u64 at; /* CLOCK_MONOTONIC, as all times here */
   __u64 weight;
+  struct off_origin origin;
   struct off_place place;
   __u32 pieces;
   __u32 unused;

@@ -16,7 +16,6 @@ constexpr useconds_t kSettleUs = 2000;
 // For all stacks of those who sleep at a window's end.
 constexpr std::chrono::milliseconds kPatience{300};
 constexpr std::size_t kStackBytes = OFF_PIECES * OFF_PIECE;
-constexpr std::size_t kMostProcesses = 100'000;
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -43,8 +42,7 @@ Waits::Waits(const sdk::Host& host, std::unique_ptr<Programs> programs, const Se
       programs_(std::move(programs)),
       setup_(setup),
       budget_ppm_(budget_ppm),
-      ns_per_tick_(kNsPerSecond / host.user_hz()),
-      to_boottime_ns_(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC)) {
+      handover_(host) {
   if (programs_->way() == Way::None)
     way_remark_ =
         "this kernel has no place where stacks of resuming threads can be taken: only "
@@ -78,7 +76,7 @@ void Waits::window_ends() {
   found_.clear();
   programs_->look(OFF_COLLECT, [this](Bytes bytes) {
     const auto& look = *reinterpret_cast<const off_look*>(bytes.data());
-    if (!found_.insert(key_of(look.who)).second) return;
+    if (!found_.insert(key_of(look.thread.origin)).second) return;
     at_end_.push_back({look.who, look.thread, look.place, {}});
   });
   look_at_sleepers();
@@ -214,7 +212,7 @@ void Waits::take(const sdk::Records& records, Bytes bytes) {
       return;
     case OFF_FORK:
     case OFF_EXEC:
-      if (const auto* process = as<off_process>(bytes)) put_process(records, *process);
+      if (const auto* process = as<off_process>(bytes)) handover_.put_process(records, *process);
       return;
     default: return;
   }
@@ -228,114 +226,43 @@ void Waits::put_stack(const sdk::Records& records, const off_stack& stack, std::
   const std::size_t copied = size == sizeof stack ? stack.pieces * std::size_t{OFF_PIECE} : 0;
   std::span<const std::uint8_t> memory;
   if (copied > skipped) memory = std::span(stack.user).first(copied).subspan(skipped);
-  put_place(records, stack.who, stack.place, memory, stack.weight);
-  weights_[key_of(stack.who)] += stack.weight;
+  handover_.put_place(records, {stack.who, stack.at}, stack.place, memory, stack.weight);
+  weights_[key_of(stack.origin)] += stack.weight;
 }
 
 // It may have ended in the window that goes on, and the one before is still to be handed over.
 void Waits::put_end(const sdk::Records& records, const off_end& end) {
-  const Thread thread{end.who, end.thread, {}, {}};
+  Thread thread{end.who, end.thread, {}, {}};
+  // A leader that another thread takes the place of may have got that one's id by now.
+  if (end.thread.origin.tid == end.who.tgid) thread.who.tid = end.who.tgid;
   if (is_over_ && end.thread.window > over_.number) {
-    if (!found_.contains(key_of(end.who))) put_thread(records, thread, over_);
+    if (!found_.contains(key_of(end.thread.origin))) put_thread(records, thread, over_);
     return;
   }
   Span span = is_over_ ? over_ : open_;
   if (end.thread.window != span.number) return;
   span.ended_ns = end.at;
   put_thread(records, thread, span);
-  weights_.erase(key_of(end.who));
+  weights_.erase(key_of(end.thread.origin));
 }
 
-void Waits::put_process(const sdk::Records& records, const off_process& process) {
-  ctprof_change change{};
-  change.tgid = process.tgid;
-  change.at_ns = boottime_of(process.at);
-  change.parent = process.parent;
-  change.kind = process.kind == OFF_FORK ? CTPROF_CHANGE_FORKED : CTPROF_CHANGE_EXECED;
-  records.put(change);
-  if (memory_.size() >= kMostProcesses) memory_.clear();
-  process.kind == OFF_FORK ? void(memory_.erase(process.tgid))
-                           : void(memory_[process.tgid] = Memory{});
-}
-
-// --- records ---
-
-sdk::Record Waits::record_of(const off_who& who, std::uint32_t offer, std::uint64_t weight) const {
-  sdk::Record record(who.tgid, who.tid, weight);
-  record.offer = offer;
-  record.start_time_clock_ticks = who.start_boottime / ns_per_tick_;
-  return record;
-}
-
-void Waits::put_weight(const sdk::Records& records, const off_who& who, std::uint32_t offer,
-                       std::uint64_t weight, ctprof_record_flags flags) {
-  if (weight == 0) return;
-  sdk::Record record = record_of(who, offer, weight);
-  record.flags = flags;
-  records.put(record);
-}
-
-void Waits::put_place(const sdk::Records& records, const off_who& who, const off_place& place,
-                      std::span<const std::uint8_t> stack, std::uint64_t weight) {
-  follow_memory(records, who, place);
-  sdk::Record record = record_of(who, kOfferStacks, weight);
-  const std::size_t bytes =
-      place.kernel_bytes > 0 ? static_cast<std::size_t>(place.kernel_bytes) : 0;
-  const std::size_t frames = std::min<std::size_t>(bytes / sizeof place.kernel[0], OFF_FRAMES);
-  std::uint64_t kernel[OFF_FRAMES];
-  std::copy_n(place.kernel, frames, kernel);
-  record.set_kernel({kernel, frames});
-  if (place.has_user) {
-    record.set_user_copy(place.ip, place.sp, place.bp, place.lr, stack);
-    if (stack.empty()) record.flags |= CTPROF_RECORD_NO_USER;
-  } else if (place.memory != 0) {
-    record.flags |= CTPROF_RECORD_NO_USER;  // of 32 bits
-  }
-  if (frames == OFF_FRAMES) record.flags |= CTPROF_RECORD_CUT;
-  records.put(record);
-}
-
-// Whatever changes its code, changes how much of it there is, or the whole space; what does
-// neither, as a library in the place of another of the same size, is not seen.
-void Waits::follow_memory(const sdk::Records& records, const off_who& who, const off_place& place) {
-  if (place.memory == 0) return;
-  const Memory now{place.memory, place.code};
-  const auto [known, is_new] = memory_.try_emplace(who.tgid, now);
-  if (is_new || (known->second.space == now.space && known->second.code == now.code)) return;
-  known->second = now;
-  ctprof_change change{};
-  change.kind = CTPROF_CHANGE_REMAPPED;
-  change.tgid = who.tgid;
-  change.at_ns = clock_ns(CLOCK_BOOTTIME);
-  records.put(change);
-}
-
-void Waits::put_numbers(const sdk::Records& records, const off_who& who, const Happened& happened) {
-  const off_sums& sums = happened.sums;
-  put_weight(records, who, kOfferCount, sums.waits);
-  put_weight(records, who, kOfferTotal, happened.off_cpu_ns());
-  put_weight(records, who, kOfferLongest, sums.longest);
-  put_weight(records, who, kOfferShortest, sums.shortest);
-  for (std::uint32_t kind = 0; kind < OFF_KINDS; ++kind) {
-    put_weight(records, who, kOfferKinds + 2 * kind, sums.counts[kind]);
-    put_weight(records, who, kOfferKinds + 2 * kind + 1, sums.ns[kind]);
-  }
-}
+// --- threads ---
 
 void Waits::put_thread(const sdk::Records& records, const Thread& thread, const Span& span) {
   const Happened happened = happened_in(span, thread.thread, setup_.all_waits);
   if (happened.wall_ns == 0) return;
   check(happened);
-  put_numbers(records, thread.who, happened);
-  const auto known = weights_.find(key_of(thread.who));
+  const Whose whose{thread.who, span.ended_ns};
+  handover_.put_numbers(records, whose, happened);
+  const auto known = weights_.find(key_of(thread.thread.origin));
   const std::uint64_t charged = known == weights_.end() ? 0 : known->second;
   const std::uint64_t total = happened.stacks_ns(setup_.all_waits);
   const std::uint64_t left = total > charged ? total - charged : 0;
   const std::uint64_t going_on = std::min(happened.going_on_ns, left);
   std::span<const std::uint8_t> stack;
   if (!thread.moved_on) stack = thread.stack;
-  if (going_on > 0) put_place(records, thread.who, thread.place, stack, going_on);
-  put_weight(records, thread.who, kOfferStacks, left - going_on, CTPROF_RECORD_REST);
+  if (going_on > 0) handover_.put_place(records, whose, thread.place, stack, going_on);
+  handover_.put_rest(records, whose, left - going_on);
 }
 
 void Waits::check(const Happened& happened) {

@@ -20,23 +20,13 @@
 
 #include "ctprof/host.hpp"
 #include "ctprof/records.hpp"
+#include "plugins/off-cpu/handover.hpp"
 #include "plugins/off-cpu/memory.hpp"
 #include "plugins/off-cpu/programs.hpp"
 #include "plugins/off-cpu/sums.hpp"
 #include "plugins/shared/unseen.hpp"
 
 namespace ctprof::off_cpu {
-
-// The offers, in order.
-enum Offer : std::uint32_t {
-  kOfferStacks,
-  kOfferCount,
-  kOfferTotal,
-  kOfferLongest,
-  kOfferShortest,
-  kOfferKinds,  // from here on a count and a time for each kind, as off_state has them
-  kOffers = kOfferKinds + 2 * OFF_KINDS
-};
 
 class Waits {
  public:
@@ -75,53 +65,38 @@ class Waits {
     std::uint64_t threads = 0, exact = 0, surprised = 0, surprises = 0;
     std::uint64_t worst_ns = 0;
   };
-  // What the process had mapped when it was last seen.
-  struct Memory {
-    std::uint64_t space = 0, code = 0;
-  };
-
   void read(const sdk::Records& records);
   void take(const sdk::Records& records, Bytes bytes);
   bool is_later(Bytes bytes) const;
   void put_stack(const sdk::Records& records, const off_stack& stack, std::size_t size);
   void put_end(const sdk::Records& records, const off_end& end);
-  void put_process(const sdk::Records& records, const off_process& process);
   void put_thread(const sdk::Records& records, const Thread& thread, const Span& span);
-  void put_numbers(const sdk::Records& records, const off_who& who, const Happened& happened);
-  void put_weight(const sdk::Records& records, const off_who& who, std::uint32_t offer,
-                  std::uint64_t weight, ctprof_record_flags flags = 0);
-  void put_place(const sdk::Records& records, const off_who& who, const off_place& place,
-                 std::span<const std::uint8_t> stack, std::uint64_t weight);
-  void follow_memory(const sdk::Records& records, const off_who& who, const off_place& place);
   void look_at_sleepers();
   void adopt_moved();
   void look_for_hidden();
   void finish_window(const sdk::Records& records);
   void check(const Happened& happened);
   static Key key_of(const off_who& who) { return {who.start_boottime, who.tid}; }
+  static Key key_of(const off_origin& origin) { return {origin.start_boottime, origin.tid}; }
   void count_missing(const sdk::Records& records);
   void count_cost(const sdk::Records& records);
   void keep_to_budget();
   void tell(const sdk::Records& records);
-  sdk::Record record_of(const off_who& who, std::uint32_t offer, std::uint64_t weight) const;
-  std::uint64_t boottime_of(std::uint64_t monotonic) const { return monotonic + to_boottime_ns_; }
 
   sdk::Host host_;
   std::unique_ptr<Programs> programs_;
   Setup setup_;
   std::uint64_t budget_ppm_;
-  std::uint64_t ns_per_tick_;
-  std::uint64_t to_boottime_ns_;
+  Handover handover_;
   StackTops tops_;
   Span open_;                                             // the window that goes on
   Span over_;                                             // one that is to be handed over
   bool is_over_ = false;                                  // ... and there is one
   std::vector<Thread> at_end_;                            // as they were found at its end
-  std::unordered_set<Key, Hash> found_;                   // keys of those
-  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // of stacks that were handed over
+  std::unordered_set<Key, Hash> found_;                   // origins of those
+  std::unordered_map<Key, std::uint64_t, Hash> weights_;  // of stacks handed over, by origin
   std::vector<std::vector<std::byte>> ends_;              // read, and not handed over yet
   std::vector<std::vector<std::byte>> later_;             // read, and of the next window
-  std::unordered_map<std::uint32_t, Memory> memory_;      // by tgid
   std::vector<UnseenThread> hidden_;                      // threads, at its end
   Closure closure_;
   Counters told_{};

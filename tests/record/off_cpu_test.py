@@ -199,6 +199,18 @@ class Whole(Case):
             self.assertEqual(thread.offcpu_preempted_count, thread.nonvoluntary_csw, thread.cells)
         self.assert_whole(window)
 
+    def test_a_thread_that_takes_its_leaders_place(self):
+        """By exec: it is one thread, with what it waited for under both names; the old leader is another."""
+        done, window = self.recorded("--offcpu-period", "100us", "--", os.environ["TAKEOVER"], "naps")
+        self.closed(done)
+        self.assert_whole(window)
+        leader, successor = sorted((thread for thread in window.of(int(done.stdout)) if thread.tid == thread.tgid), key=lambda thread: thread.offcpu_count)
+        self.assertLess(leader.offcpu_count, 20, leader.cells)
+        self.assertGreater(leader.offcpu_interruptible_ns, 100_000_000, leader.cells)
+        self.assertGreaterEqual(successor.offcpu_interruptible_count, 150, successor.cells)
+        self.assertLess(successor.offcpu_ns, leader.offcpu_interruptible_ns + 200_000_000, successor.cells)
+        self.assertGreater(successor.weight("nap"), 0.8 * successor.weight(), successor.stacks)
+
     def test_of_some_processes_alone(self):
         with subprocess.Popen(["sleep", "600"]) as sleeper:
             try:

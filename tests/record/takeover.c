@@ -1,17 +1,20 @@
 // A thread that is no leader runs another program in its process's place: this one again.
 //
-//   takeover
+//   takeover         it uses 30 ms of CPU time, then, as the process, 20 ms more; the leader uses
+//   none takeover naps    it sleeps instead, 100 times for 1 ms each, then 50 times; a third thread
+//   just waits
 //
-// The thread uses 30 ms of CPU time, then, as the process, 20 ms more; the leader uses none. Prints
-// the process's id.
+// Prints the process's id.
 
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static char** self;
+static char* self;
+static int naps;
 
 static void spin(long ms) {
   struct timespec now;
@@ -21,22 +24,33 @@ static void spin(long ms) {
   while (now.tv_sec * 1000 + now.tv_nsec / 1000000 - start < ms);
 }
 
+__attribute__((noipa)) static void nap(int times) {
+  for (int i = 0; i < times; ++i) nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+static void* just_wait(void* unused) {
+  pause();
+  return unused;
+}
+
 static void* take_over(void* unused) {
-  char* words[] = {self[0], "again", NULL};
-  spin(30);
-  execv(self[0], words);
+  char* words[] = {self, "again", naps ? "naps" : NULL, NULL};
+  naps ? nap(100) : spin(30);
+  execv(self, words);
   return unused;
 }
 
 int main(int count, char** words) {
-  pthread_t thread;
-  self = words;
-  if (count > 1) {
-    spin(20);
+  pthread_t thread, waiting;
+  self = words[0];
+  naps = count > 1 && strcmp(words[count - 1], "naps") == 0;
+  if (count > 1 && strcmp(words[1], "again") == 0) {
+    naps ? nap(50) : spin(20);
     return 0;
   }
   printf("%d\n", (int)getpid());
   fflush(stdout);
+  if (naps && pthread_create(&waiting, NULL, just_wait, NULL)) return 1;
   if (pthread_create(&thread, NULL, take_over, NULL)) return 1;
   return pthread_join(thread, NULL);
 }

@@ -1,0 +1,110 @@
+#include "plugins/off-cpu/handover.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace ctprof::off_cpu {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::size_t kMostProcesses = 100'000;
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+Handover::Handover(const sdk::Host& host)
+    : ns_per_tick_(kNsPerSecond / host.user_hz()),
+      to_boottime_ns_(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC)) {}
+
+void Handover::put_process(const sdk::Records& records, const off_process& process) {
+  ctprof_change change{};
+  change.tgid = process.tgid;
+  change.at_ns = process.at + to_boottime_ns_;
+  change.parent = process.parent;
+  change.kind = process.kind == OFF_FORK ? CTPROF_CHANGE_FORKED : CTPROF_CHANGE_EXECED;
+  records.put(change);
+  if (memory_.size() >= kMostProcesses) memory_.clear();
+  process.kind == OFF_FORK ? void(memory_.erase(process.tgid))
+                           : void(memory_[process.tgid] = Memory{});
+}
+
+sdk::Record Handover::record_of(const Whose& whose, std::uint32_t offer,
+                                std::uint64_t weight) const {
+  sdk::Record record(whose.who.tgid, whose.who.tid, weight);
+  record.offer = offer;
+  record.start_time_clock_ticks = whose.who.start_boottime / ns_per_tick_;
+  record.at_ns = whose.at + to_boottime_ns_;
+  record.flags = CTPROF_RECORD_OF_WINDOW;
+  return record;
+}
+
+void Handover::put_weight(const sdk::Records& records, const Whose& whose, std::uint32_t offer,
+                          std::uint64_t weight, ctprof_record_flags flags) const {
+  if (weight == 0) return;
+  sdk::Record record = record_of(whose, offer, weight);
+  record.flags |= flags;
+  records.put(record);
+}
+
+void Handover::put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
+                         std::span<const std::uint8_t> stack, std::uint64_t weight) {
+  follow_memory(records, whose.who, place);
+  sdk::Record record = record_of(whose, kOfferStacks, weight);
+  const std::size_t bytes =
+      place.kernel_bytes > 0 ? static_cast<std::size_t>(place.kernel_bytes) : 0;
+  const std::size_t frames = std::min<std::size_t>(bytes / sizeof place.kernel[0], OFF_FRAMES);
+  std::uint64_t kernel[OFF_FRAMES];
+  std::copy_n(place.kernel, frames, kernel);
+  record.set_kernel({kernel, frames});
+  if (place.has_user) {
+    record.set_user_copy(place.ip, place.sp, place.bp, place.lr, stack);
+    if (stack.empty()) record.flags |= CTPROF_RECORD_NO_USER;
+  } else if (place.memory != 0) {
+    record.flags |= CTPROF_RECORD_NO_USER;  // of 32 bits
+  }
+  if (frames == OFF_FRAMES) record.flags |= CTPROF_RECORD_CUT;
+  records.put(record);
+}
+
+// Whatever changes its code, changes how much of it there is, or the whole space; what does
+// neither, as a library in the place of another of the same size, is not seen.
+void Handover::follow_memory(const sdk::Records& records, const off_who& who,
+                             const off_place& place) {
+  if (place.memory == 0) return;
+  const Memory now{place.memory, place.code};
+  const auto [known, is_new] = memory_.try_emplace(who.tgid, now);
+  if (is_new || (known->second.space == now.space && known->second.code == now.code)) return;
+  known->second = now;
+  ctprof_change change{};
+  change.kind = CTPROF_CHANGE_REMAPPED;
+  change.tgid = who.tgid;
+  change.at_ns = clock_ns(CLOCK_BOOTTIME);
+  records.put(change);
+}
+
+void Handover::put_numbers(const sdk::Records& records, const Whose& whose,
+                           const Happened& happened) const {
+  const off_sums& sums = happened.sums;
+  put_weight(records, whose, kOfferCount, sums.waits);
+  put_weight(records, whose, kOfferTotal, happened.off_cpu_ns());
+  put_weight(records, whose, kOfferLongest, sums.longest);
+  put_weight(records, whose, kOfferShortest, sums.shortest);
+  for (std::uint32_t kind = 0; kind < OFF_KINDS; ++kind) {
+    put_weight(records, whose, kOfferKinds + 2 * kind, sums.counts[kind]);
+    put_weight(records, whose, kOfferKinds + 2 * kind + 1, sums.ns[kind]);
+  }
+}
+
+void Handover::put_rest(const sdk::Records& records, const Whose& whose,
+                        std::uint64_t weight) const {
+  put_weight(records, whose, kOfferStacks, weight, CTPROF_RECORD_REST);
+}
+
+}  // namespace ctprof::off_cpu

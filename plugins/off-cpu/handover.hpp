@@ -1,0 +1,65 @@
+// Records and changes, as ctprof wants them, of what the programs told.
+//
+// Whose a record is, is said with the time as of which it is: a name goes to another thread when
+// that takes its leader's place by exec.
+//
+// Threads: one at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+
+#include "ctprof/host.hpp"
+#include "ctprof/records.hpp"
+#include "plugins/off-cpu/sums.hpp"
+#include "plugins/off-cpu/told.h"
+
+namespace ctprof::off_cpu {
+
+// The offers, in order.
+enum Offer : std::uint32_t {
+  kOfferStacks,
+  kOfferCount,
+  kOfferTotal,
+  kOfferLongest,
+  kOfferShortest,
+  kOfferKinds,  // from here on a count and a time for each kind, as off_state has them
+  kOffers = kOfferKinds + 2 * OFF_KINDS
+};
+
+struct Whose {
+  off_who who;
+  std::uint64_t at;  // on CLOCK_MONOTONIC
+};
+
+class Handover {
+ public:
+  explicit Handover(const sdk::Host& host);
+
+  // `stack`: memory from the place's stack pointer on; empty where it could not be read.
+  void put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
+                 std::span<const std::uint8_t> stack, std::uint64_t weight);
+  // Of the stacks, what is of none.
+  void put_rest(const sdk::Records& records, const Whose& whose, std::uint64_t weight) const;
+  void put_numbers(const sdk::Records& records, const Whose& whose, const Happened& happened) const;
+  void put_process(const sdk::Records& records, const off_process& process);
+
+ private:
+  // What the process had mapped when it was last seen.
+  struct Memory {
+    std::uint64_t space = 0, code = 0;
+  };
+
+  void follow_memory(const sdk::Records& records, const off_who& who, const off_place& place);
+  void put_weight(const sdk::Records& records, const Whose& whose, std::uint32_t offer,
+                  std::uint64_t weight, ctprof_record_flags flags = 0) const;
+  sdk::Record record_of(const Whose& whose, std::uint32_t offer, std::uint64_t weight) const;
+
+  std::uint64_t ns_per_tick_;
+  std::uint64_t to_boottime_ns_;
+  std::unordered_map<std::uint32_t, Memory> memory_;  // by tgid
+};
+
+}  // namespace ctprof::off_cpu
