@@ -148,12 +148,16 @@ std::size_t Scanner::plain_numbers(std::span<std::uint64_t> room, std::uint64_t 
 
 std::size_t Scanner::plain_nulls(std::size_t most) {
   constexpr std::string_view kNull = "null,";
+  constexpr std::ptrdiff_t kSafe =
+      sizeof(std::uint64_t);  // read at once; what is behind is ignored
+  std::uint64_t null = 0, mask = 0, text = 0;
+  std::memcpy(&null, kNull.data(), kNull.size());
+  std::memset(&mask, 0xff, kNull.size());
   const char* at = at_;
   std::size_t count = 0;
-  while (count < most && end_ - at > static_cast<std::ptrdiff_t>(kNull.size()) &&
-         std::memcmp(at, kNull.data(), kNull.size()) == 0) {
-    at += kNull.size();
-    ++count;
+  for (; count < most && end_ - at > kSafe; ++count, at += kNull.size()) {
+    std::memcpy(&text, at, sizeof text);
+    if ((text & mask) != null) break;
   }
   at_ = at;
   return count;
