@@ -109,7 +109,7 @@ class Known(Case):
             self.assertTrue(thread.born and thread.ended, line)
             # What came before the first look at the clock, and after the last: the kernel knows.
             outside = first + thread.wait_time_ns - last
-            beyond[name] = {"off-CPU": abs(thread.offcpu_ns - off - outside) - PERCENT * (off + outside)}
+            beyond[name] = {"off-CPU": abs(thread.offcpu_ns - off - outside) - max(PERCENT * (off + outside), clock_ns * thread.offcpu_count)}
             # The kernel leaves out who was preempted on its way to sleep: it had said already that it would.
             delayed = thread.ns(("queued", "preempted"))
             allowed = max(PERCENT * thread.offcpu_ns, clock_ns * thread.offcpu_count) + unseen * thread.cpu_delay_max_ns
