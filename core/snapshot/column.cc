@@ -18,8 +18,7 @@ std::size_t width_of(Storage storage) {
 
 void pick(std::byte* to, const std::byte* from, std::span<const RowRun> rows, std::size_t width) {
   for (const RowRun& run : rows) {
-    std::memcpy(to, from + run.first * width, run.count * width);
-    to += run.count * width;
+    to = std::copy_n(from + run.first * width, run.count * width, to);
   }
 }
 
