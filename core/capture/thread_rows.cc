@@ -24,20 +24,22 @@ std::uint64_t number(const Column* column, std::uint32_t row) {
 
 constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
 
-// When the name of a thread that was last seen at `last` went to another one.
+// When the name of a thread that was last seen at `last` went to another one. REQUIRES: in order of
+// tgid and time, for there may be as many as threads.
 std::uint64_t named_until(std::uint64_t tgid, std::uint64_t tid, std::uint64_t last,
                           std::span<const TookOver> took_over) {
   if (tid != tgid) return kForEver;
-  const auto exec = std::ranges::find_if(
-      took_over, [&](const TookOver& one) { return one.tgid == tgid && one.at_ns >= last; });
-  return exec == took_over.end() ? kForEver : exec->at_ns;
+  const auto exec =
+      std::ranges::lower_bound(took_over, std::pair(tgid, last), {},
+                               [](const TookOver& one) { return std::pair(one.tgid, one.at_ns); });
+  return exec == took_over.end() || exec->tgid != tgid ? kForEver : exec->at_ns;
 }
 
 // Of rows of one name, one after the other, who had it then; 0: not known, the last one.
 const ThreadRows::Row* holder(std::span<const ThreadRows::Row> rows, std::uint64_t at) {
   if (rows.empty()) return nullptr;
-  const auto then = std::ranges::find_if(
-      rows, [&](const ThreadRows::Row& row) { return row.until >= (at == 0 ? kForEver : at); });
+  const auto then =
+      std::ranges::lower_bound(rows, at == 0 ? kForEver : at, {}, &ThreadRows::Row::until);
   return then == rows.end() ? &rows.back() : &*then;
 }
 
@@ -55,13 +57,15 @@ ThreadRows::ThreadRows(const Snapshot& window) {
   const Column *tgids = numbers(threads, kTgid), *tids = numbers(threads, kTid),
                *starts = numbers(threads, kStartTime), *counts = numbers(threads, kThreads);
   const std::uint64_t opened = what.opened.boottime_ns;
+  took_over_ = what.took_over;
+  std::ranges::stable_sort(took_over_, {}, &TookOver::tgid);
   for (std::uint32_t row = 0; row < threads.rows; ++row) {
     Seen seen{0, std::numeric_limits<std::uint64_t>::max()};
     if (row < what.seen.size())
       seen = {opened + what.seen[row].first, opened + what.seen[row].last};
     const std::uint64_t tgid = number(tgids, row), tid = number(tids, row);
-    rows_.push_back({tgid, tid, number(starts, row), seen,
-                     named_until(tgid, tid, seen.last, what.took_over), row});
+    rows_.push_back(
+        {tgid, tid, number(starts, row), seen, named_until(tgid, tid, seen.last, took_over_), row});
     if (number(counts, row) < 2) continue;
     Row shared = rows_.back();
     shared.seen.first = opened;  // it is known of one of them alone
@@ -70,7 +74,8 @@ ThreadRows::ThreadRows(const Snapshot& window) {
   std::ranges::stable_sort(rows_, {}, [](const Row& row) {
     return std::tuple(row.tgid, row.tid, row.start, row.until);
   });
-  took_over_ = what.took_over;
+  std::ranges::stable_sort(
+      took_over_, {}, [](const TookOver& one) { return std::tuple(one.tgid, one.tid, one.at_ns); });
 }
 
 std::span<const ThreadRows::Row> ThreadRows::rows_of(std::uint64_t tgid, std::uint64_t tid) const {
@@ -81,11 +86,13 @@ std::span<const ThreadRows::Row> ThreadRows::rows_of(std::uint64_t tgid, std::ui
 
 // Who it became.
 const ThreadRows::Row* ThreadRows::successor(const ctprof_record& record) const {
-  const auto exec = std::ranges::find_if(took_over_, [&](const TookOver& one) {
-    return one.tgid == record.tgid && one.tid == record.tid && record.at_ns <= one.at_ns &&
-           (one.start_clock_ticks == 0 || one.start_clock_ticks == record.start_time_clock_ticks);
-  });
-  if (exec == took_over_.end()) return nullptr;
+  const auto exec = std::ranges::lower_bound(
+      took_over_, std::tuple(record.tgid, record.tid, record.at_ns), {},
+      [](const TookOver& one) { return std::tuple(one.tgid, one.tid, one.at_ns); });
+  if (exec == took_over_.end() || exec->tgid != record.tgid || exec->tid != record.tid)
+    return nullptr;
+  const std::uint64_t start = exec->start_clock_ticks;
+  if (start != 0 && start != record.start_time_clock_ticks) return nullptr;
   return holder(rows_of(record.tgid, record.tgid), exec->at_ns + 1);
 }
 
