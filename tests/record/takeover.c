@@ -24,7 +24,9 @@ static void spin(long ms) {
   while (now.tv_sec * 1000 + now.tv_nsec / 1000000 - start < ms);
 }
 
-__attribute__((noipa)) static void nap(int times) {
+// Its frame is looked for by name. The counts are volatile, so that no compiler makes a copy of it for a constant.
+static volatile int naps_before = 100, naps_after = 50;
+__attribute__((noinline)) static void nap(int times) {
   for (int i = 0; i < times; ++i) nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
@@ -35,7 +37,7 @@ static void* just_wait(void* unused) {
 
 static void* take_over(void* unused) {
   char* words[] = {self, "again", naps ? "naps" : NULL, NULL};
-  naps ? nap(100) : spin(30);
+  naps ? nap(naps_before) : spin(30);
   execv(self, words);
   return unused;
 }
@@ -45,7 +47,7 @@ int main(int count, char** words) {
   self = words[0];
   naps = count > 1 && strcmp(words[count - 1], "naps") == 0;
   if (count > 1 && strcmp(words[1], "again") == 0) {
-    naps ? nap(50) : spin(20);
+    naps ? nap(naps_after) : spin(20);
     return 0;
   }
   printf("%d\n", (int)getpid());
