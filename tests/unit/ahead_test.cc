@@ -16,6 +16,7 @@
 
 #include "core/capture/capture.hpp"
 #include "core/registry/loader.hpp"
+#include "source_dir.hpp"
 #include "tests/unit/fake_plugins.hpp"
 
 using namespace ctprof;

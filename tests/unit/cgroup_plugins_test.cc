@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "source_dir.hpp"
 #include "tests/unit/loaded_plugin.hpp"
 #include "tests/unit/source_driver.hpp"
 

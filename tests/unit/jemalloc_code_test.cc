@@ -15,6 +15,7 @@
 #include "plugins/jemalloc-ptrace/finder/stripped_program.hpp"
 #include "plugins/jemalloc-ptrace/finder/tsd_code.hpp"
 #include "plugins/jemalloc-ptrace/finder/x86_decode.hpp"
+#include "source_dir.hpp"
 
 using namespace ctprof::jemalloc;
 using Bytes = std::vector<std::uint8_t>;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "source_dir.hpp"
+
 // `path` under tests/fixtures; throws when it is not there.
 inline std::string kernel_text(const std::string& path) {
   std::ifstream in(std::string(CTPROF_SOURCE_DIR "/tests/fixtures/") + path, std::ios::binary);

@@ -12,6 +12,7 @@
 
 #include "core/registry/plugin_file.hpp"
 #include "ctprof/files.hpp"
+#include "source_dir.hpp"
 
 using namespace ctprof;
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "source_dir.hpp"
 #include "tests/unit/loaded_plugin.hpp"
 #include "tests/unit/source_driver.hpp"
 

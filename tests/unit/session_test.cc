@@ -26,6 +26,7 @@
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
 #include "core/registry/probed.hpp"
+#include "source_dir.hpp"
 #include "tests/unit/fake_plugins.hpp"
 
 using namespace ctprof;

@@ -16,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "source_dir.hpp"
 #include "tests/unit/loaded_plugin.hpp"
 #include "tests/unit/source_driver.hpp"
 

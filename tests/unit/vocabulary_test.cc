@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ctprof/abi.h"
+#include "source_dir.hpp"
 #include "tests/unit/loaded_plugin.hpp"
 #include "tests/unit/tsv.hpp"
 
