@@ -1,6 +1,7 @@
 #include "core/window/same_rows.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <unordered_map>
@@ -50,13 +51,27 @@ class ByName {
   std::vector<Found> found_;
 };
 
-// Who the thread was before it took its leader's place: the last one that did so before `until`.
-Name before_exec(Name name, std::span<const TookOver> took_over, std::uint64_t until) {
-  for (std::size_t at = took_over.size(); at-- > 0;)
-    if (took_over[at].tgid == name.first && took_over[at].at_ns <= until)
-      return {took_over[at].tid, took_over[at].start_clock_ticks};
-  return name;
-}
+// Take-overs by process and time, for looking them up: a process can make them by the ten thousand.
+class TakeOvers {
+ public:
+  explicit TakeOvers(std::span<const TookOver> in_order)
+      : sorted_(in_order.begin(), in_order.end()) {
+    std::ranges::stable_sort(sorted_, {}, key);
+  }
+
+  // Who the thread was before it took its leader's place: the last one that did so before `until`.
+  Name before_exec(Name name, std::uint64_t until) const {
+    const auto after = std::ranges::upper_bound(sorted_, std::pair(name.first, until), {}, key);
+    if (after == sorted_.begin() || std::prev(after)->tgid != name.first) return name;
+    return {std::prev(after)->tid, std::prev(after)->start_clock_ticks};
+  }
+
+ private:
+  static std::pair<std::uint64_t, std::uint64_t> key(const TookOver& one) {
+    return {one.tgid, one.at_ns};
+  }
+  std::vector<TookOver> sorted_;
+};
 
 std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
                                   std::span<const TookOver> took_over,
@@ -66,13 +81,14 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
   const Column *tids = numbers(threads, kTid), *starts = numbers(threads, kStartTime);
   if (!tids || !starts) return earlier;
   const ByName there(before.threads());
+  const TakeOvers take_overs(took_over);
   const std::uint64_t ns_per_tick = kNsPerSecond / std::max<std::uint64_t>(after.meta.user_hz, 1);
   const std::size_t living = threads.rows - ended_at.size();
   for (std::uint32_t row = 0; row < threads.rows; ++row) {
     if (!starts->has_value(row)) continue;
     const std::uint64_t until =
         row < living ? std::numeric_limits<std::uint64_t>::max() : ended_at[row - living];
-    const Name name = before_exec({tids->u64()[row], starts->u64()[row]}, took_over, until);
+    const Name name = take_overs.before_exec({tids->u64()[row], starts->u64()[row]}, until);
     earlier[row].row = there.find(name);
     // A start is told in whole ticks, rounded down.
     earlier[row].born =
