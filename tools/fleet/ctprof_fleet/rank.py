@@ -7,7 +7,8 @@ counts.
 """
 
 from . import metrics as figures
-from .errors import FleetError
+from .database import text
+from .errors import FleetError, nearest
 from .printable import Table, clean, count, number
 from .question import Question
 from .views import value_of_fact
@@ -20,6 +21,8 @@ def run(options, output):
     with Question(options) as question:
         known = question.metrics()
         asked = chosen(known, options)
+        if options.group is not None:
+            check_group(question, options.group)
         cohort = None if options.cohort == "none" else question.table.fact(options.cohort)
         make_hosts(question, asked, cohort)
         rows = question.table.rows(ranking(asked, options.limit))
@@ -34,6 +37,18 @@ def chosen(known, options):
     if not known.headlines:
         raise FleetError("no capture has a headline to rank hosts by; name a metric: ctprof fleet sql 'FROM metrics' lists them")
     return [figures.Figure(metric.heading(), metric.shown_unit(), figures.sql_of(metric, options.group), metric) for metric in known.headlines]
+
+
+def check_group(question, group):
+    """A group that a host does not have is zero there; one that none has is no question. `show` calls a pattern by its only member's name."""
+    of_question = f"FROM counted WHERE host IS NOT NULL AND {question.where}"
+    if question.table.one(f"SELECT count(*) {of_question} AND list_contains(groups, {text(group)})")[0]:
+        return
+    there = [name for name, in question.table.rows(f'SELECT DISTINCT unnest(groups) AS "group" {of_question} ORDER BY "group"')]
+    if there:
+        near = nearest(group, there)
+        raise FleetError(f"no capture has a group '{clean(group)}'" + (f"; did you mean '{clean(near)}'?" if near else
+                                                                       "; ctprof fleet top lists those that there are"))
 
 
 def make_hosts(question, asked, cohort):
