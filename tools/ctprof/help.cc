@@ -10,6 +10,7 @@
 #include "core/base/text.hpp"
 #include "core/render/metric_catalog.hpp"
 #include "core/render/metric_help.hpp"
+#include "core/render/terminal_text.hpp"
 #include "schemas.hpp"
 #include "tools/ctprof/fleet/fleet.hpp"
 #include "tools/ctprof/live/keys.hpp"
@@ -52,23 +53,30 @@ class CatalogSource {
   std::optional<Registry> plugins_;
 };
 
+// A line of a list, its words below each other where the terminal is too narrow for them.
+std::string listed(std::string name, std::size_t indent, std::string_view what) {
+  name = "  " + name;
+  name.resize(std::max(indent, name.size() + 1), ' ');
+  const std::size_t width = terminal_width();
+  if (width < 2 * indent) return name + std::string(what) + "\n";
+  std::string text;
+  for (const std::string& line : folded(what, width - indent))
+    text += (text.empty() ? name : std::string(indent, ' ')) + line + "\n";
+  return text;
+}
+
 std::string keys_help() {
   std::string text = "\nKeys:\n";
-  for (const live::KeyInfo& key : live::keys()) {
-    std::string shown = "  " + std::string(key.shown);
-    shown.resize(18, ' ');
-    text += shown + std::string(key.help) + "\n";
-  }
+  for (const live::KeyInfo& key : live::keys())
+    text += listed(std::string(key.shown), 18, key.help);
   return text;
 }
 
 std::string questions_help() {
   std::string text = "Questions:\n";
-  for (const FleetQuestion& question : fleet_questions()) {
-    std::string shown = "  " + std::string(question.name) + " " + std::string(question.arguments);
-    shown.resize(28, ' ');
-    text += shown + std::string(question.what) + "\n";
-  }
+  for (const FleetQuestion& question : fleet_questions())
+    text += listed(std::string(question.name) + " " + std::string(question.arguments), 28,
+                   question.what);
   return text + "\n`ctprof fleet rank --help` has the options of rank, and so on.\n";
 }
 
@@ -83,11 +91,7 @@ std::string overview() {
   std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
   for (const Verb& verb : verbs()) text += "  " + std::string(verb.example) + "\n";
   text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
-  for (const Verb& verb : verbs()) {
-    std::string name = "  " + std::string(verb.name);
-    name.resize(16, ' ');
-    text += name + std::string(verb.summary) + "\n";
-  }
+  for (const Verb& verb : verbs()) text += listed(std::string(verb.name), 16, verb.summary);
   return text +
          "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` all that is "
          "known of a metric.\n";
@@ -100,8 +104,10 @@ std::string usage_of(const Verb& verb) {
 }
 
 std::string help_of(const Verb& verb) {
-  return "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) +
-         ".\n\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
+  return ctprof::wrapped(
+             "ctprof " + std::string(verb.name) + ": " + std::string(verb.summary) + ".",
+             terminal_width()) +
+         "\nExample:\n  " + std::string(verb.example) + "\n\nUsage: " + usage_of(verb) + "\n\n" +
          (verb.run == &run_fleet ? questions_help() : options_help(std::string(verb.name))) +
          (verb.run == &run_live ? keys_help() : "");
 }

@@ -30,10 +30,11 @@ constexpr std::string_view long_name(const OptionInfo& option) {
 }
 
 inline constexpr std::array kOptions{
-    OptionInfo{"output,o", "FILE", "capture,record,report,flame,symbolize,export",
-               "where to write the snapshot; only you can read a new file (0600); - is standard "
-               "output; of "
-               "symbolize the file itself by default"},
+    OptionInfo{
+        "output,o", "FILE", "capture,record,report,flame,symbolize,export",
+        "where to write what the verb makes; only you can read a new file (0600); - is standard "
+        "output; of "
+        "symbolize the file itself by default"},
     OptionInfo{"duration,d", "TIME", "record",
                "record for so long: 10s, 500ms, 2m; default: until Ctrl-C, or until COMMAND ends"},
     OptionInfo{"repeat", "N", "record",

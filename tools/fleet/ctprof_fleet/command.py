@@ -28,9 +28,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_common(parser, formats=("text", "json", "csv")):
-    parser.add_argument("--format", choices=formats, default="text")
+    parser.add_argument("--format", choices=formats, default="text", help="for people or for programs")
     parser.add_argument("--index", metavar="DIR", help="the index; otherwise that of this directory or of one above it")
-    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name every file that is left out")
 
 
 def add_span(parser):
@@ -63,8 +63,9 @@ def add_rank(parser):
 def add_compare(parser):
     parser.add_argument("--by", metavar="FACT", required=True, help="what makes the sides: kernel, or another fact")
     parser.add_argument("--baseline", metavar="VALUE", help="the side that the others are compared with; the largest by default")
-    parser.add_argument("--alpha", type=float, default=0.05)
-    parser.add_argument("--min-shift", type=percent, default=0.05, metavar="PERCENT")
+    parser.add_argument("--alpha", type=float, default=0.05, help="how often a difference may be called proven where there is none; 0.05 by default")
+    parser.add_argument("--min-shift", type=percent, default=0.05, metavar="PERCENT",
+                        help="smaller differences count as none; 5%% by default")
     parser.add_argument("--fail-on-proven", action="store_true", help="exit with status 1 if a difference is proven")
     parser.add_argument("--limit", type=whole, default=20, metavar="N", help="rows for each side; 0: all")
     add_span(parser)
@@ -82,9 +83,9 @@ def add_top(parser):
 def add_show(parser):
     parser.add_argument("host", metavar="HOST")
     parser.add_argument("--at", metavar="WHEN", help="the last capture that ended by then")
-    parser.add_argument("--index", metavar="DIR")
+    parser.add_argument("--index", metavar="DIR", help="the index; otherwise that of this directory or of one above it")
     parser.add_argument("--path", action="store_true", help="only the name of the file")
-    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name every file that is left out")
     parser.add_argument("more", nargs="*", metavar="-- OPTION", help="for ctprof show")
     parser.set_defaults(format="text")
 
