@@ -24,7 +24,8 @@ static void spin(long ms) {
   while (now.tv_sec * 1000 + now.tv_nsec / 1000000 - start < ms);
 }
 
-// Its frame is looked for by name. The counts are volatile, so that no compiler makes a copy of it for a constant.
+// Its frame is looked for by name. The counts are volatile, so that no compiler makes a copy of it
+// for a constant.
 static volatile int naps_before = 100, naps_after = 50;
 __attribute__((noinline)) static void nap(int times) {
   for (int i = 0; i < times; ++i) nanosleep(&(struct timespec){0, 1000000}, NULL);
