@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Rust programs as cargo builds them, with each crate that brings jemalloc: a capture has the figures that they count themselves.
 
-The linker drops `free` from them. Needs cargo, the registry of crates, and its toolchain; CARGO_TARGET keeps what was built.
+The linker drops `free` from them. Needs cargo, the registry of crates, and its toolchain; CARGO_TARGET keeps what was built. Each crate takes
+a minute to build, so it is one unless ALL_CRATES is set, as `tools/dev soak jemalloc_rust` does.
 """
 
 import os
@@ -40,6 +41,9 @@ def cargo(directory, *words, **environment):
     told = {**os.environ, "CARGO_TARGET_DIR": os.path.join(directory, "target"), "CARGO_NET_RETRY": "0", "CARGO_HTTP_TIMEOUT": "20", **environment}
     return subprocess.run(["timeout", str(PATIENCE), "cargo", *words], cwd=directory, env=told, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, check=False)
+
+
+others = unittest.skipUnless("ALL_CRATES" in os.environ, "takes a minute of compiling; ALL_CRATES has it")
 
 
 class Crates(unittest.TestCase):
@@ -88,21 +92,26 @@ class Crates(unittest.TestCase):
     def test_tikv_jemallocator_0_6(self):
         self.check_both(self.build("tikv-jemallocator", "0.6.0"))
 
+    @others
     def test_tikv_jemallocator_0_6_in_a_static_pie(self):
         self.check_both(self.build("tikv-jemallocator", "0.6.0", HOST, RUSTFLAGS=STATIC))
 
+    @others
     def test_tikv_jemallocator_0_6_on_musl(self):
         installed = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=False).stdout.strip()
         if not os.path.isdir(os.path.join(installed, "lib", "rustlib", MUSL)) or not shutil.which("musl-gcc"):
             self.skipTest(f"needs musl-gcc, and Rust's standard library for {MUSL}")
         self.check_both(self.build("tikv-jemallocator", "0.6.0", MUSL))
 
+    @others
     def test_tikv_jemallocator_0_4(self):
         self.check_both(self.build("tikv-jemallocator", "0.4.3"))
 
+    @others
     def test_jemallocator_0_3(self):
         self.check_both(self.build("jemallocator", "0.3.2"))
 
+    @others
     def test_jemallocator_0_1(self):
         self.check_both(self.build("jemallocator", "0.1.9"))
 
