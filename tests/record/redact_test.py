@@ -70,11 +70,12 @@ class Names:
                 (name in text if len(name) >= LONG else json.dumps(name, ensure_ascii=False) in text)]
 
     def add_stacks(self, texts, modules, frames):
-        self.private.update(texts[path] for path in modules["path"])
-        self.private.update(modules["build_id"])
+        """The kernel's names, and those of what it maps into programs, are those of its release, which stays."""
+        of = [self.kernel if kind in ("kernel", "vdso") else self.private for kind in modules["type"]]
+        for ours, path, build_id in zip(of, modules["path"], modules["build_id"]):
+            ours.update((texts[path], build_id))
         for module, name in zip(frames["module"], frames["name"]):
-            ours = self.kernel if modules["type"][module] in ("kernel", "vdso") else self.private
-            ours.add(texts[name])
+            of[module].add(texts[name])
 
 
 class Redacted(unittest.TestCase):
