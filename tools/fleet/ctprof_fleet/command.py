@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
 def add_common(parser, formats=("text", "json", "csv")):
     parser.add_argument("--format", choices=formats, default="text", help="for people or for programs")
     parser.add_argument("--index", metavar="DIR", help="the index; otherwise that of this directory or of one above it")
-    parser.add_argument("-v", "--verbose", action="store_true", help="name every file that is left out")
+    parser.add_argument("-v", "--verbose", action="store_true", help="of index: name every file that is left out")
 
 
 def add_span(parser):
@@ -85,7 +85,7 @@ def add_show(parser):
     parser.add_argument("--at", metavar="WHEN", help="the last capture that ended by then")
     parser.add_argument("--index", metavar="DIR", help="the index; otherwise that of this directory or of one above it")
     parser.add_argument("--path", action="store_true", help="only the name of the file")
-    parser.add_argument("-v", "--verbose", action="store_true", help="name every file that is left out")
+    parser.add_argument("-v", "--verbose", action="store_true", help="of index: name every file that is left out")
     parser.add_argument("more", nargs="*", metavar="-- OPTION", help="for ctprof show")
     parser.set_defaults(format="text")
 
