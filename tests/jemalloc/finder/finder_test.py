@@ -1,6 +1,6 @@
 """Where jemalloc's counters are, in real processes: what the finder says is what the process says of itself.
 
-TELL is the finder's program, SOURCES this directory, CC the compiler; programs are built as the cases need them.
+TELL is the finder's program, SOURCES this directory, CC the compiler and what runs it; programs are built as the cases need them.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-TELL, SOURCES, CC = os.environ["TELL"], os.environ["SOURCES"], os.environ.get("CC", "cc")
+TELL, SOURCES, CC = os.environ["TELL"], os.environ["SOURCES"], os.environ.get("CC", "cc").split()
 ARCHIVE = ["-Wl,-Bstatic", "-ljemalloc", "-Wl,-Bdynamic", "-lstdc++", "-lm"]
 WHOLE = ["-static", "-ljemalloc", "-lstdc++", "-lm"]
 PUBLIC = ["malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "malloc_usable_size",
@@ -25,7 +25,7 @@ def run(*command):
 
 def library(name):
     """The file that the linker would take for -l<name>, or None."""
-    path = subprocess.run([CC, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    path = subprocess.run([*CC, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
     return path if os.path.isabs(path) else None
 
 
@@ -60,7 +60,7 @@ class Case(unittest.TestCase):
         return os.path.join(self.dir, name)
 
     def build(self, source, *options, name="program", compiler=CC):
-        run(compiler, "-O1", os.path.join(SOURCES, source), "-o", self.path(name), *options)
+        run(*compiler, "-O1", os.path.join(SOURCES, source), "-o", self.path(name), *options)
         return self.path(name)
 
     def check(self, *command, **environment):
@@ -279,9 +279,9 @@ class Described(Case):
                 if not packer:
                     self.skipTest("needs dwp and llvm-dwp")
                 for part in ("MAIN", "LIBRARY"):
-                    run(CC, "-O1", "-g", version, "-gsplit-dwarf", "-c", f"-D{part}", source, "-o", self.path(part + ".o"))
+                    run(*CC, "-O1", "-g", version, "-gsplit-dwarf", "-c", f"-D{part}", source, "-o", self.path(part + ".o"))
                 program = self.path("program")
-                run(CC, self.path("MAIN.o"), self.path("LIBRARY.o"), "-o", program)
+                run(*CC, self.path("MAIN.o"), self.path("LIBRARY.o"), "-o", program)
                 run(packer, "-e", program, "-o", program + ".dwp")
                 for name in os.listdir(self.dir):
                     if name.endswith(".dwo"):
@@ -292,7 +292,7 @@ class Described(Case):
     def test_in_a_library(self):
         for model, expected in (("initial-exec", "found"), ("global-dynamic", "dynamic-tls")):
             with self.subTest(model):
-                run(CC, "-g", "-DLIBRARY", "-shared", "-fPIC", f"-ftls-model={model}", os.path.join(SOURCES, "described.c"), "-o", self.path("libd.so"))
+                run(*CC, "-g", "-DLIBRARY", "-shared", "-fPIC", f"-ftls-model={model}", os.path.join(SOURCES, "described.c"), "-o", self.path("libd.so"))
                 with Running(self.build("described.c", "-DMAIN", f"-L{self.dir}", "-ld", f"-Wl,-rpath,{self.dir}")) as running:
                     answer = tell(running.process.pid)[0]
                 self.assertEqual(answer[0], expected)
@@ -320,7 +320,7 @@ class Stripped(Case):
             self.skipTest("needs musl-gcc")
         for options in ([], ["-static"], ["-static-pie"]):
             with self.subTest(options):
-                answer, own = self.told("-DSTATE=6", *options, compiler="musl-gcc")
+                answer, own = self.told("-DSTATE=6", *options, compiler=["musl-gcc"])
                 self.assertEqual(answer, ["found", *own, "0"])
 
     def test_a_pair_of_counters_that_is_not_jemallocs(self):
