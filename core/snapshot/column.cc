@@ -25,13 +25,26 @@ void pick(std::byte* to, const std::byte* from, std::span<const RowRun> rows, st
 // Sizes from here on are mapped; below, letting the allocator zero the memory is cheaper than a
 // system call.
 constexpr std::size_t kPages = 1024 * 1024;
+// From here on one of 2 MiB lies in it, wherever it begins.
+constexpr std::size_t kHugePages = 4 * 1024 * 1024;
+constexpr std::size_t kCacheLine = 64;
+
+std::byte* mapped(std::size_t size) {
+  void* const bytes =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (bytes == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(bytes);
+}
 
 std::byte* zeroed(std::size_t size) {
-  void* bytes = size < kPages ? std::calloc(size, 1)
-                              : ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (!bytes || bytes == MAP_FAILED) throw std::bad_alloc();
+  if (size >= kPages) return mapped(size);
+  void* const bytes = std::calloc(size, 1);
+  if (!bytes) throw std::bad_alloc();
   return static_cast<std::byte*>(bytes);
+}
+
+std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
 // A byte counts as far as a run goes, so that a whole register of cells is compared at a time.
@@ -120,7 +133,24 @@ void Column::permute(std::span<const RowRun> order, std::vector<std::byte>& scra
   reorder(reinterpret_cast<std::byte*>(gaps_.data()), sizeof(ctprof_gap));
 }
 
+void place_together(std::span<Column* const> columns, std::size_t rows) {
+  std::size_t size = 0;
+  for (const Column* column : columns) size += whole_lines(column->bytes_for(rows));
+  if (size < kHugePages) return;
+  const std::shared_ptr<std::byte> all(mapped(size),
+                                       [size](std::byte* bytes) { ::munmap(bytes, size); });
+  // A kernel that has none says so, and nothing is lost.
+  ::madvise(all.get(), size, MADV_HUGEPAGE);
+  std::size_t at = 0;
+  for (Column* column : columns) {
+    const std::size_t bytes = column->bytes_for(rows);
+    column->adopt({all, all.get() + at}, bytes);
+    at += whole_lines(bytes);
+  }
+}
+
 void ZeroedBytes::Free::operator()(std::byte* bytes) const {
+  if (shared) return;
   if (capacity < kPages)
     std::free(bytes);
   else
@@ -137,10 +167,16 @@ void ZeroedBytes::resize(std::size_t size) {
 
 void ZeroedBytes::reserve(std::size_t capacity) {
   if (capacity <= bytes_.get_deleter().capacity) return;
-  std::unique_ptr<std::byte, Free> larger(zeroed(capacity), Free{capacity});
+  std::unique_ptr<std::byte, Free> larger(zeroed(capacity), Free{capacity, nullptr});
   if (size_ > 0) std::memcpy(larger.get(), data(), size_);
   bytes_ = std::move(larger);
   used_ = size_;
+}
+
+void ZeroedBytes::adopt(std::shared_ptr<std::byte> part, std::size_t capacity) {
+  std::byte* const bytes = part.get();
+  bytes_ = {bytes, Free{capacity, std::move(part)}};
+  used_ = 0;
 }
 
 }  // namespace ctprof

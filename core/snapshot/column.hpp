@@ -63,6 +63,9 @@ class ZeroedBytes {
   // New bytes are zero, also where there were others before.
   void resize(std::size_t size);
   void reserve(std::size_t capacity);
+  // Takes memory that others have parts of, too, as its own. REQUIRES: it is zero, and there are no
+  // bytes yet.
+  void adopt(std::shared_ptr<std::byte> part, std::size_t capacity);
   void swap(ZeroedBytes& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(size_, other.size_);
@@ -72,10 +75,12 @@ class ZeroedBytes {
  private:
   struct Free {
     std::size_t capacity;
+    // Whose part the bytes are; nobody's: they are mapped, or allocated.
+    std::shared_ptr<std::byte> shared;
     void operator()(std::byte* bytes) const;
   };
 
-  std::unique_ptr<std::byte, Free> bytes_{nullptr, Free{0}};
+  std::unique_ptr<std::byte, Free> bytes_{nullptr, Free{0, nullptr}};
   std::size_t size_ = 0;
   std::size_t used_ = 0;  // bytes beyond this were never written
 };
@@ -126,6 +131,12 @@ class Column {
   // reused for the next column.
   void permute(std::span<const RowRun> order, std::vector<std::byte>& scratch);
   void reserve(std::size_t rows);
+  // What the values of so many rows take, and a place for them, as `ZeroedBytes::adopt`. REQUIRES:
+  // there are no rows yet.
+  std::size_t bytes_for(std::size_t rows) const { return rows * width_; }
+  void adopt(std::shared_ptr<std::byte> part, std::size_t capacity) {
+    values_.adopt(std::move(part), capacity);
+  }
 
   Provenance provenance;
 
@@ -144,6 +155,12 @@ class Column {
   ZeroedBytes values_;
   std::vector<ctprof_gap> gaps_;
 };
+
+// Gives the values of all these columns, which have no rows yet, room for `rows` in one piece of
+// memory, in huge pages where the kernel has them: a page that is written to for the first time
+// costs as much as reading hundreds of cells. For columns that will be filled: a huge page costs
+// memory whole. Nothing where that is too little for a huge page.
+void place_together(std::span<Column* const> columns, std::size_t rows);
 
 // Whether cells of this storage hold ids of a pool.
 constexpr bool is_pooled(Storage storage) {

@@ -24,6 +24,15 @@ ctprof_gap gap_of(std::uint64_t code) {
   return static_cast<ctprof_gap>(is_known ? code : std::uint64_t{CTPROF_MALFORMED});
 }
 
+// Rows for all columns, and memory for those that somebody filled: of others nothing is written to.
+void make_rows(std::deque<Column>& columns, std::size_t rows) {
+  std::vector<Column*> filled;
+  for (Column& column : columns)
+    if (!column.provenance.plugin.empty()) filled.push_back(&column);
+  place_together(filled, rows);
+  for (Column& column : columns) column.resize(rows, default_gap(column));
+}
+
 // REQUIRES: both have the same storage.
 void copy_rows(const Rows& rows, const Column& from, Column& to) {
   const auto* const begin = static_cast<const std::byte*>(from.values_at(rows.first));
@@ -58,8 +67,7 @@ Result<void> TableReader::prepare(Snapshot& snapshot, const RowsByEntity& rows,
   for (std::size_t entity = 0; entity < kEntities; ++entity)
     snapshot.tables[entity].rows = rows[entity];
   if (!may_have(snapshot, text_bytes)) return Error{std::string(kTooMuch)};
-  for (Table& table : snapshot.tables)
-    for (Column& column : table.columns) column.resize(table.rows, default_gap(column));
+  for (Table& table : snapshot.tables) make_rows(table.columns, table.rows);
   snapshot.read_at.assign(snapshot.threads().rows, 0);
   if (!snapshot.window) return {};
   if (snapshot.window->living > snapshot.threads().rows)
