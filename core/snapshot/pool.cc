@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -59,18 +60,18 @@ std::string_view Arena::copy(std::string_view text) {
   return {at, text.size()};
 }
 
-Id TextPool::intern(std::string_view text) {
+TextPool::Kept TextPool::intern_kept(std::string_view text) {
   const auto hash = static_cast<std::uint32_t>(SeededHash{}(text));
   const std::lock_guard lock(mutex_);
   Bucket* bucket = &find(text, hash);
-  if (bucket->next_id != 0) return bucket->next_id - 1;
+  if (bucket->next_id != 0) return {bucket->next_id - 1, texts_[bucket->next_id - 1]};
   if (2 * (texts_.size() + 1) > buckets_.size()) {
     grow();
     bucket = &find(text, hash);
   }
   texts_.push_back(arena_.copy(text));
   *bucket = {hash, static_cast<Id>(texts_.size())};
-  return bucket->next_id - 1;
+  return {bucket->next_id - 1, texts_.back()};
 }
 
 // The bucket of a text, or the one it would go into.
@@ -139,8 +140,8 @@ Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
                   [&](const auto& a, const auto& b) { return key(a) == key(b); });
   sorted.erase(sorted.begin(), reversed_end.base());
   for (ctprof_entry& entry : sorted) {
-    const Id id = texts.intern(key(entry));
-    texts.resolve({&id, 1}, {&entry.key, 1});
+    const std::string_view kept = texts.intern_kept(key(entry)).text;
+    entry.key = {kept.data(), kept.size()};
   }
   return append_pooled(sorted);
 }
@@ -216,11 +217,9 @@ Id TextCache::intern(std::string_view text) {
   if (slots_.empty()) slots_.resize(kSlots);
   Slot& slot = slots_[SeededHash{}(text) % kSlots];
   if (slot.used && slot.text == text) return slot.id;
-  const Id id = pool_->intern(text);
-  ctprof_text kept;
-  pool_->resolve({&id, 1}, {&kept, 1});
-  slot = {{kept.data, kept.size}, id, true};
-  return id;
+  const TextPool::Kept kept = pool_->intern_kept(text);
+  slot = {kept.text, kept.id, true};
+  return kept.id;
 }
 
 }  // namespace ctprof

@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/brief_mutex.hpp"
 #include "core/base/seeded_hash.hpp"
 #include "core/stacks/stack_table.hpp"
 #include "ctprof/abi.h"
@@ -53,7 +53,12 @@ class Arena {
 
 class TextPool {
  public:
-  Id intern(std::string_view text);
+  Id intern(std::string_view text) { return intern_kept(text).id; }
+  struct Kept {
+    Id id;
+    std::string_view text;  // the pool's
+  };
+  Kept intern_kept(std::string_view text);
   std::string_view operator[](Id id) const { return texts_[id]; }
   std::size_t size() const { return texts_.size(); }
   std::size_t bytes() const { return arena_.bytes(); }
@@ -70,7 +75,7 @@ class TextPool {
   Bucket& find(std::string_view text, std::uint32_t hash);
   void grow();
 
-  mutable std::mutex mutex_;
+  mutable BriefMutex mutex_;
   Arena arena_;
   std::deque<std::string_view> texts_;
   std::vector<Bucket> buckets_ =
@@ -85,7 +90,7 @@ class WordsPool {
   std::size_t bytes() const { return arena_.bytes(); }
 
  private:
-  std::mutex mutex_;
+  BriefMutex mutex_;
   Arena arena_;
   std::deque<std::span<const std::uint64_t>> items_;
   std::unordered_map<std::string_view, Id, SeededHash> ids_;
@@ -111,7 +116,7 @@ class MapPool {
   static constexpr std::size_t kRecent = 4096;
   static constexpr Id kNone = static_cast<Id>(-1);
 
-  std::mutex mutex_;
+  BriefMutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_entry>> items_;
   std::vector<Id> recent_;  // by hash; a map that others took the place of is kept again
@@ -140,7 +145,7 @@ class StackPool {
  private:
   std::span<const std::uint32_t> nodes_of(const StackPool& other);
 
-  std::mutex mutex_;
+  BriefMutex mutex_;
   Arena arena_;
   std::deque<std::span<const ctprof_stack>> items_;
   const std::uint64_t number_ = next_number();  // no other pool has it, ever

@@ -215,9 +215,8 @@ CellReader::Key CellReader::key_of(Scanner& in, std::string_view text) {
   if (text.size() > limits::kKeyBytes) return in.fail("a key is too long"), Key{};
   if (const auto known = keys_.find(text); known != keys_.end()) return known->second;
   budget_->spend(text.size(), in);
-  const Id id = texts_.intern(text);
-  Key key{.is_plain = !in.was_escaped()};
-  pools_->texts.resolve({&id, 1}, {&key.text, 1});
+  const std::string_view kept = pools_->texts.intern_kept(text).text;
+  const Key key{.text = {kept.data(), kept.size()}, .is_plain = !in.was_escaped()};
   keys_.emplace(view(key.text), key);
   return key;
 }
