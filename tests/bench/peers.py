@@ -40,10 +40,6 @@ def synced(tools, path):
     return {"ns": run([tools.ctprof, "capture", "-o", path, "--format", "json"]).json()["sync_ns"]}
 
 
-def plugins_without(tools, name):
-    return ",".join(sorted(path.stem for path in tools.plugins.glob("*.so") if path.stem != name))
-
-
 def first_of_crowd():
     """A process of the crowd, the first of several."""
     idle = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if comm(pid) == "idle"]
@@ -63,7 +59,7 @@ def captures(tools, memory, kind):
 
     deeds = {layout: capture(layout) for layout in LAYOUTS}
     if kind == "processes":
-        deeds["without smaps_rollup"] = capture("columns", f"--plugins={plugins_without(tools, 'procfs-sched')}")
+        deeds["without smaps_rollup"] = capture("columns", "--level", "fast")
     else:
         deeds["one process"] = capture("columns", "--pid", first_of_crowd())
     return deeds
@@ -91,7 +87,7 @@ def table(figures, kind, count):
             beside = [ratio(ns, figures[layout]["ns"]) + (f" (at least {FASTER[layout][deed == 'ps']})" if fast else "") for layout in LAYOUTS]
         return (name, ms(ns), ms(least), f"{ns / count / 1e3:.2f} us", *beside, f"at most {most[deed]} ms" if deed in most else "")
 
-    names = {"rows": "ctprof capture, rows", "columns": "ctprof capture, columns", "without smaps_rollup": "columns without procfs-sched",
+    names = {"rows": "ctprof capture, rows", "columns": "ctprof capture, columns", "without smaps_rollup": "columns, --level fast",
              "one process": "columns, one process (--pid)", "ps": f"ps -eLo, {len(COLUMNS)} columns", "atop": "atop -w FILE 1 1",
              "sync": "fsync, on a disk, besides"}
     head = ("", "median", "least", "a thread", *(f"of {layout}" for layout in LAYOUTS), "target")
