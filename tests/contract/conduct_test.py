@@ -171,13 +171,11 @@ class Hangs(Rude):
         if harness.is_sanitized():
             self.skipTest("a sanitizer's own start would take a minute")
         cpu = str(min(os.sched_getaffinity(0)))
-        with subprocess.Popen(["taskset", "-c", cpu, sys.executable, "-c", "while True: pass"]) as other:
-            self.addCleanup(other.kill)
+        with harness.beside("taskset", "-c", cpu, sys.executable, "-c", "while True: pass"):
             start = time.monotonic()
             done = subprocess.run(["taskset", "-c", cpu, "nice", "-n", "19", *self.command("metric-list")], check=False, text=True,
                                   env=os.environ | {"RUDE": "constructor:compute"}, capture_output=True, timeout=harness.TIMEOUT)
             lasted = time.monotonic() - start
-            other.kill()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertGreater(lasted, LIMIT)
 

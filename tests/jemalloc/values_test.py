@@ -92,13 +92,10 @@ class ByPtrace(unittest.TestCase):
     def test_an_allocator_that_cannot_be_read(self):
         """It is counted, and named to who asks."""
         path = os.path.join(self.scratch.name, "heap.ctprof.zst")
-        with subprocess.Popen([os.environ["DESCRIBED"]], stdout=subprocess.PIPE) as described:
-            try:
-                described.stdout.readline()
-                quiet = harness.capture(path, "--pid", str(described.pid), before=(f"--plugins={self.PLUGIN}",))
-                told = harness.capture(path, "--pid", str(described.pid), "-v", before=(f"--plugins={self.PLUGIN}",))
-            finally:
-                described.kill()
+        with harness.beside(os.environ["DESCRIBED"], stdout=subprocess.PIPE) as described:
+            described.stdout.readline()
+            quiet = harness.capture(path, "--pid", str(described.pid), before=(f"--plugins={self.PLUGIN}",))
+            told = harness.capture(path, "--pid", str(described.pid), "-v", before=(f"--plugins={self.PLUGIN}",))
         note = f"{self.PLUGIN}: the allocator of 1 process could not be read (1 dwarf-parse-failure); `ctprof capture -v` names it"
         name = f"{self.PLUGIN}: allocated_bytes and 1 other metric: Unsupported for described[{described.pid}]"
         self.assertIn(note, quiet.stderr)

@@ -63,6 +63,21 @@ def run(*words, prefix=()):
                           errors="surrogateescape")
 
 
+@contextlib.contextmanager
+def beside(*words, **more):
+    """A process as long as the block lasts, however that ends: nobody waits for it once an assertion has failed."""
+    with subprocess.Popen([*map(str, words)], **more) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def busy():
+    """The same, of one that always computes."""
+    return beside(sys.executable, "-c", "while True: pass")
+
+
 def on_a_terminal(size, *words):
     """What ctprof writes, in bytes, to a terminal of so many lines and columns; no pager."""
     ours, its = os.openpty()

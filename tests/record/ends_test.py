@@ -260,8 +260,9 @@ class BornBefore(Recorded):
     def check(self, *options):
         fifo, lines = os.path.join(self.room, "fifo"), os.path.join(self.room, "lines")
         os.mkfifo(fifo)
-        with subprocess.Popen([ENDS, "threads", "50", lines, fifo]) as ends:
+        with harness.beside(ENDS, "threads", "50", lines, fifo) as ends:
             window, _ = self.record("sh", "-c", self.SCRIPT.format(fifo, lines), options=options)
+            ends.wait(harness.TIMEOUT)
         self.assertEqual(ends.returncode, 0)
         with open(lines, encoding="ascii") as file:
             pairs = self.pairs(window, [Ended(line) for line in file])

@@ -88,11 +88,8 @@ class Known(Case):
 
     def kinds_once(self):
         """Of each kind of wait, by how many ns each difference is beyond what is allowed: below 0 where all is well."""
-        with subprocess.Popen(["sleep", "600"]) as sleeper:
-            try:
-                done, window = self.recorded("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
-            finally:
-                sleeper.kill()
+        with harness.beside("sleep", "600") as sleeper:
+            done, window = self.recorded("--offcpu-period", "100us", "--", WAITS, "kinds", self.here / "file")
         self.assert_whole(window)
         # The kernel's own figure of what a thread waited for a CPU is of the run queue's clock, which is read as a wake-up or a switch begins
         # and then stands still; the recorder's is read on the way. So each end of a wait may differ by what this machine takes for a switch.
@@ -212,22 +209,16 @@ class Whole(Case):
         self.assertGreater(successor.weight("nap"), 0.8 * successor.weight(), successor.stacks)
 
     def test_of_some_processes_alone(self):
-        with subprocess.Popen(["sleep", "600"]) as sleeper:
-            try:
-                _, window = self.recorded("-d", "300ms", "-p", sleeper.pid)
-            finally:
-                sleeper.kill()
+        with harness.beside("sleep", "600") as sleeper:
+            _, window = self.recorded("-d", "300ms", "-p", sleeper.pid)
         self.assertEqual({thread.tgid for thread in window.threads}, {sleeper.pid})
         self.assertEqual(window.threads[0].offcpu_count, 1)
         self.assertEqual(window.threads[0].weight(), window.threads[0].offcpu_ns)
 
     def test_windows_that_follow_each_other(self):
         """Who sleeps through all of them sleeps through each."""
-        with subprocess.Popen(["sleep", "600"]) as sleeper:
-            try:
-                done = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
-            finally:
-                sleeper.kill()
+        with harness.beside("sleep", "600") as sleeper:
+            done = run("--recorders", "off-cpu", "-d", "300ms", "--repeat", "3", "-o", self.here)
         self.assertEqual(done.returncode, 0, done.stderr)
         files = sorted(self.here.iterdir())
         self.assertEqual(len(files), 3)
@@ -331,11 +322,8 @@ class OfOneCgroup(Case):
 class Hidden(Case):
     def test_whom_the_kernel_hides_has_gaps(self):
         """Some kernels keep threads from BPF programs. Who hardly waits was seen."""
-        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-            try:
-                done, window = self.recorded("-d", "300ms")
-            finally:
-                busy.kill()
+        with harness.busy() as busy:
+            done, window = self.recorded("-d", "300ms")
         hidden = re.search(r"off-cpu: .*this kernel keeps (\d+) threads from BPF programs: whether they wait is not known", done.stderr)
         unknown = [thread for thread in window.threads if thread.cells["offcpu_ns"] is None]
         self.assertEqual(len(unknown), int(hidden[1]) if hidden else 0, done.stderr)

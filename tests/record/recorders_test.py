@@ -56,11 +56,8 @@ class OnCpu(Case):
         self.assertRegex(lines[0], r"^ctprof: on-cpu: \d+ stacks, ([\d.]+%|all) to the root.*; [\d.]+ ms of CPU time, [\d.]+ MiB$")
 
     def test_a_ring_of_one_page_says_where_it_lost(self):
-        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:  # an idle CPU gives no samples
-            try:
-                said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
-            finally:
-                busy.kill()
+        with harness.busy():  # an idle CPU gives no samples
+            said = self.recorded("--recorders", "on-cpu", "--freq", "4000", "--ring", "4K", "--stack-bytes", "1K")
         self.assertRegex(said, r"\d+ lost.*\(.*\blost on CPU \d+ for [\d.]+ ms at [\d.]+ s")
 
     def test_without_leave_to_lock_memory_rings_shrink_and_it_says_so(self):

@@ -87,9 +87,8 @@ class Redacted(unittest.TestCase):
         cls.files = [cls.here / (name + SUFFIX) for name in ("one", "two")]
         recorders = ["--recorders", "on-cpu"] if STACKS else []
         for file in cls.files:
-            with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+            with harness.busy():
                 done = run("-d", "600ms", "-o", file, *recorders)
-                busy.kill()
             assert done.returncode == 0, done.stderr
         cls.key = cls.here / "key"
         cls.key.write_bytes(os.urandom(32))

@@ -218,11 +218,8 @@ class Live(Case):
                     self.assertNotIn("[rest]", [function for stack in row["stacks"] for function, _ in stack])
 
     def test_threads_that_come_and_go_keep_what_they_were_found_with(self):
-        with subprocess.Popen([WAITS, "come", "100000"], stdout=subprocess.DEVNULL) as come:
-            try:
-                self.recorded("-d", "1500ms", "--sleepers-freq", "40")
-            finally:
-                come.kill()
+        with harness.beside(WAITS, "come", "100000", stdout=subprocess.DEVNULL) as come:
+            self.recorded("-d", "1500ms", "--sleepers-freq", "40")
         file = File(self.file)
         rows = [row for name, rows in file.of(come.pid).items() if name == "comes" for row in rows]
         self.assertGreater(len(rows), 20)
@@ -382,11 +379,8 @@ class WithoutBpf(Case):
 class Hidden(Case):
     def test_whom_the_kernel_hides_has_gaps(self):
         """Some kernels keep threads from BPF programs. Who was awake all the time was seen, and has a zero."""
-        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-            try:
-                said = self.recorded("-d", "500ms")
-            finally:
-                busy.kill()
+        with harness.busy() as busy:
+            said = self.recorded("-d", "500ms")
         self.by_bpf(said)
         hidden = re.search(r"sleepers: (?:.*; )?this kernel keeps (\d+) threads from BPF programs: whether they sleep is not known", said)
         rows = File(self.file).rows.values()
@@ -398,11 +392,8 @@ class Hidden(Case):
         self.assertEqual([row["sleeping_samples"] is None for row in rows if row["tgid"] == busy.pid], [False])
         if not hidden:
             self.skipTest("this kernel hides nobody")
-        with subprocess.Popen(["sleep", "600"]) as sleeper:
-            try:
-                said = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
-            finally:
-                sleeper.kill()
+        with harness.beside("sleep", "600") as sleeper:
+            said = self.recorded("-d", "300ms", "-p", f"1,{sleeper.pid}")
         self.assertRegex(said, r"sleepers: (?:.*; )?this kernel keeps \d+ threads from BPF programs")
         samples = {row["tgid"]: row["sleeping_samples"] for row in File(self.file).rows.values()}
         self.assertIsNone(samples[1])

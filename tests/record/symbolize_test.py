@@ -78,11 +78,8 @@ class Symbolize(unittest.TestCase):
     @classmethod
     def record_to(cls, path, library, length, *words):
         """The program alone: others of this host have frames without names of their own."""
-        with subprocess.Popen([cls.program, "60", "49", "14", "7", "5"], env=os.environ | {"SHARES_LIBRARY": str(library)}) as program:
-            try:
-                done = run("-q", "-d", length, "-p", program.pid, "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", *words, "-o", path)
-            finally:
-                program.kill()
+        with harness.beside(cls.program, "60", "49", "14", "7", "5", env=os.environ | {"SHARES_LIBRARY": str(library)}) as program:
+            done = run("-q", "-d", length, "-p", program.pid, "--recorders", "on-cpu", "--freq", "999", "--metrics", "run_time_ns", *words, "-o", path)
         assert done.returncode == 0, done.stderr
 
     def symbolized(self, *words):
