@@ -16,6 +16,7 @@ import ends
 import files
 import fleet
 import jemalloc
+import live
 import off_cpu
 import on_cpu
 import peers
@@ -61,8 +62,8 @@ def options():
     parser = argparse.ArgumentParser(prog="tools/dev bench", description="Measures captures and files beside their floors.")
     parser.add_argument("counts", nargs="*", type=int, metavar="N", help="sizes of the crowd (default: 1000 10000)")
     parser.add_argument("--repeat", type=int, default=7, help="measured rounds (default: 7)")
-    parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,on_cpu,off_cpu,sleepers,peers,jemalloc,detect,files,runs,fleet,micro",
-                        help="which of captures, taskstats, task_iter, ends, on_cpu, off_cpu, sleepers, peers, jemalloc, detect, files, runs, fleet, micro (default: all)")
+    parser.add_argument("--parts", default="captures,taskstats,task_iter,ends,on_cpu,off_cpu,sleepers,live,peers,jemalloc,detect,files,runs,fleet,micro",
+                        help="which of captures, taskstats, task_iter, ends, on_cpu, off_cpu, sleepers, live, peers, jemalloc, detect, files, runs, fleet, micro (default: all)")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -107,6 +108,8 @@ def main():
             off_cpu.bench(tools, given.repeat, room)
         if "sleepers" in parts and tools.sleepers_passes.is_file():
             sleepers.bench(tools, given.repeat, given.counts or COUNTS[1:])
+        for count in (given.counts or COUNTS) if "live" in parts else []:
+            live.bench(tools, given.repeat, count)
         for count in (given.counts or COUNTS) if "peers" in parts else []:
             for kind in peers.KINDS if count < MANY_PROCESSES else FEW_PROCESSES:
                 peers.bench(tools, given.repeat, kind, count, room)
