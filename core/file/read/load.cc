@@ -25,6 +25,8 @@ constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";  // of a zstd frame
 constexpr std::string_view kSkippable =
     "\x2a\x4d\x18";  // of one to be skipped, after a byte of choice
 constexpr std::size_t kReadAtOnce = 1024 * 1024;
+// A file up to this size is read into memory that was asked for once, and touched as it is filled.
+constexpr std::size_t kReadWithoutMoving = 32 * 1024 * 1024;
 
 using MakeSource = std::function<std::unique_ptr<TextSource>()>;
 
@@ -152,6 +154,7 @@ Result<bool> read_more(const sdk::Fd& file, const std::string& path, std::size_t
 
 Result<void> read_bytes(const sdk::Fd& file, const std::string& path, std::string& bytes) {
   const std::size_t most = most_bytes(file.get());
+  bytes.reserve(std::min(most, kReadWithoutMoving));
   for (bool judged = false;;) {
     const auto more = read_more(file, path, most, bytes);
     if (!more) return more.error();
