@@ -36,13 +36,14 @@ def room_for(count):
 
 @contextlib.contextmanager
 def crowd(idle, kind, count):
-    """`count` idle threads while it lasts: "processes" of one thread each, "threads" of one process, or "twenty" processes of many."""
+    """`count` idle threads while it lasts: "processes" of one thread each, "threads" of one process, or "twenty" processes of many. Yields the
+    process that started them, which is one of them where they are of one."""
     with room_for(count):
         child = subprocess.Popen([idle, kind, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             if child.stdout.readline() != b"ready\n":
                 raise SystemExit(f"bench: could not start {count} idle {kind}")
-            yield
+            yield child.pid
         finally:
             child.stdin.close()
             child.wait()

@@ -5,6 +5,7 @@ Files go to memory (/dev/shm), for all alike; what fsync adds on a disk is measu
 
 import contextlib
 import os
+import pathlib
 import tempfile
 
 from crowd import crowd
@@ -40,19 +41,13 @@ def synced(tools, path):
     return {"ns": run([tools.ctprof, "capture", "-o", path, "--format", "json"]).json()["sync_ns"]}
 
 
-def first_of_crowd():
-    """A process of the crowd, the first of several."""
-    idle = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if comm(pid) == "idle"]
-    return str(max(idle))
+def one_of(crowd_pid):
+    """A process of the crowd; others of that name may be there still, of the crowd before."""
+    children = pathlib.Path(f"/proc/{crowd_pid}/task/{crowd_pid}/children").read_text(encoding="ascii").split()
+    return children[-1] if children else str(crowd_pid)
 
 
-def comm(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/comm") as file:
-        return file.read().strip()
-    return ""
-
-
-def captures(tools, memory, kind):
+def captures(tools, memory, kind, crowd_pid):
     """What ctprof is asked for: all in both layouts, and less."""
     def capture(layout, *words):
         return lambda: whole([tools.ctprof, *words, "capture", "--quiet", "--layout", layout, "-o", f"{memory}/{layout}.ctprof.zst"])
@@ -61,7 +56,7 @@ def captures(tools, memory, kind):
     if kind == "processes":
         deeds["without smaps_rollup"] = capture("columns", "--level", "fast")
     else:
-        deeds["one process"] = capture("columns", "--pid", first_of_crowd())
+        deeds["one process"] = capture("columns", "--pid", one_of(crowd_pid))
     return deeds
 
 
@@ -96,8 +91,8 @@ def table(figures, kind, count):
 
 def bench(tools, repeat, kind, count, room):
     """Measures with a crowd of `count` threads, all plugins and all metrics, as many workers as ctprof takes by itself."""
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, kind, count):
-        deeds = {**captures(tools, memory, kind),
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory, crowd(tools.idle, kind, count) as pid:
+        deeds = {**captures(tools, memory, kind, pid),
                  "ps": lambda: table_of_threads(f"{memory}/ps"),
                  "sync": lambda: synced(tools, f"{room}/peers.ctprof.zst")}
         if tools.atop:
