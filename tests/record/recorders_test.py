@@ -86,15 +86,11 @@ class OnCpu(Case):
         self.assertGreater(sum(stretches), 800, said)
 
     def test_of_the_processes_that_are_asked_for(self):
-        with subprocess.Popen(["sleep", "60"]) as sleeper, subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-            try:
-                taken = {}
-                for process in sleeper, busy:
-                    said = self.recorded("--recorders", "on-cpu", "--freq", "999", "-p", process.pid)
-                    taken[process] = int(re.search(r"on-cpu: (\d+) stack", said)[1])
-            finally:
-                sleeper.kill()
-                busy.kill()
+        taken = {}
+        with harness.beside("sleep", "60") as sleeper, harness.busy() as busy:
+            for process in sleeper, busy:
+                said = self.recorded("--recorders", "on-cpu", "--freq", "999", "-p", process.pid)
+                taken[process] = int(re.search(r"on-cpu: (\d+) stack", said)[1])
         self.assertEqual(taken[sleeper], 0)
         self.assertGreater(taken[busy], 20)
 
