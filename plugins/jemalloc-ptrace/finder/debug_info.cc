@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugins/jemalloc-ptrace/finder/debug_sections.hpp"
 #include "plugins/jemalloc-ptrace/finder/elf_symbols.hpp"
@@ -40,6 +42,41 @@ class Clock {
 
 using ElfHandle = std::unique_ptr<Elf, decltype(&::elf_end)>;
 
+// Where libdw has the debug sections of a file. It hands out texts in them, and does not look
+// whether they end.
+class Sections {
+ public:
+  // REQUIRES: libdw has opened the debug information, which unpacks sections.
+  Sections(const Libdw& dw, Elf* elf) {
+    std::size_t names = 0;
+    if (dw.elf_getshdrstrndx(elf, &names) != 0) return;
+    for (Elf_Scn* section = nullptr; (section = dw.elf_nextscn(elf, section)) != nullptr;) {
+      const Elf64_Shdr* header = dw.elf64_getshdr(section);
+      const char* name = header ? dw.elf_strptr(elf, names, header->sh_name) : nullptr;
+      if (!name || !is_debug_section(name) || all_.size() == kMostSections) continue;
+      if (const Elf_Data* data = dw.elf_rawdata(section, nullptr); data && data->d_buf)
+        all_.emplace_back(static_cast<const char*>(data->d_buf), data->d_size);
+    }
+  }
+
+  // Whether `wanted` stands there, and ends there.
+  bool has_text(const char* text, std::string_view wanted) const {
+    for (const std::string_view section : all_) {
+      const auto from = reinterpret_cast<std::uintptr_t>(section.data());
+      const auto at = reinterpret_cast<std::uintptr_t>(text);
+      if (at < from || at - from >= section.size()) continue;
+      const std::string_view rest = section.substr(at - from);
+      return rest.size() > wanted.size() && rest.starts_with(wanted) && rest[wanted.size()] == 0;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kMostSections = 64;  // a file has some twelve
+
+  std::vector<std::string_view> all_;
+};
+
 // Looks through the entries of one file.
 class Entries {
  public:
@@ -49,6 +86,7 @@ class Entries {
     const std::unique_ptr<Dwarf, decltype(&::dwarf_end)> dwarf(
         dw_.dwarf_begin_elf(elf, DWARF_C_READ, nullptr), dw_.dwarf_end);
     if (!dwarf) return std::nullopt;
+    sections_.emplace(dw_, elf);
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     // Without a place for the split unit's entry libdw does not go looking for its file.
@@ -63,8 +101,7 @@ class Entries {
     Dwarf_Die die;
     if (dw_.dwarf_child(&unit, &die) != 0) return std::nullopt;
     do {
-      if (dw_.dwarf_tag(&die) != DW_TAG_structure_type || std::strcmp(name_of(die), kStruct) != 0)
-        continue;
+      if (dw_.dwarf_tag(&die) != DW_TAG_structure_type || !is_named(die, kStruct)) continue;
       if (const auto fields = fields_of(die)) return fields;
     } while (!clock_.over() && next(die));
     return std::nullopt;
@@ -77,22 +114,21 @@ class Entries {
     if (dw_.dwarf_child(&structure, &member) != 0) return std::nullopt;
     do {
       if (dw_.dwarf_tag(&member) != DW_TAG_member) continue;
-      const char* name = name_of(member);
-      if (std::strcmp(name, kAllocated) == 0) allocated = offset_of_member(member);
-      if (std::strcmp(name, kDeallocated) == 0) deallocated = offset_of_member(member);
+      if (is_named(member, kAllocated)) allocated = offset_of_member(member);
+      if (is_named(member, kDeallocated)) deallocated = offset_of_member(member);
     } while (next(member));
     if (!allocated || !deallocated || *allocated >= *deallocated) return std::nullopt;
     return TsdFields{*allocated, *deallocated};
   }
 
-  // A text in the file itself: those in another file would make libdw open it.
-  const char* name_of(Dwarf_Die& die) const {
+  // By a text in the file itself: those in another file would make libdw open it.
+  bool is_named(Dwarf_Die& die, std::string_view wanted) const {
     Dwarf_Attribute attribute;
-    if (dw_.dwarf_attr(&die, DW_AT_name, &attribute) == nullptr) return "";
+    if (dw_.dwarf_attr(&die, DW_AT_name, &attribute) == nullptr) return false;
     const unsigned form = dw_.dwarf_whatform(&attribute);
-    if (form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup) return "";
+    if (form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup) return false;
     const char* name = dw_.dwarf_formstring(&attribute);
-    return name == nullptr ? "" : name;
+    return name != nullptr && sections_->has_text(name, wanted);
   }
 
   // The next entry of the same level; a hostile one may claim to be before this.
@@ -115,6 +151,7 @@ class Entries {
   }
 
   const Libdw& dw_;
+  std::optional<Sections> sections_;
   Clock clock_;
 };
 

@@ -31,11 +31,15 @@ std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
+bool is_debug_section(std::string_view name) {
+  return name.starts_with(".debug") || name.starts_with(".zdebug");
+}
+
 DebugSections debug_sections(const ElfFile& file) {
   DebugSections found;
   for (const NamedSection& section : file.named_sections()) {
-    const bool debug = section.name.starts_with(".debug") || section.name.starts_with(".zdebug");
-    if (!debug && (section.header.sh_flags & SHF_COMPRESSED) == 0) continue;
+    if (!is_debug_section(section.name) && (section.header.sh_flags & SHF_COMPRESSED) == 0)
+      continue;
     found.bytes = capped_sum(found.bytes, unpacked_size(file, section));
     found.info = found.info || section.name.starts_with(".debug_info") ||
                  section.name.starts_with(".zdebug_info");

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "plugins/jemalloc-ptrace/finder/elf_file.hpp"
 
@@ -20,6 +21,9 @@ struct DebugSections {
   bool packed = false;      // of many units, with an index
   std::uint64_t bytes = 0;  // of all debug sections
 };
+
+// By its name.
+bool is_debug_section(std::string_view name);
 
 DebugSections debug_sections(const ElfFile& file);
 

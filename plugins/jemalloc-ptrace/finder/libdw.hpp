@@ -14,6 +14,11 @@ struct Libdw {
   decltype(&::elf_begin) elf_begin;
   decltype(&::elf_memory) elf_memory;
   decltype(&::elf_end) elf_end;
+  decltype(&::elf_nextscn) elf_nextscn;
+  decltype(&::elf_getshdrstrndx) elf_getshdrstrndx;
+  decltype(&::elf64_getshdr) elf64_getshdr;
+  decltype(&::elf_strptr) elf_strptr;
+  decltype(&::elf_rawdata) elf_rawdata;
   decltype(&::dwarf_begin_elf) dwarf_begin_elf;
   decltype(&::dwarf_end) dwarf_end;
   decltype(&::dwarf_get_units) dwarf_get_units;
