@@ -1,5 +1,7 @@
 #include "core/base/json_writer.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "core/base/text.hpp"
@@ -17,29 +19,27 @@ bool is_plain(char c) {
   return static_cast<signed char>(c) >= 0x20 && c != '"' && c != '\\' && c != kDelete;
 }
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);
-
-// `byte` in each byte of a word.
-constexpr std::uint64_t in_each(std::uint64_t byte) { return byte * 0x0101010101010101; }
-
-// The highest bit of some byte, if one of them is less than `least`, which is at most 0x80.
-constexpr std::uint64_t any_below(std::uint64_t least, std::uint64_t word) {
-  return (word - in_each(least)) & ~word & in_each(0x80);
-}
-
-// Whether the eight characters are all plain.
+// So many characters at once, in one of the machine's vectors.
+template <std::size_t Count>
 bool are_plain(const char* characters) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, characters, kWord);
-  return ((word & in_each(0x80)) | any_below(0x20, word) | any_below(1, word ^ in_each('"')) |
-          any_below(1, word ^ in_each('\\')) | any_below(1, word ^ in_each(kDelete))) == 0;
+  using Vector [[gnu::vector_size(Count)]] = signed char;
+  Vector each;
+  std::memcpy(&each, characters, Count);
+  // Bytes beyond ASCII are less than zero.
+  const Vector odd = (each < 0x20) | (each == '"') | (each == '\\') | (each == kDelete);
+  std::array<std::uint64_t, Count / sizeof(std::uint64_t)> words;
+  std::memcpy(words.data(), &odd, Count);
+  return std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; });
 }
+
+constexpr std::size_t kMany = 16, kSome = 8;
 
 // How many characters the text begins with that are plain.
 std::size_t plain_part(std::string_view text) {
   std::size_t at = 0;
-  while (text.size() - at >= kWord && are_plain(text.data() + at)) at += kWord;
-  if (at > 0 && text.size() - at < kWord && are_plain(text.data() + text.size() - kWord))
+  while (text.size() - at >= kMany && are_plain<kMany>(text.data() + at)) at += kMany;
+  while (text.size() - at >= kSome && are_plain<kSome>(text.data() + at)) at += kSome;
+  if (at > 0 && text.size() - at < kSome && are_plain<kSome>(text.data() + text.size() - kSome))
     return text.size();
   while (at < text.size() && is_plain(text[at])) ++at;
   return at;

@@ -46,6 +46,10 @@ class JsonWriter {
   // Forgets what was written after the first `size` bytes.
   void rewind(std::size_t size) { at_ = begin_.get() + size; }
   void clear() { rewind(0); }
+  // Room for so many bytes in all, now: of memory, only what is written to is taken.
+  void expect(std::size_t bytes) {
+    if (bytes > size()) reserve(bytes - size());
+  }
 
   // JSON as it is.
   void raw(std::string_view text) {

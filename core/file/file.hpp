@@ -29,9 +29,10 @@ enum class FileLayout { Rows, Columns };
 
 struct WriteOptions {
   FileLayout layout = FileLayout::Rows;
-  unsigned workers = 0;                 // that make the text; 0: what the host can spare
-  bool sync = true;                     // fsync before the file takes its name
-  int level = 3;                        // of zstd
+  unsigned workers = 0;  // that make the text; 0: what the host can spare
+  bool sync = true;      // fsync before the file takes its name
+  // Of zstd; none: the one that suits the layout. A header in columns has at most 1.
+  std::optional<int> level = {};
   int standard_output = STDOUT_FILENO;  // what "-" stands for
 };
 

@@ -88,8 +88,10 @@ Column::Column(SharedMetric def, std::size_t rows, Gap initial)
 }
 
 void Column::resize(std::size_t rows, Gap gap) {
+  const std::size_t before = gaps_.size();
   values_.resize(rows * width_);
-  gaps_.resize(rows, static_cast<ctprof_gap>(gap));
+  gaps_.resize(rows);
+  if (rows > before) std::ranges::fill(gaps().subspan(before), static_cast<ctprof_gap>(gap));
 }
 
 // So much that it is mapped, and no page is written to before a row is: while a process is being
@@ -106,11 +108,11 @@ void Column::move_rows(std::size_t to, std::size_t from, std::size_t count) {
 
 void Column::take(std::size_t row, const Column& from, std::size_t from_row) {
   std::memcpy(values_.data() + row * width_, from.values_.data() + from_row * width_, width_);
-  gaps_[row] = from.gaps_[from_row];
+  gaps_.data()[row] = from.gaps_.data()[from_row];
 }
 
 bool Column::same_cell(std::size_t row, const Column& other) const {
-  if (gaps_[row] != other.gaps_[row]) return false;
+  if (gap(row) != other.gap(row)) return false;
   return !has_value(row) || std::memcmp(values_.data() + row * width_,
                                         other.values_.data() + row * width_, width_) == 0;
 }
@@ -120,8 +122,7 @@ void Column::gather(const Column& from, std::span<const RowRun> rows) {
   for (const RowRun& run : rows) count += run.count;
   resize(count, Gap::Untouched);
   pick(values_.data(), from.values_.data(), rows, width_);
-  pick(reinterpret_cast<std::byte*>(gaps_.data()),
-       reinterpret_cast<const std::byte*>(from.gaps_.data()), rows, sizeof(ctprof_gap));
+  pick(gaps_.data(), from.gaps_.data(), rows, sizeof(ctprof_gap));
 }
 
 void Column::permute(std::span<const RowRun> order, std::vector<std::byte>& scratch) {
@@ -130,22 +131,34 @@ void Column::permute(std::span<const RowRun> order, std::vector<std::byte>& scra
     pick(bytes, scratch.data(), order, width);
   };
   reorder(values_.data(), width_);
-  reorder(reinterpret_cast<std::byte*>(gaps_.data()), sizeof(ctprof_gap));
+  reorder(gaps_.data(), sizeof(ctprof_gap));
 }
 
-void place_together(std::span<Column* const> columns, std::size_t rows) {
+void place_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all) {
+  struct Part {
+    ZeroedBytes* bytes;
+    std::size_t size;
+  };
+  std::vector<Part> parts;
   std::size_t size = 0;
-  for (const Column* column : columns) size += whole_lines(column->bytes_for(rows));
+  const auto add = [&](ZeroedBytes& bytes, std::size_t width) {
+    parts.push_back({&bytes, rows * width});
+    size += whole_lines(rows * width);
+  };
+  // Gaps are all written to, so that they lie by themselves: values of a column that is empty after
+  // all leave whole pages untouched.
+  for (Column& column : columns) add(column.gaps_, sizeof(ctprof_gap));
+  for (Column& column : columns)
+    if (values_of_all || !column.provenance.plugin.empty()) add(column.values_, column.width_);
   if (size < kHugePages) return;
   const std::shared_ptr<std::byte> all(mapped(size),
                                        [size](std::byte* bytes) { ::munmap(bytes, size); });
   // A kernel that has none says so, and nothing is lost.
   ::madvise(all.get(), size, MADV_HUGEPAGE);
   std::size_t at = 0;
-  for (Column* column : columns) {
-    const std::size_t bytes = column->bytes_for(rows);
-    column->adopt({all, all.get() + at}, bytes);
-    at += whole_lines(bytes);
+  for (const Part& part : parts) {
+    part.bytes->adopt({all, all.get() + at}, part.size);
+    at += whole_lines(part.size);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -91,7 +92,7 @@ class Column {
 
   const MetricDef& def() const { return *def_; }
   const SharedMetric& shared_def() const { return def_; }
-  std::size_t rows() const { return gaps_.size(); }
+  std::size_t rows() const { return gaps_.size(); }  // a byte each
 
   // The cells as values. REQUIRES: the column has that storage.
   std::span<std::uint64_t> u64() { return typed<std::uint64_t>(); }
@@ -109,10 +110,14 @@ class Column {
   void* values_at(std::size_t row) { return values_.data() + row * width_; }
   const void* values_at(std::size_t row) const { return values_.data() + row * width_; }
 
-  std::span<ctprof_gap> gaps() { return gaps_; }
-  std::span<const ctprof_gap> gaps() const { return gaps_; }
-  Gap gap(std::size_t row) const { return static_cast<Gap>(gaps_[row]); }
-  bool has_value(std::size_t row) const { return gaps_[row] == CTPROF_VALUE; }
+  std::span<ctprof_gap> gaps() {
+    return {reinterpret_cast<ctprof_gap*>(gaps_.data()), gaps_.size()};
+  }
+  std::span<const ctprof_gap> gaps() const {
+    return {reinterpret_cast<const ctprof_gap*>(gaps_.data()), gaps_.size()};
+  }
+  Gap gap(std::size_t row) const { return static_cast<Gap>(gaps_.data()[row]); }
+  bool has_value(std::size_t row) const { return gap(row) == Gap::None; }
 
   // Grows or shrinks to `rows`; new cells are gaps.
   void resize(std::size_t rows, Gap gap);
@@ -131,16 +136,12 @@ class Column {
   // reused for the next column.
   void permute(std::span<const RowRun> order, std::vector<std::byte>& scratch);
   void reserve(std::size_t rows);
-  // What the values of so many rows take, and a place for them, as `ZeroedBytes::adopt`. REQUIRES:
-  // there are no rows yet.
-  std::size_t bytes_for(std::size_t rows) const { return rows * width_; }
-  void adopt(std::shared_ptr<std::byte> part, std::size_t capacity) {
-    values_.adopt(std::move(part), capacity);
-  }
 
   Provenance provenance;
 
  private:
+  friend void place_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all);
+
   template <class T>
   std::span<T> typed() {
     return {reinterpret_cast<T*>(values_.data()), gaps_.size()};
@@ -153,14 +154,15 @@ class Column {
   SharedMetric def_;
   std::size_t width_;
   ZeroedBytes values_;
-  std::vector<ctprof_gap> gaps_;
+  ZeroedBytes gaps_;  // a ctprof_gap each
 };
 
-// Gives the values of all these columns, which have no rows yet, room for `rows` in one piece of
-// memory, in huge pages where the kernel has them: a page that is written to for the first time
-// costs as much as reading hundreds of cells. For columns that will be filled: a huge page costs
-// memory whole. Nothing where that is too little for a huge page.
-void place_together(std::span<Column* const> columns, std::size_t rows);
+// Gives these columns, which have no rows yet, room for `rows` in one piece of memory, in huge
+// pages where the kernel has them: a page that is written to for the first time costs as much as
+// reading hundreds of cells. The piece has the gaps of all columns; values only of those that a
+// source filled, unless all have some, for a huge page costs memory whole. Nothing where that is
+// too little for a huge page.
+void place_together(std::deque<Column>& columns, std::size_t rows, bool values_of_all = false);
 
 // Whether cells of this storage hold ids of a pool.
 constexpr bool is_pooled(Storage storage) {

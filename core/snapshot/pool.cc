@@ -147,9 +147,10 @@ Id MapPool::append(std::span<const ctprof_entry> entries, TextPool& texts) {
 }
 
 Id MapPool::append_pooled(std::span<const ctprof_entry> entries) {
+  const std::size_t hash = hash_of(entries);
   const std::lock_guard lock(mutex_);
   if (recent_.empty()) recent_.assign(kRecent, kNone);
-  Id& recent = recent_[hash_of(entries) % kRecent];
+  Id& recent = recent_[hash % kRecent];
   if (recent != kNone && are_equal(items_[recent], entries)) return recent;
   auto* at = static_cast<ctprof_entry*>(arena_.take(entries.size() * sizeof(ctprof_entry)));
   std::copy(entries.begin(), entries.end(), at);

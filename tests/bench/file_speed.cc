@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
     struct rusage usage {};
     getrusage(RUSAGE_SELF, &usage);
     const auto again = Clock::now();
-    const auto written = ctprof::write_file(*snapshot, vocabulary, copy,
-                                            {.layout = layout, .sync = false, .level = 3});
+    const auto written =
+        ctprof::write_file(*snapshot, vocabulary, copy, {.layout = layout, .sync = false});
     if (!written) return std::fprintf(stderr, "file_speed: %s\n", written.error().text.c_str()), 2;
     std::printf("load %.1f write %.1f text %llu peak_mib %ld cpu %.1f\n", load, ms_since(again),
                 static_cast<unsigned long long>(written->json_bytes), usage.ru_maxrss / 1024, cpu);

@@ -10,35 +10,14 @@
 #include <vector>
 
 #include "core/registry/identity.hpp"
-#include "core/window/happened.hpp"
-#include "core/window/make_window.hpp"
 #include "tests/unit/column_lines.hpp"
+#include "tests/unit/odd_window.hpp"
 
 namespace ctprof::tests {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr int kWindows = 40;
-
-Snapshot odd_at(std::uint64_t seed, std::uint64_t second) {
-  Snapshot snapshot = OddHost(seed).make();
-  snapshot.meta.boot_id = "b";
-  snapshot.meta.start.boottime_ns = second * kSecond;
-  snapshot.read_at.assign(snapshot.threads().rows, 5);
-  return snapshot;
-}
-
-// Two odd hosts that have some threads in common, and a third whose threads ended in between.
-Snapshot odd_window(std::uint64_t seed) {
-  Ended ended;
-  ended.rows = odd_at(seed + 2, 15);
-  ended.at_ns.assign(ended.rows.threads().rows, 15 * kSecond);
-  ended.told = true;
-  ended.lost = seed;
-  auto made = make_window(odd_at(seed, 10), odd_at(seed + seed % 2, 20), std::move(ended));
-  BOOST_REQUIRE_MESSAGE(made.has_value(), made.error().text);
-  return std::move(*made);
-}
 
 BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
   for (int seed = 0; seed < kWindows; ++seed) {

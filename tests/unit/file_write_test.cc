@@ -67,8 +67,7 @@ BOOST_AUTO_TEST_CASE(the_same_snapshot_gives_the_same_bytes) {
   const std::string one = directory.path + "/one", other = directory.path + "/other";
   const auto written = write_file(host_of(2000), whole_vocabulary(), one);
   BOOST_REQUIRE(written.has_value());
-  BOOST_REQUIRE(write_file(host_of(2000), whole_vocabulary(), other, {.sync = false, .level = 3})
-                    .has_value());
+  BOOST_REQUIRE(write_file(host_of(2000), whole_vocabulary(), other, {.sync = false}).has_value());
   BOOST_TEST((bytes_of(one) == bytes_of(other)));
   BOOST_TEST(written->file_bytes == bytes_of(one).size());
   BOOST_TEST(written->json_bytes > 100 * 2000u);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "core/base/cpu_ranges.hpp"
 #include "core/file/layout/cell.hpp"
@@ -19,6 +20,12 @@ std::string_view view(const ctprof_text& text) { return {text.data, text.size}; 
 
 bool is_before(const ctprof_entry& a, const ctprof_entry& b) { return view(a.key) < view(b.key); }
 
+constexpr std::uint64_t kMostSigned = std::numeric_limits<std::int64_t>::max();
+
+std::span<std::uint64_t> unsigned_of(std::span<std::int64_t> cells) {
+  return {reinterpret_cast<std::uint64_t*>(cells.data()), cells.size()};
+}
+
 }  // namespace
 
 std::string quoted(std::string_view name) {
@@ -26,58 +33,63 @@ std::string quoted(std::string_view name) {
   return "'" + std::string(name.substr(0, kShown)) + "'";
 }
 
+// Most cells of a file are plain, and are taken by the run.
 void CellReader::read(Scanner& in, const Rows& rows, Column& column) {
   has_last_ = false;
-  if (column.def().storage == Storage::U64) return read_numbers(in, rows, column);
-  read_cells(
-      in, rows, column, [&](std::size_t row) { read_cell(in, column, row); }, std::identity());
+  const Bounds bounds = bounds_of(column.def());
+  const auto rest = [&](auto cells, std::size_t row) {
+    return cells.subspan(row, rows.end() - row);
+  };
+  switch (column.def().storage) {
+    case Storage::U64:
+      return read_cells(in, rows, column, [&](std::size_t row) {
+        return in.plain_numbers(rest(column.u64(), row), bounds.most);
+      });
+    case Storage::I64:  // those that are not negative
+      return read_cells(in, rows, column, [&](std::size_t row) {
+        return bounds.least > 0 ? 0
+                                : in.plain_numbers(unsigned_of(rest(column.i64(), row)),
+                                                   std::min(bounds.most, kMostSigned));
+      });
+    case Storage::Bool:
+      return read_cells(in, rows, column, [&](std::size_t row) {
+        return in.plain_booleans(rest(column.bools(), row));
+      });
+    case Storage::String:
+    case Storage::Bitset:
+      return read_cells(in, rows, column,
+                        [&](std::size_t row) { return take_last(in, rest(column.ids(), row)); });
+    default: return read_cells(in, rows, column, [](std::size_t) { return std::size_t{0}; });
+  }
 }
 
-// Most cells of a file are these, and most of them are plain.
-void CellReader::read_numbers(Scanner& in, const Rows& rows, Column& column) {
-  const std::uint64_t most = bounds_of(column.def()).most;
-  const auto cells = column.u64();
+// `take` reads the plain values that come next, from a row on, and returns how many there were.
+template <typename Take>
+void CellReader::read_cells(Scanner& in, const Rows& rows, Column& column, const Take& take) {
   const auto gaps = column.gaps();
-  const auto mark = [&](std::size_t& row, std::size_t count, ctprof_gap gap) {
+  const std::size_t end = rows.end();
+  std::size_t row = rows.first;
+  const auto mark = [&](std::size_t count, ctprof_gap gap) {
     std::ranges::fill(gaps.subspan(row, count), gap);
     row += count;
     return count;
   };
-  const auto read_plain = [&](std::size_t row) {
-    do mark(row, in.plain_numbers(cells.subspan(row, rows.end() - row), most), CTPROF_VALUE);
-    while (mark(row, in.plain_nulls(rows.end() - row), kNotInFile) > 0);
-    return row;
-  };
-  const auto read_cell = [&](std::size_t row) {
-    const std::uint64_t value = in.number();
-    if (value > most) return fail_range(in, column);
-    cells[row] = value;
-  };
-  read_cells(in, rows, column, read_cell, read_plain);
-}
-
-// `pass` reads what it can from a row on, and returns the first row that it left.
-template <typename ReadCell, typename Pass>
-void CellReader::read_cells(Scanner& in, const Rows& rows, Column& column,
-                            const ReadCell& read_cell, const Pass& pass) {
-  const auto gaps = column.gaps();
-  const std::size_t end = rows.end();
-  std::size_t row = rows.first;
   for (in.enter('['); in.next(']'); ++row) {
-    row = pass(row);
+    do mark(take(row), CTPROF_VALUE);
+    while (mark(in.plain_nulls(end - row), kNotInFile) > 0);
     if (row == end) return in.fail("column " + quoted(column.def().name) + " is too long");
     const bool is_null = in.null();
     gaps[row] = is_null ? kNotInFile : static_cast<ctprof_gap>(CTPROF_VALUE);
-    if (!is_null) read_cell(row);
+    if (!is_null) read_cell(in, column, row);
   }
-  if (!in.failed() && row != rows.end())
+  if (!in.failed() && row != end)
     in.fail("column " + quoted(column.def().name) + " has " + std::to_string(row - rows.first) +
             " cells, not " + std::to_string(rows.count) + ", and ends");
 }
 
 void CellReader::read_cell(Scanner& in, Column& column, std::size_t row) {
   switch (column.def().storage) {
-    case Storage::U64: return;  // read_numbers
+    case Storage::U64: return read_unsigned(in, column, row);
     case Storage::I64: return read_signed(in, column, row);
     case Storage::F64: column.f64()[row] = in.real(); return;
     case Storage::Bool: column.bools()[row] = in.boolean(); return;
@@ -89,6 +101,12 @@ void CellReader::read_cell(Scanner& in, Column& column, std::size_t row) {
   }
 }
 
+void CellReader::read_unsigned(Scanner& in, Column& column, std::size_t row) {
+  const std::uint64_t value = in.number();
+  if (value > bounds_of(column.def()).most) return fail_range(in, column);
+  column.u64()[row] = value;
+}
+
 void CellReader::read_signed(Scanner& in, Column& column, std::size_t row) {
   const Bounds bounds = bounds_of(column.def());
   const std::int64_t value = in.signed_number();
@@ -97,11 +115,12 @@ void CellReader::read_signed(Scanner& in, Column& column, std::size_t row) {
   column.i64()[row] = value;
 }
 
-// Texts repeat from row to row, and then cost nothing.
-bool CellReader::takes_last(Scanner& in, Column& column, std::size_t row) const {
-  if (!has_last_ || !is_last_plain_ || !in.text_again(last_text_)) return false;
-  column.ids()[row] = last_id_;
-  return true;
+// Texts repeat from row to row, and then cost little.
+std::size_t CellReader::take_last(Scanner& in, std::span<Id> cells) const {
+  if (!has_last_ || !is_last_plain_) return 0;
+  const std::size_t count = in.texts_again(last_text_, cells.size());
+  std::ranges::fill(cells.first(count), last_id_);
+  return count;
 }
 
 bool CellReader::is_last(std::string_view text, Column& column, std::size_t row) const {
@@ -120,7 +139,6 @@ void CellReader::set_last(std::string_view text, bool is_plain, Id id, Column& c
 }
 
 void CellReader::read_text(Scanner& in, Column& column, std::size_t row) {
-  if (takes_last(in, column, row)) return;
   const std::string_view text = in.text();
   if (text.size() > limits::kTextBytes) return in.fail("a text is too long");
   if (is_last(text, column, row)) return;
@@ -136,7 +154,6 @@ void CellReader::put_text(Scanner& in, std::string_view bytes, Column& column, s
 }
 
 void CellReader::read_bits(Scanner& in, Column& column, std::size_t row) {
-  if (takes_last(in, column, row)) return;
   const std::string_view text = in.text();
   if (is_last(text, column, row)) return;
   if (!parse_cpu_ranges(text, limits::kItems, words_))

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -66,11 +67,10 @@ class CellReader {
     bool is_plain = false;  // stands in JSON without escapes
   };
 
-  template <typename ReadCell, typename Pass>
-  void read_cells(Scanner& in, const Rows& rows, Column& column, const ReadCell& read_cell,
-                  const Pass& pass);
-  void read_numbers(Scanner& in, const Rows& rows, Column& column);
+  template <typename Take>
+  void read_cells(Scanner& in, const Rows& rows, Column& column, const Take& take);
   void read_cell(Scanner& in, Column& column, std::size_t row);
+  void read_unsigned(Scanner& in, Column& column, std::size_t row);
   void read_signed(Scanner& in, Column& column, std::size_t row);
   void read_text(Scanner& in, Column& column, std::size_t row);
   void read_bits(Scanner& in, Column& column, std::size_t row);
@@ -82,7 +82,8 @@ class CellReader {
   Key key_of(Scanner& in, std::string_view text);
   void add_value(Scanner& in);
   bool is_last(std::string_view text, Column& column, std::size_t row) const;
-  bool takes_last(Scanner& in, Column& column, std::size_t row) const;
+  // Takes the last text again and again, and returns how often.
+  std::size_t take_last(Scanner& in, std::span<Id> cells) const;
   void set_last(std::string_view text, bool is_plain, Id id, Column& column, std::size_t row);
 
   Pools* pools_;

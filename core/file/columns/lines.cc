@@ -43,18 +43,22 @@ Result<std::size_t> text_of_frame(std::string_view frame, std::size_t at) {
 
 void Folder::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
 
-Folder::Folder(int level) : context_(ZSTD_createCCtx()) {
+Folder::Folder(int level) : level_(level), context_(ZSTD_createCCtx()) {
   if (!context_) throw std::bad_alloc();
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
 }
 
-std::string Folder::fold(std::string_view text) {
+std::string Folder::fold(std::string_view text) { return fold(text, level_); }
+// Level 0 is zstd's own, which is 3.
+std::string Folder::fold_fast(std::string_view text) { return fold(text, level_ < 0 ? level_ : 1); }
+
+std::string Folder::fold(std::string_view text, int level) {
   if (const std::size_t bound = ZSTD_compressBound(text.size()); room_ < bound) {
     frame_.reset();
     frame_.reset(new char[bound]);
     room_ = bound;
   }
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
   const std::size_t size =
       ZSTD_compress2(context_.get(), frame_.get(), room_, text.data(), text.size());
   if (ZSTD_isError(size)) throw std::bad_alloc();  // there is room, so nothing else can fail

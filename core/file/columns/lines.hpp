@@ -24,11 +24,17 @@ class Folder {
   explicit Folder(int level);
   // The frame that holds the text. Throws bad_alloc.
   std::string fold(std::string_view text);
+  // The same in half the time for some twentieth more bytes: for a header, which nothing else can
+  // be made beside for long.
+  std::string fold_fast(std::string_view text);
 
  private:
+  std::string fold(std::string_view text, int level);
+
   struct Free {
     void operator()(ZSTD_CCtx_s* context) const;
   };
+  int level_;
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;
   std::unique_ptr<char[]> frame_;  // used again: the system gives new memory page by page
   std::size_t room_ = 0;

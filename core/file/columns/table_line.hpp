@@ -32,7 +32,6 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -45,6 +44,8 @@
 #include "core/snapshot/snapshot.hpp"
 
 namespace ctprof::columns {
+
+struct GapPattern;
 
 // Which rows a line has.
 struct Piece {
@@ -130,9 +131,7 @@ class TableReader {
   void keep(Line& line, const std::string& path, std::size_t row, std::string_view json);
   void read_read_at(Line& line);
   void read_gaps(Line& line, std::string_view text, const Target& target);
-  void read_pattern(Line& line, const Target& target);
-  void explain(Line& line, const std::string& name, std::span<const std::uint64_t> runs,
-               const Target& target);
+  void explain(Line& line, const GapPattern& pattern, const Target& target);
   Target table_of(Line& line);
   Target opening_of(Line& line);
   void take_ends(Line& line);

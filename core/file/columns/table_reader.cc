@@ -5,6 +5,7 @@
 
 #include "core/base/text.hpp"
 #include "core/file/columns/allowance.hpp"
+#include "core/file/columns/gap_pattern.hpp"
 #include "core/file/columns/table_line.hpp"
 #include "core/file/layout/cell.hpp"
 #include "core/file/layout/layout.hpp"
@@ -19,17 +20,8 @@ Gap default_gap(const Column& column) {
   return by.plugin.empty() && by.gap != Gap::None ? by.gap : Gap::NotInFile;
 }
 
-ctprof_gap gap_of(std::uint64_t code) {
-  const bool is_known = code != CTPROF_VALUE && code < kGapNames.size();
-  return static_cast<ctprof_gap>(is_known ? code : std::uint64_t{CTPROF_MALFORMED});
-}
-
-// Rows for all columns, and memory for those that somebody filled: of others nothing is written to.
 void make_rows(std::deque<Column>& columns, std::size_t rows) {
-  std::vector<Column*> filled;
-  for (Column& column : columns)
-    if (!column.provenance.plugin.empty()) filled.push_back(&column);
-  place_together(filled, rows);
+  place_together(columns, rows);
   for (Column& column : columns) column.resize(rows, default_gap(column));
 }
 
@@ -76,6 +68,7 @@ Result<void> TableReader::prepare(Snapshot& snapshot, const RowsByEntity& rows,
   for (std::size_t entity = 0; entity < kEntities; ++entity) {
     Opening& opening = snapshot.window->openings[entity];
     opening.born.assign(rows[entity], 0);
+    place_together(opening.columns, rows[entity], true);
     for (Column& column : opening.columns) column.resize(rows[entity], Gap::NoBase);
   }
   return {};
@@ -230,10 +223,12 @@ void TableReader::read_read_at(Line& line) {
   Scanner& in = line.in;
   const Rows rows = line.piece.range();
   if (line.piece.entity != Entity::Thread) return void(in.skip());
+  const std::span<std::uint64_t> read_at = snapshot_->read_at;
   std::size_t row = rows.first;
   for (in.enter('['); in.next(']'); ++row) {
+    row += in.plain_numbers(read_at.subspan(row, rows.end() - row), UINT64_MAX);
     if (row == rows.end()) return in.fail("read_at is too long");
-    snapshot_->read_at[row] = in.number();
+    read_at[row] = in.number();
   }
   if (!in.failed() && row != rows.end()) in.fail("read_at is too short");
   met_read_at_ = true;
@@ -315,62 +310,25 @@ void TableReader::read_seen(Line& line) {
 
 void TableReader::read_gaps(Line& line, std::string_view text, const Target& target) {
   line.in = Scanner(text);
-  for (line.in.enter('['); line.in.next(']');) read_pattern(line, target);
-}
-
-// A run has at least one of a line's rows, so that what it asks for is bounded by them.
-void TableReader::read_pattern(Line& line, const Target& target) {
-  Scanner& in = line.in;
-  std::vector<std::string> names;
-  std::vector<std::uint64_t> runs;
-  const auto add_name = [&] {
-    if (names.size() == limits::kColumns) return in.fail("too many columns");
-    names.emplace_back(in.text());
-  };
-  const auto add_number = [&] {
-    runs.push_back(in.number());
-    if (runs.size() % 2 == 0 && runs.back() == 0) in.fail("a run of no rows");
-    if (runs.size() > 2 * line.piece.rows) in.fail("more runs than rows");
-  };
-  for (in.enter('{'); in.next('}');) {
-    const std::string_view key = in.key();
-    if (key == "columns")
-      for (in.enter('['); in.next(']');) add_name();
-    else if (key == "runs")
-      for (in.enter('['); in.next(']');) add_number();
-    else
-      in.skip();
+  for (line.in.enter('['); line.in.next(']');) {
+    const GapPattern pattern = read_gap_pattern(line.in, line.piece.rows);
+    if (!line.in.failed()) explain(line, pattern, target);
   }
-  for (const std::string& name : names)
-    if (!in.failed()) explain(line, name, runs, target);
 }
 
 // Each column is explained once, so that what a line asks for is bounded by its cells.
-void TableReader::explain(Line& line, const std::string& name, std::span<const std::uint64_t> runs,
-                          const Target& target) {
-  std::size_t place = 0;
-  Column* found = target.find(name, place);
-  if (!found) return;
-  if ((*target.explained)[place])
-    return line.in.fail("gaps of " + quoted(name) + " are there twice");
-  (*target.explained)[place] = true;
-  std::size_t at = 0;
-  std::uint64_t left = 0;
-  ctprof_gap gap{};
-  for (ctprof_gap& cell : found->gaps().subspan(line.piece.first_row, line.piece.rows)) {
-    if (cell == CTPROF_VALUE) continue;
-    if (left == 0) {
-      if (at + 1 >= runs.size())
-        return line.in.fail("gaps of " + quoted(name) + " are fewer than its nulls");
-      gap = gap_of(runs[at]);
-      left = runs[at + 1];
-      at += 2;
-    }
-    --left;
-    cell = gap;
+void TableReader::explain(Line& line, const GapPattern& pattern, const Target& target) {
+  for (const std::string& name : pattern.columns) {
+    std::size_t place = 0;
+    Column* found = target.find(name, place);
+    if (!found) continue;
+    if ((*target.explained)[place])
+      return line.in.fail("gaps of " + quoted(name) + " are there twice");
+    (*target.explained)[place] = true;
+    const auto cells = found->gaps().subspan(line.piece.first_row, line.piece.rows);
+    if (const std::string_view wrong = pattern.explain(cells); !wrong.empty())
+      return line.in.fail("gaps of " + quoted(name) + " are " + std::string(wrong));
   }
-  if (left != 0 || at != runs.size())
-    line.in.fail("gaps of " + quoted(name) + " are more than its nulls");
 }
 
 void TableReader::read_raw(Line& line, std::string_view text, const Target& target) {

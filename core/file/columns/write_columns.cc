@@ -1,7 +1,9 @@
 #include "core/file/columns/write_columns.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ namespace {
 
 // So many rows make a line of about half its limit, and enough lines to share among workers.
 constexpr std::size_t kRowsAtOnce = 1024;
+// Fewer are made sooner than another thread begins.
+constexpr std::size_t kRowsToShare = 32;
 
 // Lines that are made of one piece, ready to be written: one, or more where it was too long.
 struct Made {
@@ -28,7 +32,7 @@ struct Made {
 
 // One worker's tools.
 struct Hand {
-  explicit Hand(int level) : folder(level) {}
+  explicit Hand(int level) : folder(level) { out.expect(limits::kMiB); }
   Folder folder;
   JsonWriter out;
 };
@@ -81,14 +85,20 @@ class Hands {
   std::vector<std::optional<Hand>> hands_;
 };
 
-std::vector<Made> make_tables(const Snapshot& snapshot, const std::vector<Piece>& pieces,
-                              unsigned workers, Hands& hands) {
-  const TableWriter writer(snapshot);
-  std::vector<Made> made(pieces.size());
-  share(workers, pieces.size(), [&](unsigned worker, std::size_t i) {
-    make(writer, pieces[i], hands.of(worker), made[i]);
-  });
-  return made;
+// What a block consists of, but for short lines.
+struct MadeBlock {
+  Made header;
+  std::vector<Made> tables;  // by piece
+  Made stacks;
+};
+
+Made make_header(const Snapshot& snapshot, std::span<const Piece> tables, const Made& stacks,
+                 Hand& hand) {
+  hand.out.clear();
+  write_header(snapshot, tables, stacks.frames.size(), hand.out);
+  return {.pieces = {},
+          .frames = {hand.folder.fold_fast(hand.out.view())},
+          .text_bytes = hand.out.size()};
 }
 
 // They number what they hold one after the other, so that one worker makes them.
@@ -100,6 +110,37 @@ Made make_stacks(const Snapshot& snapshot, Hand& hand) {
     made.text_bytes += line.size();
   });
   return made;
+}
+
+// What each line of a table holds.
+std::vector<Piece> lines_of(const MadeBlock& block) {
+  std::vector<Piece> lines;
+  for (const Made& table : block.tables)
+    lines.insert(lines.end(), table.pieces.begin(), table.pieces.end());
+  return lines;
+}
+
+std::size_t rows_in(std::span<const Piece> pieces) {
+  return std::accumulate(pieces.begin(), pieces.end(), std::size_t{0},
+                         [](std::size_t rows, const Piece& piece) { return rows + piece.rows; });
+}
+
+// The header is long, so that it is made beside the tables, for pieces that make a line each; again
+// where one was too long for that.
+MadeBlock make_block(const Snapshot& snapshot, unsigned workers, Hands& hands) {
+  const std::vector<Piece> pieces = pieces_of(snapshot);
+  const TableWriter writer(snapshot);
+  MadeBlock block{{}, std::vector<Made>(pieces.size()), {}};
+  if (rows_in(pieces) < kRowsToShare) workers = 1;
+  share(workers, 1 + pieces.size(), [&](unsigned worker, std::size_t i) {
+    Hand& hand = hands.of(worker);
+    if (i > 0) return make(writer, pieces[i - 1], hand, block.tables[i - 1]);
+    block.stacks = make_stacks(snapshot, hand);
+    block.header = make_header(snapshot, pieces, block.stacks, hand);
+  });
+  if (const auto lines = lines_of(block); lines.size() > pieces.size())
+    block.header = make_header(snapshot, lines, block.stacks, hands.any());
+  return block;
 }
 
 // Puts lines into the file, and counts them.
@@ -145,22 +186,16 @@ class Lines {
   std::uint64_t bytes_ = 0;  // as they go out
 };
 
-Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made,
-                         const Made& stacks, Lines& lines) {
-  std::vector<Piece> tables;
-  for (const Made& table : made)
-    tables.insert(tables.end(), table.pieces.begin(), table.pieces.end());
+Result<void> write_lines(const Snapshot& snapshot, const MadeBlock& block, Lines& lines) {
+  if (auto done = lines.write(block.header); !done) return done;
   JsonWriter out;
-  write_header(snapshot, tables, stacks.frames.size(), out);
-  if (auto done = lines.write(out.view()); !done) return done;
   if (snapshot.window) {
-    out.clear();
     write_window(snapshot, out);
     if (auto done = lines.write(out.view()); !done) return done;
   }
-  for (const Made& table : made)
+  for (const Made& table : block.tables)
     if (auto done = lines.write(table); !done) return done;
-  if (auto done = lines.write(stacks); !done) return done;
+  if (auto done = lines.write(block.stacks); !done) return done;
   for (const RawJson& line : snapshot.unknown_lines)
     if (auto done = lines.write(line + "\n"); !done) return done;
   out.clear();
@@ -175,13 +210,10 @@ Result<void> write_lines(const Snapshot& snapshot, const std::vector<Made>& made
 
 Result<std::uint64_t> write_block(const Snapshot& snapshot, Sink& out, int level, unsigned workers,
                                   Stands stands) {
-  const std::vector<Piece> pieces = pieces_of(snapshot);
   Hands hands(level, workers);
-  const std::vector<Made> made = make_tables(snapshot, pieces, workers, hands);
-  Hand& hand = hands.any();
-  const Made stacks = make_stacks(snapshot, hand);
-  Lines lines(out, hand.folder);
-  if (auto done = write_lines(snapshot, made, stacks, lines); !done) return done.error();
+  const MadeBlock block = make_block(snapshot, workers, hands);
+  Lines lines(out, hands.any().folder);
+  if (auto done = write_lines(snapshot, block, lines); !done) return done.error();
   if (auto done = lines.pad(stands); !done) return done.error();
   return lines.text_bytes();
 }

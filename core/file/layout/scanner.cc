@@ -26,21 +26,28 @@ bool is_json_number(std::string_view text) {
          (point + 1 < text.size() && is_digit(text[point + 1]));
 }
 
-constexpr int kAtOnce = sizeof(std::uint64_t);  // digits
-constexpr std::array<std::uint64_t, kAtOnce + 1> kPowers{
-    1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+constexpr bool kIsFast = std::endian::native == std::endian::little;  // else item by item
+constexpr int kAtOnce = sizeof(std::uint64_t);                        // digits
 
 // `byte` in each byte of a word.
 constexpr std::uint64_t in_each(std::uint64_t byte) { return byte * 0x0101010101010101; }
 
-// Appends the digits that eight characters begin with to a value, and returns how many they are.
-// With zeros before them they are eight: two neighbours become a number below 100, two of these one
-// below 10,000, and so on.
+constexpr std::array<std::uint64_t, kAtOnce + 1> kPowers{
+    1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+
+// The first of eight characters is the lowest byte.
+std::uint64_t word_at(const char* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+// The digits that eight characters begin with, as a number, and how many they are; none leave the
+// value alone. With zeros
+// before them they are eight: two neighbours become a number below 100, two of these one below
+// 10,000, and so on.
 int take_digits(const char* at, std::uint64_t& value) {
-  if constexpr (std::endian::native != std::endian::little) return 0;
-  std::uint64_t digits = 0;
-  std::memcpy(&digits, at, sizeof digits);
-  digits -= in_each('0');
+  std::uint64_t digits = word_at(at) - in_each('0');
   const std::uint64_t others = (digits | (digits + in_each(0x80 - 10))) & in_each(0x80);
   const int count = std::countr_zero(others) / 8;
   if (count == 0) return 0;
@@ -49,9 +56,34 @@ int take_digits(const char* at, std::uint64_t& value) {
   constexpr std::uint64_t kPairs = 0x000000ff000000ff;
   constexpr std::uint64_t kOuter = 100 + (std::uint64_t{1'000'000} << 32);
   constexpr std::uint64_t kInner = 1 + (std::uint64_t{10'000} << 32);
-  digits = ((digits & kPairs) * kOuter + (digits >> 16 & kPairs) * kInner) >> 32;
-  value = kPowers[static_cast<std::size_t>(count)] * value + digits;
+  value = ((digits & kPairs) * kOuter + (digits >> 16 & kPairs) * kInner) >> 32;
   return count;
+}
+
+constexpr std::size_t kFour = 4;
+
+// Takes "1,2,3,4,": most numbers have one digit, and most of those stand side by side.
+bool take_four(const char* at, std::uint64_t* room) {
+  constexpr std::uint64_t kZeros = 0x2c302c302c302c30;  // "0,0,0,0,"
+  const std::uint64_t digits = word_at(at) ^ kZeros;
+  if (((digits | (digits + 0x0006000600060006)) & 0xfff0fff0fff0fff0) != 0) return false;
+  for (std::size_t i = 0; i < kFour; ++i) room[i] = digits >> 16 * i & 0xf;
+  return true;
+}
+
+// Of eight characters, those of a word of at most eight.
+constexpr std::uint64_t mask_of(std::string_view word) {
+  return word.size() == sizeof(std::uint64_t) ? ~std::uint64_t{0}
+                                              : (std::uint64_t{1} << 8 * word.size()) - 1;
+}
+constexpr std::uint64_t bits_of(std::string_view word) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < word.size(); ++i)
+    bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(word[i])) << 8 * i;
+  return bits;
+}
+bool begins_with(std::uint64_t eight, std::string_view word) {
+  return (eight & mask_of(word)) == bits_of(word);
 }
 
 void append_utf8(std::string& out, std::uint32_t point) {
@@ -118,47 +150,77 @@ bool Scanner::boolean() {
 // A number of which it is known that there are kSafeDigits characters and one more.
 const char* Scanner::plain_number(const char* at, std::uint64_t& value) {
   const char* const start = at;
-  const char* const safe = at + kSafeDigits;
-  value = 0;
-  for (int taken = kAtOnce; taken == kAtOnce && safe - at >= kAtOnce; at += taken)
-    taken = take_digits(at, value);
-  for (; at != safe && is_digit(*at); ++at)
-    value = 10 * value + static_cast<std::uint64_t>(*at - '0');
-  const bool is_whole = at != start && (*start != '0' || at - start == 1);
+  const int count = take_digits(at, value);
+  at += count;
+  if (count == kAtOnce) at = more_digits(at, start + kSafeDigits, value);
+  const bool is_whole = count > 0 && (*start != '0' || at - start == 1);
   return is_whole && *at == ',' ? at : nullptr;
 }
 
+const char* Scanner::more_digits(const char* at, const char* safe, std::uint64_t& value) {
+  std::uint64_t next = 0;
+  const int count = take_digits(at, next);
+  value = kPowers[static_cast<std::size_t>(count)] * value + next;
+  at += count;
+  for (; at != safe && is_digit(*at); ++at)
+    value = 10 * value + static_cast<std::uint64_t>(*at - '0');
+  return at;
+}
+
 std::size_t Scanner::plain_numbers(std::span<std::uint64_t> room, std::uint64_t most) {
+  if constexpr (!kIsFast) return 0;
   const char* at = at_;
   std::size_t count = 0;
-  for (std::uint64_t value = 0; count < room.size() && end_ - at > kSafeDigits; ++count) {
-    if (is_digit(*at) && at[1] == ',') {
-      value = static_cast<std::uint64_t>(*at++ - '0');
-    } else {
-      const char* const behind = plain_number(at, value);
-      if (!behind) break;
-      at = behind;
+  while (count < room.size() && end_ - at > kSafeDigits) {
+    if (room.size() - count >= kFour && most > 9 && take_four(at, &room[count])) {
+      count += kFour, at += 2 * kFour;
+      continue;
     }
-    if (value > most) break;
-    room[count] = value;
-    at_ = ++at;
+    std::uint64_t value = 0;
+    const char* const behind = plain_number(at, value);
+    if (!behind || value > most) break;
+    room[count++] = value;
+    at = behind + 1;
   }
+  at_ = at;
   return count;
 }
 
 std::size_t Scanner::plain_nulls(std::size_t most) {
   constexpr std::string_view kNull = "null,";
-  constexpr std::ptrdiff_t kSafe =
-      sizeof(std::uint64_t);  // read at once; what is behind is ignored
-  std::uint64_t null = 0, mask = 0, text = 0;
-  std::memcpy(&null, kNull.data(), kNull.size());
-  std::memset(&mask, 0xff, kNull.size());
+  if constexpr (!kIsFast) return 0;
   const char* at = at_;
   std::size_t count = 0;
-  for (; count < most && end_ - at > kSafe; ++count, at += kNull.size()) {
-    std::memcpy(&text, at, sizeof text);
-    if ((text & mask) != null) break;
+  for (; count < most && end_ - at > kAtOnce && begins_with(word_at(at), kNull); ++count)
+    at += kNull.size();
+  at_ = at;
+  return count;
+}
+
+std::size_t Scanner::plain_booleans(std::span<std::uint8_t> room) {
+  constexpr std::string_view kTrue = "true,", kFalse = "false,";
+  if constexpr (!kIsFast) return 0;
+  const char* at = at_;
+  std::size_t count = 0;
+  for (; count < room.size() && end_ - at > kAtOnce; ++count) {
+    const std::uint64_t eight = word_at(at);
+    const bool is_true = begins_with(eight, kTrue);
+    if (!is_true && !begins_with(eight, kFalse)) break;
+    room[count] = is_true;
+    at += is_true ? kTrue.size() : kFalse.size();
   }
+  at_ = at;
+  return count;
+}
+
+std::size_t Scanner::texts_again(std::string_view text, std::size_t most) {
+  const std::size_t size = text.size(), each = size + 3;
+  const char* at = at_;
+  std::size_t count = 0;
+  for (; count < most && static_cast<std::size_t>(end_ - at) >= each; ++count, at += each)
+    if (*at != '"' || at[size + 1] != '"' || at[size + 2] != ',' ||
+        std::memcmp(at + 1, text.data(), size) != 0)
+      break;
   at_ = at;
   return count;
 }

@@ -65,6 +65,10 @@ class Scanner {
   // The same for nulls that come next, without blanks: takes at most so many, each with the comma
   // behind it, and returns how many there were.
   std::size_t plain_nulls(std::size_t most);
+  // And for true and false.
+  std::size_t plain_booleans(std::span<std::uint8_t> room);
+  // And for one text, again and again. REQUIRES: as text_again.
+  std::size_t texts_again(std::string_view text, std::size_t most);
   std::int64_t signed_number();
   double real();
   // Unescaped, valid UTF-8. Lives until the next text or key.
@@ -107,6 +111,7 @@ class Scanner {
   bool next_or_end(char bracket);
   std::uint64_t any_number();
   static const char* plain_number(const char* at, std::uint64_t& value);
+  static const char* more_digits(const char* at, const char* safe, std::uint64_t& value);
   // Takes a whole number that surely fits, and behind which the next item or the end is.
   bool is_short_number(std::uint64_t& value) {
     const char* at = at_;

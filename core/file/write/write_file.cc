@@ -78,6 +78,9 @@ Result<std::uint64_t> write_frames(const Document& document, OutFile& file, int 
   return text_bytes;
 }
 
+// Of zstd. By the third, rows are smaller than by the second; columns are larger, and take longer.
+constexpr int kLevelOfRows = 3, kLevelOfColumns = 2;
+
 class IntoFile final : public Sink {
  public:
   explicit IntoFile(OutFile& file) : file_(&file) {}
@@ -92,9 +95,10 @@ Result<std::uint64_t> write_text(const Snapshot& snapshot, const Vocabulary& voc
   const unsigned workers = options.workers > 0 ? options.workers : spare_workers();
   if (options.layout == FileLayout::Columns) {
     IntoFile out(file);
-    return columns::write_block(snapshot, out, options.level, workers);
+    return columns::write_block(snapshot, out, options.level.value_or(kLevelOfColumns), workers);
   }
-  return write_frames(Document(snapshot, vocabulary), file, options.level, workers);
+  return write_frames(Document(snapshot, vocabulary), file, options.level.value_or(kLevelOfRows),
+                      workers);
 }
 
 }  // namespace
@@ -120,8 +124,8 @@ Result<Written> write_file(const Snapshot& snapshot, const Vocabulary& vocabular
 Result<std::string> block_of(const Snapshot& snapshot, unsigned workers) {
   StringSink out;
   const auto text_bytes =
-      columns::write_block(snapshot, out, WriteOptions{}.level,
-                           workers > 0 ? workers : spare_workers(), columns::Stands::AmongOthers);
+      columns::write_block(snapshot, out, kLevelOfColumns, workers > 0 ? workers : spare_workers(),
+                           columns::Stands::AmongOthers);
   if (!text_bytes) return text_bytes.error();
   return {boost::system::in_place_value, out.text()};
 }

@@ -1,0 +1,37 @@
+// A recorded host that a test may change.
+
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "source_dir.hpp"
+
+namespace ctprof::fake {
+
+// A copy of a recorded tree, one of whose switches can be turned.
+class Tree {
+ public:
+  Tree()
+      : root_(std::filesystem::temp_directory_path() /
+              ("ctprof-session-" + std::to_string(::getpid()))) {
+    std::filesystem::copy(
+        std::filesystem::path(CTPROF_SOURCE_DIR) / "tests/fixtures/6.18-schedstats-off", root_,
+        std::filesystem::copy_options::recursive);
+    std::filesystem::create_directories(root_ / "proc/sys/kernel/random");
+    std::ofstream(root_ / "proc/sys/kernel/random/boot_id") << "a-boot\n";
+  }
+  ~Tree() { std::filesystem::remove_all(root_); }
+  void turn(bool on) const {
+    std::ofstream(root_ / "proc/sys/kernel/sched_schedstats") << (on ? "1\n" : "0\n");
+  }
+  std::string path() const { return root_; }
+
+ private:
+  std::filesystem::path root_;
+};
+
+}  // namespace ctprof::fake
