@@ -30,7 +30,7 @@ inline constexpr std::string_view kCgroupId = "cgroup.id";
 // directory, and the text of its stat file.
 inline constexpr std::string_view kTaskDir = "task_dir";
 inline constexpr std::string_view kStat = "stat";
-// Hidden columns by which a lister says when it read a thread, and when that was born.
+// Hidden columns by which a source says when it read a thread, and when that was born.
 inline constexpr std::string_view kReadAt = "read_at_ns";
 inline constexpr std::string_view kBornAt = "born_at_ns";
 // Hidden columns of threads that ended: when, how far off their start may be, and whether the row

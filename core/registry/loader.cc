@@ -8,6 +8,7 @@
 #include <boost/dll/shared_library.hpp>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -110,7 +111,9 @@ void hand_over(const ctprof_plugin& table, const std::string& path, const LoadOp
   options.ahead(*head);
 }
 
-Result<Plugin> load(OpenPlugin file, bool shipped, const LoadOptions& options) {
+// The table of a plugin that was opened.
+Result<const ctprof_plugin*> open_table(OpenPlugin& file, bool shipped,
+                                        const LoadOptions& options) {
   const std::string name = name_for_loader(file);
   const CallOwner& owner = *call_owner(file.path);
   try {
@@ -120,9 +123,7 @@ Result<Plugin> load(OpenPlugin file, bool shipped, const LoadOptions& options) {
     const auto& table = library.get<const ctprof_plugin>("ctprof_plugin");
     remember_code(&table, owner);
     if (options.ahead && shipped) hand_over(table, file.path, options);
-    auto plugin = read_plugin(table, symbol_size(&table));
-    if (plugin) plugin->path = file.path;
-    return plugin;
+    return &table;
   } catch (const PluginThrew&) {
     throw;
   } catch (const std::exception& exception) {
@@ -141,37 +142,74 @@ bool is_needed(const PluginFile& file, const LoadOptions& options) {
   return options.recorders || options.only || !file.recorder;
 }
 
-void load_file(const std::string& path, Result<OpenPlugin> file, bool shipped,
-               const LoadOptions& options, LoadedPlugins& loaded) {
-  if (!file) return loaded.refused.push_back({path, file.error().text});
-  if (!is_needed(file->file, options)) return;
-  auto plugin = load(std::move(*file), shipped, options);
-  if (!plugin) return loaded.refused.push_back({path, plugin.error().text});
+// What `load_plugins` makes, and what it needs for that.
+struct Loading {
+  const LoadOptions& options;
+  LoadedPlugins loaded{};
+  DeclaredMetrics declared{};
+};
+
+// A file, and its table once it is open.
+struct Candidate {
+  std::string path;
+  Result<OpenPlugin> file;
+  const ctprof_plugin* table = nullptr;
+
+  bool is_ahead() const { return file && file->file.ahead; }
+  bool is_layout() const { return file && file->file.layout; }
+};
+
+void open(Candidate& candidate, bool shipped, Loading& loading) {
+  const auto refuse = [&](const std::string& why) {
+    loading.loaded.refused.push_back({candidate.path, why});
+  };
+  if (!candidate.file) return refuse(candidate.file.error().text);
+  if (is_needed(candidate.file->file, loading.options)) {
+    const auto table = open_table(*candidate.file, shipped, loading.options);
+    table ? void(candidate.table = *table) : refuse(table.error().text);
+  }
+  candidate.file->fd = sdk::Fd();
+}
+
+void read(const Candidate& candidate, bool shipped, Loading& loading) {
+  if (!candidate.table) return;
+  LoadedPlugins& loaded = loading.loaded;
+  DeclaredMetrics declares;
+  auto plugin = read_plugin(*candidate.table, symbol_size(candidate.table), loading.declared,
+                            shipped ? &declares : nullptr);
+  if (!plugin) return loaded.refused.push_back({candidate.path, plugin.error().text});
   if (knows(loaded, plugin->name))
     return loaded.refused.push_back(
-        {path, "a plugin named '" + plugin->name + "' is loaded already"});
+        {candidate.path, "a plugin named '" + plugin->name + "' is loaded already"});
+  plugin->path = candidate.path;
   plugin->shipped = shipped;
   loaded.plugins.push_back(std::move(*plugin));
+  loading.declared.add(std::move(declares));
 }
 
-void load_directory(const PluginDirectory& directory, const LoadOptions& options,
-                    LoadedPlugins& loaded) {
-  for (const std::string& name : directory.names())
-    load_file(directory.path_of(name), directory.open_file(name), false, options, loaded);
+void load_directory(const PluginDirectory& directory, Loading& loading) {
+  for (const std::string& name : directory.names()) {
+    Candidate candidate{directory.path_of(name), directory.open_file(name)};
+    open(candidate, false, loading);
+    read(candidate, false, loading);
+  }
 }
 
-// What was loaded ahead of the others takes its place among them afterwards.
-void load_own_directory(const PluginDirectory& directory, const LoadOptions& options,
-                        LoadedPlugins& loaded) {
-  std::vector<std::pair<std::string, Result<OpenPlugin>>> files;
+// What is opened ahead of the others, and layouts, which are read ahead of them, take their places
+// among them afterwards.
+void load_own_directory(const PluginDirectory& directory, Loading& loading) {
+  std::vector<Candidate> candidates;
   for (const std::string& name : directory.names())
-    files.emplace_back(directory.path_of(name), directory.open_file(name));
-  if (options.ahead)
-    std::stable_partition(files.begin(), files.end(),
-                          [](const auto& file) { return file.second && file.second->file.ahead; });
-  for (auto& [path, file] : files) load_file(path, std::move(file), true, options, loaded);
-  std::ranges::sort(loaded.plugins, {}, &Plugin::path);
-  std::ranges::sort(loaded.refused, {}, &Refusal::what);
+    candidates.push_back({directory.path_of(name), directory.open_file(name)});
+  const auto put_first = [&](bool (Candidate::*is_first)() const) {
+    std::stable_partition(candidates.begin(), candidates.end(), std::mem_fn(is_first));
+  };
+  if (loading.options.ahead) put_first(&Candidate::is_ahead);
+  for (Candidate& candidate : candidates) open(candidate, true, loading);
+  put_first(&Candidate::is_layout);
+  for (const Candidate& candidate : candidates) read(candidate, true, loading);
+  std::ranges::sort(loading.loaded.plugins, {}, &Plugin::path);
+  std::ranges::sort(loading.loaded.refused, {}, &Refusal::what);
 }
 
 std::string for_privileged(const std::string& why) {
@@ -194,14 +232,15 @@ std::string nothing_in(const std::string& directory) {
 
 // Loads ctprof's own plugins. Returns where it looked, with the reason if nothing can be loaded
 // from there.
-std::string load_own(const LoadOptions& options, LoadedPlugins& loaded) {
-  const std::string& path = options.own_directory;
+std::string load_own(Loading& loading) {
+  const std::string& path = loading.options.own_directory;
   if (path.empty())
     return "ctprof's own plugins: their directory cannot be found without /proc (mount it)";
   const auto directory =
       runs_privileged() ? open_for_privileged(path) : PluginDirectory::open(path, Trust::Anybody);
-  if (directory) return load_own_directory(*directory, options, loaded), nothing_in(path);
-  if (runs_privileged()) loaded.refused.push_back({path, for_privileged(directory.error().text)});
+  if (directory) return load_own_directory(*directory, loading), nothing_in(path);
+  if (runs_privileged())
+    loading.loaded.refused.push_back({path, for_privileged(directory.error().text)});
   return directory.error().text;
 }
 
@@ -239,20 +278,21 @@ Result<void> keep_only(const std::vector<std::string>& only, bool for_capture,
 }  // namespace
 
 Result<LoadedPlugins> load_plugins(const LoadOptions& options) {
-  LoadedPlugins loaded;
-  const std::string own = load_own(options, loaded);
+  Loading loading{.options = options};
+  LoadedPlugins& loaded = loading.loaded;
+  const std::string own = load_own(loading);
   if (!runs_privileged())
     for (const std::string& path : options.directories) {
       const auto directory = PluginDirectory::open(path, Trust::Anybody);
       if (!directory) return Error{"looking for plugins in " + directory.error().text};
-      load_directory(*directory, options, loaded);
+      load_directory(*directory, loading);
     }
   if (!options.layouts_alone && loaded.plugins.empty() && loaded.refused.empty())
     return nothing_found(own, options);
   if (options.only)
     if (auto kept = keep_only(*options.only, options.for_capture, loaded); !kept)
       return kept.error();
-  return loaded;
+  return std::move(loading.loaded);
 }
 
 bool runs_privileged() { return ::getauxval(AT_SECURE) != 0; }

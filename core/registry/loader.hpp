@@ -3,7 +3,8 @@
 // Directories are searched in this order: ctprof's own (installed, or that of the build tree),
 // --plugin-path, CTPROF_PLUGIN_PATH; within a directory, in the order of names, but that those of
 // ctprof's own that take long to open come first (LoadOptions::ahead). If two plugins have the same
-// name, the first is kept. A library that was opened stays loaded until the process ends.
+// name, the first is kept, and of ctprof's own a layout before another. A library that was opened
+// stays loaded until the process ends.
 //
 // A file is inspected before it is loaded: one that is truncated, not a regular file, or no plugin
 // is refused, and none of its code runs.

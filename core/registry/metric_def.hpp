@@ -103,7 +103,8 @@ struct MetricDef {
 // definition does. Threads: any. A moved-from one holds nothing.
 class SharedMetric {
  public:
-  SharedMetric(MetricDef def) : def_(std::make_shared<const MetricDef>(std::move(def))) {}
+  SharedMetric(MetricDef&& def) : def_(std::make_shared<const MetricDef>(std::move(def))) {}
+  SharedMetric(const MetricDef& def) : def_(std::make_shared<const MetricDef>(def)) {}
 
   operator const MetricDef&() const { return *def_; }
   const MetricDef& operator*() const { return *def_; }

@@ -19,6 +19,9 @@ bool is_identity(std::string_view column) {
                      [&](const MetricDef& def) { return def.name == column; });
 }
 
+// What a source says by the way: nobody runs it for that.
+bool is_by_the_way(std::string_view column) { return column == kReadAt || column == kBornAt; }
+
 // Chooses and orders sources in rounds. Each round may rule sources out; the next one chooses again
 // without them.
 class Planner {
@@ -40,7 +43,9 @@ class Planner {
   Result<void> want(const std::optional<std::vector<std::string>>& names) {
     // Identity metrics are always wanted: the source that offers them lists the threads.
     for (const ProbedField& field : probed_->fields())
-      if (is_identity(field.def->name) || is_always_wanted(field) || (!names && !field.def->hidden))
+      if (!is_by_the_way(field.def->name) &&
+          (is_identity(field.def->name) || is_always_wanted(field) ||
+           (!names && !field.def->hidden)))
         wanted_.insert(&field);
     if (names)
       for (const std::string& name : *names)
@@ -100,6 +105,20 @@ class Planner {
             needed && seen.insert(needed).second)
           open.push_back(needed);
     }
+    choose_by_the_way();
+  }
+
+  void choose_by_the_way() {
+    for (const ProbedField& field : probed_->fields()) {
+      if (!is_by_the_way(field.def->name)) continue;
+      const ProbedOffer* offer = best(field);
+      if (offer && is_planned(*offer)) planned(*offer, plan_.sources).chosen[offer->index] = true;
+    }
+  }
+
+  bool is_planned(const ProbedOffer& offer) const {
+    return std::ranges::find(plan_.sources, offer.source, &PlannedSource::source) !=
+           plan_.sources.end();
   }
 
   // Finds the offer's source in `sources`, or adds it.

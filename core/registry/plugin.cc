@@ -48,17 +48,33 @@ Result<void> each(const ctprof_array& array, std::string_view what, Reader read)
   return {};
 }
 
-Result<SharedMetric> read_metric(const ctprof_metric& given, const Plugin& plugin) {
-  if (given.size < kSizeV1<ctprof_metric>)
-    return Error{too_small<ctprof_metric>("a metric", given.size)};
-  const auto metric = copied<ctprof_metric>(&given, given.size);
-  if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
-  if (plugin.rules.empty()) return SharedMetric(define(metric, plugin.name));
+// A plugin that is being read. With rules of its own it shares no definition: what they are is a
+// part of it.
+struct Reading {
+  const DeclaredMetrics& known;
+  DeclaredMetrics* declares;  // may be null
+  Plugin plugin{};
+};
+
+SharedMetric defined(const ctprof_metric& metric, const Plugin& plugin) {
   MetricDef def = define(metric, plugin.name);
   for (const ctprof_rule& rule : plugin.rules)
     if (def.rule == rule.name)
       def.fallback = rule.fallback, def.reduction = kReductions[rule.reduction];
   return SharedMetric(std::move(def));
+}
+
+Result<SharedMetric> read_metric(const ctprof_metric& given, Reading& reading) {
+  const Plugin& plugin = reading.plugin;
+  if (given.size < kSizeV1<ctprof_metric>)
+    return Error{too_small<ctprof_metric>("a metric", given.size)};
+  const auto metric = copied<ctprof_metric>(&given, given.size);
+  const bool shares = plugin.rules.empty();
+  if (const SharedMetric* same = shares ? reading.known.find(metric) : nullptr) return *same;
+  if (auto fits = check_metric(metric, plugin); !fits) return fits.error();
+  SharedMetric made = defined(metric, plugin);
+  if (shares && plugin.layout && reading.declares) reading.declares->add(metric, made);
+  return made;
 }
 
 // Whether this ctprof has no use for it; what it says of that is kept, once.
@@ -71,13 +87,13 @@ bool is_unserved(const Table& table, Plugin& plugin) {
   return true;
 }
 
-Result<void> read_offer(const ctprof_offer& offer, Plugin& plugin, SourceTable& source) {
+Result<void> read_offer(const ctprof_offer& offer, Reading& reading, SourceTable& source) {
   if (!offer.metric) return Error{"source '" + source.name + "' offers a metric that is NULL"};
-  if (is_unserved(*offer.metric, plugin)) {
+  if (is_unserved(*offer.metric, reading.plugin)) {
     source.offers.push_back({.metric = MetricDef{}, .rank = offer.rank, .served = false});
     return {};
   }
-  auto metric = read_metric(*offer.metric, plugin);
+  auto metric = read_metric(*offer.metric, reading);
   if (!metric) return metric.error();
   if (auto fits = check_offer(*metric, source); !fits) return fits.error();
   source.offers.push_back({std::move(*metric), offer.rank});
@@ -93,53 +109,56 @@ Result<void> read_read(const char* name, SourceTable& source) {
   return {};
 }
 
-Result<void> read_source(const ctprof_source& table, Plugin& plugin) {
-  if (is_unserved(table, plugin)) return {};
+Result<void> read_source(const ctprof_source& table, Reading& reading) {
+  if (is_unserved(table, reading.plugin)) return {};
   if (auto fits = check_source(table); !fits) return fits.error();
   SourceTable source{.table = table, .name = table.name, .offers = {}, .reads = {}};
   source.offers.reserve(std::min(table.offers.count, kMostItems));
   auto offers = each<ctprof_offer>(
       table.offers, "offers of source '" + source.name + "'",
-      [&](const ctprof_offer& offer) { return read_offer(offer, plugin, source); });
+      [&](const ctprof_offer& offer) { return read_offer(offer, reading, source); });
   if (!offers) return offers.error();
   auto reads = each<const char*>(table.reads, "reads of source '" + source.name + "'",
                                  [&](const char* name) { return read_read(name, source); });
   if (!reads) return reads.error();
   if (auto fits = check_lister(source); !fits) return fits.error();
-  plugin.sources.push_back(std::move(source));
+  reading.plugin.sources.push_back(std::move(source));
   return {};
 }
 
-Result<void> read_declared(const ctprof_metric& metric, Plugin& plugin) {
-  if (is_unserved(metric, plugin)) return {};
-  auto def = read_metric(metric, plugin);
+Result<void> read_declared(const ctprof_metric& metric, Reading& reading) {
+  if (is_unserved(metric, reading.plugin)) return {};
+  auto def = read_metric(metric, reading);
   if (!def) return def.error();
-  plugin.declared.push_back(std::move(*def));
+  reading.plugin.declared.push_back(std::move(*def));
   return {};
 }
 
-Result<void> read_derived(const ctprof_derived& derived, Plugin& plugin) {
+Result<void> read_derived(const ctprof_derived& derived, Reading& reading) {
+  Plugin& plugin = reading.plugin;
   if (auto fits = check_derived(derived); !fits) return fits.error();
   plugin.derived.push_back(define(derived, plugin.name));
   return {};
 }
 
-Result<void> read_rule(const ctprof_rule& rule, Plugin& plugin) {
+Result<void> read_rule(const ctprof_rule& rule, Reading& reading) {
+  Plugin& plugin = reading.plugin;
   if (auto fits = check_rule(rule); !fits) return fits.error();
   plugin.rules.push_back(rule);
   return {};
 }
 
-Result<void> read_option(const ctprof_option& option, Plugin& plugin) {
+Result<void> read_option(const ctprof_option& option, Reading& reading) {
+  Plugin& plugin = reading.plugin;
   if (auto fits = check_option(option, plugin); !fits) return fits.error();
   const auto text = [](const char* given) { return std::string(given ? given : ""); };
   plugin.options.push_back({option.key, text(option.fallback), text(option.description)});
   return {};
 }
 
-Result<void> read_object(const char* key, Plugin& plugin) {
+Result<void> read_object(const char* key, Reading& reading) {
   if (!key || !*key) return Error{"a top-level key of the file without a name"};
-  plugin.objects.emplace_back(key);
+  reading.plugin.objects.emplace_back(key);
   return {};
 }
 
@@ -154,7 +173,8 @@ Result<void> check_recorder(const ctprof_plugin& table, const Plugin& plugin) {
 
 }  // namespace
 
-Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
+Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room,
+                           const DeclaredMetrics& known, DeclaredMetrics* declares) {
   if (room < 2 * sizeof(std::uint32_t)) return Error{"its ctprof_plugin is no table"};
   if (given.abi != CTPROF_ABI)
     return Error{"it speaks ABI " + std::to_string(given.abi) + ", this ctprof speaks " +
@@ -165,7 +185,8 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
     return Error{"its table says that it is of size " + std::to_string(given.size) + ", but has " +
                  std::to_string(room)};
   const auto table = copied<ctprof_plugin>(&given, given.size);
-  Plugin plugin;
+  Reading reading{.known = known, .declares = declares};
+  Plugin& plugin = reading.plugin;
   if (auto fits = check_plugin(table); !fits) return fits.error();
   plugin.name = table.name;
   plugin.version = table.version ? table.version : "";
@@ -179,7 +200,7 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
 
   plugin.declared.reserve(std::min(table.metrics.count, kMostItems));
   const auto with = [&](auto reader) {
-    return [&plugin, reader](const auto& item) { return reader(item, plugin); };
+    return [&reading, reader](const auto& item) { return reader(item, reading); };
   };
   if (auto ok = each<ctprof_rule>(table.rules, "rules", with(read_rule)); !ok) return ok.error();
   if (auto ok = each<ctprof_metric>(table.metrics, "metrics", with(read_declared)); !ok)
@@ -193,7 +214,7 @@ Result<Plugin> read_plugin(const ctprof_plugin& given, std::size_t room) {
     return ok.error();
   if (auto ok = each<ctprof_option>(table.options, "options", with(read_option)); !ok)
     return ok.error();
-  return plugin;
+  return std::move(reading.plugin);
 }
 
 }  // namespace ctprof

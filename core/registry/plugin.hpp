@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/registry/declared_metrics.hpp"
 #include "core/registry/metric_def.hpp"
 #include "ctprof/abi.h"
 
@@ -68,7 +69,10 @@ struct Plugin {
 };
 
 // Reads and checks a plugin's exported table. `room` is how many bytes of it are known to be there.
-// The error is the reason alone.
-Result<Plugin> read_plugin(const ctprof_plugin& table, std::size_t room);
+// What it says as `known` does is not defined again. A layout's own definitions are added to
+// `declares`, if that is not null, also where the layout is then refused. The error is the reason
+// alone.
+Result<Plugin> read_plugin(const ctprof_plugin& table, std::size_t room,
+                           const DeclaredMetrics& known = {}, DeclaredMetrics* declares = nullptr);
 
 }  // namespace ctprof

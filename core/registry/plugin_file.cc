@@ -30,7 +30,10 @@ namespace {
 class ElfImage {
  public:
   // Does not take ownership of `fd`, which must stay open as long as this object is used.
-  ElfImage(int fd, std::uint64_t size) : fd_(fd), size_(size) {}
+  ElfImage(int fd, std::uint64_t size) : fd_(fd), size_(size) {
+    const auto read = ::pread(fd, head_.data(), head_.size(), 0);
+    head_bytes_ = read > 0 ? static_cast<std::size_t>(read) : 0;
+  }
 
   // Reads and checks the headers. The error does not name the file: "it is cut short: ...".
   // REQUIRES: called before anything else.
@@ -61,6 +64,8 @@ class ElfImage {
 
   int fd_;
   std::uint64_t size_;
+  std::array<char, 4096> head_;  // where most of what is asked for lies
+  std::size_t head_bytes_;
   std::vector<ElfW(Phdr)> segments_;
 };
 
@@ -154,8 +159,13 @@ std::optional<std::uint64_t> ElfImage::offset_of(std::uint64_t address, std::uin
 }
 
 bool ElfImage::bytes(std::uint64_t offset, void* to, std::size_t size) const {
-  return lies_within(offset, size, size_) &&
-         ::pread(fd_, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+  if (!lies_within(offset, size, size_)) return false;
+  if (size == 0) return true;
+  if (lies_within(offset, size, head_bytes_)) {
+    std::memcpy(to, head_.data() + offset, size);
+    return true;
+  }
+  return ::pread(fd_, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
 namespace {

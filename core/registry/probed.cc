@@ -123,9 +123,14 @@ Probed::Probed(const Registry& registry, const ctprof_host& host, Recorders reco
   opened_.reserve(registry.plugins().size());
   for (const Plugin& plugin : registry.plugins()) open(plugin, ahead);
   // All are open by now: what one of them does in the background goes on while others are asked.
-  for (const Opened& opened : opened_)
-    for (const SourceTable& source : opened.plugin->sources) ask(opened, source);
+  for (const bool ahead_of_others : {false, true})
+    for (const Opened& opened : opened_)
+      if (opened.plugin->ahead == ahead_of_others) ask(opened);
   collect_stacks();
+}
+
+void Probed::ask(const Opened& opened) {
+  for (const SourceTable& source : opened.plugin->sources) ask(opened, source);
 }
 
 void Probed::collect_stacks() {

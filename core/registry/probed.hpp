@@ -122,6 +122,7 @@ class Probed {
 
   void open(const Plugin& plugin, ContextsAhead& ahead);
   ctprof_host host_for(const Opened& opened) const;
+  void ask(const Opened& opened);
   void ask(const Opened& opened, const SourceTable& source);
   void collect_stacks();
 

@@ -29,6 +29,12 @@ struct Denies : Offers<kOne, 5> {
   }
 };
 
+// Says when it read besides.
+struct Dated : Offers<kOne> {
+  using Offers::Offers;
+  static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
+};
+
 // The plan refers to the registry alone.
 Plan plan_of(const Registry& merged,
              const std::optional<std::vector<std::string>>& wanted = std::nullopt) {
@@ -90,4 +96,19 @@ BOOST_AUTO_TEST_CASE(a_misspelt_metric_gets_the_nearest_name) {
   const auto plan = make_plan(Probed(merged, no_host()), {{"twoo"}});
   BOOST_REQUIRE(!plan);
   BOOST_TEST(plan.error().text.find("did you mean 'two'?") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_runs_to_say_when_it_read) {
+  const Registry merged = registry({plugin<Dated>("a"), plugin<Offers<kTwo>>("b")});
+  BOOST_TEST(order(plan_of(merged, {{"two"}})) == (std::vector<std::string>{"b"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(who_runs_says_when_it_read) {
+  const Registry merged = registry({plugin<Dated>("a")});
+  for (const auto& wanted : {std::optional<std::vector<std::string>>(), {{"one"}}}) {
+    const Plan plan = plan_of(merged, wanted);
+    BOOST_REQUIRE_EQUAL(plan.sources.size(), 1u);
+    BOOST_TEST(plan.sources[0].chosen == (std::vector<bool>{true, true}));
+  }
 }
