@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "ctprof/files.hpp"
+#include "ctprof/work_thread.hpp"
 
 namespace ctprof {
 unsigned spare_workers() {
@@ -54,9 +55,10 @@ std::vector<std::uint64_t> share(unsigned workers, std::size_t pieces,
     }
   };
   {
-    std::vector<std::jthread> threads;
+    std::vector<sdk::WorkThread> threads;
     try {
-      for (unsigned worker = 1; worker < workers; ++worker) threads.emplace_back(run, worker);
+      for (unsigned worker = 1; worker < workers; ++worker)
+        threads.emplace_back([&run, worker] { run(worker); });
     } catch (const std::system_error&) {
       workers = static_cast<unsigned>(threads.size()) +
                 1;  // RLIMIT_NPROC has no more to give; those that run do all

@@ -96,6 +96,7 @@ Result<SourceRun*> ThreadPass::run() {
   name_processes();
   add_process_rows(snapshot);
   collect(is_listed);
+  take_moments();
   return static_cast<SourceRun*>(nullptr);
 }
 
@@ -229,13 +230,16 @@ void ThreadPass::reorder(const std::vector<std::uint32_t>& order) {
         });
 }
 
-// The lister may know better than we when it read a thread, and when that was born.
+// A source may know better than we when it read how long a thread ran.
 void ThreadPass::take_moments() {
-  Table& table = snapshot.threads();
-  if (const Column* read_at = table.find(kReadAt))
-    for (std::size_t row = 0; row < table.rows; ++row)
-      if (read_at->has_value(row) && read_at->u64()[row] >= clock_start)
-        snapshot.read_at[row] = read_at->u64()[row] - clock_start;
+  const Table& table = snapshot.threads();
+  const Column* read_at = table.find(kReadAt);
+  if (!read_at) return;
+  const std::uint64_t now = boottime_ns();
+  for (std::size_t row = 0; row < table.rows; ++row)
+    if (const std::uint64_t at = read_at->u64()[row];
+        read_at->has_value(row) && at >= clock_start && at <= now)
+      snapshot.read_at[row] = at - clock_start;
 }
 
 void ThreadPass::collect(bool threads_are_listed) {
@@ -258,7 +262,8 @@ void ThreadPass::collect(bool threads_are_listed) {
     run_sources(worker, first, rows, {});
     raise(last, boottime_ns() - clock_start);
   };
-  const std::size_t thread_runs = threads_are_listed ? pieces(table.rows, kListedRun) : 0;
+  const bool reads_threads = threads_are_listed && (reads_cgroups || has_thread_stage());
+  const std::size_t thread_runs = reads_threads ? pieces(table.rows, kListedRun) : 0;
   const auto tids = share_watched(
       workers, thread_runs + pieces(snapshot.table(Entity::Process).rows, kProcessRun),
       [&](unsigned worker, std::size_t run) {
@@ -273,7 +278,7 @@ void ThreadPass::collect(bool threads_are_listed) {
            },
        .from_both_ends = true});
   if (roots.own_tids && threads_are_listed) snapshot.meta.own_threads = tids;
-  if (read && threads_are_listed && (reads_cgroups || has_thread_stage())) read->last = last;
+  if (read && reads_threads) read->last = last;
 }
 
 bool ThreadPass::has_thread_stage() const {

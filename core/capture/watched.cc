@@ -15,11 +15,11 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "core/base/workers.hpp"
 #include "core/capture/held.hpp"
 #include "core/registry/plugin_call.hpp"
+#include "ctprof/work_thread.hpp"
 
 namespace ctprof {
 namespace {
@@ -58,7 +58,7 @@ void let_signal_in() {
 }
 
 struct Member {
-  std::thread thread;
+  sdk::WorkThread thread;
   std::atomic<Trust> trust{Trust::Works};
   std::atomic<std::uint64_t> tid{0};
   std::atomic<std::size_t> piece{0};
@@ -70,7 +70,7 @@ struct Member {
   int idle_slices = 0;
 };
 
-std::int64_t processor_time(std::thread& thread) {
+std::int64_t processor_time(const sdk::WorkThread& thread) {
   clockid_t clock;
   timespec time{};
   if (::pthread_getcpuclockid(thread.native_handle(), &clock) != 0 ||
@@ -118,8 +118,8 @@ class Crew : public std::enable_shared_from_this<Crew> {
       ++working_;
     }
     try {
-      member.thread =
-          std::thread([crew = shared_from_this(), &member, worker] { crew->be(member, worker); });
+      member.thread = sdk::WorkThread(
+          [crew = shared_from_this(), &member, worker] { crew->be(member, worker); });
       return true;
     } catch (const std::system_error&) {
       is_alone() ? be(member, worker) : leave(member);

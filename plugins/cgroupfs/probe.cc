@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <memory>
 
 #include "plugins/cgroupfs/directory.hpp"
@@ -14,10 +13,6 @@ namespace ctprof::cgroupfs {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-
-bool is_missing(int dir, const char* file) {
-  return ::faccessat(dir, file, F_OK, 0) != 0 && errno == ENOENT;
-}
 
 bool has_controller(int dir, std::string_view controller) {
   sdk::TextFile file;
@@ -45,12 +40,12 @@ bool shows_init(const sdk::Host& host) { return !host.live() || is_in(host, Firs
 
 Sample::Sample(const sdk::Host& host, std::string_view controller) {
   if (!has_controller(host.cgroup(), controller)) return;  // then no child has it
-  const bool is_root = is_missing(host.cgroup(), "cgroup.type");
+  const bool is_root = is_absent(host.cgroup(), "cgroup.type");
   dir_ = is_root ? child_with(host.cgroup(), controller)
                  : sdk::Fd(::openat(host.cgroup(), ".", kDirectory));
 }
 
-bool Sample::lacks(const char* file) const { return is_missing(dir_.get(), file); }
+bool Sample::lacks(const char* file) const { return is_absent(dir_.get(), file); }
 
 // systemd obeys a word of its own. Another init mounts what it likes; but where v2 is mounted, the
 // kernel can be told to give v1 no controller.

@@ -15,8 +15,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,12 +32,34 @@
 namespace ctprof::host {
 namespace {
 
+sdk::ReadingOf<sdk::Flag> reading_of(std::optional<bool> built) {
+  if (!built) return Gap::Unsupported;
+  return *built;
+}
+
+// The plugin's context: the host, which the summary is read from, and what its kernel was built
+// for.
+struct Context {
+  explicit Context(const sdk::Host& host) : host(host) {
+    constexpr std::array<std::string_view, 3> kOptions{
+        "CONFIG_IRQ_TIME_ACCOUNTING", "CONFIG_PARAVIRT_TIME_ACCOUNTING", "CONFIG_TASK_XACCT"};
+    const auto built = are_built_with(host, kOptions);
+    irq_apart = reading_of(built[0]);
+    steal_apart = reading_of(built[1]);
+    if (has_configuration_in_proc(host)) task_xacct = built[2];
+  }
+  sdk::Host host;
+  sdk::ReadingOf<sdk::Flag> irq_apart = Gap::Unsupported, steal_apart = Gap::Unsupported;
+  std::optional<bool> task_xacct;  // by the configuration in /proc alone, as the reference has it
+};
+
 // The file's `host` object, in the reference's layout: what two hosts must have in common for their
 // captures to be compared, and what may explain a difference. Processor, memory, kernel and its
 // command line, scheduler tunables; not the host's name. What cannot be read is left out.
 class Facts {
  public:
-  Facts(const sdk::Host& host, const sdk::Summary& summary) : host_(host), summary_(summary) {}
+  explicit Facts(const sdk::Summary& summary)
+      : context_(summary.context<Context>()), host_(context_.host), summary_(summary) {}
 
   void put_all() {
     put_cpu();
@@ -154,30 +178,14 @@ class Facts {
     put("task_delayacct", delayacct.empty()  ? "config_off"
                           : delayacct == "1" ? "on"
                                              : "runtime_off");
-    const auto xacct = is_built_with(host_, "CONFIG_TASK_XACCT", KernelConfig::InProc);
+    const auto xacct = context_.task_xacct;
     put("config_task_xacct", !xacct ? "unknown" : *xacct ? "on" : "off");
   }
 
+  const Context& context_;
   const sdk::Host& host_;
   const sdk::Summary& summary_;
   sdk::TextFile file_;
-};
-
-sdk::ReadingOf<sdk::Flag> is_kept_apart(const sdk::Host& host, const char* option) {
-  const auto built = is_built_with(host, option);
-  if (!built) return Gap::Unsupported;
-  return *built;
-}
-
-// The plugin's context: the host, which the summary is read from, and what its kernel was built
-// for.
-struct Context {
-  explicit Context(const sdk::Host& host)
-      : host(host),
-        irq_apart(is_kept_apart(host, "CONFIG_IRQ_TIME_ACCOUNTING")),
-        steal_apart(is_kept_apart(host, "CONFIG_PARAVIRT_TIME_ACCOUNTING")) {}
-  sdk::Host host;
-  sdk::ReadingOf<sdk::Flag> irq_apart, steal_apart;
 };
 
 sdk::ReadingOf<sdk::MonotonicNs> uptime(const sdk::Host& host) {
@@ -214,9 +222,7 @@ class OfHost : public sdk::HostSource {
            : columns.fail(row, text.gap == Gap::ThreadGone ? Gap::Unsupported : text.gap);
   }
 
-  static void summarise(const sdk::Summary& summary) {
-    Facts(summary.context<Context>().host, summary).put_all();
-  }
+  static void summarise(const sdk::Summary& summary) { Facts(summary).put_all(); }
 
  private:
   sdk::Host host_;

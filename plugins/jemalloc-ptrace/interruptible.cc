@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <mutex>
 
+#include "plugins/shared/clock.hpp"
+
 namespace ctprof::jemalloc {
 namespace {
 
@@ -19,13 +21,6 @@ thread_local sigjmp_buf* volatile way_out = nullptr;
 
 void leap(int) {
   if (way_out) siglongjmp(*way_out, 1);
-}
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
@@ -41,7 +36,7 @@ void Interruptible::prepare_thread() {
 int Interruptible::seize(int tid) {
   sigjmp_buf here;
   volatile int error = EINTR;
-  since_ns_ = now_ns();
+  since_ns_ = clock_ns(CLOCK_MONOTONIC);
   if (sigsetjmp(here, 0) == 0) {
     way_out = &here;
     error = ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0 ? 0 : errno;

@@ -8,7 +8,6 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +17,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/jemalloc-ptrace/program.hpp"
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::jemalloc {
 namespace {
@@ -32,13 +32,6 @@ constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000};
 constexpr unsigned long kPauseSlackNs = 1'000;
 // How often the caller looks after a tracer that takes long.
 constexpr auto kLookAfter = std::chrono::milliseconds(5);
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // 0, or an errno. EINVAL: it is no program of this machine's native kind.
 int read_pointer(pid_t tid, std::uint64_t& pointer) {
@@ -119,7 +112,7 @@ class Tracer {
       tracee.outcome = {ProbeStep::Seize, error == EINTR ? ETIMEDOUT : error};
       return;
     }
-    const std::uint64_t since = now_ns();
+    const std::uint64_t since = clock_ns(CLOCK_MONOTONIC);
     if (::ptrace(PTRACE_INTERRUPT, tracee.tid, nullptr, nullptr) != 0) {
       tracee.outcome = {ProbeStep::Interrupt, errno};
       return collect(tracee);
@@ -137,9 +130,9 @@ class Tracer {
   // The time is taken before looking: if we were kept from the processor ourselves, they get
   // another look.
   void await() {
-    std::uint64_t progress = now_ns();
+    std::uint64_t progress = clock_ns(CLOCK_MONOTONIC);
     while (!in_flight_.empty()) {
-      const std::uint64_t now = now_ns();
+      const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
       if (poll()) progress = now;
       const std::uint64_t idle = now - progress;
       if (idle > kPatienceNs)
@@ -183,7 +176,7 @@ class Tracer {
     if (info.si_pid == 0) return false;
     if (is_stop(info)) {
       take(tracee, info.si_status);
-      longest_stop_ns_ = std::max(longest_stop_ns_, now_ns() - flight.since_ns);
+      longest_stop_ns_ = std::max(longest_stop_ns_, clock_ns(CLOCK_MONOTONIC) - flight.since_ns);
     } else {
       tracee.outcome = {ProbeStep::Wait, ESRCH};
       collect(tracee);
@@ -270,7 +263,8 @@ std::uint64_t ThreadPointers::read(std::span<Tracee> tracees) {
 void ThreadPointers::look_after(std::span<Tracee> tracees) {
   for (const Tracee& tracee : tracees) collect_if_dead(tracee, 0);
   const std::uint64_t since = seizing_.since();
-  if (since != 0 && now_ns() > since + kMostPatienceNs) seizing_.interrupt(tracer_.native_handle());
+  if (since != 0 && clock_ns(CLOCK_MONOTONIC) > since + kMostPatienceNs)
+    seizing_.interrupt(tracer_.native_handle());
 }
 
 ThreadPointers::~ThreadPointers() {

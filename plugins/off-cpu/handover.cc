@@ -1,21 +1,14 @@
 #include "plugins/off-cpu/handover.hpp"
 
-#include <time.h>
-
 #include <algorithm>
+
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::off_cpu {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::size_t kMostProcesses = 100'000;
-
-std::uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 

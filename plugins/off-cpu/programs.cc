@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +13,11 @@
 #include <stdexcept>
 
 #include "off_cpu.skel.h"
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::off_cpu {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // Between setting an edge and reaching it; every CPU sees it by then.
 constexpr std::uint64_t kAhead = 500'000;
 // Without task storage: of threads at a time.
@@ -74,13 +73,6 @@ std::string finish_task_switch() {
 }
 
 }  // namespace
-
-std::uint64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 void Programs::Destroy::operator()(off_cpu_bpf* skeleton) const { off_cpu_bpf__destroy(skeleton); }
 void Programs::Destroy::operator()(bpf_link* link) const { bpf_link__destroy(link); }
@@ -225,9 +217,9 @@ std::uint64_t Programs::open_window(std::uint32_t number) {
   volatile __u64& opened = shared.window_opened[number % OFF_WINDOWS];
   opened = UINT64_MAX;
   __atomic_store_n(&shared.window_number, number, __ATOMIC_SEQ_CST);
-  const std::uint64_t edge = monotonic_ns() + kAhead;
+  const std::uint64_t edge = clock_ns(CLOCK_MONOTONIC) + kAhead;
   __atomic_store_n(&opened, edge, __ATOMIC_SEQ_CST);
-  while (monotonic_ns() <= edge) ::usleep(kAhead / 10 / 1000);
+  while (clock_ns(CLOCK_MONOTONIC) <= edge) ::usleep(kAhead / 10 / 1000);
   return edge;
 }
 

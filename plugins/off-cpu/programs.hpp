@@ -126,6 +126,4 @@ class Programs {
   double ns_per_switch_ = 0;
 };
 
-std::uint64_t monotonic_ns();
-
 }  // namespace ctprof::off_cpu

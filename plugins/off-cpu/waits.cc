@@ -1,11 +1,12 @@
 #include "plugins/off-cpu/waits.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::off_cpu {
 namespace {
@@ -16,13 +17,6 @@ constexpr useconds_t kSettleUs = 2000;
 // For all stacks of those who sleep at a window's end.
 constexpr std::chrono::milliseconds kPatience{300};
 constexpr std::size_t kStackBytes = OFF_PIECES * OFF_PIECE;
-
-std::uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 template <class Record>
 const Record* as(Bytes bytes, std::size_t size = sizeof(Record)) {
@@ -285,7 +279,7 @@ void Waits::count_missing(const sdk::Records& records) {
 }
 
 void Waits::count_cost(const sdk::Records& records) {
-  const std::uint64_t now = monotonic_ns();
+  const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
   if (measuring_since_ns_ != 0 && now - measuring_since_ns_ >= kNsPerSecond) {
     programs_->end_measuring();
     measuring_since_ns_ = 0;
@@ -299,7 +293,7 @@ void Waits::count_cost(const sdk::Records& records) {
 
 // Stacks are what can be had more cheaply: there are half as many when the period is twice as long.
 void Waits::keep_to_budget() {
-  const std::uint64_t now = monotonic_ns();
+  const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
   if (budget_ppm_ == 0 || programs_->ns_per_switch() == 0 || now - budgeted_ns_ < kNsPerSecond / 4)
     return;
   const double switches = static_cast<double>(told_[OFF_SWITCHES] - budgeted_switches_);

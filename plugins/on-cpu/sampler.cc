@@ -1,7 +1,5 @@
 #include "plugins/on-cpu/sampler.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,11 +11,11 @@
 #include "ctprof/files.hpp"
 #include "plugins/on-cpu/handover.hpp"
 #include "plugins/on-cpu/records.hpp"
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::on_cpu {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // A record gets its time a little before it can be read; an interrupt may lie between.
 constexpr std::uint64_t kNotYetNs = 2'000'000;
 constexpr std::uint64_t kSleptNs = 100'000'000;
@@ -33,14 +31,7 @@ constexpr int kBeforeIdle = 3;
 // The kernel writes on while we read: it gets back what was read after so many records.
 constexpr std::uint64_t kGiveBackEvery = 64;
 
-std::uint64_t now_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-std::uint64_t monotonic_ns() { return now_ns(CLOCK_MONOTONIC); }
+std::uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 Sample sample_of(const Pending::Waiting& waiting) {
   Sample sample;
@@ -121,7 +112,7 @@ void Sampler::follow_boottime() {
   std::uint64_t least = UINT64_MAX;
   for (int i = 0; i < 5; ++i) {
     const std::uint64_t monotonic = monotonic_ns();
-    least = std::min(least, now_ns(CLOCK_BOOTTIME) - monotonic);
+    least = std::min(least, clock_ns(CLOCK_BOOTTIME) - monotonic);
   }
   if (to_boottime_ns_ == 0 || least > to_boottime_ns_ + kSleptNs) to_boottime_ns_ = least;
 }

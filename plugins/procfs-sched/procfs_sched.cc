@@ -166,11 +166,11 @@ void probe_threads(const sdk::Host& host, const sdk::Probe& probe) {
 void probe_processes(const sdk::Host& host, const sdk::Probe& probe) {
   // In a recorded tree some processes have the file and some not, whatever the kernel.
   if (!host.live()) return;
-  sdk::TextFile file;
   char path[64];
   std::snprintf(path, sizeof path, "%llu/smaps_rollup",
                 static_cast<unsigned long long>(host.sample().tgid));
-  if (!file.read(host.proc(), path) && file.last_errno() == ENOENT)
+  // Reading it would walk the whole of our memory.
+  if (is_absent(host.proc(), path))
     SmapsRollupField::refuse(
         probe, Gap::Unsupported,
         "the kernel has no CONFIG_PROC_PAGE_MONITOR: processes have no smaps_rollup file",
@@ -225,12 +225,23 @@ class Processes : public sdk::ProcessSource {
     const auto tgids = batch.input(sdk::kProcessTgid);
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
       const std::uint64_t tgid = tgids.at(row).value;  // every row has one
-      if (resident) resident.put(row, resident_.of_process(tgid));
-      if (rollup) put_rollup(batch, rollup, row, tgid);
+      const Gap memory = resident ? put_resident(resident, row, tgid) : Gap::None;
+      if (!rollup) continue;
+      if (memory == Gap::NotApplicable)
+        rollup.put(row, memory);
+      else
+        put_rollup(batch, rollup, row, tgid);
     }
   }
 
  private:
+  // NotApplicable says that the process has no memory, as a thread of the kernel's: smaps_rollup
+  // would say the same at twice the cost.
+  Gap put_resident(ResidentField& field, std::uint32_t row, std::uint64_t tgid) {
+    const auto bytes = resident_.of_process(tgid);
+    field.put(row, bytes);
+    return bytes.gap;
+  }
   void put_rollup(const sdk::Batch& batch, SmapsRollupField& field, std::uint32_t row,
                   std::uint64_t tgid) {
     const auto entries = rollup_.of_process(tgid);

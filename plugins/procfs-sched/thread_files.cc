@@ -1,12 +1,14 @@
 #include "plugins/procfs-sched/thread_files.hpp"
 
+#include "plugins/shared/clock.hpp"
+
 namespace ctprof::procfs {
 
 void ThreadFiles::fill(ThreadColumns& columns, const sdk::Thread& thread,
                        const sdk::Reading<std::string_view>& listed, const sdk::Batch& batch) {
   if (columns.stat && listed) columns.stat.fill(thread, listed.value);
   if (columns.stat && !listed) fill(columns.stat, thread, batch);
-  if (columns.schedstat) fill(columns.schedstat, thread, batch);
+  fill_times(columns, thread, batch);
   if (columns.io) fill(columns.io, thread, batch);
   if (columns.sched) fill(columns.sched, thread, batch);
   fill_status(columns, thread, batch);
@@ -16,6 +18,17 @@ template <class File>
 void ThreadFiles::fill(File& file, const sdk::Thread& thread, const sdk::Batch& batch) {
   const auto text = read(thread, File::kName, File::kFailures, batch);
   text ? file.fill(thread, text.value) : file.fail(thread.row, text.gap);
+}
+
+// schedstat, and when it was read: other files, and a busy host, may take long before it.
+void ThreadFiles::fill_times(ThreadColumns& columns, const sdk::Thread& thread,
+                             const sdk::Batch& batch) {
+  if (!columns.schedstat) return columns.read_at.fail(thread.row, Gap::NotApplicable);
+  const auto text = read(thread, SchedstatFile::kName, SchedstatFile::kFailures, batch);
+  if (!text) columns.schedstat.fail(thread.row, text.gap);
+  if (!text) return columns.read_at.fail(thread.row, text.gap);
+  columns.read_at.put(thread.row, clock_ns(CLOCK_BOOTTIME));
+  columns.schedstat.fill(thread, text.value);
 }
 
 // The status file has the list of CPUs too, for threads that the system call does not find.

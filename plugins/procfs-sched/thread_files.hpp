@@ -50,14 +50,22 @@ struct IoFile
   void fill(const sdk::Thread& thread, std::string_view text) { put(thread.row, parse(text)); }
 };
 
+using ReadAtField = sdk::Fields<sdk::kReadAt>;
+
 // The columns of a batch. REQUIRES: the batch's source offers all of them.
 struct ThreadColumns {
   static constexpr auto kOffers =
       sdk::joined(StatFile::kOffers, SchedstatFile::kOffers, IoFile::kOffers, StatusFile::kOffers,
-                  AffinityField::kOffers, SchedFile::kOffers);
+                  AffinityField::kOffers, SchedFile::kOffers, ReadAtField::kOffers);
 
   explicit ThreadColumns(const sdk::Batch& batch)
-      : stat(batch), schedstat(batch), io(batch), status(batch), affinity(batch), sched(batch) {}
+      : stat(batch),
+        schedstat(batch),
+        io(batch),
+        status(batch),
+        affinity(batch),
+        sched(batch),
+        read_at(batch) {}
 
   StatFile stat;
   SchedstatFile schedstat;
@@ -65,6 +73,7 @@ struct ThreadColumns {
   StatusFile status;
   AffinityField affinity;
   SchedFile sched;
+  ReadAtField read_at;
 };
 
 // One per worker. Failures are counted in the batch, by Tally.
@@ -79,6 +88,7 @@ class ThreadFiles {
  private:
   template <class File>
   void fill(File& file, const sdk::Thread& thread, const sdk::Batch& batch);
+  void fill_times(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Batch& batch);
   void fill_status(ThreadColumns& columns, const sdk::Thread& thread, const sdk::Batch& batch);
   bool fill_affinity(AffinityField& affinity, const sdk::Thread& thread);
   sdk::Reading<std::string_view> read(const sdk::Thread& thread, const char* name, Tally failures,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ctprof/plugin.hpp"
+#include "plugins/shared/kernel.hpp"
 #include "plugins/shared/text_formats.hpp"
 #include "plugins/vocabulary/vocabulary.hpp"
 
@@ -48,16 +49,12 @@ static_assert(StateFields::kOffers.size() + RootFields::kOffers.size() ==
                   vocabulary::kSchedExtMetrics.size(),
               "every metric of the plugin is read");
 
-bool is_missing(const sdk::Host& host, const char* path) {
-  return ::faccessat(host.sys(), path, F_OK, 0) != 0 && errno == ENOENT;
-}
-
 class SchedExt : public sdk::HostSource {
  public:
   static constexpr auto kOffers = sdk::joined(StateFields::kOffers, RootFields::kOffers);
 
   static void probe(const sdk::Host& host, const sdk::Probe& probe) {
-    if (host.sys() < 0 || is_missing(host, kDirectory))
+    if (host.sys() < 0 || is_absent(host.sys(), kDirectory))
       probe.refuse_all(Gap::Unsupported,
                        "the kernel has no CONFIG_SCHED_CLASS_EXT (Linux 6.12): there is no "
                        "/sys/kernel/sched_ext",
@@ -122,7 +119,8 @@ class SchedExt : public sdk::HostSource {
   Gap why_missing(std::string_view path, int error) const {
     if (error != ENOENT && error != ENODEV) return gap_of_errno(error);
     const bool of_scheduler = path.starts_with(kScheduler);
-    return of_scheduler && is_missing(host_, kScheduler) ? Gap::NotApplicable : Gap::Unsupported;
+    return of_scheduler && is_absent(host_.sys(), kScheduler) ? Gap::NotApplicable
+                                                              : Gap::Unsupported;
   }
 
   sdk::Host host_;

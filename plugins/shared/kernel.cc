@@ -12,34 +12,63 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kLineBytes = 4096;
+constexpr const char* kConfiguration = "config.gz";
 
-sdk::Fd opened(const sdk::Host& host, KernelConfig which) {
-  sdk::Fd file(::openat(host.proc(), "config.gz", O_RDONLY | O_CLOEXEC));
+sdk::Fd opened_configuration(const sdk::Host& host) {
+  sdk::Fd file(::openat(host.proc(), kConfiguration, O_RDONLY | O_CLOEXEC));
   utsname name;
-  if (file || which == KernelConfig::InProc || !host.live() || ::uname(&name) != 0) return file;
+  if (file || !host.live() || ::uname(&name) != 0) return file;
   return sdk::Fd(
       ::open((std::string("/boot/config-") + name.release).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+struct Told {
+  std::string_view option;  // empty: the line says of none whether it is y
+  bool is_set = false;
+};
+
+// "CONFIG_PSI=y", "# CONFIG_PSI is not set".
+Told told_in(std::string_view line) {
+  constexpr std::string_view kSet = "=y", kComment = "# ", kNotSet = " is not set";
+  if (line.ends_with(kSet)) return {line.substr(0, line.size() - kSet.size()), true};
+  if (!line.starts_with(kComment) || !line.ends_with(kNotSet)) return {};
+  line.remove_prefix(kComment.size());
+  return {line.substr(0, line.size() - kNotSet.size()), false};
 }
 
 }  // namespace
 
 // zlib passes text that is not compressed through. An option is named in one line: all that stands
-// behind it need not be unpacked.
-std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option,
-                                  KernelConfig which) {
-  sdk::Fd file = opened(host, which);
+// behind the last one need not be unpacked.
+std::vector<std::optional<bool>> are_built_with(const sdk::Host& host,
+                                                std::span<const std::string_view> options) {
+  std::vector<std::optional<bool>> built(options.size());
+  sdk::Fd file = opened_configuration(host);
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> config(
       file ? ::gzdopen(file.get(), "r") : nullptr, &::gzclose);
-  if (!config) return {};
+  if (!config) return built;
   file.release();
-  const std::string is_set = option + "=y", is_not_set = "# " + option + " is not set";
+  std::size_t found = 0;
   std::array<char, kLineBytes> line;
-  while (::gzgets(config.get(), line.data(), line.size())) {
-    const std::string_view text = sdk::trimmed(line.data());
-    if (text == is_set) return true;
-    if (text == is_not_set) return false;
+  while (found < options.size() && ::gzgets(config.get(), line.data(), line.size())) {
+    const auto [option, is_set] = told_in(sdk::trimmed(line.data()));
+    const auto at = std::ranges::find(options, option);
+    if (option.empty() || at == options.end()) continue;
+    auto& said = built[static_cast<std::size_t>(at - options.begin())];
+    if (said) continue;
+    said = is_set;
+    ++found;
   }
-  return false;
+  for (auto& said : built) said = said.value_or(false);
+  return built;
+}
+
+std::optional<bool> is_built_with(const sdk::Host& host, std::string_view option) {
+  return are_built_with(host, {&option, 1}).front();
+}
+
+bool has_configuration_in_proc(const sdk::Host& host) {
+  return ::faccessat(host.proc(), kConfiguration, R_OK, 0) == 0;
 }
 
 std::vector<std::string> command_line(const sdk::Host& host) {
@@ -54,6 +83,10 @@ std::vector<std::string> command_line(const sdk::Host& host) {
 bool is_on_command_line(const sdk::Host& host, std::string_view wanted) {
   const auto words = command_line(host);
   return std::find(words.begin(), words.end(), wanted) != words.end();
+}
+
+bool is_absent(int directory, const char* path) {
+  return ::faccessat(directory, path, F_OK, 0) != 0 && errno == ENOENT;
 }
 
 bool is_known_to_lack(const sdk::Host& host, std::string_view wanted) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,14 @@
 
 namespace ctprof {
 
-// Where the configuration may be looked for.
-enum class KernelConfig { InProc, Anywhere };
-
 // Whether an option such as "CONFIG_PSI" is y; nothing where no configuration can be read.
-std::optional<bool> is_built_with(const sdk::Host& host, const std::string& option,
-                                  KernelConfig which = KernelConfig::Anywhere);
+std::optional<bool> is_built_with(const sdk::Host& host, std::string_view option);
+// The same of each of several, for which the configuration, which is compressed, is read once.
+std::vector<std::optional<bool>> are_built_with(const sdk::Host& host,
+                                                std::span<const std::string_view> options);
+// Whether the configuration in /proc is there to be read, now; if not, they are of the one in
+// /boot.
+bool has_configuration_in_proc(const sdk::Host& host);
 
 // The words of the kernel's command line; none where it cannot be read.
 std::vector<std::string> command_line(const sdk::Host& host);
@@ -55,6 +58,9 @@ enum class Switch {
 };
 
 Switch state_of(const sdk::Host& host, const char* path);
+
+// Whether there is no such file below the directory; false where nobody may know.
+bool is_absent(int directory, const char* path);
 
 // The reason to give for a metric whose switch is Unknown.
 std::string unknown_switch(std::string_view name);

@@ -12,7 +12,6 @@
 // What is not:    a pass (bpf_looker.hpp, proc_looker.hpp), when there is one (watch.hpp), what
 //                 becomes of it (tally.hpp), what the host lacks (probe.cc).
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "ctprof/plugin.hpp"
+#include "plugins/shared/clock.hpp"
 #include "plugins/shared/kernel.hpp"
 #include "plugins/shared/unseen.hpp"
 #include "plugins/sleepers/probe.hpp"
@@ -51,13 +51,6 @@ inline constexpr sdk::Metric<sdk::MonotonicCount, sdk::SumCount> kSleepingSample
      .source = "a BPF iterator over tasks; else /proc/<pid>/task/<tid>/stat",
      .description = "How often the thread was found asleep.",
      .file_path = "none"}};  // rows have no place for windows
-
-std::uint64_t own_cpu_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 Pace pace_of(const sdk::Window& window) {
   const std::uint32_t passes = window.passes_hz() > 0 ? window.passes_hz() : kUsualPasses;
@@ -142,7 +135,7 @@ std::unique_ptr<Looker> Sleepers::looker(const std::set<std::uint32_t>& avoided)
 
 // One that was made too late for its window is not told.
 void Sleepers::take(std::unique_ptr<Pass> pass, const sdk::Records& records) {
-  const std::uint64_t before = own_cpu_ns();
+  const std::uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   records.count_cpu_ns(pass->cpu_ns);
   if (pass->window == window_) {
     tally_->take(*pass, records);
@@ -151,7 +144,7 @@ void Sleepers::take(std::unique_ptr<Pass> pass, const sdk::Records& records) {
   } else {
     records.count_unseen(pass->unseen + pass->sleepers());
   }
-  watch_->give_back(std::move(pass), own_cpu_ns() - before);
+  watch_->give_back(std::move(pass), clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
 // Nobody knows whether they slept, though they were there all the time.

@@ -1,7 +1,6 @@
 #include "plugins/sleepers/watch.hpp"
 
 #include <signal.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::sleepers {
 namespace {
@@ -26,13 +27,6 @@ constexpr milliseconds kPassEnds{200};
 // Passes that nobody took; a drain takes all, some fifty times a second.
 constexpr std::size_t kMostWaiting = 16;
 constexpr std::size_t kMostKept = 2;
-
-std::uint64_t now_ns(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // Without signals: those are for the threads that work.
 template <class Work>
@@ -98,17 +92,17 @@ void Watch::Shared::make_pass(std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<Pass> pass = empty_pass();
   pass->window = window;
   const std::uint32_t this_round = round;
-  pass->at_ns = now_ns(CLOCK_BOOTTIME);
-  began_ns = now_ns(CLOCK_MONOTONIC);
+  pass->at_ns = clock_ns(CLOCK_BOOTTIME);
+  began_ns = clock_ns(CLOCK_MONOTONIC);
   lock.unlock();
-  const std::uint64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  const std::uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   std::exception_ptr failed;
   try {
     looker->look(this_round, *pass);
   } catch (...) {
     failed = std::current_exception();
   }
-  pass->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+  pass->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
   lock.lock();
   began_ns = 0;
   thrown = failed;
@@ -121,7 +115,7 @@ void Watch::Shared::make_pass(std::unique_lock<std::mutex>& lock) {
 }
 
 void Watch::Shared::wait_until(std::unique_lock<std::mutex>& lock, std::uint64_t due_ns) {
-  for (std::uint64_t now; !ends && (now = now_ns(CLOCK_MONOTONIC)) < due_ns;)
+  for (std::uint64_t now; !ends && (now = clock_ns(CLOCK_MONOTONIC)) < due_ns;)
     changed.wait_for(lock, nanoseconds(due_ns - now));
 }
 
@@ -138,14 +132,14 @@ void Watch::Shared::count_spared(std::uint64_t until_ns) {
 void Watch::Shared::plan_next() {
   counted_ns = due_ns;
   due_ns = next_due(pace, due_ns, last_cost_ns);
-  if (const std::uint64_t now = now_ns(CLOCK_MONOTONIC); now > due_ns)
+  if (const std::uint64_t now = clock_ns(CLOCK_MONOTONIC); now > due_ns)
     due_ns += (now - due_ns) / pace.every_ns * pace.every_ns;
 }
 
 // What the thread does.
 void Watch::Shared::run() {
   std::unique_lock lock(mutex);
-  due_ns = now_ns(CLOCK_MONOTONIC) + (pace.once ? 0 : pace.every_ns / 2);
+  due_ns = clock_ns(CLOCK_MONOTONIC) + (pace.once ? 0 : pace.every_ns / 2);
   if (counted_ns == 0) counted_ns = due_ns - pace.every_ns;
   while (!ends && !thrown) {
     wait_until(lock, due_ns);
@@ -196,7 +190,7 @@ void Watch::look_after() {
   std::unique_lock lock(shared_->mutex);
   const std::uint64_t began = shared_->began_ns;
   const std::uint32_t from = shared_->looker->reads_from();
-  if (began == 0 || from == 0 || now_ns(CLOCK_MONOTONIC) - began < kPatienceNs) return;
+  if (began == 0 || from == 0 || clock_ns(CLOCK_MONOTONIC) - began < kPatienceNs) return;
   shared_->ends = true;
   lock.unlock();
   thread_.detach();
@@ -236,7 +230,7 @@ void Watch::stop() { leave(); }
 
 Watch::Account Watch::take_account() {
   const std::lock_guard lock(shared_->mutex);
-  shared_->count_spared(std::min(now_ns(CLOCK_MONOTONIC), shared_->due_ns));
+  shared_->count_spared(std::min(clock_ns(CLOCK_MONOTONIC), shared_->due_ns));
   return std::exchange(shared_->account, {});
 }
 

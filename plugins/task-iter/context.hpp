@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "ctprof/batch.hpp"
 #include "ctprof/host.hpp"
 #include "ctprof/plugin.hpp"
+#include "ctprof/work_thread.hpp"
 #include "plugins/task-iter/pass.hpp"
 
 namespace ctprof::jemalloc {
@@ -49,7 +49,7 @@ class Context {
   sdk::Host host_;
   std::mutex guard_;
   std::unique_ptr<Program> program_;
-  std::thread loader_;
+  sdk::WorkThread loader_;
   std::shared_ptr<jemalloc::HeapHelper> heaps_;
   void (*before_pointers_)(Context&) = nullptr;
   unsigned long long extensible_class_ = 0;  // 0: not known yet

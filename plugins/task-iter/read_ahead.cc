@@ -1,5 +1,7 @@
 #include "plugins/task-iter/read_ahead.hpp"
 
+#include <algorithm>
+
 namespace ctprof::task_iter {
 namespace {
 
@@ -8,7 +10,11 @@ constexpr std::size_t kSlotBytes = 128 * 1024;
 
 }  // namespace
 
-ReadAhead::ReadAhead(Pass& pass) : pass_(pass) {
+ReadAhead::ReadAhead(Pass& pass, bool may_be_few) : pass_(pass) {
+  may_be_few ? void(bytes_before_ = kSlotBytes) : begin();
+}
+
+void ReadAhead::begin() {
   thread_ = in_background([this] { run(); });
 }
 
@@ -23,7 +29,7 @@ ReadAhead::~ReadAhead() {
 }
 
 std::span<const std::byte> ReadAhead::read() {
-  if (!thread_.joinable()) return pass_.read();
+  if (!thread_.joinable()) return read_here();
   std::unique_lock lock(mutex_);
   if (reading_) ++taken_;
   reading_ = false;
@@ -36,6 +42,14 @@ std::span<const std::byte> ReadAhead::read() {
   }
   if (thrown_) std::rethrow_exception(thrown_);
   return {};
+}
+
+std::span<const std::byte> ReadAhead::read_here() {
+  if (bytes_before_ == 0) return pass_.read();
+  const auto records = pass_.read();
+  bytes_before_ -= std::min(bytes_before_, records.size());
+  if (bytes_before_ == 0) begin();
+  return records;
 }
 
 void ReadAhead::run() {

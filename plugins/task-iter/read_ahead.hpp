@@ -13,9 +13,9 @@
 #include <mutex>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "ctprof/work_thread.hpp"
 #include "plugins/task-iter/pass.hpp"
 
 namespace ctprof::task_iter {
@@ -24,13 +24,13 @@ namespace ctprof::task_iter {
 // work. None (not joinable) where the system has no more threads to give: the caller does the work
 // then.
 template <class Work>
-std::thread in_background(Work work) {
+sdk::WorkThread in_background(Work work) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
+  sdk::WorkThread thread;
   try {
-    thread = std::thread(std::move(work));
+    thread = sdk::WorkThread(std::move(work));
   } catch (const std::system_error&) {
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -39,8 +39,9 @@ std::thread in_background(Work work) {
 
 class ReadAhead {
  public:
-  // REQUIRES: the pass outlives it, and nobody else reads it.
-  explicit ReadAhead(Pass& pass);
+  // Where records may be few, the caller reads the first of them, so that no thread is begun for
+  // nothing. REQUIRES: the pass outlives it, and nobody else reads it.
+  ReadAhead(Pass& pass, bool may_be_few);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -55,12 +56,15 @@ class ReadAhead {
   };
   static constexpr std::size_t kSlots = 4;
 
+  void begin();
+  std::span<const std::byte> read_here();
   void run();
   void fill(Slot& slot);
   // The slot to fill next; null when nobody wants more.
   Slot* wait_for_room();
 
   Pass& pass_;
+  std::size_t bytes_before_ = 0;  // that the caller still reads itself
   std::array<Slot, kSlots> slots_;
   std::mutex mutex_;  // for what follows
   std::condition_variable changed_;
@@ -70,7 +74,7 @@ class ReadAhead {
   bool ended_ = false;
   bool abandoned_ = false;
   std::exception_ptr thrown_;
-  std::thread thread_;  // none: the caller reads
+  sdk::WorkThread thread_;  // none: the caller reads
 };
 
 }  // namespace ctprof::task_iter

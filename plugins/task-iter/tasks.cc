@@ -1,24 +1,16 @@
 #include "plugins/task-iter/tasks.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 
+#include "plugins/shared/clock.hpp"
 #include "plugins/task-iter/context.hpp"
 #include "plugins/task-iter/read_ahead.hpp"
 
 namespace ctprof::task_iter {
 namespace {
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // Only some processes' threads; none: all.
 bool is_wanted(const record& task, std::span<const std::uint64_t> pids) {
@@ -50,7 +42,7 @@ void Tasks::summarise(const sdk::Summary& summary) {
 }
 
 void Tasks::list(const sdk::Listing& listing) {
-  Unseen unseen(host_, now_ns());
+  Unseen unseen(host_, clock_ns(CLOCK_BOOTTIME));
   seen_.clear();
   std::optional<Room> room;
   if (!list_seen(listing, unseen, room) || !list(listing, unseen.find(seen_, listing.pids()), room))
@@ -77,7 +69,7 @@ bool Tasks::list_seen(const sdk::Listing& listing, Unseen& unseen, std::optional
   if (!has_room(listing, room)) return false;
   if (room->places) host_.context<Context>().prepare();
   Pass pass(*program, wanted);
-  ReadAhead ahead(pass);
+  ReadAhead ahead(pass, wanted.tgid != 0);
   for (auto records = ahead.read(); !records.empty(); records = ahead.read())
     for (std::size_t at = 0; at < records.size(); at += record_size(wanted.cpu_words)) {
       const auto& task = *reinterpret_cast<const record*>(records.data() + at);

@@ -1,11 +1,11 @@
 #include "plugins/taskstats/ends.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
+
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::taskstats {
 namespace {
@@ -13,13 +13,6 @@ namespace {
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000, kNsPerUs = 1'000;
 // At a time: as many as the socket's buffer holds, and more. A storm may send faster than we read.
 constexpr std::size_t kMostAtDrain = 65'536;
-
-std::uint64_t boottime_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -48,7 +41,7 @@ void Ends::start(const sdk::Window& window) {
   if (!cpus) throw std::runtime_error("the kernel does not tell which CPUs it may have");
   if (const Refused refused = socket_.listen(cpus.value); refused.error != 0)
     throw std::runtime_error(refused.why);
-  drained_ns_ = boottime_ns();
+  drained_ns_ = clock_ns(CLOCK_BOOTTIME);
 }
 
 void Ends::drain(const sdk::Listing& listing) {
@@ -56,7 +49,7 @@ void Ends::drain(const sdk::Listing& listing) {
   std::size_t taken = 0;
   while (taken < kMostAtDrain) {
     const auto exits = socket_.exits();
-    const Between came{drained_ns_, boottime_ns()};
+    const Between came{drained_ns_, clock_ns(CLOCK_BOOTTIME)};
     for (const Exit& exit : exits)
       if (!take(rows, exit, came)) listing.count_lost(1);
     taken += exits.size();

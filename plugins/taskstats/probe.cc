@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "ctprof/files.hpp"
+#include "ctprof/reads.hpp"
 #include "plugins/shared/kernel.hpp"
 #include "plugins/taskstats/columns.hpp"
 #include "plugins/taskstats/decode.hpp"
@@ -86,6 +87,7 @@ void refuse_delays(const sdk::Probe& probe, Gap gap, std::string_view reason,
   refuse_range(probe, 0, kPastKinds, gap, reason, remedy);
   for (const Field field : {Field::CpuRunVirtual, Field::RunDelay, Field::Pcount})
     refuse(probe, field, gap, reason, remedy);
+  probe.refuse(sdk::kReadAt, gap, reason, remedy);  // of these three
 }
 
 // Delay accounting was switched on at run time: threads that ran already have no delays, and look

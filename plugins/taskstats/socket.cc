@@ -16,10 +16,13 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "plugins/shared/clock.hpp"
+
 namespace ctprof::taskstats {
 namespace {
 
 constexpr std::size_t kAnswerBytes = 2048;  // of which version 17 needs 724
+constexpr std::size_t kRoomBytes = Socket::kMostAtOnce * kAnswerBytes;
 constexpr int kReceiveBufferBytes =
     1024 * 1024;  // a batch of answers takes some 150 KiB of the kernel's memory
 // Of threads that end while nobody reads: some 10,000, a quarter of a second of the worst storm.
@@ -68,9 +71,9 @@ bool connect_to_kernel(int socket) {
 
 }  // namespace
 
-Socket::Socket() : room_(kMostAtOnce * kAnswerBytes) {
+Socket::Socket() : room_(std::make_unique_for_overwrite<std::byte[]>(kRoomBytes)) {
   for (std::size_t i = 0; i < kMostAtOnce; ++i) {
-    pieces_[i] = {room_.data() + i * kAnswerBytes, kAnswerBytes};
+    pieces_[i] = {room_.get() + i * kAnswerBytes, kAnswerBytes};
     headers_[i].msg_hdr.msg_iov = &pieces_[i];
     headers_[i].msg_hdr.msg_iovlen = 1;
   }
@@ -98,7 +101,7 @@ std::span<const Answer> Socket::ask(std::span<const std::uint64_t> tids) {
   if (!all_came_) forget_leftovers();
   for (std::size_t i = 0; i < tids.size(); ++i) answers_[i] = {.error = ETIMEDOUT};
   // A thread that is asked for alone has all the room.
-  pieces_[0].iov_len = tids.size() == 1 ? room_.size() : kAnswerBytes;
+  pieces_[0].iov_len = tids.size() == 1 ? kRoomBytes : kAnswerBytes;
   send(tids);
   receive(tids.size());
   for (std::size_t i = 0; i < tids.size(); ++i)
@@ -116,6 +119,7 @@ void Socket::send(std::span<const std::uint64_t> tids) {
   while (sent < 0 && errno == EINTR);
   if (sent < 0)
     throw std::system_error(errno, std::generic_category(), "sending taskstats requests");
+  answered_ns_ = clock_ns(CLOCK_BOOTTIME);  // the kernel has, when the call returns
 }
 
 // Receives until all answers have come, or no more do. After an overflow, in which the kernel drops
@@ -157,7 +161,7 @@ std::size_t Socket::take(std::size_t first, std::size_t got, std::size_t count) 
 // Drops answers to earlier requests, which came too late or found no room.
 void Socket::forget_leftovers() {
   for (;;) {
-    const ssize_t got = ::recv(socket_.get(), room_.data(), room_.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(socket_.get(), room_.get(), kRoomBytes, MSG_DONTWAIT);
     if (got < 0 && errno != EINTR && errno != ENOBUFS) return;
   }
 }
@@ -198,9 +202,9 @@ int Socket::tell(std::uint16_t attribute, const std::string& cpus, std::uint16_t
 // threads that ended meanwhile, which are passed over.
 int Socket::acknowledged(std::uint32_t sequence) {
   for (std::size_t passed = 0; passed < kMostPassedOver; ++passed) {
-    const ssize_t got = ::recv(socket_.get(), room_.data(), room_.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(socket_.get(), room_.get(), kRoomBytes, MSG_DONTWAIT);
     if (got < 0) return errno == EAGAIN ? ENOBUFS : errno;
-    const Bytes message = Bytes(room_).first(static_cast<std::size_t>(got));
+    const Bytes message = Bytes(room_.get(), static_cast<std::size_t>(got));
     if (const auto error = acknowledgement(message, sequence)) return *error;
   }
   return ENOBUFS;

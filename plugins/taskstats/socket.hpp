@@ -19,9 +19,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "ctprof/files.hpp"
 #include "plugins/taskstats/decode.hpp"
@@ -62,6 +62,8 @@ class Socket {
   Refused listen(const std::string& cpus);
   // What was sent until then still comes.
   void stop_listening();
+  // When the kernel answered what was asked last, on CLOCK_BOOTTIME.
+  std::uint64_t answered_ns() const { return answered_ns_; }
   // Threads that ended and were not handed over yet, at most kMostAtOnce; none: no more have come.
   // Does not wait. They live until the next call. A message that cannot be understood is a thread
   // with the id 0.
@@ -82,7 +84,8 @@ class Socket {
   std::uint32_t next_sequence_ = 1;
   bool all_came_ = true;  // of the last question's answers
   sdk::Fd socket_;
-  std::vector<std::byte> room_;
+  std::unique_ptr<std::byte[]> room_;  // touched as answers fill it
+  std::uint64_t answered_ns_ = 0;
   std::array<iovec, kMostAtOnce> pieces_{};
   std::array<mmsghdr, kMostAtOnce> headers_{};
   std::array<Answer, kMostAtOnce> answers_{};

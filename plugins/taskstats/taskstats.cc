@@ -71,10 +71,12 @@ void put_taskstats_summary(const sdk::Summary& summary) {
         " show none; with delayacct on the kernel's command line all are accounted for");
 }
 
+using ReadAtField = sdk::Fields<sdk::kReadAt>;
+
 class Threads : public sdk::ThreadSource {
  public:
   static constexpr const char* kName = "threads";
-  static constexpr auto kOffers = Offered::kOffers;
+  static constexpr auto kOffers = sdk::joined(Offered::kOffers, ReadAtField::kOffers);
   static constexpr std::int32_t kRank = 10;  // before /proc
   static constexpr std::uint32_t kTallies = taskstats::kTallies;
   static constexpr const char* kSummaryKey = "taskstats_summary";
@@ -99,13 +101,14 @@ class Threads : public sdk::ThreadSource {
  private:
   // A batch, and the fields that are wanted of it.
   struct Rows {
-    explicit Rows(const sdk::Batch& of) : batch(of), wanted(Offered::wanted(of)) {
+    explicit Rows(const sdk::Batch& of) : batch(of), wanted(Offered::wanted(of)), read_at(of) {
       for (const sdk::Thread thread : batch.threads()) tids.push_back(thread.tid);
     }
 
     const sdk::Batch& batch;
     std::vector<std::uint64_t> tids;
     std::vector<Offered::Cells> wanted;
+    ReadAtField read_at;
   };
 
   void ask(const Rows& rows, std::uint32_t first, std::uint32_t most) {
@@ -124,6 +127,7 @@ class Threads : public sdk::ThreadSource {
     count_answer(rows.batch, answer.error);
     if (answer.error == 0) return put_fields(rows, row, answer.stats);
     for (Offered::Cells cells : rows.wanted) cells.column.put(row, gap_of_answer(answer.error));
+    ReadAtField(rows.read_at).fail(row, gap_of_answer(answer.error));
   }
 
   void put_fields(const Rows& rows, std::uint32_t row, Bytes stats) {
@@ -131,6 +135,7 @@ class Threads : public sdk::ThreadSource {
     if (!layout_.is_of(version, stats.size())) layout_ = Layout(version, stats.size());
     for (Offered::Cells cells : rows.wanted)
       cells.column.put(row, read_figure(stats, layout_, cells.field));
+    ReadAtField(rows.read_at).put(row, socket_.answered_ns());
     if (may_predate_switch_ && !has_delays(stats)) count(rows.batch, Tally::MayPredate);
   }
 

@@ -92,8 +92,9 @@ inline constexpr Metric<OrdinalI32, RangeI32> kTaskDir{
 // The thread's file `stat` as the lister read it, whole.
 inline constexpr Metric<IdText, Key> kStatText{{.name = "stat", .flags = CTPROF_METRIC_HIDDEN}};
 
-// Hidden columns that a lister may offer where it knows better than ctprof: when it read the
-// thread, and when the thread was born, in ns of CLOCK_BOOTTIME.
+// Hidden columns that a source of the list or thread stage may offer where it knows better than
+// ctprof: when it read how long the thread ran and waited, and when the thread was born, in ns of
+// CLOCK_BOOTTIME. No source is run for them alone.
 inline constexpr Metric<IdU64, Key> kReadAt{
     {.name = "read_at_ns", .unit = "ns", .flags = CTPROF_METRIC_HIDDEN}};
 inline constexpr Metric<IdU64, Key> kBornAt{

@@ -1,0 +1,20 @@
+// What the kernel's clocks say.
+
+#pragma once
+
+#include <ctime>
+
+#include <cstdint>
+
+namespace ctprof {
+
+// Now, in ns: of CLOCK_BOOTTIME, on which ctprof tells moments, or of any other. 0 if there is no
+// such clock.
+inline std::uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace ctprof
