@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.append(os.path.join(HERE, "..", "parity"))
@@ -77,9 +78,9 @@ class Captures(unittest.TestCase):
         self.scratch = harness.scratch()
         self.addCleanup(self.scratch.cleanup)
 
-    def capture(self, *pids, plugins):
+    def capture(self, *pids, plugins, room=None):
         """A file, and what was said. Output goes to pipes, which a process that is left behind must not hold."""
-        path = os.path.join(self.scratch.name, "x.ctprof.zst")
+        path = os.path.join(room or self.scratch.name, "x.ctprof.zst")
         chosen = ["-p", ",".join(map(str, pids))] if pids else []
         words = [*plugins, "capture", "--no-sync", *chosen, "-o", path]
         start = time.monotonic()
@@ -99,18 +100,25 @@ class Captures(unittest.TestCase):
     def heaps(file, pid):
         return {tid: row["allocated_bytes"] for (tgid, tid), row in file.threads.items() if tgid == pid}
 
-    @staticmethod
-    def each_plugin():
-        return [["--plugins=jemalloc-ptrace,procfs-sched"], ["--plugins=task-iter,procfs-sched"]] * ROUNDS
+    def with_each_plugin(self, check):
+        """Calls it with a room and the plugin to use in it; both at once, since a capture mostly waits here."""
+        with ThreadPoolExecutor() as pool:
+            for _ in range(ROUNDS):
+                calls = [pool.submit(check, os.path.join(self.scratch.name, plugin), [f"--plugins={plugin},procfs-sched"])
+                         for plugin in ("jemalloc-ptrace", "task-iter")]
+                for call in calls:
+                    call.result()
 
     def check_program_on_it(self, hangs):
-        for plugins in self.each_plugin():
-            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], None, "3", hangs=hangs) as stuck, Helper("HEAP_STATIC", "3") as well:
+        def check(room, plugins):
+            with Stuck(room, os.environ["HEAP_STATIC"], None, "3", hangs=hangs) as stuck, Helper("HEAP_STATIC", "3") as well:
                 stuck.stick()
-                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins, room=room)
                 self.assertEqual(set(self.heaps(file, stuck.target).values()), {BUSY})
                 self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
                 self.assertIn(stuck.mount, said)
+
+        self.with_each_plugin(check)
 
     def test_a_program_on_it(self):
         self.check_program_on_it("")
@@ -121,24 +129,25 @@ class Captures(unittest.TestCase):
     def test_a_file_system_that_takes_its_time_for_each_process(self):
         """Each answer comes in time, so that nothing hangs; but there are many. Both plugins read by the same code."""
         copies = 'for i in $(seq 120); do "$0$i" 1 <&3 >/dev/null & done 3<&0; sleep 1; echo ready; wait'
-        for plugins in self.each_plugin()[:1]:
-            program = os.path.join(self.scratch.name, "mnt", "file")
-            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], "/bin/sh", "-c", copies, program, hangs="slow") as stuck:
-                stuck.stick()
-                file, said = self.capture(*map(int, stuck.children()), plugins=plugins)
-                self.assertIn(BUSY, [gap for pid in stuck.children() for gap in self.heaps(file, int(pid)).values()], said)
+        program = os.path.join(self.scratch.name, "mnt", "file")
+        with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], "/bin/sh", "-c", copies, program, hangs="slow") as stuck:
+            stuck.stick()
+            file, said = self.capture(*map(int, stuck.children()), plugins=["--plugins=jemalloc-ptrace,procfs-sched"])
+            self.assertIn(BUSY, [gap for pid in stuck.children() for gap in self.heaps(file, int(pid)).values()], said)
 
     def test_a_process_whose_mappings_are_held(self):
-        for plugins in self.each_plugin():
-            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "memory",
-                       os.path.join(self.scratch.name, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
+        def check(room, plugins):
+            with Stuck(room, os.environ["HEAP_STATIC"], os.environ["STUCK"], "memory",
+                       os.path.join(room, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
                 stuck.stick()
                 time.sleep(FORGETTING)  # until the second thread waits
-                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins, room=room)
                 self.assertEqual(set(self.heaps(file, stuck.target).values()), {BUSY}, said)
                 self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
                 self.assertEqual(file.processes[stuck.target]["process.smaps_rollup"], BUSY)
                 self.assertNotEqual(file.processes[well.pid]["process.smaps_rollup"], BUSY)
+
+        self.with_each_plugin(check)
 
     @contextlib.contextmanager
     def held_child(self):
@@ -186,23 +195,27 @@ class Captures(unittest.TestCase):
         self.assertEqual([tgid for (tgid, _), row in file.threads.items() if row["wchar"] == BUSY], [child])
 
     def test_a_process_that_is_being_replaced_by_it(self):
-        for plugins in self.each_plugin():
-            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "exec",
-                       os.path.join(self.scratch.name, "mnt", "file"), hangs="reads") as stuck, Helper("HEAP_STATIC", "3") as well:
+        def check(room, plugins):
+            with Stuck(room, os.environ["HEAP_STATIC"], os.environ["STUCK"], "exec",
+                       os.path.join(room, "mnt", "file"), hangs="reads") as stuck, Helper("HEAP_STATIC", "3") as well:
                 stuck.stick()
-                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins, room=room)
                 self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
+
+        self.with_each_plugin(check)
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "sets a thread pointer by hand on x86_64 alone")
     def test_a_pointer_that_leads_into_it(self):
-        for plugins in self.each_plugin():
-            with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "pointer",
-                       os.path.join(self.scratch.name, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
+        def check(room, plugins):
+            with Stuck(room, os.environ["HEAP_STATIC"], os.environ["STUCK"], "pointer",
+                       os.path.join(room, "mnt", "file")) as stuck, Helper("HEAP_STATIC", "3") as well:
                 stuck.stick()
-                file, said = self.capture(stuck.target, well.pid, plugins=plugins)
+                file, said = self.capture(stuck.target, well.pid, plugins=plugins, room=room)
                 self.assertEqual(list(self.heaps(file, stuck.target).values()).count(BUSY), 1)
                 self.assertTrue(all(isinstance(value, int) for value in self.heaps(file, well.pid).values()), said)
                 self.assertIn(stuck.mount, said)
+
+        self.with_each_plugin(check)
 
 
 if __name__ == "__main__":

@@ -18,31 +18,20 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import recording  # noqa: E402
 import waited  # noqa: E402
-from recording import Recorder, harness, run, soon  # noqa: E402
+from recording import Recorder, harness, program_ids, run, soon  # noqa: E402
 
 WAITS = os.environ["WAITS"]
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "5"))
 PERCENT = 0.005
-KIND_RUNS = 5
+KIND_RUNS = 9
 LARGEST_SHARE = 2  # points
 EXACT_SHARE = 0.999
-
-
-def programs_of(pid):
-    """The ids of the BPF programs that the process holds."""
-    found = set()
-    try:
-        for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-            found |= set(re.findall(r"(?m)^prog_id:\s*(\d+)$", pathlib.Path(f"/proc/{pid}/fdinfo/{fd}").read_text()))
-    except OSError:
-        pass
-    return found
 
 
 def programs_there():
     """Of the whole host: links too, which keep a program."""
     shown = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True, text=True).stdout
-    return {str(program["id"]) for program in json.loads(shown)}
+    return {program["id"] for program in json.loads(shown)}
 
 
 class Case(unittest.TestCase):
@@ -343,9 +332,9 @@ class Manners(Case):
         for at in range(ROUNDS):
             with Recorder("-d", "60s", "-o", self.file, "--recorders", "off-cpu") as recorder:
                 pid = recorder.process.pid
-                self.assertTrue(soon(lambda pid=pid: len(programs_of(pid)) > 4))
+                self.assertTrue(soon(lambda pid=pid: len(program_ids(pid)) > 4))
                 time.sleep(0.05 * (at % 4))
-                programs = programs_of(pid)
+                programs = program_ids(pid)
                 recorder.process.kill() if at % 2 else recorder.process.terminate()
                 recorder.process.communicate()
             self.assertTrue(soon(lambda programs=programs: not programs & programs_there()), programs)

@@ -5,8 +5,6 @@
 #define BOOST_TEST_MODULE on_cpu
 #include <boost/test/unit_test.hpp>
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,36 +23,14 @@
 #include "core/registry/identity.hpp"
 #include "core/registry/loader.hpp"
 #include "core/window/happened.hpp"
+#include "tests/record/copying.hpp"
+#include "tests/record/cpu_time.hpp"
+#include "tests/record/spinner.hpp"
 
 using namespace ctprof;
 using namespace std::chrono_literals;
 
 namespace {
-
-// Never returns. Its code is some bytes long.
-[[gnu::noinline, noreturn]] void spin() {
-  for (std::uint64_t i = 0;; ++i) asm volatile("" : : "r"(i));
-}
-constexpr std::uint64_t kLongestSpin = 128;
-
-// A child that spins until this object ends; ahead of others, for the host may be busy.
-class Spinner {
- public:
-  explicit Spinner(int nice = -15) : pid_(::fork()) {
-    if (pid_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::setpriority(PRIO_PROCESS, 0, nice);
-    spin();
-  }
-  ~Spinner() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  std::uint64_t pid() const { return static_cast<std::uint64_t>(pid_); }
-
- private:
-  pid_t pid_;
-};
 
 const Registry& registry() {
   static const Registry made = [] {
@@ -146,19 +122,32 @@ double total_weight(const std::vector<ctprof_record>& records) {
   return total;
 }
 
+// Ticks that were not taken, but for those of which the kernel said that it throttled them: where a
+// hypervisor takes a CPU amid one, they seem to take too long.
+double unseen_unthrottled(const Recorded& recorded) {
+  std::uint64_t throttled = 0;
+  for (const ctprof_loss& loss : recorded.losses)
+    if (loss.kind == CTPROF_LOSS_THROTTLED) throttled += loss.count;
+  return static_cast<double>(recorded.unseen) - static_cast<double>(throttled);
+}
+
 }  // namespace
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(samples_weigh_the_time_that_the_thread_ran) {
   const Spinner spinner;
   std::this_thread::sleep_for(50ms);
+  const double stolen_before_ns = cpu_time().stolen_ns;
   const Taken taken = window({.frequency_hz = 999}, 10s, {spinner.pid()});
+  const double stolen_ns = cpu_time().stolen_ns - stolen_before_ns;
   const auto records = records_of(taken.recorded, spinner.pid());
   const auto ran = static_cast<double>(taken.run_time_ns(spinner.pid()));
-  BOOST_TEST_MESSAGE(records.size() << " samples weigh " << total_weight(records) / ran
-                                    << " of the run time of " << ran / 1e9 << " s");
+  BOOST_TEST_MESSAGE(records.size()
+                     << " samples weigh " << total_weight(records) / ran << " of the run time of "
+                     << ran / 1e9 << " s; stolen: " << stolen_ns / 1e9 << " s");
   BOOST_TEST(ran > 1e9);
-  BOOST_TEST(std::abs(total_weight(records) / ran - 1) < 0.03);
+  // Samples are taken by the clock, which runs on while a hypervisor has the CPU.
+  BOOST_TEST(std::abs(total_weight(records) - ran) < 0.03 * ran + stolen_ns);
   BOOST_TEST(taken.recorded.lost == 0);
 }
 
@@ -220,13 +209,28 @@ BOOST_AUTO_TEST_CASE(every_tick_of_busy_cpus_is_accounted_for) {
   BOOST_TEST(std::abs(told / ticks - 1) < 0.01);
 }
 
+// A window in which the CPUs were idle nine tenths of the time, or the tenth where others never
+// rest.
+Taken idle_window() {
+  for (int tries = 1;; ++tries) {
+    const CpuTime before = cpu_time();
+    Taken taken = window({.frequency_hz = 999}, 2s);
+    const CpuTime after = cpu_time();
+    const double idle = (after.idle_ns - before.idle_ns) / (after.all_ns - before.all_ns);
+    BOOST_TEST_MESSAGE("idle for " << idle << " of the time, " << taken.recorded.unseen
+                                   << " ticks unseen, " << unseen_unthrottled(taken.recorded)
+                                   << " of them without throttling");
+    if (idle > 0.9 || tries == 10) return taken;
+  }
+}
+
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(idle_cpus_have_no_samples_and_miss_none) {
-  const Taken taken = window({.frequency_hz = 999}, 2s);
+  const Taken taken = idle_window();
   const auto ticks = static_cast<double>(taken.length_ns) * 999e-9 *
                      static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-  // Others may run meanwhile, and lack some; idle CPUs lacked half of all.
-  BOOST_TEST(static_cast<double>(taken.recorded.unseen) < 0.2 * ticks);
+  // Others may run all the same, and lack some; idle CPUs lacked half of all.
+  BOOST_TEST(unseen_unthrottled(taken.recorded) < 0.2 * ticks);
   BOOST_TEST(records_of(taken.recorded, 0).empty());
 }
 
@@ -283,6 +287,8 @@ BOOST_AUTO_TEST_CASE(frame_pointers_instead_of_copies) {
   }
 }
 
+constexpr double kMostOverCopying = 10;
+
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))
 BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
   const Spinner one(0), two(0);  // the reader is to have its share
@@ -292,8 +298,11 @@ BOOST_AUTO_TEST_CASE(at_4000_hz_nothing_is_lost_and_reading_is_cheap) {
   BOOST_TEST(recorded.no_room == 0);
   BOOST_TEST(recorded.taken > 40'000);
   // 1 % on a machine of its own; a hypervisor that takes the CPU takes the ticks along.
-  BOOST_TEST(static_cast<double>(recorded.unseen) < 0.05 * static_cast<double>(recorded.taken));
-  BOOST_TEST(recorded.cpu_ns / recorded.taken < 5000);
+  BOOST_TEST(unseen_unthrottled(recorded) < 0.05 * static_cast<double>(recorded.taken));
+  const double floor_ns = cost_of_copying(recorded.taken);
+  BOOST_TEST_MESSAGE("reading took " << static_cast<double>(recorded.cpu_ns) / floor_ns
+                                     << " times a copy");
+  BOOST_TEST(static_cast<double>(recorded.cpu_ns) < kMostOverCopying * floor_ns);
 }
 
 BOOST_TEST_DECORATOR(*boost::unit_test::precondition(may_sample))

@@ -20,17 +20,6 @@ from recording import Window, harness, soon  # noqa: E402
 ROUNDS = int(os.environ.get("TEST_ROUNDS", "20"))
 
 
-def held_by(pid):
-    """Kinds of BPF objects that the process has open."""
-    kinds = []
-    try:
-        for fd in os.listdir(f"/proc/{pid}/fd"):
-            kinds.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    except OSError:
-        pass
-    return [kind for kind in kinds if kind.startswith("anon_inode:bpf")]
-
-
 def objects(kind):
     """Ids of BPF programs or links that are loaded, by bpftool; None where it cannot tell."""
     done = subprocess.run(["bpftool", "--json", kind, "show"], check=False, capture_output=True)
@@ -67,7 +56,7 @@ class Killed(unittest.TestCase):
             before = {kind: set(objects(kind)) for kind in ("prog", "link")}
             process = subprocess.Popen(recording.command("-q", "-d", "200ms", "-o", file), stderr=subprocess.DEVNULL)
             time.sleep(chance.uniform(0, 0.7))
-            with_programs += bool(held_by(process.pid))
+            with_programs += recording.files_of_kind(process.pid, "bpf") > 0
             process.send_signal(signal.SIGKILL)
             process.wait()
             with self.subTest(f"round {number} of seed {seed}"):

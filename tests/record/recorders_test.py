@@ -22,11 +22,7 @@ PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
 
 
 def events_of(pid):
-    """How many perf events the process has open."""
-    try:
-        return sum(os.readlink(f"/proc/{pid}/fd/{fd}").startswith("anon_inode:[perf_event]") for fd in os.listdir(f"/proc/{pid}/fd"))
-    except OSError:
-        return 0
+    return recording.files_of_kind(pid, "[perf_event]")
 
 
 class Case(unittest.TestCase):

@@ -1,8 +1,10 @@
 """What the tests of `record` share: starting it, waiting until it has begun, and reading its files without it."""
 
+import contextlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -23,11 +25,34 @@ def run(*words, **more):
 
 
 def soon(is_so, seconds=20):
-    """Whether it becomes so."""
+    """Whether it becomes so, be it for a moment."""
     end = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < end:
+    while time.monotonic() < end:
+        if is_so():
+            return True
         time.sleep(0.005)
-    return is_so()
+    return bool(is_so())
+
+
+def each_open_file(pid, directory, read):
+    """What `read` says of the entry, in /proc/PID/fd or fdinfo, of each file that the process has open; of one that is closed meanwhile, nothing."""
+    said = []
+    with contextlib.suppress(OSError):
+        for entry in pathlib.Path(f"/proc/{pid}/{directory}").iterdir():
+            with contextlib.suppress(OSError):
+                said.append(read(entry))
+    return said
+
+
+def files_of_kind(pid, kind):
+    """How many files without a name, of that kind or one that begins so, the process has open."""
+    return sum(file.startswith(f"anon_inode:{kind}") for file in each_open_file(pid, "fd", os.readlink))
+
+
+def program_ids(pid):
+    """The BPF programs that the process has open."""
+    told = "".join(each_open_file(pid, "fdinfo", pathlib.Path.read_text))
+    return {int(number) for number in re.findall(r"(?m)^prog_id:\s*(\d+)$", told)}
 
 
 def catches_interrupts(pid):

@@ -146,7 +146,7 @@ def added(cells):
 
 
 def is_inside(path, other):
-    return path != other and path.startswith(other.rstrip("/") + "/")
+    return other != "" and path != other and path.startswith(other.rstrip("/") + "/")
 
 
 def as_tree(rows):
@@ -164,7 +164,7 @@ class Screen:
 
     def __init__(self, file, axis="pcomm"):
         self.file, self.differences = file, Differences(file)
-        names = file.threads.now[axis]
+        names = [name or "" for name in file.threads.now[axis]]  # that of a thread which was gone when it was asked for
         keys = thread_keys(names) if axis == "pcomm" else {name: name for name in names}
         self.groups = collections.defaultdict(list)
         for row in range(file.threads.rows):

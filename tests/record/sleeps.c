@@ -78,21 +78,27 @@ APART void at_fsync(void) {
   for (;; page[0]++)
     if (pwrite(file, page, sizeof page, 0) < 0 || fsync(file) != 0) exit(1);
 }
+/* `fault`, whose pages at_fault waits for. */
+enum { kFaultPages = 4096 };
+static int fault_file;
+
+static void make_fault_file(void) {
+  static char page[4096];
+  fault_file = open_in("fault");
+  memset(page, 'x', sizeof page);
+  for (long i = 0; i < kFaultPages; ++i)
+    if (pwrite(fault_file, page, sizeof page, i * 4096) < 0) exit(1);
+  fsync(fault_file);
+}
+/* Its only system calls let go of the pages, all at once: madvise and posix_fadvise, which may wait
+ * as well. */
 APART void at_fault(void) {
-  enum { kPages = 4096 };
-  int file = open_in("fault");
-  if (ftruncate(file, kPages * 4096L) != 0) exit(1);
-  char* page = malloc(4096);
-  memset(page, 'x', 4096);
-  for (long i = 0; i < kPages; ++i)
-    if (pwrite(file, page, 4096, i * 4096) < 0) exit(1);
-  fsync(file);
-  volatile char* memory = mmap(NULL, kPages * 4096L, PROT_READ, MAP_SHARED, file, 0);
-  madvise((void*)memory, kPages * 4096L, MADV_RANDOM);
-  for (long i = 0;; i = (i + 1) % kPages) {
+  volatile char* memory = mmap(NULL, kFaultPages * 4096L, PROT_READ, MAP_SHARED, fault_file, 0);
+  madvise((void*)memory, kFaultPages * 4096L, MADV_RANDOM);
+  for (long i = 0;; i = (i + 1) % kFaultPages) {
     if (i == 0) {
-      madvise((void*)memory, kPages * 4096L, MADV_DONTNEED);
-      posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+      madvise((void*)memory, kFaultPages * 4096L, MADV_DONTNEED);
+      posix_fadvise(fault_file, 0, 0, POSIX_FADV_DONTNEED);
     }
     (void)memory[i * 4096];
   }
@@ -177,6 +183,7 @@ static void wait_for_end(void) {
 static void all(void) {
   pthread_mutex_lock(&held);
   depth = kDepth;
+  make_fault_file();
   begin(at_futex, "at_futex");
   begin(at_pipe, "at_pipe");
   begin(at_nanosleep, "at_nanosleep");

@@ -3,12 +3,15 @@
 #define BOOST_TEST_MODULE base
 #include <boost/test/unit_test.hpp>
 
+#include <pthread.h>
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -19,6 +22,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/text.hpp"
 #include "core/base/workers.hpp"
+#include "ctprof/work_thread.hpp"
 
 namespace ctprof {
 namespace {
@@ -188,6 +192,33 @@ BOOST_AUTO_TEST_CASE(workers_are_what_is_idle_now) {
   BOOST_TEST(spare_workers(2, "0.00 0.00 0.00 90/467 11206\n") == 1u);
   BOOST_TEST(spare_workers(4, "") == 4u);
   BOOST_TEST(spare_workers(0, "") == 1u);
+}
+
+bool is_of(pthread_t thread, const cpu_set_t& cpus) {
+  cpu_set_t may{};
+  return ::pthread_getaffinity_np(thread, sizeof may, &may) == 0 && CPU_EQUAL(&may, &cpus);
+}
+
+BOOST_AUTO_TEST_CASE(a_work_thread_may_go_where_its_maker_may) {
+  cpu_set_t all{}, one{};
+  BOOST_REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  std::promise<void> go;
+  sdk::WorkThread first([gone = go.get_future()] { gone.wait(); });
+  BOOST_TEST(is_of(first.native_handle(), all));
+  sdk::WorkThread second(std::move(first));
+  BOOST_TEST(!first.joinable());
+  go.set_value();
+  second.join();
+  BOOST_TEST(!second.joinable());
+
+  // Where there is no other CPU it begins here.
+  CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
+  BOOST_REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  bool done = false;
+  second = sdk::WorkThread([&] { done = is_of(::pthread_self(), one); });
+  second = {};  // waits
+  BOOST_TEST(done);
+  BOOST_TEST(::sched_setaffinity(0, sizeof all, &all) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(nearest_names) {

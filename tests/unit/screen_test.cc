@@ -3,6 +3,7 @@
 #define BOOST_TEST_MODULE screen
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,8 +188,8 @@ BOOST_AUTO_TEST_CASE(no_screen_where_only_some_metrics_are_wanted_or_none_is_a_h
   BOOST_TEST(!report_of(*made).screen());
 }
 
-// Threads in cgroups: path and CPU time.
-Report tree_of(const std::vector<std::pair<std::string, std::uint64_t>>& cgroups) {
+// Threads in cgroups: path, where it is known, and CPU time.
+Report tree_of(const std::vector<std::pair<std::optional<std::string>, std::uint64_t>>& cgroups) {
   std::vector<Did> all;
   Cells<std::string> paths;
   for (const auto& [path, cpu] : cgroups) {
@@ -200,6 +201,12 @@ Report tree_of(const std::vector<std::pair<std::string, std::uint64_t>>& cgroups
   return report_of(window, {.group_by = GroupBy::Cgroup});
 }
 
+std::string depths_of(const Report& report) {
+  std::string depths;
+  for (const ScreenRow& row : report.screen()->rows) depths += std::to_string(row.depth);
+  return depths;
+}
+
 BOOST_AUTO_TEST_CASE(cgroups_are_a_tree) {
   const Report report = tree_of({{"/a", kSecond},
                                  {"/a-b", 4 * kSecond},
@@ -208,9 +215,14 @@ BOOST_AUTO_TEST_CASE(cgroups_are_a_tree) {
                                  {"/z/only", 2 * kSecond},
                                  {"/z", 1}});
   BOOST_TEST(names(report) == "/a /a/high /a/low /a-b /z/only");
-  std::string depths;
-  for (const ScreenRow& row : report.screen()->rows) depths += std::to_string(row.depth);
-  BOOST_TEST(depths == "01100");
+  BOOST_TEST(depths_of(report) == "01100");
+}
+
+BOOST_AUTO_TEST_CASE(no_cgroup_is_below_an_unknown_one) {
+  const Report report = tree_of({{"/", kSecond}, {std::nullopt, 2 * kSecond}, {"/a", 3 * kSecond}});
+  BOOST_TEST(report.screen()->rows.size() == 3u);
+  BOOST_TEST(names(report) == "/ /a ");
+  BOOST_TEST(depths_of(report) == "010");
 }
 
 // Threads that ended stand behind those that live, whatever their ids.

@@ -11,9 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,6 +26,8 @@
 #include "core/registry/probed.hpp"
 #include "source_dir.hpp"
 #include "tests/unit/fake_plugins.hpp"
+#include "tests/unit/soon.hpp"
+#include "tests/unit/turned_tree.hpp"
 
 using namespace ctprof;
 using namespace ctprof::fake;
@@ -35,25 +35,6 @@ using namespace ctprof::fake;
 namespace {
 
 namespace fs = std::filesystem;
-
-// A copy of a recorded tree, one of whose switches can be turned.
-class Tree {
- public:
-  Tree() : root_(fs::temp_directory_path() / ("ctprof-session-" + std::to_string(::getpid()))) {
-    fs::copy(fs::path(CTPROF_SOURCE_DIR) / "tests/fixtures/6.18-schedstats-off", root_,
-             fs::copy_options::recursive);
-    fs::create_directories(root_ / "proc/sys/kernel/random");
-    std::ofstream(root_ / "proc/sys/kernel/random/boot_id") << "a-boot\n";
-  }
-  ~Tree() { fs::remove_all(root_); }
-  void turn(bool on) const {
-    std::ofstream(root_ / "proc/sys/kernel/sched_schedstats") << (on ? "1\n" : "0\n");
-  }
-  std::string path() const { return root_; }
-
- private:
-  fs::path root_;
-};
 
 Registry procfs() {
   const char* directory = std::getenv("CTPROF_PLUGIN_BUILD_DIR");
@@ -87,12 +68,6 @@ std::string children() {
     all.append(std::istreambuf_iterator<char>(list), {});
   }
   return all;
-}
-
-bool soon(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 500 && !is_so(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return is_so();
 }
 
 Gap gap_of_wakeups(const Snapshot& snapshot) {
@@ -147,46 +122,18 @@ struct SeesEven : sdk::ListSource {
   }
 };
 
-// A host of one process, whose threads are listed, and told of when they ended.
-struct Living : sdk::ListSource {
-  static inline std::vector<std::uint64_t> tids;
-  static constexpr std::int32_t kRank = 9;
-  static constexpr auto kOffers =
-      sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, kOne);
-  explicit Living(const sdk::Host&) {}
-  void list(const sdk::Listing& listing) {
-    const auto room = listing.room();
-    for (std::uint32_t row = 0; row < tids.size(); ++row) put(*room, row, tids[row]);
-    listing.commit(static_cast<std::uint32_t>(tids.size()));
-  }
-  static void put(const sdk::Batch& room, std::uint32_t row, std::uint64_t tid) {
-    room.column(sdk::kTgid).put(row, std::uint64_t{1});
-    room.column(sdk::kTid).put(row, tid);
-    room.column(sdk::kComm).put(row, "thread");
-    room.column(sdk::kStartTime).put(row, std::uint64_t{7});
-    room.column(kOne).put(row, 100 * tid);
-  }
-};
-
-struct Departed : sdk::ExitedSource {
-  static inline std::mutex mutex;  // drained by another thread while the host is read
-  static inline std::vector<std::uint64_t> tids;
-  static inline std::uint64_t lost = 0;
-  static constexpr auto kOffers =
-      sdk::offers(sdk::kTgid, sdk::kTid, sdk::kComm, sdk::kStartTime, sdk::kEndedAt, kOne);
-  explicit Departed(const sdk::Host&) {}
-  void start(const sdk::Window&) {}
-  void stop() {}
-  void drain(const sdk::Listing& listing) {
-    const std::lock_guard lock(mutex);
-    listing.count_lost(std::exchange(lost, 0));
-    if (tids.empty()) return;
-    const auto room = listing.room();
-    for (std::uint32_t row = 0; row < tids.size(); ++row) {
-      Living::put(*room, row, tids[row]);
-      room->column(sdk::kEndedAt).put(row, boottime_ns());
+// Says when it read each thread, and of every second a moment that cannot be.
+struct Dates : Offers<kOne> {
+  static inline std::vector<std::uint64_t> said_ns;
+  using Offers::Offers;
+  static constexpr auto kOffers = sdk::offers(kOne, sdk::kReadAt);
+  void collect(const sdk::Batch& batch) {
+    auto read_at = batch.column(sdk::kReadAt);
+    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      said_ns.push_back(row % 2 == 0 ? boottime_ns() : UINT64_MAX);
+      read_at.put(row, said_ns.back());
     }
-    listing.commit(static_cast<std::uint32_t>(std::exchange(tids, {}).size()));
   }
 };
 
@@ -266,6 +213,23 @@ BOOST_AUTO_TEST_CASE(what_the_lister_cannot_see_is_filled_by_the_next_offer) {
   BOOST_TEST(reserve.unseen_rows.value_or(0) == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(a_source_says_when_it_read) {
+  const Registry registry = fake::registry({plugin<Dates>("dates")});
+  const auto snapshot = capture(
+      registry,
+      {.rootfs = CTPROF_SOURCE_DIR "/tests/fixtures/6.18", .pids = {}, .metrics = {}, .jobs = 1});
+  BOOST_REQUIRE(snapshot);
+  const std::uint64_t start = snapshot->meta.start.boottime_ns;
+  BOOST_REQUIRE_EQUAL(snapshot->read_at.size(), Dates::said_ns.size());
+  BOOST_REQUIRE(snapshot->read_at.size() > 1);
+  for (std::size_t row = 0; row < snapshot->read_at.size(); ++row)
+    if (Dates::said_ns[row] != UINT64_MAX)
+      BOOST_TEST(start + snapshot->read_at[row] == Dates::said_ns[row]);
+    else
+      BOOST_TEST(start + snapshot->read_at[row] < Dates::said_ns[0]);  // when its run was listed
+  BOOST_TEST(snapshot->threads().find(kReadAt) == nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(only_who_lists_may_leave_cells_to_others) {
   const Registry registry = fake::registry({plugin<Shirks>("shirker")});
   const Tree tree;
@@ -286,70 +250,6 @@ BOOST_AUTO_TEST_CASE(a_session_hands_over_what_it_read_at_its_begin) {
   const auto snapshot = session->end();
   BOOST_REQUIRE(snapshot);
   BOOST_TEST(snapshot->tables[0].rows > 0u);
-}
-
-std::vector<std::uint64_t> tids_of(const Snapshot& snapshot) {
-  const auto tids = snapshot.tables[0].find(kTid)->u64();
-  return {tids.begin(), tids.end()};
-}
-
-BOOST_AUTO_TEST_CASE(windows_back_to_back_share_what_is_read_between_them) {
-  using Tids = std::vector<std::uint64_t>;
-  const Registry registry = fake::registry({plugin<Living, Departed>("host")});
-  const Tree tree;
-  auto session = Session::open(
-      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .window = true});
-  BOOST_REQUIRE(session);
-  Living::tids = {1, 2, 3};
-  BOOST_REQUIRE(session->begin());
-  BOOST_TEST(session->threads() == 3u);
-  Living::tids = {1, 3};
-  Departed::tids = {2};
-  Departed::lost = 4;
-  session->drain();
-  BOOST_TEST(session->ends_seen() == 1u);
-  BOOST_TEST(session->ends_lost() == 4u);
-
-  const auto first = session->lap();
-  BOOST_REQUIRE(first);
-  BOOST_TEST((tids_of(**first) == Tids{1, 3, 2}));
-  BOOST_TEST((*first)->window->living == 2u);
-  BOOST_TEST((*first)->window->ended_lost == 4u);
-  BOOST_TEST((*first)->window->sees_ends);
-  const std::uint64_t boundary = (*first)->meta.start.boottime_ns;
-  BOOST_TEST(session->threads() == 2u);
-  BOOST_TEST(session->ends_seen() == 0u);
-  BOOST_TEST(session->ends_lost() == 0u);
-
-  Living::tids = {1};
-  Departed::tids = {3};
-  const auto last = session->end();
-  BOOST_REQUIRE(last);
-  BOOST_TEST((tids_of(*last) == Tids{1, 3}));
-  BOOST_TEST(last->window->ended_lost == 0u);
-  BOOST_TEST(last->window->opened.boottime_ns == boundary);
-  BOOST_TEST(last->window->openings[0].find("one")->u64()[1] == 300u);
-}
-
-BOOST_AUTO_TEST_CASE(ends_are_taken_in_while_something_else_is_done) {
-  const Registry registry = fake::registry({plugin<Living, Departed>("host")});
-  const Tree tree;
-  auto session = Session::open(
-      registry, {.rootfs = tree.path(), .pids = {}, .metrics = {}, .jobs = 1, .window = true});
-  BOOST_REQUIRE(session);
-  Living::tids = {1};
-  BOOST_REQUIRE(session->begin());
-  const auto nobody_left = [] {
-    const std::lock_guard lock(Departed::mutex);
-    return Departed::tids.empty();
-  };
-  {
-    const std::lock_guard lock(Departed::mutex);
-    Departed::tids = {2};
-  }
-  session->drain_during([&] { BOOST_TEST(soon(nobody_left)); });
-  BOOST_TEST(session->ends_seen() == 1u);
-  BOOST_REQUIRE(session->end());
 }
 
 BOOST_AUTO_TEST_CASE(a_hundred_captures_leave_nothing_behind) {

@@ -34,7 +34,7 @@ extern "C" __attribute__((visibility("default"))) int setsockopt(int socket, int
 namespace {
 
 constexpr std::uint32_t kThreads = 0;
-constexpr std::size_t kMetrics = 41;
+constexpr std::size_t kMetrics = 42;  // one of them hidden: when they were read
 constexpr int kYoungThreads = 200;
 constexpr ctprof_host_flags kLive = CTPROF_HOST_LIVE | CTPROF_HOST_OWN_TIDS;
 constexpr std::uint64_t kNobody = 0x7ffffffe;  // beyond every pid_max

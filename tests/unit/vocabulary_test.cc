@@ -37,7 +37,8 @@ std::map<std::string, const ctprof_metric*> offered_by(const ctprof_plugin& plug
   for (std::uint32_t s = 0; s < plugin.sources.count; ++s) {
     const auto* offers = static_cast<const ctprof_offer*>(sources[s].offers.items);
     for (std::uint32_t i = 0; i < sources[s].offers.count; ++i)
-      found[offers[i].metric->name] = offers[i].metric;
+      if ((offers[i].metric->flags & CTPROF_METRIC_HIDDEN) == 0)
+        found[offers[i].metric->name] = offers[i].metric;
   }
   return found;
 }

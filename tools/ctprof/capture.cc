@@ -214,11 +214,13 @@ T& never_freed(T object) {
 }  // namespace
 
 int run_capture(const Options& options) {
-  const auto target = target_of(options);
+  const auto target = open_target(options);
   if (!target) return fail(target.error());
   if (auto enough = check_descriptors(kDescriptors); !enough) return fail(enough.error());
   Ahead ahead(options.rootfs);
   auto& registry = never_freed(load_metrics(options, Load::Capture, &ahead));
+  // While plugins go on opening.
+  if (auto may = check_replaced(*target, options); !may) return fail(may.error());
   if (!registry) return fail(registry.error());
   std::vector<Refusal> refused;
   const auto& snapshot =

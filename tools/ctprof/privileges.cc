@@ -56,15 +56,12 @@ Error cannot_write_here(const Options& options) {
       "elsewhere"};
 }
 
-// Checks, with the user's own rights, that `path` can be written, and what it would replace.
-Result<Destination> destination_for(const std::string& path, const Options& options,
-                                    const FileKind& kind) {
+// With the user's own rights.
+Result<Destination> open_destination(const std::string& path) {
   std::optional<Destination> destination;
   const auto found = without_privileges([&]() -> Result<void> {
     auto checked = check_output(path);
     if (!checked) return checked.error();
-    if (!options.force)
-      if (auto may = check_replaced(*checked, kind); !may) return may.error();
     destination = std::move(*checked);
     return {};
   });
@@ -74,13 +71,25 @@ Result<Destination> destination_for(const std::string& path, const Options& opti
 
 }  // namespace
 
-Result<Target> target_of(const Options& options, const FileKind& kind) {
+Result<Target> open_target(const Options& options) {
   const bool to_stdout = names_output(options.output);
   if (options.output.empty() || (to_stdout && ::isatty(output_fd()) == 1))
     return cannot_write_here(options);
-  auto destination = destination_for(to_stdout ? "-" : options.output, options, kind);
+  auto destination = open_destination(to_stdout ? "-" : options.output);
   if (!destination) return destination.error();
   return Target{std::move(*destination), to_stdout, to_stdout ? "standard output" : options.output};
+}
+
+Result<void> check_replaced(const Target& target, const Options& options, const FileKind& kind) {
+  if (options.force) return {};
+  return without_privileges([&] { return check_replaced(target.destination, kind); });
+}
+
+Result<Target> target_of(const Options& options, const FileKind& kind) {
+  auto target = open_target(options);
+  if (!target) return target;
+  if (auto may = check_replaced(*target, options, kind); !may) return may.error();
+  return target;
 }
 
 }  // namespace ctprof::cli

@@ -7,8 +7,8 @@
 // keeps them only while it reads. A process that got nothing from its file (AT_SECURE is 0) keeps
 // what its user has.
 //
-// setuid executables are not supported. REQUIRES: the calling thread is the only one; other threads
-// keep what they have.
+// setuid executables are not supported. Other threads keep what they have: they open nothing that
+// the user names.
 
 #pragma once
 
@@ -39,5 +39,11 @@ struct Target {
 // a ctprof with capabilities writes only where they may themselves. Fails where -o is missing,
 // names the terminal, cannot be written, or is another kind of file, unless --force was said.
 Result<Target> target_of(const Options& options, const FileKind& kind = kSnapshotFile);
+
+// The same in two steps, for whoever has better to do between them: a place that can be written,
+// and whether what is there may be replaced, for which it is unpacked.
+Result<Target> open_target(const Options& options);
+Result<void> check_replaced(const Target& target, const Options& options,
+                            const FileKind& kind = kSnapshotFile);
 
 }  // namespace ctprof::cli

@@ -8,7 +8,9 @@
 namespace ctprof {
 namespace {
 
+// Of threads that were gone when they were asked for their cgroup, nobody knows where they were.
 bool is_below(std::string_view path, std::string_view ancestor) {
+  if (ancestor.empty()) return false;
   if (ancestor == "/") return path.size() > 1 && path.starts_with('/');
   return path.size() > ancestor.size() && path.starts_with(ancestor) &&
          path[ancestor.size()] == '/';
