@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""House rules that a program can check on the tracked files of this tree (style.md, Shape).
+
+    rules.py      prints each violation as path: what is wrong, and exits with 1 if there is one
+
+Rules: a source file has at most 400 lines; includes point in one direction (tools to core to sdk, plugins to sdk); the core names no plugin;
+each directory of sources has a README.md, itself or above.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+MOST_LINES = 400
+SOURCE = (".cc", ".hpp", ".c", ".h", ".py", ".sh")
+
+# Each directory, and what its files may include of this tree. core/base lies below the core and the plugins that ship with ctprof.
+MAY_INCLUDE = {
+    "sdk/": ("ctprof/",),
+    "core/": ("core/", "ctprof/"),
+    "plugins/": ("plugins/", "ctprof/", "core/base/"),
+    "tools/": ("tools/", "core/", "ctprof/"),
+}
+OURS = re.compile(r'^#include "((?:core|plugins|tools|tests)/[^"]*)"', re.MULTILINE)
+
+# Words of the language that are also names of plugins; file-layout is the layout of files, which the core reads.
+COMMON_WORDS = {"cgroup", "host", "vocabulary", "shared", "file-layout"}
+
+
+def list_tracked():
+    done = subprocess.run(["git", "-c", f"safe.directory={os.getcwd()}", "ls-files", "-z"], check=True, capture_output=True, text=True)
+    return [path for path in done.stdout.split("\0") if path and os.path.exists(path)]
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def check_length(path, text):
+    lines = text.count("\n")
+    if lines > MOST_LINES:
+        yield f"{lines} lines; split it below {MOST_LINES}"
+
+
+def check_includes(path, text):
+    for directory, allowed in MAY_INCLUDE.items():
+        if path.startswith(directory):
+            for included in OURS.findall(text):
+                if not included.startswith(allowed):
+                    yield f"includes '{included}'; files in {directory} may include only {', '.join(allowed)}"
+
+
+def check_plugin_names(path, text, plugins):
+    if path.startswith("core/"):
+        for name in re.findall(rf"(?<![\w-])({'|'.join(plugins)})(?![\w-])", without_comments(text)):
+            yield f"names the plugin '{name}'; the core learns plugin names only at run time"
+
+
+def check_readmes(paths):
+    tracked = set(paths)
+    for directory in sorted({os.path.dirname(path) for path in paths if path.endswith((".cc", ".hpp"))}):
+        parents = [directory]
+        while os.path.dirname(parents[-1]):
+            parents.append(os.path.dirname(parents[-1]))
+        if not any(f"{parent}/README.md" in tracked for parent in parents):
+            yield directory, "no README.md here or above"
+
+
+def violations():
+    paths = list_tracked()
+    plugins = {path.split("/")[1] for path in paths if re.fullmatch(r"plugins/[^/]+/meson\.build", path)} - COMMON_WORDS
+    for path in paths:
+        if path.endswith(SOURCE) or path == "tools/dev":
+            text = read(path)
+            for check in (check_length(path, text), check_includes(path, text)):
+                yield from ((path, wrong) for wrong in check)
+            if path.endswith((".cc", ".hpp")):
+                yield from ((path, wrong) for wrong in check_plugin_names(path, text, plugins))
+    yield from check_readmes(paths)
+
+
+def main():
+    found = list(violations())
+    for path, wrong in found:
+        print(f"{path}: {wrong}")
+    sys.exit(1 if found else 0)
+
+
+main()

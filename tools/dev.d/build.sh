@@ -1,0 +1,38 @@
+# Builds: build/release with GCC for users; build/asan, build/tsan and build/fuzz with Clang for tests and fuzzing.
+
+# ccache reuses what was compiled in another checkout.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros
+
+readonly release_options=(--buildtype=release -Doptimization=2)
+# Line tables suffice for stack traces and compile faster than full debug information. lld's own build ids are shorter than usual ones.
+# A precompiled header contains the path of its checkout, so that ccache could not reuse it.
+readonly checked_options=(-Doptimization=1 -Ddebug=true -Db_lundef=false -Db_pch=false -Dcpp_args=-gline-tables-only
+  '-Dcpp_link_args=-Wl,--build-id=sha1')
+readonly asan_options=("${checked_options[@]}" '-Db_sanitize=address,undefined')
+readonly fuzz_options=("${asan_options[@]}" '-Dcpp_args=-gline-tables-only -fsanitize=fuzzer-no-link')
+readonly tsan_options=("${checked_options[@]}" -Db_sanitize=thread)
+
+# configure DIRECTORY OPTION...: configures a build once, and again after packages were installed. Meson itself notices changes of its files.
+configure() {
+  local directory=$out/$1
+  if [ ! -f "$directory/build.ninja" ]; then
+    meson setup "$directory" "${@:2}"
+  elif [ "$logs/apt.log" -nt "$directory/build.ninja" ]; then
+    meson setup --reconfigure "$directory" "${@:2}"
+  fi
+}
+
+# Meson finds ccache only for a compiler that it selects itself.
+configure_with_clang() {
+  CC='ccache clang-14' CXX='ccache clang++-14' CC_LD=lld CXX_LD=lld configure "$@"
+}
+
+compile() { ninja -C "$out/$1" -j "$jobs" "${@:2}"; }
+
+# build_product TARGET...: builds the tool, its plugins and the named targets. Prints nothing on standard output.
+build_product() {
+  need "${for_build[@]}"
+  logged configure configure release "${release_options[@]}"
+  if [ -x "$ctprof" ]; then set -- --quiet "$@"; else note "building in build/release; the first build takes some minutes"; fi
+  compile release product "$@" >&2
+}
