@@ -1,9 +1,9 @@
 /* A sound plugin of one source, one metric, NAME_value, which is each thread's id, and a derived
  * one, NAME_derived.
  *
- * The files beside this one define some of the words below before they include it, and so spoil one
- * thing each; sound.c spoils none, and shows that nothing else is wrong. NAME comes from the build:
- * the file's name without its ending. */
+ * meson.build, or the file that includes this one, defines some of the words below and so spoils
+ * one thing; the plugin `sound` spoils none, and shows that nothing else is wrong. NAME comes from
+ * the build: it is the name of the module. */
 #include "ctprof/abi.h"
 
 #ifndef ABI

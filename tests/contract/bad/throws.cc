@@ -1,4 +1,5 @@
-// Throws from collect, after its first row.
+// Throws in one place, which the build chooses: THROWS_IN is COLLECT (after its first row),
+// CONSTRUCTOR (something that is no exception) or PROBE. NAME comes from the build, too.
 
 #include <stdexcept>
 
@@ -8,18 +9,28 @@ namespace {
 
 namespace sdk = ctprof::sdk;
 
+enum Place { COLLECT, CONSTRUCTOR, PROBE };
+constexpr Place kPlace = THROWS_IN;
+
 constexpr sdk::Metric<sdk::GaugeCount, sdk::MaxGaugeCount> kValue{
-    {.name = "throws_value", .description = "The thread's id."}};
+    {.name = NAME "_value", .description = "The thread's id."}};
 
 class Throws : public sdk::ThreadSource {
  public:
   static constexpr auto kOffers = sdk::offers(kValue);
-  explicit Throws(const sdk::Host&) {}
+
+  static void probe(const sdk::Host&, const sdk::Probe&) {
+    if (kPlace == PROBE) throw std::runtime_error("thrown while probing");
+  }
+
+  explicit Throws(const sdk::Host&) {
+    if (kPlace == CONSTRUCTOR) throw 7;
+  }
 
   void collect(const sdk::Batch& batch) {
     auto value = batch.column(kValue);
     for (sdk::Thread thread : batch.threads()) {
-      if (thread.row == 1) throw std::runtime_error("thrown half way");
+      if (kPlace == COLLECT && thread.row == 1) throw std::runtime_error("thrown half way");
       value.put(thread, thread.tid);
     }
   }
@@ -27,4 +38,4 @@ class Throws : public sdk::ThreadSource {
 
 }  // namespace
 
-CTPROF_PLUGIN("throws", "1.0", "For tests.", Throws)
+CTPROF_PLUGIN(NAME, "1.0", "For tests.", Throws)

@@ -1,5 +1,6 @@
-/* A source of the list stage whose LIST is told apart by the files that include this: it offers
- * what a lister must, at a rank above the core's own, and a figure besides. */
+/* A source of the list stage, which offers what a lister must, at a rank above the core's own, and
+ * a figure besides. The build chooses what it does wrong: LIST is list_and_fail or list_too_many.
+ */
 #include <stddef.h>
 #include <string.h>
 
@@ -26,7 +27,27 @@ static inline void fill_rows(struct ctprof_batch* batch, uint32_t rows) {
   }
 }
 
-static int32_t list(void* worker, struct ctprof_listing* listing);
+/* Lists some threads, and then fails. */
+__attribute__((unused)) static int32_t list_and_fail(void* worker, struct ctprof_listing* listing) {
+  (void)worker;
+  struct ctprof_batch* batch = listing->room(listing->core);
+  if (batch) {
+    fill_rows(batch, 10);
+    listing->commit(listing->core, 10);
+  }
+  strncpy(listing->message, "lost count", listing->message_size - 1);
+  return 1;
+}
+
+/* Reports more rows than there was room for. */
+__attribute__((unused)) static int32_t list_too_many(void* worker, struct ctprof_listing* listing) {
+  (void)worker;
+  struct ctprof_batch* batch = listing->room(listing->core);
+  if (!batch) return 0;
+  fill_rows(batch, batch->rows);
+  listing->commit(listing->core, CTPROF_MAX_ROWS + 1);
+  return 0;
+}
 
 /* clang-format off */
 #define KEY(what, kind, how, measure) { \
@@ -40,7 +61,7 @@ static const struct ctprof_metric kValue = {
 static const struct ctprof_offer kOffers[] = {{&kTgid, 90, 0}, {&kTid, 90, 0}, {&kStart, 90, 0}, {&kComm, 90, 0}, {&kValue, 90, 0}};
 static const struct ctprof_source kSources[] = {{
   .size = sizeof(struct ctprof_source), .stage = CTPROF_STAGE_LIST, .name = NAME, .offers = CTPROF_ARRAY_OF(kOffers),
-  .open_worker = open_nothing, .list = list, .close_worker = close_nothing}};
+  .open_worker = open_nothing, .list = LIST, .close_worker = close_nothing}};
 
 const struct ctprof_plugin ctprof_plugin = {
   .abi = CTPROF_ABI, .size = sizeof ctprof_plugin, .name = NAME, .version = "1.0", .description = "For tests.",

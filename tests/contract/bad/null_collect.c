@@ -1,3 +1,0 @@
-/* NULL where a function must be. */
-#define COLLECT NULL
-#include "sound_plugin.h"

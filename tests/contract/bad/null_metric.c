@@ -1,3 +1,0 @@
-/* Offers a metric that is NULL. */
-#define OFFERED NULL
-#include "sound_plugin.h"

@@ -1,2 +1,0 @@
-/* Linked with a directory to look for libraries in that anybody may write to; see meson.build. */
-#include "sound_plugin.h"

@@ -1,2 +1,0 @@
-/* Nothing is wrong with this one. */
-#include "sound_plugin.h"
