@@ -155,7 +155,7 @@ class Captures(unittest.TestCase):
         with Stuck(self.scratch.name, os.environ["HEAP_STATIC"], os.environ["STUCK"], "vfork",
                    os.path.join(self.scratch.name, "mnt", "file")) as stuck:
             stuck.stick()
-            harness.settled(lambda: stuck.children() or time.monotonic(), tries=500)
+            harness.settled(lambda: stuck.children() or time.monotonic())
             time.sleep(FORGETTING)  # until it is where it hangs
             [child] = stuck.children()
             yield stuck.target, int(child)

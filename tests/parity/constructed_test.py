@@ -12,7 +12,7 @@ import unittest
 import file_json
 import harness
 from file_json import Gap
-from opens_test import opened_paths, traced
+from traced import opened_paths, traced
 
 
 class Constructed(unittest.TestCase):
@@ -118,9 +118,9 @@ class Constructed(unittest.TestCase):
         row = self.captured().cgroups["/ctp.slice/work.service"]
         self.assertIsInstance(row["cgroup.cpu.usage_usec"], Gap)
 
-    def opened_below(self, directory, *words):
-        """How often each file of a cgroup is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
-        log = traced(self, self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins="cgroup,psi")
+    def opened_below(self, directory, *words, plugins="cgroup,psi"):
+        """How often each file is opened, but for cgroup.type: the lister looks there for threads of their own ways."""
+        log = traced(self, self.path, "--jobs", "1", "--rootfs", self.root, *words, plugins=plugins)
         top = os.path.join(self.root, directory) + "/"
         return collections.Counter(path.removeprefix(top) for path in opened_paths(log)
                                    if path.startswith(top) and not path.endswith("/cgroup.type"))
@@ -135,6 +135,21 @@ class Constructed(unittest.TestCase):
         self.assertEqual(opened.pop("irq.pressure", 0), 0, "what this kernel lacks was asked for")
         self.assertEqual(set(opened.values()), {1})
         self.assertGreater(len(opened), 20)
+
+    def opened_of_threads(self, *words):
+        """{file of a thread: how often each of the threads opens it}; probing opens more of the first thread of a process."""
+        process = 151
+        counts = self.opened_below(f"proc/{process}/task", *words, plugins="procfs-sched")
+        tids = {name for name in os.listdir(os.path.join(self.root, f"proc/{process}/task")) if int(name) != process}
+        self.assertGreater(len(tids), 10)
+        names = {path.partition("/")[2] for path in counts if path.partition("/")[0] in tids} - {""}
+        return {name: {counts[f"{tid}/{name}"] for tid in tids} for name in names}
+
+    def test_of_a_thread_only_identity_and_schedstat_are_opened(self):
+        self.assertEqual(self.opened_of_threads("--metrics", "run_time_ns"), {"stat": {1}, "schedstat": {1}})
+
+    def test_each_file_of_a_thread_is_opened_once(self):
+        self.assertEqual(self.opened_of_threads(), {name: {1} for name in ("stat", "status", "schedstat", "io", "sched")})
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ OF_SANITIZER = 8 if harness.is_sanitized() else 0
 
 
 def captured(path, limit, *words):
-    """A capture of this host under a limit on open files, soft and hard."""
+    """A capture under a limit on open files, soft and hard."""
     return subprocess.run([harness.CTPROF, *words, "capture", "-o", path], capture_output=True, text=True, check=False,
                           timeout=harness.TIMEOUT, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
 
@@ -31,30 +31,31 @@ def gaps(file):
     return [source["gaps"] for source in file.document["ctprof"]["sources"]]
 
 
-class Limits(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         scratch = harness.scratch()
         self.addCleanup(scratch.cleanup)
         self.path = os.path.join(scratch.name, "a.ctprof.zst")
 
+
+class Limits(Case):
     def test_twelve_are_told_to_be_too_few(self):
-        done = captured(self.path, 12)
+        done = captured(self.path, 12, "--rootfs", harness.fixture("6.12"))
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertFalse(os.path.exists(self.path))
         self.assertIn("ulimit -n", done.stderr)
 
     def test_the_number_in_the_sentence_is_enough(self):
-        for words in [(), (FILES,)]:
-            enough = int(re.search(r"ulimit -n (\d+)", captured(self.path, 12, *words).stderr)[1])
-            done = captured(self.path, enough + OF_SANITIZER, *words)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], enough)
-            self.assertEqual(captured(self.path, enough - 1, *words).returncode, 2)
+        words = (FILES, "--rootfs", harness.fixture("6.12"))
+        enough = int(re.search(r"ulimit -n (\d+)", captured(self.path, 12, *words).stderr)[1])
+        self.assertEqual(captured(self.path, enough + OF_SANITIZER, *words).returncode, 0)
+        self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], enough)
+        self.assertEqual(captured(self.path, enough - 1, *words).returncode, 2)
 
     def test_few_make_nothing_fail(self):
         """Directories that cannot be held open are not."""
         for limit in (64, 100, 200):
-            done = captured(self.path, limit, FILES)
+            done = captured(self.path, limit, FILES, "--rootfs", harness.fixture("6.12"))
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual([each for each in gaps(file_json.load(self.path)) if FAILED in each], [], limit)
 

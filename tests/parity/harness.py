@@ -1,6 +1,6 @@
 """What the parity tests share: running ctprof, the helper programs, and where fixtures are.
 
-The build passes: CTPROF, SLEEPERS, CHURN, POOLS (programs) and FIXTURES (a directory).
+The build passes: CTPROF, SLEEPERS, CHURN, POOLS (programs) and FIXTURES (the directory of recorded trees).
 """
 
 import contextlib
@@ -20,19 +20,19 @@ sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 from product_copy import product_copy
 
 CTPROF = os.environ.get("CTPROF", "ctprof")
-FIXTURES = os.environ.get("FIXTURES", os.path.join(os.path.dirname(__file__), "..", "fixtures"))
-TIMEOUT = 60
+TIMEOUT = 600  # seconds after which what does not answer never will, on the slowest machine
 
 USER = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
 
 
 def kernels():
     """Names of all recorded trees."""
-    return sorted(name for name in os.listdir(FIXTURES) if os.path.isdir(os.path.join(FIXTURES, name, "proc")))
+    trees = os.environ["FIXTURES"]
+    return sorted(name for name in os.listdir(trees) if os.path.isdir(os.path.join(trees, name, "proc")))
 
 
 def fixture(kernel):
-    return os.path.join(FIXTURES, kernel)
+    return os.path.join(os.environ["FIXTURES"], kernel)
 
 
 def scratch():
@@ -211,13 +211,14 @@ def sleeps(pid):
     return set(states) == {b"S"}
 
 
-def settled(read, tries=50, pid=None):
+def settled(read, pid=None):
     """What `read()` gives once it gives the same twice in a row, and all threads of process `pid` sleep: on a busy machine one of
     low priority may wait for its turn meanwhile."""
     while pid and not sleeps(pid):
         time.sleep(0.02)
     last = read()
-    for _ in range(tries):
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
         time.sleep(0.02)
         now = read()
         if now == last:

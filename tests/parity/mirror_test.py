@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """A file against itself has not moved; two files exchanged say the same the other way round, in the same order.
 
-In JSON and in text, under every grouping, on recorded trees (of one kernel, and of two that lack different things), on files made by hand
-of random rows, and on two captures of the live host between which threads come, go, work and change their names.
+In JSON and in text, under every grouping, on recorded trees (of one kernel, and of two that lack different things), and on files made by
+hand of random rows.
 """
 
 import json
@@ -10,12 +10,10 @@ import os
 import random
 import re
 import subprocess
-import sys
 import unittest
 
 import harness
 
-HERE = os.path.dirname(os.path.realpath(__file__))
 AXES = ["pcomm", "cgroup", "comm", "comm-exact", "all"]
 ROUNDS = 4  # of random files; each has a seed of its own
 TREES = [("6.12", "6.18"), ("5.10", "7.2")]
@@ -44,6 +42,10 @@ def mirrored(row):
 
 def still(delta):
     return delta in (0, None, "same") or isinstance(delta, dict) and all(part == 0 for part in delta.values())
+
+
+def only_exchanged(key):
+    return {"only_baseline": "only_candidate", "only_candidate": "only_baseline"}.get(key, key)
 
 
 def said(*words):
@@ -97,7 +99,7 @@ def random_document(dice):
             "sched_ext": {"state": dice.choice(["enabled", "disabled"]), "switch_all": dice.randrange(2), "nr_rejected": dice.randrange(3), "hotplug_seq": 0, "enable_seq": 0}}
 
 
-class Mirror(unittest.TestCase):
+class Case(unittest.TestCase):
     longMessage = False
 
     def setUp(self):
@@ -150,6 +152,8 @@ class Mirror(unittest.TestCase):
             with self.subTest(order=order):
                 self.check_exchanged(a, b, "comm", "--sort-by", order, "--limit", "7")
 
+
+class Mirror(Case):
     def test_recorded_trees(self):
         for pair in TREES:
             with self.subTest(trees=pair):
@@ -165,21 +169,6 @@ class Mirror(unittest.TestCase):
                     with open(self.path(side), "wb") as file:
                         subprocess.run(["zstd", "-q"], input=json.dumps(random_document(dice)).encode(), stdout=file, check=True)
                 self.check(self.path("a"), self.path("b"))
-
-    def test_the_live_host(self):
-        command = [sys.executable, os.path.join(HERE, "turnover.py"), "ctp-mirror"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            self.assertEqual(process.stdout.readline(), "ready\n")
-            harness.capture(self.path("a"))
-            print("turn", file=process.stdin, flush=True)
-            self.assertEqual(process.stdout.readline(), "turned\n")
-            harness.capture(self.path("b"))
-            process.stdin.close()
-        self.check(self.path("a"), self.path("b"))
-
-
-def only_exchanged(key):
-    return {"only_baseline": "only_candidate", "only_candidate": "only_baseline"}.get(key, key)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """What `show` and `compare` make of a group is what plain arithmetic makes of the rows in the file.
 
 Every group, every metric, by the rule that the file's registry names; coverage, derived figures, differences and percent too. The
-files are those of the recorded trees, and one of the live host.
+files are those of the recorded trees.
 """
 
 import json
@@ -278,13 +278,6 @@ class Reduced(Judge):
             for axis in AXES:
                 with self.subTest(kernel=kernel, axis=axis):
                     self.assert_none(list(self.wrong_in_show(self.path(kernel), axis)))
-
-    def test_show_of_the_live_host(self):
-        with harness.Helper("SLEEPERS", cwd=self.directory):  # their names are hostile
-            harness.capture(self.path("live"))
-        for axis in AXES:
-            with self.subTest(axis=axis):
-                self.assert_none(list(self.wrong_in_show(self.path("live"), axis)))
 
     def test_compare(self):
         harness.capture_tree("6.12", self.path("a"))

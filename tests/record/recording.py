@@ -114,7 +114,7 @@ class Window:
         assert lines[-1]["kind"] == "end", "half a file"
         self.head = next(line for line in lines if line["kind"] == "window")
         self.start = lines[0]["ctprof"]["start"]
-        self.left_out = lines[0]["ctprof"]["left_out"]
+        self.left_out = lines[0]["ctprof"].get("left_out")
         self.end = next(line for line in lines if line["kind"] == "summary")["ctprof"]
         self.living = rows(line for line in lines if line["kind"] == "table" and line["entity"] == "thread")
         self.ended = rows(line for line in lines if line["kind"] == "exited")

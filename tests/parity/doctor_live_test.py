@@ -1,0 +1,254 @@
+#!/usr/bin/python3
+"""`ctprof doctor` on this host: what it says to do is done, to the letter, and then what was lacking is there.
+
+A user without rights asks, root runs the setcap that was told, on a copy of the product at a place with blanks and quotes in its name, and
+the user captures again. Switches are left alone here: tests/vm runs those commands, on a kernel of its own.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import file_json
+import harness
+from doctor_test import ask, check_numbers, remedies
+from file_json import Gap
+from json_schema import Validator
+from product_copy import product_copy
+
+PLACE = "it's here"
+
+
+def setcaps(report):
+    return [command["command"] for command in report["commands"] if command["command"].startswith("setcap ")]
+
+
+def capabilities_in(command):
+    return set(command.split()[1].removesuffix("+ep").split(","))
+
+
+def as_root(command):
+    subprocess.run(["sh", "-c", command], check=True)
+
+
+class Told(unittest.TestCase):
+    """To whoever asks here."""
+
+    def test_it_is_as_the_schema_says(self):
+        schema = Validator(json.loads(harness.run("doctor", "--json-schema").stdout))
+        self.assertEqual(schema.problems(ask(harness.CTPROF)), [])
+
+    def test_in_a_pid_namespace_it_is_sent_to_the_host(self):
+        """Process 1 is the namespace's own there: no command that goes by it leads out."""
+        options = ["-pf", "--mount-proc"]
+        harness.needs_namespaces(self, options)
+        told = json.dumps(ask(harness.CTPROF, prefix=["unshare", *options]))
+        self.assertNotIn("nsenter -t 1 -p", told)
+        if '"task-iter"' in told:
+            self.assertIn("start ctprof on the host", told)
+        self.assertNotIn("cgroup_no_v1", told)
+
+    def test_numbers_agree_with_plugins(self):
+        check_numbers(self)
+
+
+@unittest.skipUnless(harness.can_become_user() and shutil.which("setcap"), "needs root, and setcap")
+class Done(unittest.TestCase):
+    longMessage = False
+
+    def setUp(self):
+        self.scratch = harness.scratch()
+        self.addCleanup(self.scratch.cleanup)
+        closed = harness.closed_scratch()
+        self.addCleanup(closed.cleanup)
+        self.home = os.path.join(closed.name, PLACE)
+        os.mkdir(self.home)
+        self.program = product_copy(harness.CTPROF, self.home)
+
+    def path(self, *names):
+        return os.path.join(self.scratch.name, *names)
+
+    def ask_as_user(self):
+        return ask(self.program, prefix=harness.USER)
+
+    def capture_as_user(self, name):
+        """What a file has of a sleeping process of root's."""
+        path = self.path(name)
+        with harness.Helper("SLEEPERS") as sleepers:
+            subprocess.run([*harness.USER, self.program, "-q", "capture", "-o", path], check=True, capture_output=True, timeout=harness.TIMEOUT)
+            file = file_json.load(path)
+            self.assertEqual(file.faults(), [])
+            return file.threads[(sleepers.pid, sleepers.pid)] | file.processes[sleepers.pid]
+
+    def setcap_told(self):
+        report = self.ask_as_user()
+        commands = setcaps(report)
+        if not commands:
+            self.skipTest(f"capabilities of a file would have no effect here: {report['notes']}")
+        self.assertEqual(len(commands), 1, commands)
+        return report, commands[0]
+
+    def test_what_was_denied_is_filled(self):
+        report, command = self.setcap_told()
+        before = self.capture_as_user("before")
+        denied = {name for name, cell in before.items() if cell == Gap("Denied")}
+        self.assertLess({"rchar", "process.smaps_rollup", "cpu_delay_count"}, denied)
+        self.assertLess({"cap_net_admin", "cap_dac_read_search", "cap_sys_ptrace"}, capabilities_in(command))
+        as_root(command)
+        after = self.capture_as_user("after")
+        self.assertEqual({name for name in denied if after[name] == Gap("Denied")}, set())
+        for name in ("rchar", "process.smaps_rollup", "cpu_delay_count"):
+            self.assertNotIsInstance(after[name], Gap, name)
+        told = self.ask_as_user()
+        self.assertEqual((remedies(told, "capabilities"), setcaps(told)), (set(), []))
+        # Tracing alone stays denied to a program whose rights come from its file.
+        findings = [finding for plugin in told["plugins"] for finding in plugin["findings"] if "AT_SECURE" not in finding["reason"]]
+        self.assertNotIn("Denied", {finding["state"] for finding in findings})
+        self.assertNotEqual(remedies(report, "capabilities"), set())
+
+    def test_what_the_file_has_is_named_again(self):
+        as_root(f"setcap cap_net_admin,cap_wake_alarm+ep {json.dumps(self.program)}")
+        report, command = self.setcap_told()
+        self.assertNotIn("cap_net_admin", {name for what in remedies(report, "capabilities") for name in what.split(",")})
+        self.assertLess({"cap_net_admin", "cap_wake_alarm", "cap_sys_ptrace"}, capabilities_in(command))
+        as_root(command)
+        self.assertEqual(setcaps(self.ask_as_user()), [])
+
+    def test_with_capabilities_it_reads_nobodys_tree(self):
+        """A link in a tree of one's own would show any file of the host."""
+        _, command = self.setcap_told()
+        as_root(command)
+        done = subprocess.run([*harness.USER, self.program, "--rootfs", harness.fixture("6.12"), "doctor"], capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"--rootfs", done.stderr)
+
+    def closed_directory(self):
+        """Of root's, with a snapshot that root alone may read, and a directory."""
+        closed = self.path("closed")
+        os.mkdir(closed, 0o700)
+        os.mkdir(os.path.join(closed, "inner"))
+        snapshot = os.path.join(closed, "root.ctprof.zst")
+        subprocess.run([self.program, "-q", "capture", "-o", snapshot], check=True, timeout=harness.TIMEOUT)
+        os.chmod(snapshot, 0o600)
+        return closed, snapshot
+
+    def by_user(self, *words):
+        return subprocess.run([*harness.USER, self.program, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True)
+
+    def test_with_capabilities_it_opens_nobodys_snapshots(self):
+        """They are for threads, not for files that whoever started it names."""
+        _, command = self.setcap_told()
+        _, snapshot = self.closed_directory()
+        os.chmod(os.path.dirname(snapshot), 0o755)
+        as_root(command)
+        for words in (["show", snapshot], ["compare", "--lifetime", snapshot, snapshot], ["show", snapshot, "--format", "json"]):
+            done = self.by_user(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn("Permission denied", done.stderr)
+        for words in (["metric-list"], ["version"], ["help"], ["help", "nice"], ["show", "--help"], ["--version"]):
+            self.assertEqual(self.by_user(*words).returncode, 0, words)
+
+    def test_with_capabilities_it_runs_what_its_user_may(self):
+        """Nor are they for finding the command of `record`."""
+        _, command = self.setcap_told()
+        closed, _ = self.closed_directory()
+        program = os.path.join(closed, "program")
+        shutil.copy("/bin/true", program)
+        os.chmod(program, 0o755)
+        as_root(command)
+        with tempfile.TemporaryDirectory() as own:
+            os.chmod(own, 0o777)
+            done = self.by_user("record", "-o", os.path.join(own, "x"), "--", program)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"running '{program}': Permission denied", done.stderr)
+
+    def test_with_capabilities_it_writes_where_its_user_may(self):
+        """cap_dac_override, which somebody gave it for no good, included."""
+        _, command = self.setcap_told()
+        closed, snapshot = self.closed_directory()
+        link = self.path("link.ctprof.zst")
+        os.symlink(snapshot, link)
+        with open(snapshot, "rb") as file:
+            before = file.read()
+        as_root(command.replace("setcap ", "setcap cap_dac_override,", 1))
+        said = {self.by_user("-q", "capture", "-o", path).stderr.replace(path, "PATH")
+                for path in (snapshot, os.path.join(closed, "inner"), os.path.join(closed, "none"))}
+        self.assertEqual(said, {"ctprof: writing 'PATH': Permission denied\n"})
+        self.by_user("-q", "capture", "-o", link)  # which is its user's to replace
+        with open(snapshot, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(sorted(os.listdir(closed)), ["inner", "root.ctprof.zst"])
+        own = self.path("own.ctprof.zst")
+        self.assertEqual(self.by_user("-q", "capture", "-o", own).returncode, 0)
+        self.assertEqual(os.stat(own).st_uid, 1000)
+        to_pipe = [*harness.USER, self.program, "-q", "capture", "-o", "-"]
+        piped = subprocess.run(to_pipe, capture_output=True, timeout=harness.TIMEOUT, check=False)
+        self.assertEqual((piped.returncode, piped.stderr), (0, b""))
+
+    def test_what_is_out_of_reach_is_left_out(self):
+        """A file with capabilities beyond the bounding set could not be executed at all."""
+        bounded = ["setpriv", "--bounding-set=-sys_ptrace", *harness.USER[1:]]
+        report = ask(self.program, prefix=bounded)
+        self.assertEqual([name for command in setcaps(report) for name in capabilities_in(command) if name == "cap_sys_ptrace"], [])
+        self.assertTrue(any(note.startswith("cap_sys_ptrace: not available here") for note in report["notes"]), report["notes"])
+        for command in setcaps(report):
+            as_root(command)
+        ask(self.program, prefix=bounded)
+
+    def test_processes_that_proc_hides(self):
+        """The first process of the namespace is a shell of root's."""
+        options = ["-pf", "--mount"]
+        harness.needs_namespaces(self, options)
+        hidden = ["unshare", *options, "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && "$0" "$@"; exit $?', *harness.USER]
+        told = [finding for plugin in ask(self.program, prefix=hidden)["plugins"] for finding in plugin["findings"]]
+        lacks = [finding["remedy"] for finding in told if "hidepid" in finding["reason"]]
+        self.assertEqual(lacks, [{"kind": "capabilities", "what": "cap_sys_ptrace"}])
+        commands = setcaps(ask(self.program, prefix=hidden))
+        self.assertLess({"cap_dac_read_search", "cap_sys_ptrace"}, capabilities_in(commands[0]))
+        as_root(commands[0])
+        again = ask(self.program, prefix=hidden)
+        self.assertEqual((remedies(again, "capabilities"), setcaps(again)), (set(), []))
+        self.assertNotIn("hidepid", json.dumps(again))
+
+    def test_where_it_would_come_to_nothing_it_is_not_told(self):
+        report = ask(self.program, prefix=["setpriv", "--no-new-privs", *harness.USER[1:]])
+        self.assertEqual(setcaps(report), [])
+        self.assertIn("no_new_privs", " ".join(report["notes"]))
+        plugins = os.path.join(self.home, "plugins")
+        for closed in (plugins, os.path.join(plugins, "psi.so"), os.path.dirname(self.home), os.path.dirname(self.program)):
+            os.chown(closed, 1000, 1000)
+            report = self.ask_as_user()
+            os.chown(closed, 0, 0)
+            self.assertEqual(setcaps(report), [])
+            self.assertIn(f"root alone can change, but '{closed}' belongs to user 1000", " ".join(report["notes"]))
+        self.setcap_told()
+
+    def test_a_path_that_no_line_can_show(self):
+        os.rename(self.home, self.home.replace(PLACE, "new\nline"))
+        program = self.program.replace(PLACE, "new\nline")
+        report = ask(program, prefix=harness.USER)
+        self.assertEqual(setcaps(report), [])
+        self.assertTrue(report["notes"][0].endswith(f"no command for it can be given: {program}"), report["notes"])
+
+    def test_what_the_rights_cost_is_told(self):
+        report, _ = self.setcap_told()
+        self.assertTrue(any("--rootfs" in note and "CTPROF_PLUGIN_PATH" in note for note in report["notes"]), report["notes"])
+
+    def test_plugins_that_would_not_be_loaded_then_count_for_nothing(self):
+        """The capability is lacking all the same, and root has it."""
+        elsewhere = self.path("elsewhere")
+        os.mkdir(elsewhere)
+        os.rename(os.path.join(self.home, "plugins", "procfs-sched.so"), os.path.join(elsewhere, "procfs-sched.so"))
+        report = ask(self.program, "--plugin-path", elsewhere, prefix=harness.USER)
+        self.assertIn("cap_dac_read_search,cap_sys_ptrace", remedies(report, "capabilities"))
+        for command in setcaps(report):
+            self.assertNotIn("cap_dac_read_search", capabilities_in(command))
+        gains = [gain for command in report["commands"] for gain in command["gains"] if gain["remedy"]["kind"] == "capabilities"]
+        self.assertFalse([gain for gain in gains if "procfs-sched" in gain["plugins"]])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""Threads and cgroups of this host that carry hostile names: what ctprof prints of them is plain text."""
+
+import ctypes
+import itertools
+import os
+import threading
+
+import harness
+import hostile_names_test
+from cgroups_test import cgroup, may_make_cgroups, sleeper
+from hostile_names_test import BYTES
+
+
+class NamedThreads:
+    """Threads of this process under the names above, as long as the block lasts."""
+
+    def __enter__(self):
+        self.end, self.named = threading.Event(), threading.Barrier(len(BYTES) + 1)
+        for name in BYTES:
+            threading.Thread(target=self.run, args=(name,), daemon=True).start()
+        self.named.wait()
+
+    def run(self, name):
+        pr_set_name = 15
+        ctypes.CDLL(None).prctl(pr_set_name, ctypes.c_char_p(name))
+        self.named.wait()
+        self.end.wait()
+
+    def __exit__(self, *_):
+        self.end.set()
+
+
+class HostileNames(hostile_names_test.Case):
+    def test_capture(self):
+        with NamedThreads():
+            harness.capture(self.path("live0"))
+            harness.capture(self.path("live1"))
+        self.assertIn("\\x1b[31mred", self.said("show", self.path("live0"), "--group-by", "comm", "--limit", "0"))
+        self.check_reports(self.path("live0"), self.path("live1"))
+
+    def test_cgroups(self):
+        if not may_make_cgroups():
+            self.skipTest("needs root, and a cgroup v2 hierarchy to make cgroups in")
+        with cgroup() as top:
+            deepest = top
+            for name in [text for text in BYTES if b"\n" not in text]:  # which the kernel refuses
+                deepest += b"/" + name
+            for level in itertools.count():
+                name = f"/\x1b[{level}m\u202e".encode().ljust(220, b"x")
+                if len(deepest + name) >= 4096 - 40:  # room for the names of its files
+                    break
+                deepest += name
+            os.makedirs(deepest)
+            self.assertGreater(len(deepest), 3800)
+            with sleeper(deepest):
+                harness.capture(self.path("cgroups0"))
+                harness.capture(self.path("cgroups1"))
+        self.assertIn("\\x1b[15m\\u202exxx", self.said("show", self.path("cgroups0"), "--group-by", "cgroup", "--limit", "0", "--format", "csv"))
+        self.check_reports(self.path("cgroups0"), self.path("cgroups1"))
+
+
+if __name__ == "__main__":
+    harness.main()
