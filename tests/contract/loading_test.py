@@ -18,7 +18,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
 import harness  # noqa: E402
 
 KERNEL = "6.12"
-SECONDS = 20  # a verb that waits for a pipe would wait for ever
 
 
 def bad(name):
@@ -26,7 +25,7 @@ def bad(name):
 
 
 def ran(*words, program=None, **options):
-    return subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=SECONDS, check=False, text=True, **options)
+    return subprocess.run([program or harness.CTPROF, *words], capture_output=True, timeout=harness.TIMEOUT, check=False, text=True, **options)
 
 
 class Loading(unittest.TestCase):
@@ -109,7 +108,8 @@ class Damaged(Loading):
             self.put("cut.so", file.read()[:8192])
         os.mkfifo(os.path.join(self.place, "pipe.so"))
         out = self.path("out")
-        for verb in (["capture", "-o", out], ["metric-list"], ["plugins"], ["doctor"], ["help", "nice"]):
+        tree = ["--rootfs", harness.fixture(KERNEL)]
+        for verb in ([*tree, "capture", "-o", out], ["metric-list"], [*tree, "plugins"], [*tree, "doctor"], ["help", "nice"]):
             done = ran("--plugin-path", self.place, *verb)
             self.assertEqual(done.returncode, 0, f"{verb}: {done.returncode} {done.stderr}")
         for verb in (["show", path], ["compare", "--lifetime", path, path]):

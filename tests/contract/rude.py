@@ -53,11 +53,20 @@ class Rude(unittest.TestCase):
         more = {"env": os.environ | {"RUDE": rude}, "timeout": harness.TIMEOUT, **more}
         return subprocess.run(cls.command(*words), capture_output=True, check=False, text=text, **more)
 
-    def capture(self, rude, *words, **more):
-        return self.run_rude(rude, "capture", "-o", str(self.file), *words, **more)
+    def capture(self, rude, *words, to=None, **more):
+        """Of a recorded tree."""
+        return self.run_rude(rude, "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(to or self.file), *words, **more)
 
-    def capture_tree(self, rude, *words, **more):
-        return self.run_rude(rude, "--rootfs", harness.fixture(KERNEL), "capture", "-o", str(self.file), *words, **more)
+    def started(self, rude, *words):
+        """The same, not yet finished."""
+        return subprocess.Popen(self.command(*words), env=os.environ | {"RUDE": rude}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def stopped(self, rude, *words):
+        """The same, stopped by rude.so, whose deed is `stop` or `block`."""
+        process = self.started(rude, "--rootfs", harness.fixture(KERNEL), *words)
+        state = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        assert state.si_code == os.CLD_STOPPED, process.communicate()[1]
+        return process
 
     def assert_told(self, said, *words):
         """Standard error has one line about the plugin, which holds the words."""

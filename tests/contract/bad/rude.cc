@@ -84,6 +84,8 @@ void use_signals(const std::string& deed) {
   sigset_t all;
   sigfillset(&all);
   if (deed == "block") pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  // Until the test, which is told by the kernel, has sent a signal.
+  if (deed == "block" || deed == "stop") raise(SIGSTOP);
   if (deed != "alarm") return;
   const itimerval often{{0, 20000}, {0, 20000}};
   signal(SIGALRM, crash_in_handler);

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""A ctprof that has capabilities from its file, in a tree that its user exchanges while it starts: nobody's code runs with those capabilities.
+
+The user owns a directory above the program and exchanges the program's tree with one of his own, whose plugins are all the stranger of
+swap_test.py: TEST_ROUNDS times, 100 unless said.
+
+Environment: CTPROF; BAD_PLUGINS, a directory of shared objects.
+"""
+
+import ctypes
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "parity"))
+import harness  # noqa: E402
+import swap_test  # noqa: E402
+from swap_test import USER, bad  # noqa: E402
+
+ROUNDS = int(os.environ.get("TEST_ROUNDS", "100"))
+RENAME_EXCHANGE = 2
+AT_FDCWD = -100
+
+
+def give(path, user=USER):
+    for directory, _, files in os.walk(path):
+        for name in [directory, *(os.path.join(directory, file) for file in files)]:
+            os.chown(name, user, user)
+
+
+def exchange_for_ever(one, other, seed):
+    """As the user, at random moments. Some are next to each other, for a tree that is only looked at while it is the right one."""
+    os.setgroups([])
+    os.setgid(USER)
+    os.setuid(USER)
+    libc, moments = ctypes.CDLL(None), random.Random(seed)
+    one, other = one.encode(), other.encode()
+    while True:
+        libc.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE)
+        time.sleep(moments.choice((0, 0, 1e-4, 1e-3, 1e-2)) * moments.random())
+
+
+class Exchanger:
+    def __init__(self, one, other, seed):
+        self.arguments = (one, other, seed)
+
+    def __enter__(self):
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                exchange_for_ever(*self.arguments)
+            finally:
+                os._exit(1)
+        return self
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+class Exchanged(swap_test.Privileged):
+    def users_tree(self, like):
+        """Of the same shape, with plugins of the same names, each of them the stranger."""
+        tree = self.path("user", "theirs")
+        for name in os.listdir(os.path.join(like, "plugins")):
+            os.makedirs(os.path.join(tree, "plugins"), exist_ok=True)
+            shutil.copy(bad("stranger"), os.path.join(tree, "plugins", name))
+        shutil.copytree(os.path.join(like, "tools"), os.path.join(tree, "tools"))
+        shutil.copy(os.path.join(like, "build.ninja"), tree)
+        give(tree)
+        return tree
+
+    def test_no_exchange_at_any_moment_lets_him_in(self):
+        ours = self.path("user", "ours")
+        program = os.open(self.product("user", "ours"), os.O_RDONLY)
+        self.addCleanup(os.close, program)
+        theirs = self.users_tree(ours)
+        os.chown(self.path("user"), USER, USER)
+        seed = int(os.environ.get("TEST_SEED", time.time_ns()))
+        with Exchanger(ours, theirs, seed):
+            for number in range(ROUNDS):
+                done = self.ran(f"/proc/self/fd/{program}", "-q", "metric-list" if number % 8 == 7 else "plugins", pass_fds=[program])
+                self.assertGreaterEqual(done.returncode, 0, f"round {number}: died of signal {-done.returncode}")
+                self.assertIsNone(self.loot(), f"round {number} of {ROUNDS}, seed {seed}: the stranger got {self.loot()}")
+
+
+if __name__ == "__main__":
+    harness.main()
