@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "plugins/shared/clock.hpp"
-
 namespace ctprof::off_cpu {
 namespace {
 
@@ -12,9 +10,10 @@ constexpr std::size_t kMostProcesses = 100'000;
 
 }  // namespace
 
-Handover::Handover(const sdk::Host& host)
-    : ns_per_tick_(kNsPerSecond / host.user_hz()),
-      to_boottime_ns_(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC)) {}
+Handover::Handover(const sdk::Host& host, const Clocks& clocks)
+    : clocks_(clocks),
+      ns_per_tick_(kNsPerSecond / host.user_hz()),
+      to_boottime_ns_(clocks.now_ns(CLOCK_BOOTTIME) - clocks.now_ns(CLOCK_MONOTONIC)) {}
 
 void Handover::put_process(const sdk::Records& records, const off_process& process) {
   ctprof_change change{};
@@ -78,7 +77,7 @@ void Handover::follow_memory(const sdk::Records& records, const off_who& who,
   ctprof_change change{};
   change.kind = CTPROF_CHANGE_REMAPPED;
   change.tgid = who.tgid;
-  change.at_ns = clock_ns(CLOCK_BOOTTIME);
+  change.at_ns = clocks_.now_ns(CLOCK_BOOTTIME);
   records.put(change);
 }
 

@@ -15,6 +15,7 @@
 #include "ctprof/records.hpp"
 #include "plugins/off-cpu/sums.hpp"
 #include "plugins/off-cpu/told.h"
+#include "plugins/shared/clock.hpp"
 
 namespace ctprof::off_cpu {
 
@@ -36,7 +37,8 @@ struct Whose {
 
 class Handover {
  public:
-  explicit Handover(const sdk::Host& host);
+  // Reads `clocks` as long as it is there.
+  Handover(const sdk::Host& host, const Clocks& clocks);
 
   // `stack`: memory from the place's stack pointer on; empty where it could not be read.
   void put_place(const sdk::Records& records, const Whose& whose, const off_place& place,
@@ -57,6 +59,7 @@ class Handover {
                   std::uint64_t weight, ctprof_record_flags flags = 0) const;
   sdk::Record record_of(const Whose& whose, std::uint32_t offer, std::uint64_t weight) const;
 
+  const Clocks& clocks_;
   std::uint64_t ns_per_tick_;
   std::uint64_t to_boottime_ns_;
   std::unordered_map<std::uint32_t, Memory> memory_;  // by tgid

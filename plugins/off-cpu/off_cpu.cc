@@ -18,6 +18,7 @@
 
 #include "ctprof/plugin.hpp"
 #include "plugins/off-cpu/probe.hpp"
+#include "plugins/off-cpu/programs.hpp"
 #include "plugins/off-cpu/waits.hpp"
 
 namespace ctprof::off_cpu {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "off_cpu.skel.h"
 #include "plugins/shared/clock.hpp"
@@ -191,7 +192,7 @@ void Programs::detach() {
   measuring_ = sdk::Fd();
 }
 
-void Programs::look(off_look_for what, const std::function<void(Bytes)>& take) {
+void Programs::look(off_look_for what, const Take& take) {
   skeleton_->bss->look_for = what;
   const sdk::Fd look(bpf_iter_create(bpf_link__fd(looks_.get())));
   if (!look) fail("beginning a look at all threads", errno);
@@ -223,7 +224,7 @@ std::uint64_t Programs::open_window(std::uint32_t number) {
   return edge;
 }
 
-bool Programs::read_all(ring_buffer& ring, const std::function<void(Bytes)>& take) {
+bool Programs::read_all(ring_buffer& ring, const Take& take) {
   take_ = &take;
   taken_ = 0;
   ring_buffer__consume(&ring);
@@ -231,11 +232,14 @@ bool Programs::read_all(ring_buffer& ring, const std::function<void(Bytes)>& tak
   return taken_ < kMostRecords;
 }
 
-bool Programs::read_stacks(const std::function<void(Bytes)>& take) {
-  return read_all(*stacks_, take);
-}
+bool Programs::read_stacks(const Take& take) { return read_all(*stacks_, take); }
 
-void Programs::read_others(const std::function<void(Bytes)>& take) { read_all(*told_, take); }
+void Programs::read_others(const Take& take) { read_all(*told_, take); }
+
+std::vector<StackTop> Programs::read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
+                                                 std::chrono::milliseconds patience) {
+  return tops_.read(std::move(wanted), size, patience);
+}
 
 void Programs::set_period(std::uint64_t period_ns, bool every_stack) {
   __atomic_store_n(&skeleton_->data->period_ns, period_ns, __ATOMIC_RELAXED);

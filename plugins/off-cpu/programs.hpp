@@ -17,19 +17,14 @@
 
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <span>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "ctprof/files.hpp"
-#include "plugins/off-cpu/told.h"
+#include "plugins/off-cpu/kernel_input.hpp"
 
 struct off_cpu_bpf;
 struct bpf_link;
@@ -37,66 +32,29 @@ struct ring_buffer;
 
 namespace ctprof::off_cpu {
 
-using Bytes = std::span<const std::byte>;
-using Counters = std::array<std::uint64_t, OFF_COUNTERS>;
-
-// Where stacks are taken.
-enum class Way { ExitTracepoint, EndOfSchedule, FinishedSwitch, None };
-
-struct Setup {
-  std::vector<std::uint64_t> pids = {};  // none: all
-  std::uint64_t cgroup = 0;              // only what is in it or below it, by its id; 0: all
-  std::uint64_t period_ns = 1'000'000;
-  bool every_stack = false;
-  bool all_waits = false;
-  std::uint64_t ring_bytes = 16 << 20;
-};
-
-// What the kernel did not let us do, once it had taken the programs, and its answer.
-struct Refused : std::runtime_error {
-  Refused(const std::string& what_for, int answer)
-      : std::runtime_error(what_for + ": " + std::strerror(answer)),
-        deed(what_for),
-        error(answer) {}
-  std::string deed;
-  int error;
-};
-
-class Programs {
+class Programs final : public KernelInput {
  public:
   // Null, and an errno, where the kernel does not take them.
   static std::unique_ptr<Programs> load(const Setup& setup, int& error);
-  ~Programs();
+  ~Programs() override;
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
 
-  Way way() const { return way_; }
-  // False where somebody asked for a cgroup, and this kernel does not tell programs of them: all
-  // threads are followed then.
-  bool knows_cgroups() const { return knows_cgroups_; }
-  // Throws Refused, as a look does.
-  void attach();
-  void detach();
-
-  // Looks at all threads; take(bytes) is called for each record that was written.
-  void look(off_look_for what, const std::function<void(Bytes)>& take);
-  // Has the window of this number begin in a moment, and waits until it has. Returns when it began,
-  // on CLOCK_MONOTONIC; no event from then on counts for the one before.
-  std::uint64_t open_window(std::uint32_t number);
-  // Calls take(bytes) for each stack since the last time. False if there may be more: it stops
-  // sooner or later, however fast they come.
-  bool read_stacks(const std::function<void(Bytes)>& take);
-  // The same for all else. The stacks of a thread come before its end, if ends are read first.
-  void read_others(const std::function<void(Bytes)>& take);
-  void set_period(std::uint64_t period_ns, bool every_stack);
-
-  // Since they were attached.
-  Counters counters() const;
-  // What all of them together cost until now, for each switch of a thread, as the kernel measured
-  // it while that was switched on; 0: not known.
-  void begin_measuring();
-  void end_measuring();
-  double ns_per_switch() const { return ns_per_switch_; }
+  Way way() const override { return way_; }
+  bool knows_cgroups() const override { return knows_cgroups_; }
+  void attach() override;
+  void detach() override;
+  void look(off_look_for what, const Take& take) override;
+  std::uint64_t open_window(std::uint32_t number) override;
+  bool read_stacks(const Take& take) override;
+  void read_others(const Take& take) override;
+  std::vector<StackTop> read_user_stacks(std::vector<StackTop> wanted, std::size_t size,
+                                         std::chrono::milliseconds patience) override;
+  void set_period(std::uint64_t period_ns, bool every_stack) override;
+  Counters counters() const override;
+  void begin_measuring() override;
+  void end_measuring() override;
+  double ns_per_switch() const override { return ns_per_switch_; }
 
  private:
   Programs() = default;
@@ -104,7 +62,7 @@ class Programs {
   int try_way(const Setup& setup, Way way);
   bpf_link* attach_resume();
   ring_buffer* new_ring(int map);
-  bool read_all(ring_buffer& ring, const std::function<void(Bytes)>& take);
+  bool read_all(ring_buffer& ring, const Take& take);
   std::uint64_t run_time_ns() const;
 
   struct Destroy {
@@ -117,7 +75,8 @@ class Programs {
   std::vector<std::unique_ptr<bpf_link, Destroy>> links_;
   std::unique_ptr<bpf_link, Destroy> looks_;
   std::unique_ptr<ring_buffer, Destroy> stacks_, told_;
-  const std::function<void(Bytes)>* take_ = nullptr;  // while reading
+  StackTops tops_;
+  const Take* take_ = nullptr;  // while reading
   std::size_t taken_ = 0;
   Way way_ = Way::None;
   bool knows_cgroups_ = true;

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "plugins/shared/clock.hpp"
-
 namespace ctprof::off_cpu {
 namespace {
 
@@ -30,13 +28,13 @@ std::uint32_t kind_of(Bytes bytes) {
 
 }  // namespace
 
-Waits::Waits(const sdk::Host& host, std::unique_ptr<Programs> programs, const Setup& setup,
+Waits::Waits(const sdk::Host& host, std::unique_ptr<KernelInput> programs, const Setup& setup,
              std::uint64_t budget_ppm)
     : host_(host),
       programs_(std::move(programs)),
       setup_(setup),
       budget_ppm_(budget_ppm),
-      handover_(host) {
+      handover_(host, *programs_) {
   if (programs_->way() == Way::None)
     way_remark_ =
         "this kernel has no place where stacks of resuming threads can be taken: only "
@@ -80,7 +78,7 @@ void Waits::window_ends() {
 // Who is kept from the programs has no event, and is not to be taken for somebody who never waited.
 void Waits::look_for_hidden() {
   std::vector<std::uint32_t> met;
-  Unseen unseen(host_, clock_ns(CLOCK_BOOTTIME));
+  Unseen unseen(host_, programs_->now_ns(CLOCK_BOOTTIME));
   programs_->look(OFF_MEET, [&](Bytes bytes) {
     met.push_back(reinterpret_cast<const off_check*>(bytes.data())->who.tgid);
   });
@@ -100,7 +98,7 @@ void Waits::look_at_sleepers() {
       continue;
     wanted.push_back({thread.who.tgid, thread.place.sp, i});
   }
-  for (StackTop& top : tops_.read(std::move(wanted), kStackBytes, kPatience))
+  for (StackTop& top : programs_->read_user_stacks(std::move(wanted), kStackBytes, kPatience))
     at_end_[top.number].stack = std::move(top.bytes);
   programs_->look(OFF_CHECK, [&](Bytes bytes) {
     const auto& check = *reinterpret_cast<const off_check*>(bytes.data());
@@ -279,7 +277,7 @@ void Waits::count_missing(const sdk::Records& records) {
 }
 
 void Waits::count_cost(const sdk::Records& records) {
-  const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t now = programs_->now_ns(CLOCK_MONOTONIC);
   if (measuring_since_ns_ != 0 && now - measuring_since_ns_ >= kNsPerSecond) {
     programs_->end_measuring();
     measuring_since_ns_ = 0;
@@ -293,7 +291,7 @@ void Waits::count_cost(const sdk::Records& records) {
 
 // Stacks are what can be had more cheaply: there are half as many when the period is twice as long.
 void Waits::keep_to_budget() {
-  const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t now = programs_->now_ns(CLOCK_MONOTONIC);
   if (budget_ppm_ == 0 || programs_->ns_per_switch() == 0 || now - budgeted_ns_ < kNsPerSecond / 4)
     return;
   const double switches = static_cast<double>(told_[OFF_SWITCHES] - budgeted_switches_);

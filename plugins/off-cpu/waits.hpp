@@ -21,8 +21,7 @@
 #include "ctprof/host.hpp"
 #include "ctprof/records.hpp"
 #include "plugins/off-cpu/handover.hpp"
-#include "plugins/off-cpu/memory.hpp"
-#include "plugins/off-cpu/programs.hpp"
+#include "plugins/off-cpu/kernel_input.hpp"
 #include "plugins/off-cpu/sums.hpp"
 #include "plugins/shared/unseen.hpp"
 
@@ -30,7 +29,7 @@ namespace ctprof::off_cpu {
 
 class Waits {
  public:
-  Waits(const sdk::Host& host, std::unique_ptr<Programs> programs, const Setup& setup,
+  Waits(const sdk::Host& host, std::unique_ptr<KernelInput> programs, const Setup& setup,
         std::uint64_t budget_ppm);
 
   // Begins to follow all threads; the first window is open when it returns.
@@ -84,11 +83,10 @@ class Waits {
   void tell(const sdk::Records& records);
 
   sdk::Host host_;
-  std::unique_ptr<Programs> programs_;
+  std::unique_ptr<KernelInput> programs_;
   Setup setup_;
   std::uint64_t budget_ppm_;
   Handover handover_;
-  StackTops tops_;
   Span open_;                                             // the window that goes on
   Span over_;                                             // one that is to be handed over
   bool is_over_ = false;                                  // ... and there is one

@@ -17,4 +17,11 @@ inline std::uint64_t clock_ns(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// The clocks as a recorder reads them; tests replace them by recorded times.
+class Clocks {
+ public:
+  virtual ~Clocks() = default;
+  virtual std::uint64_t now_ns(clockid_t clock) const { return clock_ns(clock); }
+};
+
 }  // namespace ctprof
