@@ -1,0 +1,202 @@
+#include "tests/recorded/off_cpu_tape.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace ctprof::recorded::off_cpu_tape {
+
+using off_cpu::Counters;
+using off_cpu::StackTop;
+using off_cpu::Take;
+
+// What layout version 1 is.
+static_assert(sizeof(off_sums) == 80 && offsetof(off_sums, counts) == 40 &&
+              offsetof(off_sums, waits) == 56 && offsetof(off_sums, odd) == 60 &&
+              offsetof(off_sums, longest) == 64 && offsetof(off_sums, shortest) == 72);
+static_assert(sizeof(off_thread) == 272 && offsetof(off_thread, since) == 16 &&
+              offsetof(off_thread, away) == 24 && offsetof(off_thread, ran) == 40 &&
+              offsetof(off_thread, uncharged) == 72 && offsetof(off_thread, born) == 80 &&
+              offsetof(off_thread, origin) == 96 && offsetof(off_thread, sums) == 112);
+static_assert(sizeof(off_place) == 1072 && sizeof(off_who) == 16 &&
+              offsetof(off_place, kernel) == 56);
+static_assert(offsetof(off_stack, at) == 24 && offsetof(off_stack, weight) == 32 &&
+              offsetof(off_stack, place) == 56 && OFF_STACK_WITHOUT_USER == 1136);
+static_assert(sizeof(off_end) == 304 && offsetof(off_end, at) == 24 &&
+              offsetof(off_end, thread) == 32);
+static_assert(sizeof(off_look) == 1360 && sizeof(off_check) == 24 && sizeof(off_process) == 24);
+
+// --- recording ---
+
+RecordingInput::RecordingInput(std::unique_ptr<off_cpu::KernelInput> input,
+                               std::vector<std::uint64_t> pids, TapeWriter& tape)
+    : input_(std::move(input)), pids_(std::move(pids)), tape_(tape) {
+  tape_.add_layouts(kLayouts);
+  tape_.add_fact("way", std::to_string(static_cast<int>(input_->way())));
+  tape_.add_fact("to_boottime_ns",
+                 std::to_string(now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC)));
+}
+
+// Of OFF_MEET, which delivers all processes of the host, only those that are recorded.
+void RecordingInput::look(off_look_for what, const Take& take) {
+  tape_.put_value(kLook, static_cast<std::uint32_t>(what));
+  input_->look(what, [&](Bytes bytes) {
+    off_who who;
+    std::memcpy(&who, bytes.data(), sizeof who);
+    if (std::ranges::find(pids_, who.tgid) == pids_.end()) return;
+    tape_.put(kRecord, bytes);
+    take(bytes);
+  });
+  tape_.put_value(kReturned, std::uint64_t{0});
+}
+
+std::uint64_t RecordingInput::open_window(std::uint32_t number) {
+  const std::uint64_t edge = input_->open_window(number);
+  tape_.put_value(kOpenWindow, WindowEdge{number, edge});
+  return edge;
+}
+
+bool RecordingInput::read_stacks(const Take& take) {
+  tape_.put(kReadStacks);
+  const bool is_all = input_->read_stacks([&](Bytes bytes) {
+    std::vector<std::byte> copy(bytes.begin(), bytes.end());
+    if (copy.size() == sizeof(off_stack)) {
+      off_stack& stack = *reinterpret_cast<off_stack*>(copy.data());
+      std::memset(stack.user, pattern_of(stack.who.tid), sizeof stack.user);
+    }
+    tape_.put(kRecord, copy);
+    take(bytes);
+  });
+  tape_.put_value(kReturned, std::uint64_t{is_all});
+  return is_all;
+}
+
+void RecordingInput::read_others(const Take& take) {
+  tape_.put(kReadOthers);
+  input_->read_others([&](Bytes bytes) {
+    tape_.put(kRecord, bytes);
+    take(bytes);
+  });
+  tape_.put_value(kReturned, std::uint64_t{0});
+}
+
+std::vector<StackTop> RecordingInput::read_user_stacks(std::vector<StackTop> wanted,
+                                                       std::size_t size,
+                                                       std::chrono::milliseconds patience) {
+  std::vector<StackTop> tops = input_->read_user_stacks(std::move(wanted), size, patience);
+  tape_.put(kReadMemory);
+  for (const StackTop& top : tops) {
+    const MemoryRead read{top.tgid, top.from, top.number};
+    std::vector<std::byte> bytes(sizeof read + top.bytes.size(), std::byte{pattern_of(top.number)});
+    std::memcpy(bytes.data(), &read, sizeof read);
+    tape_.put(kRecord, bytes);
+  }
+  tape_.put_value(kReturned, std::uint64_t{tops.size()});
+  return tops;
+}
+
+void RecordingInput::set_period(std::uint64_t period_ns, bool every_stack) {
+  tape_.put_value(kSetPeriod, Period{period_ns, every_stack});
+  input_->set_period(period_ns, every_stack);
+}
+
+Counters RecordingInput::counters() const {
+  const Counters counters = input_->counters();
+  tape_.put_value(kCounters, counters);
+  return counters;
+}
+
+void RecordingInput::end_measuring() {
+  input_->end_measuring();
+  tape_.put_value(kCost, input_->ns_per_switch());
+}
+
+// --- replaying ---
+
+ReplayedInput::ReplayedInput(const Tape& tape, Cursor& cursor)
+    : cursor_(cursor),
+      to_boottime_ns_(tape.number("to_boottime_ns")),
+      way_(static_cast<off_cpu::Way>(tape.number("way"))) {
+  tape.require_layouts(kLayouts);
+}
+
+std::uint64_t ReplayedInput::now_ns(clockid_t clock) const {
+  return cursor_.clock_ns() + (clock == CLOCK_BOOTTIME ? to_boottime_ns_ : 0);
+}
+
+// The recorder may ask for state at any time: it gets what the tape states up to its next event.
+void ReplayedInput::read_state() const {
+  while (!cursor_.is_at_end() &&
+         (cursor_.peek().kind == kCounters || cursor_.peek().kind == kCost)) {
+    const Frame& frame = cursor_.next();
+    frame.kind == kCounters ? void(counters_ = frame.as<Counters>())
+                            : void(ns_per_switch_ = frame.as<double>());
+  }
+}
+
+Counters ReplayedInput::counters() const {
+  read_state();
+  return counters_;
+}
+
+double ReplayedInput::ns_per_switch() const {
+  read_state();
+  return ns_per_switch_;
+}
+
+const Frame& ReplayedInput::event(std::uint32_t kind) {
+  read_state();
+  return cursor_.next(kind);
+}
+
+std::uint64_t ReplayedInput::deliver(const Take& take) {
+  while (cursor_.peek().kind == kRecord) take(cursor_.next().bytes);
+  return cursor_.next(kReturned).as<std::uint64_t>();
+}
+
+void ReplayedInput::look(off_look_for what, const Take& take) {
+  if (event(kLook).as<std::uint32_t>() != what) throw BadTape("a look for another purpose");
+  deliver(take);
+}
+
+std::uint64_t ReplayedInput::open_window(std::uint32_t number) {
+  const WindowEdge& edge = event(kOpenWindow).as<WindowEdge>();
+  if (edge.number != number) throw BadTape("a window of another number");
+  return edge.ns;
+}
+
+bool ReplayedInput::read_stacks(const Take& take) {
+  event(kReadStacks);
+  return deliver(take) != 0;
+}
+
+void ReplayedInput::read_others(const Take& take) {
+  event(kReadOthers);
+  deliver(take);
+}
+
+std::vector<StackTop> ReplayedInput::read_user_stacks(std::vector<StackTop> wanted,
+                                                      std::size_t size, std::chrono::milliseconds) {
+  std::vector<StackTop> tops;
+  event(kReadMemory);
+  deliver([&](Bytes bytes) {
+    MemoryRead read;
+    std::memcpy(&read, bytes.data(), sizeof read);
+    const auto is_it = [&](const StackTop& top) { return top.number == read.number; };
+    const auto known = std::ranges::find_if(wanted, is_it);
+    if (known == wanted.end() || known->from != read.from || bytes.size() - sizeof read > size)
+      throw BadTape("the recorder wants memory at other places");
+    const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    tops.push_back(*known);
+    tops.back().bytes.assign(begin + sizeof read, begin + bytes.size());
+  });
+  return tops;
+}
+
+void ReplayedInput::set_period(std::uint64_t period_ns, bool every_stack) {
+  const Period& period = event(kSetPeriod).as<Period>();
+  if (period.ns != period_ns || (period.every_stack != 0) != every_stack)
+    throw BadTape("the recorder sets another period");
+}
+
+}  // namespace ctprof::recorded::off_cpu_tape

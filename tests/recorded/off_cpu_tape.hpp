@@ -1,0 +1,132 @@
+// Tapes of the plugin off-cpu: recording what its programs deliver, and replaying it.
+//
+//   Waits waits(host, std::make_unique<RecordingInput>(std::move(programs), writer), ...);
+//   Waits waits(host, std::make_unique<ReplayedInput>(tape, cursor), ...);
+//
+// Each call of KernelInput is a frame, or a frame, the records that it delivered, and kReturned.
+// The frames kStart to kStop say what the core called; a replay makes the same calls.
+//
+// Memory of user space is not recorded: a pattern replaces its bytes.
+
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "plugins/off-cpu/kernel_input.hpp"
+#include "tests/recorded/tape.hpp"
+
+namespace ctprof::recorded::off_cpu_tape {
+
+enum Kind : std::uint32_t {
+  kStart = kFirstOfPlugin,  // the core starts the recorder
+  kDrain,                   // ... drains it
+  kWindowEnds,              // ... ends the window
+  kStop,                    // ... stops it
+  kLook,                    // off_look_for; records follow
+  kReadStacks,              // records follow
+  kReadOthers,              // records follow
+  kReadMemory,              // records follow: MemoryRead, and the bytes
+  kRecord,
+  kReturned,    // std::uint64_t
+  kOpenWindow,  // WindowEdge
+  kSetPeriod,   // Period
+  kCounters,    // off_cpu::Counters
+  kCost         // double: ns per switch
+};
+
+struct WindowEdge {
+  std::uint64_t number;
+  std::uint64_t ns;
+};
+
+struct Period {
+  std::uint64_t ns;
+  std::uint64_t every_stack;
+};
+
+struct MemoryRead {
+  std::uint64_t tgid;
+  std::uint64_t from;
+  std::uint64_t number;
+};
+
+// In told.h. Raise a version with its structure; tests of the older tapes then need a conversion.
+inline constexpr std::array kLayouts{Layout{"off_thread", 1, sizeof(off_thread)},
+                                     Layout{"off_stack", 1, sizeof(off_stack)},
+                                     Layout{"off_end", 1, sizeof(off_end)},
+                                     Layout{"off_process", 1, sizeof(off_process)},
+                                     Layout{"off_look", 1, sizeof(off_look)},
+                                     Layout{"off_check", 1, sizeof(off_check)},
+                                     Layout{"off_counters", 1, sizeof(off_cpu::Counters)}};
+
+// The byte that replaces user memory of a thread.
+constexpr std::uint8_t pattern_of(std::uint64_t tid) { return static_cast<std::uint8_t>(tid | 1); }
+
+// Passes all calls on, and records them. `tape` must live as long.
+class RecordingInput final : public off_cpu::KernelInput {
+ public:
+  RecordingInput(std::unique_ptr<off_cpu::KernelInput> input, std::vector<std::uint64_t> pids,
+                 TapeWriter& tape);
+
+  off_cpu::Way way() const override { return input_->way(); }
+  bool knows_cgroups() const override { return input_->knows_cgroups(); }
+  void attach() override { input_->attach(); }
+  void detach() override { input_->detach(); }
+  void look(off_look_for what, const off_cpu::Take& take) override;
+  std::uint64_t open_window(std::uint32_t number) override;
+  bool read_stacks(const off_cpu::Take& take) override;
+  void read_others(const off_cpu::Take& take) override;
+  std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop> wanted,
+                                                  std::size_t size,
+                                                  std::chrono::milliseconds patience) override;
+  void set_period(std::uint64_t period_ns, bool every_stack) override;
+  off_cpu::Counters counters() const override;
+  void begin_measuring() override { input_->begin_measuring(); }
+  void end_measuring() override;
+  double ns_per_switch() const override { return input_->ns_per_switch(); }
+
+ private:
+  std::unique_ptr<off_cpu::KernelInput> input_;
+  std::vector<std::uint64_t> pids_;
+  TapeWriter& tape_;
+};
+
+// Delivers what the cursor comes to, and checks that the recorder makes the recorded calls in the
+// recorded order. The time is that of the tape.
+class ReplayedInput final : public off_cpu::KernelInput {
+ public:
+  ReplayedInput(const Tape& tape, Cursor& cursor);
+
+  std::uint64_t now_ns(clockid_t clock) const override;
+  off_cpu::Way way() const override { return way_; }
+  bool knows_cgroups() const override { return true; }
+  void attach() override {}
+  void detach() override {}
+  void look(off_look_for what, const off_cpu::Take& take) override;
+  std::uint64_t open_window(std::uint32_t number) override;
+  bool read_stacks(const off_cpu::Take& take) override;
+  void read_others(const off_cpu::Take& take) override;
+  std::vector<off_cpu::StackTop> read_user_stacks(std::vector<off_cpu::StackTop> wanted,
+                                                  std::size_t size,
+                                                  std::chrono::milliseconds patience) override;
+  void set_period(std::uint64_t period_ns, bool every_stack) override;
+  off_cpu::Counters counters() const override;
+  void begin_measuring() override {}
+  void end_measuring() override {}
+  double ns_per_switch() const override;
+
+ private:
+  void read_state() const;
+  const Frame& event(std::uint32_t kind);
+  std::uint64_t deliver(const off_cpu::Take& take);
+
+  Cursor& cursor_;
+  std::uint64_t to_boottime_ns_;
+  off_cpu::Way way_;
+  mutable off_cpu::Counters counters_{};
+  mutable double ns_per_switch_ = 0;
+};
+
+}  // namespace ctprof::recorded::off_cpu_tape

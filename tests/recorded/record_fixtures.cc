@@ -1,0 +1,67 @@
+// Records the fixtures of tests/recorded on the running kernel.
+//
+//   record_fixtures PROGRAMS OUTPUT [PLUGIN...]
+//
+// Runs the workloads in the directory PROGRAMS (the build directory of tests/record) and writes
+// OUTPUT/PLUGIN_WORKLOAD.tape.zst, of all plugins or of those that are named. Needs root and BPF.
+// Exit status: 0; 1 where a recording failed; 2 for wrong arguments.
+
+#include "tests/recorded/record_fixtures.hpp"
+
+#include <sys/utsname.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <vector>
+
+namespace ctprof::recorded {
+
+void add_host_facts(TapeWriter& tape) {
+  utsname kernel;
+  ::uname(&kernel);
+  tape.add_fact("kernel", kernel.release);
+  tape.add_fact("machine", kernel.machine);
+}
+
+namespace {
+
+using Record = void (*)(const Places&);
+const std::map<std::string, Record> kPlugins{{"off-cpu", record_off_cpu}};
+
+int record_all(const Places& places, const std::vector<std::string>& names) {
+  int failed = 0;
+  for (const std::string& name : names) {
+    try {
+      kPlugins.at(name)(places);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "record_fixtures: %s: %s\n", name.c_str(), error.what());
+      failed = 1;
+    }
+  }
+  return failed;
+}
+
+int run(int count, char** words) {
+  std::vector<std::string> names(words + std::min(count, 3), words + count);
+  if (names.empty())
+    for (const auto& [name, record] : kPlugins) names.push_back(name);
+  bool is_wrong = count < 3;
+  for (const std::string& name : names) is_wrong |= !kPlugins.contains(name);
+  if (is_wrong) {
+    std::fprintf(stderr, "usage: record_fixtures PROGRAMS OUTPUT [PLUGIN...]\n");
+    return 2;
+  }
+  char scratch[] = "/tmp/record_fixtures.XXXXXX";
+  if (::mkdtemp(scratch) == nullptr) return 1;
+  const int failed = record_all({words[1], words[2], scratch}, names);
+  std::filesystem::remove_all(scratch);
+  return failed;
+}
+
+}  // namespace
+}  // namespace ctprof::recorded
+
+int main(int count, char** words) { return ctprof::recorded::run(count, words); }

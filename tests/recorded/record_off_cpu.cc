@@ -1,0 +1,103 @@
+#include <unistd.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "plugins/off-cpu/programs.hpp"
+#include "plugins/off-cpu/waits.hpp"
+#include "tests/recorded/off_cpu_tape.hpp"
+#include "tests/recorded/received.hpp"
+#include "tests/recorded/record_fixtures.hpp"
+#include "tests/recorded/workload.hpp"
+
+namespace ctprof::recorded {
+namespace {
+
+using namespace off_cpu_tape;
+
+struct Recipe {
+  const char* name;
+  std::vector<std::string> command;
+  off_cpu::Setup setup;
+  int window_ms;
+};
+
+constexpr int kDrainMs = 10;
+constexpr int kOneWindow = 1 << 30;
+
+std::vector<Recipe> recipes(const Places& places) {
+  const std::string waits = places.programs + "/waits";
+  return {
+      {"kinds", {waits, "kinds", places.scratch + "/file"}, {.period_ns = 1'000'000}, kOneWindow},
+      {"turns", {waits, "turns", "1", "3"}, {.period_ns = 500'000, .all_waits = true}, 250},
+      {"every", {waits, "turns", "1", "1"}, {.every_stack = true, .all_waits = true}, 600},
+      {"ends", {places.programs + "/storm", "200", "1000"}, {.period_ns = 50'000}, 70},
+      {"takeover", {places.programs + "/takeover", "naps"}, {.period_ns = 200'000}, 90}};
+}
+
+// The calls that the core makes, each with its frame before it.
+class Driver {
+ public:
+  Driver(off_cpu::Waits& waits, TapeWriter& tape) : waits_(waits), tape_(tape) {}
+
+  void start() {
+    tape_.put(kStart);
+    waits_.start();
+  }
+  void end_window() {
+    tape_.put(kWindowEnds);
+    waits_.window_ends();
+    drain();
+  }
+  void drain() {
+    tape_.put(kDrain);
+    waits_.drain(received_.sink());
+  }
+  void stop() {
+    tape_.put(kStop);
+    waits_.stop();
+  }
+
+ private:
+  off_cpu::Waits& waits_;
+  TapeWriter& tape_;
+  Received received_;
+};
+
+void record(const Recipe& recipe, const Places& places) {
+  Workload workload(recipe.command);
+  off_cpu::Setup setup = recipe.setup;
+  setup.pids = {static_cast<std::uint64_t>(workload.pid())};
+  int error = 0;
+  auto programs = off_cpu::Programs::load(setup, error);
+  if (!programs) throw off_cpu::Refused("loading the programs of off-cpu", error);
+  TapeWriter tape;
+  add_host_facts(tape);
+  tape.add_fact("pid", std::to_string(workload.pid()));
+  tape.add_fact("period_ns", std::to_string(setup.period_ns));
+  tape.add_fact("every_stack", std::to_string(setup.every_stack));
+  tape.add_fact("all_waits", std::to_string(setup.all_waits));
+  const TestHost host("/proc");
+  off_cpu::Waits waits(host.host(),
+                       std::make_unique<RecordingInput>(std::move(programs), setup.pids, tape),
+                       setup, 0);
+  Driver driver(waits, tape);
+  driver.start();
+  workload.release();
+  for (int ms = kDrainMs; !workload.has_exited(); ms += kDrainMs) {
+    ::usleep(kDrainMs * 1000);
+    ms % recipe.window_ms == 0 ? driver.end_window() : driver.drain();
+  }
+  driver.end_window();
+  driver.stop();
+  tape.put_text(kOutput, workload.output());
+  tape.save(places.output + "/off_cpu_" + recipe.name + ".tape.zst");
+}
+
+}  // namespace
+
+void record_off_cpu(const Places& places) {
+  for (const Recipe& recipe : recipes(places)) record(recipe, places);
+}
+
+}  // namespace ctprof::recorded
