@@ -24,16 +24,13 @@ std::string windows(std::uint64_t count) {
   return count == 1 ? "1 window" : std::to_string(count) + " windows";
 }
 
-std::string times(std::uint64_t from_ns, std::uint64_t until_ns) {
-  return local_time(from_ns) + " to " + local_time(until_ns);
-}
-
 // "20261116T14Z-01.ctprof.zst (60 windows, 2026-11-16 15:00:00 to 2026-11-16 16:00:00)"
 std::string told_file(const KeptFile& file) {
   std::string text = name_of(file.name);
   if (file.windows.empty()) return text;
   return text + " (" + windows(file.windows.size()) + ", " +
-         times(file.windows.front().opened.wall_unix_ns, file.windows.back().ended.wall_unix_ns) +
+         local_times(file.windows.front().opened.wall_unix_ns,
+                     file.windows.back().ended.wall_unix_ns) +
          ")";
 }
 
@@ -253,7 +250,8 @@ void Archive::add_to_index(const KeptFile& file) {
 void Archive::miss(const Snapshot& window, const std::string& why, std::vector<std::string>& told) {
   if (missing_.windows++ == 0) {
     missing_.from_ns = window.window->opened.wall_unix_ns;
-    told.push_back("the window of " + times(missing_.from_ns, window.meta.start.wall_unix_ns) +
+    told.push_back("the window of " +
+                   local_times(missing_.from_ns, window.meta.start.wall_unix_ns) +
                    " could not be kept, and is missing: " + why + "; it goes on");
   }
   missing_.until_ns = window.meta.start.wall_unix_ns;
@@ -262,7 +260,7 @@ void Archive::miss(const Snapshot& window, const std::string& why, std::vector<s
 void Archive::tell_missing(std::vector<std::string>& told) {
   if (missing_.windows > 0)
     told.push_back(windows(missing_.windows) + (missing_.windows == 1 ? " is" : " are") +
-                   " missing, " + times(missing_.from_ns, missing_.until_ns));
+                   " missing, " + local_times(missing_.from_ns, missing_.until_ns));
   missing_ = {};
 }
 

@@ -6,14 +6,15 @@
 #include <cstdio>
 #include <ctime>
 
+#include "core/base/clock.hpp"
 #include "core/base/text.hpp"
+#include "core/file/write/destination.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000, kHour = 3600;
-constexpr std::string_view kSuffix = ".ctprof.zst";
+constexpr std::uint64_t kSecondsPerHour = 3600;
 constexpr std::size_t kStamp = 12;  // 20261123T15Z
 constexpr std::size_t kMostDigits = 6, kMostBootId = 64;
 
@@ -53,23 +54,23 @@ std::optional<IndexEntry> entry_in(std::string_view line) {
 }  // namespace
 
 HourFile hour_file_at(std::uint64_t unix_ns, unsigned part) {
-  return {unix_ns / kSecond / kHour, part};
+  return {unix_ns / kNsPerSecond / kSecondsPerHour, part};
 }
 
 std::string name_of(const HourFile& file) {
-  const auto seconds = static_cast<std::time_t>(file.hour * kHour);
+  const auto seconds = static_cast<std::time_t>(file.hour * kSecondsPerHour);
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   std::array<char, 64> stamp{};
   std::array<char, 96> name{};
   std::strftime(stamp.data(), stamp.size(), "%Y%m%dT%HZ", &parts);
   std::snprintf(name.data(), name.size(), "%s-%02u", stamp.data(), file.part);
-  return name.data() + std::string(kSuffix);
+  return name.data() + std::string(kFileSuffix);
 }
 
 std::optional<HourFile> hour_file_of(std::string_view name) {
-  if (!name.ends_with(kSuffix)) return std::nullopt;
-  const std::string_view stem = name.substr(0, name.size() - kSuffix.size());
+  if (!name.ends_with(kFileSuffix)) return std::nullopt;
+  const std::string_view stem = name.substr(0, name.size() - kFileSuffix.size());
   if (stem.size() < kStamp + 2 || stem.size() > kStamp + 1 + kMostDigits) return std::nullopt;
   std::tm parts{};
   const std::string stamp(stem.substr(0, kStamp));
@@ -77,7 +78,7 @@ std::optional<HourFile> hour_file_of(std::string_view name) {
   const auto part = sdk::number<unsigned>(stem.substr(kStamp + 1));
   const std::time_t seconds = ::timegm(&parts);
   if (!end || *end || !part || seconds < 0) return std::nullopt;
-  const HourFile file{static_cast<std::uint64_t>(seconds) / kHour, part.value};
+  const HourFile file{static_cast<std::uint64_t>(seconds) / kSecondsPerHour, part.value};
   return name_of(file) == name ? std::optional(file) : std::nullopt;
 }
 

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::size_t kMostTold = 20;  // gaps by name; the others by number
 
-std::string times(std::uint64_t from_ns, std::uint64_t until_ns) {
-  return local_time(from_ns) + " to " + local_time(until_ns);
-}
-
 // Reads windows one after the other, and makes those back to back one.
 class Joiner {
  public:
@@ -80,7 +76,7 @@ class Joiner {
     const std::uint64_t ns =
         same_boot ? until.boottime_ns - std::min(until.boottime_ns, from.boottime_ns)
                   : until.wall_unix_ns - std::min(until.wall_unix_ns, from.wall_unix_ns);
-    tell("nothing is recorded from " + times(from.wall_unix_ns, until.wall_unix_ns) + " (" +
+    tell("nothing is recorded from " + local_times(from.wall_unix_ns, until.wall_unix_ns) + " (" +
          how_long(ns) + (same_boot ? ")" : "; the host was started anew)"));
   }
 
@@ -92,7 +88,7 @@ class Joiner {
     if (memory_ <= limits::kMemory) return {};
     return error("reading", windows_->path(),
                  "the threads that ended from " +
-                     times(spanned_.from_ns, window.meta.start.wall_unix_ns) +
+                     local_times(spanned_.from_ns, window.meta.start.wall_unix_ns) +
                      " take too much memory; ask for a shorter span");
   }
 
@@ -151,10 +147,10 @@ void SpanWindows::sort_by_time(std::vector<Place>& places) {
 
 Error SpanWindows::nothing_there(const std::string& path, const std::vector<Place>& all) {
   if (all.empty()) return error("reading", path, "it holds no window that is whole");
-  return error(
-      "reading", path,
-      "it holds nothing of that time; its windows are of " +
-          times(all.front().window.opened.wall_unix_ns, all.back().window.ended.wall_unix_ns));
+  return error("reading", path,
+               "it holds nothing of that time; its windows are of " +
+                   local_times(all.front().window.opened.wall_unix_ns,
+                               all.back().window.ended.wall_unix_ns));
 }
 
 // What the span has before the first window and behind the last.

@@ -10,12 +10,12 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr double kMostSeconds = 9e9;  // three centuries, which still fit a clock of ns
 constexpr std::size_t kMostText = 64;
 
@@ -129,7 +129,7 @@ std::optional<std::uint64_t> moment_of(std::tm parts, bool is_utc) {
   if (seconds < 0 || static_cast<double>(seconds) > kMostSeconds || parts.tm_mday != day ||
       parts.tm_mon != month)
     return std::nullopt;
-  return static_cast<std::uint64_t>(seconds) * kSecond;
+  return static_cast<std::uint64_t>(seconds) * kNsPerSecond;
 }
 
 // That clock on the day so many days ago; without a clock its midnight.
@@ -171,7 +171,7 @@ std::optional<std::uint64_t> ago(std::string_view length, std::uint64_t now) {
 }
 
 std::optional<std::uint64_t> moment_in(std::string_view text, std::uint64_t now) {
-  const std::tm today = local(static_cast<std::time_t>(now / kSecond));
+  const std::tm today = local(static_cast<std::time_t>(now / kNsPerSecond));
   if (text == "now") return now;
   if (text.starts_with('@')) {
     text.remove_prefix(1);
@@ -198,10 +198,14 @@ Result<std::uint64_t> parse_when(std::string_view text, std::uint64_t now_unix_n
 }
 
 std::string local_time(std::uint64_t unix_ns) {
-  const std::tm parts = local(static_cast<std::time_t>(unix_ns / kSecond));
+  const std::tm parts = local(static_cast<std::time_t>(unix_ns / kNsPerSecond));
   std::array<char, 64> text{};
   const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
   return {text.data(), size};
+}
+
+std::string local_times(std::uint64_t from_unix_ns, std::uint64_t until_unix_ns) {
+  return local_time(from_unix_ns) + " to " + local_time(until_unix_ns);
 }
 
 std::string how_long(std::uint64_t ns) {

@@ -23,6 +23,8 @@ Result<std::uint64_t> parse_when(std::string_view text, std::uint64_t now_unix_n
 
 // "2026-11-23 15:00:02", in the host's time zone; in JSON and the like say it otherwise.
 std::string local_time(std::uint64_t unix_ns);
+// Both, with " to " between them.
+std::string local_times(std::uint64_t from_unix_ns, std::uint64_t until_unix_ns);
 
 // "7 d", "90 s", "1.5 h": so long, in the largest unit of which it is one at least.
 std::string how_long(std::uint64_t ns);

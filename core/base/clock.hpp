@@ -6,6 +6,8 @@
 
 namespace ctprof {
 
+inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
 // CLOCK_BOOTTIME: since the host started, its sleep included; comparable within one boot.
 std::uint64_t boottime_ns();
 // CLOCK_MONOTONIC: for durations of our own.

@@ -147,6 +147,9 @@ class Phrase {
 // Where finished text goes.
 class Sink {
  public:
+  // Bytes that are worth a write.
+  static constexpr std::size_t kPiece = 64 * 1024;
+
   virtual ~Sink() = default;
   // An error says why the text could not be taken; nothing more is to be written then.
   virtual Result<void> write(std::string_view text) = 0;

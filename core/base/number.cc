@@ -47,7 +47,7 @@ double as_double(const ctprof_number& number) {
     case CTPROF_NUMBER_U64: return static_cast<double>(number.u64);
     case CTPROF_NUMBER_I64: return static_cast<double>(number.i64);
     case CTPROF_NUMBER_F64: return number.f64;
-    default: return std::numeric_limits<double>::quiet_NaN();
+    default: return kNaN;
   }
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@
 #include "ctprof/abi.h"
 
 namespace ctprof {
+
+// No value, where a value is a double.
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 inline ctprof_number no_number() { return {}; }
 inline ctprof_number number_of(std::uint64_t value) {

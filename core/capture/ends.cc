@@ -16,7 +16,6 @@
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::size_t kMostRows = 100'000;
 
 // Keeps the rows for which `is_kept(row)` is true.

@@ -18,12 +18,14 @@ namespace ctprof {
 namespace {
 
 // Rows of a cgroup table that a worker takes at a time.
-constexpr std::size_t kRun = 64;
+constexpr std::size_t kRowsPerRun = 64;
 
-std::size_t runs_of_table(const Table& table) { return (table.rows + kRun - 1) / kRun; }
+std::size_t runs_of_table(const Table& table) {
+  return (table.rows + kRowsPerRun - 1) / kRowsPerRun;
+}
 
 std::uint32_t rows_of_run(const Table& table, std::size_t run) {
-  return static_cast<std::uint32_t>(std::min(kRun, table.rows - run * kRun));
+  return static_cast<std::uint32_t>(std::min(kRowsPerRun, table.rows - run * kRowsPerRun));
 }
 
 constexpr std::array kEntityOfStage{Entity::Thread, Entity::Thread, Entity::Process, Entity::Cgroup,
@@ -111,7 +113,7 @@ void HostPass::run_stage(ctprof_stage stage) {
   for (SourceRun& source : sources_) {
     if (source.stage() != stage) continue;
     share(workers_, runs_of_table(table), [&](unsigned worker, std::size_t run) {
-      source.collect(worker, run * kRun, rows_of_run(table, run), {});
+      source.collect(worker, run * kRowsPerRun, rows_of_run(table, run), {});
     });
   }
 }

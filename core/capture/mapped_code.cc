@@ -20,16 +20,16 @@
 namespace ctprof {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{500};
+constexpr std::chrono::milliseconds kReadPatience{500};
 // A process has some ten kilobytes of text there; whoever wants may have hundreds of megabytes.
-constexpr std::size_t kMostText = 8 << 20;
+constexpr std::size_t kMostMapsText = 8 << 20;
 // Of all processes together.
 constexpr std::size_t kMostBytes = 256 << 20;
 
-// The beginning of a file, up to kMostText; nothing where it cannot be read.
+// The beginning of a file, up to kMostMapsText; nothing where it cannot be read.
 std::optional<std::string> beginning_of(int file) {
   std::string text;
-  for (std::size_t size = 0; size < kMostText;) {
+  for (std::size_t size = 0; size < kMostMapsText;) {
     text.resize(size + (64 << 10));
     const ssize_t got = ::read(file, text.data() + size, text.size() - size);
     if (got < 0 && errno == EINTR) continue;
@@ -116,7 +116,7 @@ MappedCode::~MappedCode() {
   std::unique_lock lock(shared_->mutex);
   shared_->ends = true;
   shared_->changed.notify_all();
-  const bool ended = shared_->changed.wait_for(lock, kPatience, [&] { return !shared_->runs; });
+  const bool ended = shared_->changed.wait_for(lock, kReadPatience, [&] { return !shared_->runs; });
   lock.unlock();
   if (thread_.joinable()) ended ? thread_.join() : thread_.detach();
 }
@@ -130,7 +130,7 @@ void MappedCode::want(std::uint64_t tgid) {
 MappedCode::Taken MappedCode::take() {
   std::unique_lock lock(shared_->mutex);
   if (shared_->runs)
-    shared_->changed.wait_for(lock, kPatience,
+    shared_->changed.wait_for(lock, kReadPatience,
                               [&] { return shared_->wanted.empty() && !shared_->reads; });
   shared_->bytes = 0;
   Taken taken = std::exchange(shared_->taken, {});

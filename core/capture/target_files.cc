@@ -24,12 +24,12 @@
 namespace ctprof {
 namespace {
 
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kOpenPatience{1};
 // Each costs a thread and the time that it was waited for.
 constexpr std::size_t kMostHeldUp = 5;
 // Of one file that is copied: programs with a whole browser in them have 200.
 constexpr off_t kMostCopied = 256 << 20;
-constexpr std::size_t kMostText = 64 << 20;
+constexpr std::size_t kMostFileText = 64 << 20;
 constexpr const char* kDeleted = " (deleted)";
 
 std::uint64_t root_device() {
@@ -148,7 +148,7 @@ sdk::Fd TargetFiles::in_time(std::function<sdk::Fd(const Directories&)> open) {
   } catch (const std::system_error&) {
     return sdk::Fd();  // RLIMIT_NPROC has no more to give
   }
-  if (opened.wait_for(kPatience) == std::future_status::ready) return opened.get();
+  if (opened.wait_for(kOpenPatience) == std::future_status::ready) return opened.get();
   ++held_up_;
   return sdk::Fd();
 }
@@ -167,12 +167,12 @@ std::string TargetFiles::perf_map(std::uint64_t process) {
   });
   // A copy stands where writing it ended.
   if (fd) ::lseek(fd.get(), 0, SEEK_SET);
-  return fd ? text_of(fd.get(), kMostText) : "";
+  return fd ? text_of(fd.get(), kMostFileText) : "";
 }
 
 std::string TargetFiles::kernel_symbols() {
   const sdk::Fd fd(::openat(at_->proc.get(), "kallsyms", O_RDONLY | O_CLOEXEC));
-  return fd ? text_of(fd.get(), kMostText) : "";
+  return fd ? text_of(fd.get(), kMostFileText) : "";
 }
 
 }  // namespace ctprof

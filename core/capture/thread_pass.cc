@@ -21,7 +21,7 @@
 namespace ctprof {
 namespace {
 
-constexpr std::uint32_t kRun = IdentityReader::kRows;
+constexpr std::uint32_t kThreadsPerRun = IdentityReader::kRows;
 constexpr std::size_t kProcessesPerPiece = 64;
 // Rows per batch when no directories are kept open.
 constexpr std::uint32_t kListedRun = 512;
@@ -81,7 +81,7 @@ std::size_t pieces(std::size_t items, std::size_t size) { return (items + size -
 }  // namespace
 
 Result<SourceRun*> ThreadPass::run() {
-  const DescriptorShare share = share_descriptors(workers, kRun);
+  const DescriptorShare share = share_descriptors(workers, kThreadsPerRun);
   workers = share.workers;
   directories = share.directories;
   const auto lister = std::find_if(sources.begin(), sources.end(), [](const SourceRun& run) {
@@ -147,14 +147,15 @@ void ThreadPass::read_runs(const std::vector<ThreadId>& listed) {
     return reader;
   });
   const std::uint64_t start = boottime_ns() - clock_start;
-  std::vector<std::uint32_t> alive(pieces(listed.size(), kRun));
+  std::vector<std::uint32_t> alive(pieces(listed.size(), kThreadsPerRun));
   const auto read_run = [&](unsigned worker, std::size_t run) {
-    const std::size_t first = run * kRun;
+    const std::size_t first = run * kThreadsPerRun;
     IdentityReader& reader = readers[worker];
     keep_counts(worker);
-    alive[run] = reader.read(
-        std::span(listed).subspan(first, std::min<std::size_t>(kRun, listed.size() - first)),
-        first);
+    alive[run] =
+        reader.read(std::span(listed).subspan(
+                        first, std::min<std::size_t>(kThreadsPerRun, listed.size() - first)),
+                    first);
     run_sources(worker, first, alive[run], reader.hidden());
     reader.release();
   };
@@ -178,13 +179,13 @@ void ThreadPass::compact(const std::vector<std::uint32_t>& alive) {
   for (Column& column : table.columns) {
     std::size_t to = 0;
     for (std::size_t run = 0; run < alive.size(); to += alive[run++])
-      column.move_rows(to, run * kRun, alive[run]);
+      column.move_rows(to, run * kThreadsPerRun, alive[run]);
     column.resize(rows, Gap::Untouched);
   }
   std::size_t to = 0;
   for (std::size_t run = 0; run < alive.size(); to += alive[run++])
-    std::copy_n(snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(run * kRun), alive[run],
-                snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(to));
+    std::copy_n(snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(run * kThreadsPerRun),
+                alive[run], snapshot.read_at.begin() + static_cast<std::ptrdiff_t>(to));
   snapshot.read_at.resize(rows);
   snapshot.meta.rows_absent = table.rows - rows;
   table.rows = rows;

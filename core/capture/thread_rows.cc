@@ -12,12 +12,6 @@
 namespace ctprof {
 namespace {
 
-// The column's numbers, or null where the table lacks it.
-const Column* numbers(const Table& table, std::string_view name) {
-  const Column* column = table.find(name);
-  return column && column->def().storage == Storage::U64 ? column : nullptr;
-}
-
 std::uint64_t number(const Column* column, std::uint32_t row) {
   return column && column->has_value(row) ? column->u64()[row] : 0;
 }
@@ -54,8 +48,8 @@ ThreadRows::ThreadRows(const Snapshot& window) {
   const Table& threads = window.threads();
   const Window none;
   const Window& what = window.window ? *window.window : none;
-  const Column *tgids = numbers(threads, kTgid), *tids = numbers(threads, kTid),
-               *starts = numbers(threads, kStartTime), *counts = numbers(threads, kThreads);
+  const Column *tgids = threads.find_u64(kTgid), *tids = threads.find_u64(kTid),
+               *starts = threads.find_u64(kStartTime), *counts = threads.find_u64(kThreads);
   const std::uint64_t opened = what.opened.boottime_ns;
   took_over_ = what.took_over;
   std::ranges::stable_sort(took_over_, {}, &TookOver::tgid);

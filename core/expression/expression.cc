@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/number.hpp"
 #include "core/expression/expression_parser.hpp"
 
 namespace ctprof {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Removes and returns the top of a stack.
 template <class T>
@@ -41,9 +39,9 @@ double calculate(Op op, double a, double b) {
     case Op::Add: return a + b;
     case Op::Subtract: return a - b;
     case Op::Multiply: return a * b;
-    case Op::Divide: return b == 0 ? kNone : a / b;
-    case Op::Max: return std::isnan(a) || std::isnan(b) ? kNone : std::max(a, b);
-    default: return kNone;
+    case Op::Divide: return b == 0 ? kNaN : a / b;
+    case Op::Max: return std::isnan(a) || std::isnan(b) ? kNaN : std::max(a, b);
+    default: return kNaN;
   }
 }
 
@@ -56,7 +54,7 @@ Result<Expression> Expression::parse(std::string_view text) {
 double Expression::evaluate(std::span<const double> values) const {
   const bool nothing = !values.empty() && std::all_of(values.begin(), values.end(),
                                                       [](double v) { return std::isnan(v); });
-  if (nothing) return kNone;
+  if (nothing) return kNaN;
   std::vector<double> stack;
   stack.reserve(program_.instructions.size());
   for (const Program::Instruction& instruction : program_.instructions) {
@@ -72,7 +70,7 @@ double Expression::evaluate(std::span<const double> values) const {
       stack.push_back(calculate(instruction.op, left, right));
     }
   }
-  return std::isfinite(stack.back()) ? stack.back() : kNone;
+  return std::isfinite(stack.back()) ? stack.back() : kNaN;
 }
 
 Result<std::string> Expression::unit(std::span<const std::string> units) const {

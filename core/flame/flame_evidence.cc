@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "core/base/number.hpp"
 #include "core/compare/evidence/evidence.hpp"
 #include "core/statistics/family.hpp"
 
@@ -46,8 +47,7 @@ statistics::FamilyRows rows_of(const std::vector<std::uint32_t>& family, std::si
   for (std::size_t place = 0; place < width; ++place) {
     const FlameWeights& run = runs[design.runs[place]];
     if (run.is_gap)
-      for (std::size_t row = 0; row < family.size(); ++row)
-        rows.values[row * width + place] = std::numeric_limits<double>::quiet_NaN();
+      for (std::size_t row = 0; row < family.size(); ++row) rows.values[row * width + place] = kNaN;
     for (const auto& [node, weight] : run.nodes)
       if (row_of[node] != kNoRow) rows.values[row_of[node] * width + place] += weight / run.seconds;
   }

@@ -17,6 +17,7 @@
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
+namespace perfetto {
 namespace {
 
 // Numbers of fields.
@@ -245,9 +246,10 @@ class Writer {
 };
 
 }  // namespace
+}  // namespace perfetto
 
 Result<void> write_perfetto(const StackProfile& profile, Sink& out) {
-  return Writer(profile, out).write();
+  return perfetto::Writer(profile, out).write();
 }
 
 }  // namespace ctprof

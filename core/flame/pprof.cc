@@ -19,6 +19,7 @@
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
+namespace pprof {
 namespace {
 
 // Numbers of fields.
@@ -206,10 +207,11 @@ Result<void> gzip(const std::string& text, std::string& packed) {
 }
 
 }  // namespace
+}  // namespace pprof
 
 Result<void> write_pprof(const StackProfile& profile, Sink& out) {
   std::string packed;
-  if (const auto done = gzip(Writer(profile).write(), packed); !done) return done;
+  if (const auto done = pprof::gzip(pprof::Writer(profile).write(), packed); !done) return done;
   return out.write(packed);
 }
 

@@ -13,6 +13,7 @@
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
+namespace speedscope {
 namespace {
 
 constexpr std::string_view kSchema = "https://www.speedscope.app/file-format-schema.json";
@@ -135,9 +136,10 @@ class Writer {
 };
 
 }  // namespace
+}  // namespace speedscope
 
 Result<void> write_speedscope(const StackProfile& profile, Sink& out) {
-  return Writer(profile, out).write();
+  return speedscope::Writer(profile, out).write();
 }
 
 }  // namespace ctprof

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -16,7 +15,6 @@
 namespace ctprof {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostGroup = 200, kMostMetric = 80, kMostTold = 80;  // columns of text
 
 std::string cut(const std::string& text, std::size_t most) { return shortened(text, most); }
@@ -93,9 +91,9 @@ PageRow row_of(const Report& report, const ReportRow& told) {
   row.unit = told.metric->unit;
   for (const SideFigure& side : told.sides) {
     row.sides.push_back(told.metric->has_number() ? as_double(report.rollup().read(side.at).number)
-                                                  : kNone);
+                                                  : kNaN);
     row.told.push_back(cut(told_name(report.rollup().text(side.at)), kMostTold));
-    if (!std::isfinite(row.sides.back())) row.sides.back() = kNone;
+    if (!std::isfinite(row.sides.back())) row.sides.back() = kNaN;
   }
   for (const SideFigure& side : told.sides)
     if (told.metric->has_number()) row.runs.push_back(report.rollup().run_numbers(side.at));
@@ -138,7 +136,7 @@ PageRows all_metrics(const Report& report) {
   const auto whole = totals(report, found.rows);
   for (PageRow& row : found.rows) {
     const double total = whole[row.at.metric];
-    row.share = total > 0 ? size_of(row) / total : kNone;
+    row.share = total > 0 ? size_of(row) / total : kNaN;
   }
   return found;
 }
@@ -153,10 +151,10 @@ double rank(const PageRow& row) { return std::isnan(row.share) ? -1 : row.share;
 
 }  // namespace
 
-double PageRow::change() const { return sides.size() < 2 ? kNone : sides[1] - sides[0]; }
+double PageRow::change() const { return sides.size() < 2 ? kNaN : sides[1] - sides[0]; }
 
 double PageRow::relative() const {
-  return sides.size() < 2 || sides[0] == 0 ? kNone : change() / std::abs(sides[0]);
+  return sides.size() < 2 || sides[0] == 0 ? kNaN : change() / std::abs(sides[0]);
 }
 
 PageRows page_rows(const Report& report, bool details) {

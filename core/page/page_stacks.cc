@@ -23,9 +23,9 @@ constexpr std::size_t kLeastFrames = 20;   // with fewer a picture says nothing
 constexpr std::size_t kMostFunctions = 5;  // below a picture
 constexpr std::size_t kMostName = 200;     // columns of text
 
-class Writer {
+class StacksWriter {
  public:
-  Writer(const Report& report, std::size_t room) : report_(&report), room_(room) {
+  StacksWriter(const Report& report, std::size_t room) : report_(&report), room_(room) {
     for (const RowAt at : report.stacks()->groups()) metrics_[at.group].push_back(at.metric);
   }
 
@@ -174,7 +174,7 @@ void append_stacks(std::string& out, const Report& report, const PageRows& rows,
   out += report.compares() ? kLegend : kLegendOfOne;
   if (report.stacks()->judges()) out += kUnproven;
   out += "</p>\n";
-  out += Writer(report, room).section(rows);
+  out += StacksWriter(report, room).section(rows);
   out += "</section>\n";
 }
 

@@ -28,8 +28,7 @@ namespace {
 constexpr std::size_t kMostRows = 1'900'000, kMostStacks = 800'000;
 constexpr std::size_t kMostTitle = 160, kMostCommand = 4'000;  // columns of text
 constexpr double kStripWidth = 128, kStripMargin = 5;          // pixels, as in page.css
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr int kDigits = 5;  // of a figure to be sorted by
+constexpr int kDigits = 5;                                     // of a figure to be sorted by
 
 // A short number for the script; empty for none.
 std::string digits(double value) {
@@ -59,9 +58,9 @@ std::string kept_together(std::string text) {
   return text;
 }
 
-class Writer {
+class PageWriter {
  public:
-  Writer(const Report& report, std::span<const std::string> files, const PageStyle& style)
+  PageWriter(const Report& report, std::span<const std::string> files, const PageStyle& style)
       : report_(&report),
         files_(files),
         style_(&style),
@@ -216,9 +215,9 @@ class Writer {
 
   std::vector<double> figures(const PageRow& row) const {
     if (!compares()) return {row.sides[0], row.share};
-    const Proof unknown{row.relative(), kNone, kNone, kNone, false};
+    const Proof unknown{row.relative(), kNaN, kNaN, kNaN, false};
     const Proof& shift = row.has_shift() ? *row.proof : unknown;
-    const double p = row.proof ? row.proof->p : kNone;
+    const double p = row.proof ? row.proof->p : kNaN;
     return {row.sides[0], row.sides[1], shift.shift, shift.low, shift.high, p, row.share};
   }
 
@@ -295,7 +294,7 @@ class Writer {
 
 std::string report_page(const Report& report, std::span<const std::string> files,
                         const PageStyle& style) {
-  return Writer(report, files, style).page();
+  return PageWriter(report, files, style).page();
 }
 
 }  // namespace ctprof

@@ -10,10 +10,8 @@
 namespace ctprof {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr std::chrono::milliseconds kBetweenLooks = 250ms;
-constexpr std::chrono::milliseconds kFirstWord = 2s;
+constexpr std::chrono::milliseconds kBetweenLooks{250};
+constexpr std::chrono::milliseconds kFirstWord{2000};
 
 using Function = std::pair<const CallOwner*, const char*>;
 
@@ -34,7 +32,7 @@ class Looks {
 
  private:
   struct Time {
-    std::chrono::milliseconds lasted = 0ms;
+    std::chrono::milliseconds lasted{0};
     std::chrono::milliseconds next_word = kFirstWord;
   };
 

@@ -14,8 +14,6 @@
 namespace ctprof {
 namespace {
 
-constexpr std::string_view kCalledBy = " ← ";
-constexpr std::size_t kMostFunctions = 512;
 constexpr std::size_t kFewLines = 20;
 constexpr std::size_t kLeastStack = 24;
 
@@ -37,7 +35,7 @@ bool is_entry(const StackFunction& function) {
 
 std::string frames_text(const StackBook& book, std::uint32_t stack, std::size_t width) {
   std::vector<std::string> frames;
-  for (const std::uint32_t number : book.functions_of(stack, kMostFunctions))
+  for (const std::uint32_t number : book.functions_of(stack, kMostStackFunctions))
     if (const StackFunction& function = book.functions()[number]; !is_entry(function))
       frames.push_back(function_text(function));
   if (frames.empty()) return "[unknown]";

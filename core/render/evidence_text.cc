@@ -21,7 +21,7 @@ std::string formatted(const char* format, Values... values) {
 }
 
 // Shifts of as much are told as factors.
-constexpr double kMuch = 10;
+constexpr double kFactorsFrom = 10;
 
 // "+15" or "-3.1", of percent.
 std::string signed_percent(double fraction) {
@@ -74,13 +74,13 @@ const Evidence* evidence_of(const Report& report, bool of_screen) {
 
 std::string shift_text(double shift) {
   if (!std::isfinite(shift)) return "-";
-  return shift >= kMuch - 1 ? factor(shift) : signed_percent(shift) + "%";
+  return shift >= kFactorsFrom - 1 ? factor(shift) : signed_percent(shift) + "%";
 }
 
 std::string shift_text(const Proof& proof) {
   const std::string text = shift_text(proof.shift);
   if (!std::isfinite(proof.low) || !std::isfinite(proof.high)) return text;
-  const bool is_much = proof.shift >= kMuch - 1;
+  const bool is_much = proof.shift >= kFactorsFrom - 1;
   const auto end = [&](double shift) { return is_much ? factor(shift) : signed_percent(shift); };
   return text + " (" + end(proof.low) + " to " + end(proof.high) + ")";
 }

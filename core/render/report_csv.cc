@@ -15,9 +15,7 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kFlushAt = 64 * 1024;
-
-std::string quoted(std::string_view text) {
+std::string csv_text(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
@@ -51,9 +49,9 @@ struct Figures {
   std::string change{};
 };
 
-class Writer {
+class CsvWriter {
  public:
-  Writer(const Report& report, Sink& sink)
+  CsvWriter(const Report& report, Sink& sink)
       : report_(&report), sink_(&sink), sides_(report.sides().size()), allowance_(report.sides()) {}
 
   Result<std::size_t> write() {
@@ -299,14 +297,14 @@ class Writer {
   void field(std::string_view text) {
     if (!at_line_begin_) out_ += ',';
     at_line_begin_ = false;
-    out_ += quoted(text);
+    out_ += csv_text(text);
   }
   void end_line() {
     out_ += '\n';
     at_line_begin_ = true;
     allowance_.spend(out_.size() - paid_);
     paid_ = out_.size();
-    if (out_.size() < kFlushAt) return;
+    if (out_.size() < Sink::kPiece) return;
     hand_on();
   }
   void hand_on() {
@@ -330,7 +328,7 @@ class Writer {
 }  // namespace
 
 Result<std::size_t> write_report_csv(const Report& report, Sink& sink) {
-  return Writer(report, sink).write();
+  return CsvWriter(report, sink).write();
 }
 
 }  // namespace ctprof

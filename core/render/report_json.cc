@@ -11,11 +11,9 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kFlushAt = 64 * 1024;
-
-class Writer {
+class ReportJsonWriter {
  public:
-  Writer(const Report& report, std::span<const std::string> files, Sink& sink)
+  ReportJsonWriter(const Report& report, std::span<const std::string> files, Sink& sink)
       : report_(&report), files_(files), sink_(&sink), json_(out_), allowance_(report.sides()) {}
 
   Result<void> write() {
@@ -49,7 +47,7 @@ class Writer {
 
  private:
   void flush() {
-    if (out_.size() < kFlushAt) return;
+    if (out_.size() < Sink::kPiece) return;
     pay();
     hand_on();
   }
@@ -111,18 +109,8 @@ class Writer {
       if (!has_room()) continue;
       json_.open_item();
       json_.text_member("plugin", takeover.plugin);
-      write_texts("metrics", takeover.metrics);
+      json_.texts_member("metrics", takeover.metrics);
       json_.close('}');
-    }
-    json_.close(']');
-  }
-
-  void write_texts(std::string_view name, const std::vector<std::string>& texts) {
-    json_.key(name);
-    json_.open('[');
-    for (const std::string& text : texts) {
-      json_.comma();
-      json_.text(text);
     }
     json_.close(']');
   }
@@ -290,7 +278,7 @@ std::string left_out_in_words(std::size_t rows) {
 
 Result<void> write_report_json(const Report& report, std::span<const std::string> files,
                                Sink& sink) {
-  return Writer(report, files, sink).write();
+  return ReportJsonWriter(report, files, sink).write();
 }
 
 }  // namespace ctprof

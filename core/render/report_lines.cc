@@ -12,13 +12,13 @@ namespace ctprof {
 namespace {
 
 // Changes beyond this are highlighted.
-constexpr double kMuch = 0.5;
+constexpr double kMuchPercent = 0.5;
 // Baselines are padded up to this width, so that arrows line up; longer texts are not.
 constexpr std::size_t kMostPadding = 10;
 
 Tint tint_of(const Difference& difference, double pct) {
   if (!difference.known() || difference.zero()) return Tint::Plain;
-  const bool much = std::fabs(pct) > kMuch;
+  const bool much = std::fabs(pct) > kMuchPercent;
   if (difference.negative) return much ? Tint::MuchLess : Tint::Less;
   return much ? Tint::MuchMore : Tint::More;
 }

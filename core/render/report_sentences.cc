@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/left_out.hpp"
@@ -26,9 +27,8 @@
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // At most so many metrics are named; the file has all.
-constexpr std::size_t kFewNames = 8;
+constexpr std::size_t kMostNames = 8;
 
 std::string who(std::size_t side, std::size_t sides) {
   return sides == 1 ? "snapshot" : side_name(side);
@@ -77,9 +77,9 @@ std::string takeover_in_words(const Takeover& takeover) {
   const auto& metrics = takeover.metrics;
   std::string text = "plugin '" + takeover.plugin + "', which is not ctprof's own, filled " +
                      counted(metrics.size(), "metric") + " in place of ctprof's sources: ";
-  for (std::size_t i = 0; i < std::min(metrics.size(), kFewNames); ++i)
+  for (std::size_t i = 0; i < std::min(metrics.size(), kMostNames); ++i)
     text += (i > 0 ? ", " : "") + metrics[i];
-  if (metrics.size() > kFewNames) text += " and " + counted(metrics.size() - kFewNames, "other");
+  if (metrics.size() > kMostNames) text += " and " + counted(metrics.size() - kMostNames, "other");
   return text;
 }
 
@@ -106,7 +106,7 @@ std::string side_in_short(const Report& report, std::size_t side, const TextLayo
     const std::string text =
         window_in_short(runs[run], name_of_run(report, side, run), layout.width, with_cpu);
     if (text.empty()) continue;
-    if (told == kFewNames) {
+    if (told == kMostNames) {
       ++more;
       continue;
     }

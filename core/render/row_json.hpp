@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,19 @@ class JsonPieces {
   void number_member(std::string_view name, std::uint64_t number) {
     key(name);
     append_json(*out_, number);
+  }
+  void flag_member(std::string_view name, bool flag) {
+    key(name);
+    raw(flag ? "true" : "false");
+  }
+  void texts_member(std::string_view name, std::span<const std::string> texts) {
+    key(name);
+    open('[');
+    for (const std::string& item : texts) {
+      comma();
+      text(item);
+    }
+    close(']');
   }
   std::string& out() { return *out_; }
 

@@ -18,21 +18,9 @@ void write_array(JsonPieces& json, std::string_view name, const Items& items, Wr
   json.close(']');
 }
 
-void write_flag(JsonPieces& json, std::string_view name, bool flag) {
-  json.key(name);
-  json.raw(flag ? "true" : "false");
-}
-
 void write_number(JsonPieces& json, std::string_view name, double number) {
   json.key(name);
   json.number(number);
-}
-
-void write_texts(JsonPieces& json, std::string_view name, const std::vector<std::string>& texts) {
-  write_array(json, name, texts, [&](const std::string& text) {
-    json.comma();
-    json.text(text);
-  });
 }
 
 void write_column(JsonPieces& json, const ScreenColumn& column, const PlannedMetric& metric) {
@@ -41,7 +29,7 @@ void write_column(JsonPieces& json, const ScreenColumn& column, const PlannedMet
   json.text_member("metric", metric.name);
   json.text_member("shown", kShown[column.headline.shown]);
   json.text_member("unit", metric.unit);
-  write_flag(json, "by_change", column.headline.by_change);
+  json.flag_member("by_change", column.headline.by_change);
   write_number(json, "floor", column.floor);
   write_array(json, "totals", column.totals, [&](double total) {
     json.comma();
@@ -84,9 +72,9 @@ void write_row(JsonPieces& json, const Report& report, const ScreenRow& row) {
   row.score > 0 ? json.text(screen.columns[row.decided_by].headline.label) : json.raw("null");
   write_array(json, "threads", row.threads,
               [&](const ScreenThreads& threads) { write_threads(json, threads); });
-  write_flag(json, "proven", row.is_proven);
-  write_flag(json, "new", row.is_new());
-  write_flag(json, "gone", row.is_gone());
+  json.flag_member("proven", row.is_proven);
+  json.flag_member("new", row.is_new());
+  json.flag_member("gone", row.is_gone());
   json.number_member("depth", row.depth);
   json.key("figures");
   json.open('[');
@@ -108,7 +96,7 @@ void write_left_out(JsonPieces& json, const Screen& screen, std::size_t cut) {
   json.number_member("quiet_groups", screen.quiet_groups);
   json.number_member("quiet_kernel_threads", screen.quiet_kernel_threads);
   json.number_member("own_threads", screen.own_threads);
-  write_texts(json, "headlines", screen.no_place);
+  json.texts_member("headlines", screen.no_place);
   json.close('}');
 }
 

@@ -15,7 +15,6 @@ namespace ctprof {
 namespace {
 
 constexpr std::size_t kLeastGroup = 12;
-constexpr std::size_t kBetween = 2;
 constexpr std::string_view kThreads = "threads", kMostMoved = "moved most";
 constexpr std::size_t kAlwaysFirst = 2;  // columns that are the last to go
 constexpr std::size_t kMostDepth = 8;    // to which rows of a tree are indented
@@ -226,7 +225,7 @@ class ScreenTable {
         widths[i] = std::max(widths[i], display_width(cells[i].text));
     }
     widths[0] = std::min(widths[0], readable_width(report_->spec().group_by, width));
-    return std::accumulate(widths.begin(), widths.end(), kBetween * (widths.size() - 1));
+    return std::accumulate(widths.begin(), widths.end(), kColumnGap * (widths.size() - 1));
   }
 
   // The widest beside which that is told which no row can do without: what moved most, or else who
@@ -247,7 +246,7 @@ class ScreenTable {
     std::size_t width = display_width(label(at));
     for (const ScreenRow& row : rows_)
       width = std::max(width, display_width(cells_.figure(row, at)));
-    return width + kBetween;
+    return width + kColumnGap;
   }
 
   // The first two, who has the CPUs and who waits for them; then by the largest share that a row

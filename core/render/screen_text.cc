@@ -15,7 +15,7 @@ namespace {
 
 // A screen that is lower has so many rows all the same.
 constexpr std::size_t kLeastRows = 5;
-constexpr std::size_t kMostSettings = 4;
+constexpr std::size_t kMostSettingsInLine = 4;
 
 std::string joined_by(const std::vector<std::string>& parts, const char* between) {
   std::string text;
@@ -69,7 +69,7 @@ std::string settings_inside(const Report& report, std::size_t width) {
   for (std::size_t side = 0; side < report.sides().size(); ++side)
     for (const RunFacts& run : report.runs(side)) {
       const std::string said = settings_sentence(*run.window, width);
-      if (!said.empty() && told == kMostSettings)
+      if (!said.empty() && told == kMostSettingsInLine)
         ++more;
       else if (!said.empty())
         out += said, ++told;
@@ -82,7 +82,7 @@ std::string settings(const Report& report, std::size_t width) {
   std::string out = settings_inside(report, width);
   std::vector<std::string> found = settings_between(report);
   if (found.empty()) return out;
-  const std::size_t more = found.size() - std::min(found.size(), kMostSettings);
+  const std::size_t more = found.size() - std::min(found.size(), kMostSettingsInLine);
   found.resize(found.size() - more);
   if (more) found.push_back("and " + std::to_string(more) + " more");
   return out + wrapped("settings that differ: " + joined_by(found, "; "), width);

@@ -18,10 +18,7 @@
 namespace ctprof {
 namespace {
 
-constexpr std::string_view kCalledBy = " ← ";
-constexpr std::size_t kMostFunctions = 512;
 constexpr std::size_t kLeastName = 24;
-constexpr std::size_t kBetween = 2;
 // What is told where nobody says how much.
 constexpr std::size_t kFewGroups = 4, kFewFunctions = 8, kFewStacks = 4;
 
@@ -165,7 +162,7 @@ class GroupTables {
   std::size_t left(std::span<const std::size_t> widths) const {
     if (layout_->width == 0 || layout_->wrap) return 0;
     std::size_t taken = 0;
-    for (const std::size_t width : widths) taken += width + kBetween;
+    for (const std::size_t width : widths) taken += width + kColumnGap;
     return std::max(layout_->width, taken + kLeastName) - taken;
   }
 
@@ -209,10 +206,10 @@ std::string stack_text(const StackBook& book, std::uint32_t stack, std::size_t w
   if (all == 0) return "[unknown]";
   std::string text, fitting;
   std::size_t told = 0;
-  for (const std::uint32_t number : book.functions_of(stack, kMostFunctions)) {
+  for (const std::uint32_t number : book.functions_of(stack, kMostStackFunctions)) {
     if (told++) text += kCalledBy;
     text += function_text(book.functions()[number]);
-    if (width == 0 && told < std::min(all, kMostFunctions)) continue;
+    if (width == 0 && told < std::min(all, kMostStackFunctions)) continue;
     std::string with_rest = text;
     if (told < all) with_rest.append(kCalledBy).append(more_text(all - told));
     if (told == 1 || width == 0 || display_width(with_rest) <= width)

@@ -12,12 +12,18 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/compare/report/report.hpp"
 #include "core/compare/report/rows.hpp"
 #include "core/render/terminal_text.hpp"
 
 namespace ctprof {
+
+// Between a function and its caller.
+inline constexpr std::string_view kCalledBy = " ← ";
+// Functions of one stack; more are counted.
+inline constexpr std::size_t kMostStackFunctions = 512;
 
 // A function for people: its name, or its module and its place there; marked where it was guessed.
 std::string function_text(const StackFunction& function);

@@ -211,7 +211,6 @@ std::string wrapped(const std::string& text, std::size_t width) {
 
 namespace {
 
-constexpr std::size_t kBetween = 2;
 // Narrower than this, a wrapped cell cannot be read. If the terminal is narrower still, it breaks
 // lines itself.
 constexpr std::size_t kLeastWrapped = 6;
@@ -233,7 +232,7 @@ std::size_t total(const std::vector<std::size_t>& widths, const std::vector<bool
   std::size_t sum = 0, count = 0;
   for (std::size_t i = 0; i < widths.size(); ++i)
     if (shown[i]) sum += widths[i], ++count;
-  return sum + (count > 1 ? kBetween * (count - 1) : 0);
+  return sum + (count > 1 ? kColumnGap * (count - 1) : 0);
 }
 
 // Takes letter by letter from the column that is furthest above its least width.
@@ -310,7 +309,7 @@ void TextTable::append_line(std::string& out, const std::vector<TextCell>& row,
     const bool right = columns_[i].align == Align::Right;
     line.append(text.empty() ? 0 : blanks + (right ? pad : 0), ' ');
     line += tinted(text, row[i].tint, color);
-    blanks = kBetween + (text.empty() ? blanks + pad : right ? 0 : pad);
+    blanks = kColumnGap + (text.empty() ? blanks + pad : right ? 0 : pad);
   }
   out += line + "\n";
 }

@@ -14,6 +14,9 @@
 
 namespace ctprof {
 
+// Blanks between the columns of a table.
+inline constexpr std::size_t kColumnGap = 2;
+
 // The name with escapes for whatever is not safe to print.
 std::string printable(std::string_view name);
 

@@ -217,21 +217,6 @@ std::string window_length(const RunFacts& run) { return seconds(run.window->leng
 
 namespace {
 
-void write_flag(JsonPieces& json, std::string_view name, bool flag) {
-  json.key(name);
-  json.raw(flag ? "true" : "false");
-}
-
-void write_texts(JsonPieces& json, std::string_view name, const std::vector<std::string>& texts) {
-  json.key(name);
-  json.open('[');
-  for (const std::string& text : texts) {
-    json.comma();
-    json.text(text);
-  }
-  json.close(']');
-}
-
 void write_accounting(JsonPieces& json, const std::optional<Accounting>& accounting) {
   json.key("accounting");
   if (!accounting) return json.raw("null");
@@ -249,8 +234,8 @@ void write_accounting(JsonPieces& json, const std::optional<Accounting>& account
   time("error_ns", accounting->error);
   time("steal_ns", accounting->steal);
   time("interrupts_ns", accounting->interrupts);
-  write_flag(json, "steal_apart", accounting->steal_apart);
-  write_flag(json, "interrupts_apart", accounting->interrupts_apart);
+  json.flag_member("steal_apart", accounting->steal_apart);
+  json.flag_member("interrupts_apart", accounting->interrupts_apart);
   json.close('}');
 }
 
@@ -285,13 +270,13 @@ void write_rows(JsonPieces& json, const WindowFacts& window) {
   json.number_member("lost", window.lost);
   json.number_member("unseen", window.unseen);
   json.number_member("merged", window.merged);
-  write_flag(json, "sees_ends", window.sees_ends);
-  write_flag(json, "partial", window.partial);
+  json.flag_member("sees_ends", window.sees_ends);
+  json.flag_member("partial", window.partial);
   json.key("no_base");
   json.open('{');
   json.number_member("unmet", rows.unmet);
   json.number_member("in_progress", rows.in_progress);
-  write_texts(json, "metrics", rows.unread);
+  json.texts_member("metrics", rows.unread);
   json.close('}');
 }
 
@@ -309,7 +294,7 @@ void write_window(JsonPieces& json, const RunFacts& run) {
   write_settings(json, window);
   std::vector<std::string> notes = window.notes;
   notes.insert(notes.end(), run.meta.notes.begin(), run.meta.notes.end());
-  write_texts(json, "notes", notes);
+  json.texts_member("notes", notes);
   json.close('}');
 }
 

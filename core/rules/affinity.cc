@@ -22,7 +22,7 @@ struct Affinity {
   bool any, mixed;
 };
 
-std::uint32_t count(CpuSet set) {
+std::uint32_t count_cpus(CpuSet set) {
   std::uint32_t cpus = 0;
   for (const std::uint64_t word : set) cpus += static_cast<std::uint32_t>(std::popcount(word));
   return cpus;
@@ -34,9 +34,9 @@ bool same_set(CpuSet a, CpuSet b) {
   return a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-void include(Affinity& affinity, CpuSet set) {
+void include_cpus(Affinity& affinity, CpuSet set) {
   if (affinity.any && set.data() == affinity.words) return;  // interned: most threads share one set
-  const std::uint32_t cpus = count(set);
+  const std::uint32_t cpus = count_cpus(set);
   if (!affinity.any) {
     affinity = {set.data(), static_cast<std::uint32_t>(set.size()), cpus, cpus, true, false};
     return;
@@ -48,47 +48,47 @@ void include(Affinity& affinity, CpuSet set) {
 
 const Affinity& affinity_in(const void* state) { return *static_cast<const Affinity*>(state); }
 
-void add(void* states, const ctprof_rows* rows) {
+void add_affinity(void* states, const ctprof_rows* rows) {
   for_each_reading<Affinity, std::uint32_t>(
       states, *rows, [&](Affinity& affinity, std::uint32_t id) {
         std::size_t words = 0;
         const std::uint64_t* first = rows->bits(rows->core, id, &words);
-        include(affinity, {first, words});
+        include_cpus(affinity, {first, words});
       });
 }
 
-void merge(void* into, const void* from) {
+void merge_affinity(void* into, const void* from) {
   auto& affinity = *static_cast<Affinity*>(into);
   const Affinity& other = affinity_in(from);
   if (!other.any) return;
-  include(affinity, common_set(other));
+  include_cpus(affinity, common_set(other));
   affinity.mixed = affinity.mixed || other.mixed;
   affinity.least = std::min(affinity.least, other.least);
   affinity.most = std::max(affinity.most, other.most);
 }
 
-ctprof_number number(const void* state) {
+ctprof_number affinity_number(const void* state) {
   const Affinity& affinity = affinity_in(state);
   if (!affinity.any) return no_number();
   if (affinity.least == affinity.most) return number_of(std::uint64_t{affinity.least});
   return number_of((static_cast<double>(affinity.least) + affinity.most) / 2);
 }
 
-bool alike(const Affinity& a, const Affinity& b) {
+bool is_same_affinity(const Affinity& a, const Affinity& b) {
   if (a.mixed != b.mixed || a.least != b.least || a.most != b.most) return false;
   return a.mixed || same_set(common_set(a), common_set(b));
 }
 
 // As many CPUs need not be the same CPUs; which it is, is said beside the zero.
-ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+ctprof_number affinity_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const Affinity &a = affinity_in(baseline), &b = affinity_in(candidate);
   if (!a.any || !b.any) return no_number();
-  const Difference between = difference(number(baseline), number(candidate));
-  if (between.zero()) put(*out, alike(a, b) ? kSame : kDiffers);
+  const Difference between = difference(affinity_number(baseline), affinity_number(candidate));
+  if (between.zero()) put(*out, is_same_affinity(a, b) ? kSame : kDiffers);
   return as_number(between);
 }
 
-void text(const void* state, const char*, const ctprof_sink* out) {
+void affinity_text(const void* state, const char*, const ctprof_sink* out) {
   const Affinity& affinity = affinity_in(state);
   if (!affinity.any) return put(*out, "-");
   put(*out, std::to_string(affinity.least));
@@ -96,7 +96,7 @@ void text(const void* state, const char*, const ctprof_sink* out) {
   put(*out, affinity.mixed ? " cpus (mixed)" : " cpus (" + cpu_ranges(common_set(affinity)) + ")");
 }
 
-void json(const void* state, const ctprof_sink* out) {
+void affinity_json(const void* state, const ctprof_sink* out) {
   const Affinity& affinity = affinity_in(state);
   if (!affinity.any) return put(*out, "null");
   put(*out, "{\"min\":" + std::to_string(affinity.least) +
@@ -107,11 +107,11 @@ void json(const void* state, const ctprof_sink* out) {
 constexpr ctprof_rule kAffinity[] = {[] {
   ctprof_rule rule =
       rule_of<Affinity>("Affinity", "CpuSet", "how many CPUs, and which while all agree",
-                        CTPROF_REDUCES_TO_AFFINITY, add, merge);
-  rule.number = number;
-  rule.delta = delta;
-  rule.text = text;
-  rule.json = json;
+                        CTPROF_REDUCES_TO_AFFINITY, add_affinity, merge_affinity);
+  rule.number = affinity_number;
+  rule.delta = affinity_delta;
+  rule.text = affinity_text;
+  rule.json = affinity_json;
   return rule;
 }()};
 

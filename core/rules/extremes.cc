@@ -17,29 +17,29 @@ struct Largest {
 };
 
 template <class T>
-void take(Largest<T>& largest, T value) {
+void take_largest(Largest<T>& largest, T value) {
   largest.value = largest.readings ? std::max(largest.value, value) : value;
   ++largest.readings;
 }
 
 template <class T>
 void add_as(void* states, const ctprof_rows& rows) {
-  for_each_reading<Largest<T>, T>(states, rows, take<T>);
+  for_each_reading<Largest<T>, T>(states, rows, take_largest<T>);
 }
 
-void add(void* states, const ctprof_rows* rows) { add_as<std::uint64_t>(states, *rows); }
+void add_largest(void* states, const ctprof_rows* rows) { add_as<std::uint64_t>(states, *rows); }
 
 template <class T>
-void merge(void* into, const void* from) {
+void merge_largest(void* into, const void* from) {
   auto& largest = *static_cast<Largest<T>*>(into);
   const auto& other = *static_cast<const Largest<T>*>(from);
   if (!other.readings) return;
   const std::uint64_t readings = largest.readings + other.readings;
-  take(largest, other.value);
+  take_largest(largest, other.value);
   largest.readings = readings;
 }
 
-ctprof_number number(const void* state) {
+ctprof_number largest_number(const void* state) {
   const auto& largest = *static_cast<const Largest<std::uint64_t>*>(state);
   return largest.readings ? number_of(largest.value) : no_number();
 }
@@ -147,15 +147,17 @@ void flag_text(const void* state, const char*, const ctprof_sink* out) {
   put(*out, !any.readings ? "-" : any.value ? "true" : "false");
 }
 
-constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description) {
-  ctprof_rule made = rule_of<Largest<std::uint64_t>>(
-      name, newtypes, description, CTPROF_REDUCES_BY_MAX, add, merge<std::uint64_t>);
-  made.number = number;
+constexpr ctprof_rule largest_rule(const char* name, const char* newtypes,
+                                   const char* description) {
+  ctprof_rule made =
+      rule_of<Largest<std::uint64_t>>(name, newtypes, description, CTPROF_REDUCES_BY_MAX,
+                                      add_largest, merge_largest<std::uint64_t>);
+  made.number = largest_number;
   return made;
 }
 
 constexpr ctprof_rule peak() {
-  ctprof_rule made = rule("MaxPeak", "PeakNs", "the longest moment of any");
+  ctprof_rule made = largest_rule("MaxPeak", "PeakNs", "the longest moment of any");
   made.state_size = sizeof(Peak);
   made.add = add_peak;
   made.merge = merge_peak;
@@ -165,13 +167,14 @@ constexpr ctprof_rule peak() {
 }
 
 constexpr ctprof_rule ratio() {
-  ctprof_rule made = rule("MaxRatio", "GaugeRatio100", "the largest share, in percent");
+  ctprof_rule made = largest_rule("MaxRatio", "GaugeRatio100", "the largest share, in percent");
   made.number = ratio_number;
   return made;
 }
 
 constexpr ctprof_rule ordinal() {
-  ctprof_rule made = rule("MaxOrdinal", "OrdinalU64,OrdinalI32", "the highest place on a scale");
+  ctprof_rule made =
+      largest_rule("MaxOrdinal", "OrdinalU64,OrdinalI32", "the highest place on a scale");
   made.state_size = sizeof(Ordinal);
   made.add = add_ordinal;
   made.merge = merge_ordinal;
@@ -180,11 +183,11 @@ constexpr ctprof_rule ordinal() {
 }
 
 constexpr ctprof_rule any_flag() {
-  ctprof_rule made = rule("AnyFlag", "Flag", "true if any is true");
+  ctprof_rule made = largest_rule("AnyFlag", "Flag", "true if any is true");
   made.reduction = CTPROF_REDUCES_TO_MODE;
   made.state_size = sizeof(Flag);
   made.add = add_flag;
-  made.merge = merge<std::uint8_t>;
+  made.merge = merge_largest<std::uint8_t>;
   made.number = flag_number;
   made.text = flag_text;
   made.json = flag_json;
@@ -193,11 +196,11 @@ constexpr ctprof_rule any_flag() {
 
 constexpr ctprof_rule kExtremes[] = {
     peak(),
-    rule("MaxPeakBytes", "PeakBytes", "the largest peak of any"),
-    rule("MaxPeakCount", "PeakCount", "the highest peak of any"),
-    rule("MaxGaugeNs", "GaugeNs", "the largest duration set now"),
-    rule("MaxGaugeCount", "GaugeCount", "the largest number now"),
-    rule("MaxGaugeBytes", "GaugeBytes", "the largest size now"),
+    largest_rule("MaxPeakBytes", "PeakBytes", "the largest peak of any"),
+    largest_rule("MaxPeakCount", "PeakCount", "the highest peak of any"),
+    largest_rule("MaxGaugeNs", "GaugeNs", "the largest duration set now"),
+    largest_rule("MaxGaugeCount", "GaugeCount", "the largest number now"),
+    largest_rule("MaxGaugeBytes", "GaugeBytes", "the largest size now"),
     ratio(),
     ordinal(),
     any_flag(),

@@ -82,8 +82,8 @@ void combine(Entry& entry, std::uint64_t value) {
 
 // Adds one entry at or after position `at`, and returns where the next key in order may belong.
 template <class MakeKind>
-std::size_t include(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value,
-                    MakeKind make_kind) {
+std::size_t include_entry(Entries& entries, std::size_t at, ctprof_text key, std::uint64_t value,
+                          MakeKind make_kind) {
   while (at < entries.size() && view(entries[at].key) < view(key)) ++at;
   const bool known = at < entries.size() && view(entries[at].key) == view(key);
   if (known)
@@ -103,18 +103,18 @@ void add_with(void* states, const ctprof_rows& rows, MakeKind make_kind) {
     if (map.entries->empty()) map.entries->reserve(count);
     std::size_t at = 0;
     for (std::size_t i = 0; i < count; ++i)
-      at = include(*map.entries, at, given[i].key, given[i].value, make_kind);
+      at = include_entry(*map.entries, at, given[i].key, given[i].value, make_kind);
   });
 }
 
-void add_sum(void* states, const ctprof_rows* rows) {
+void add_map_sum(void* states, const ctprof_rows* rows) {
   add_with(states, *rows, [&](ctprof_text key) {
     return KeyKind{
         false, rows->map_keys ? kind_of_key(rows->map_keys, view(key)).unit : std::string_view{}};
   });
 }
 
-void add_mixed(void* states, const ctprof_rows* rows) {
+void add_map_mixed(void* states, const ctprof_rows* rows) {
   add_with(states, *rows, [&](ctprof_text key) {
     return rows->map_keys ? kind_of_key(rows->map_keys, view(key)) : KeyKind{};
   });
@@ -127,29 +127,30 @@ std::span<const Entry> entries_in(const void* state) {
   return entries ? std::span<const Entry>(*entries) : std::span<const Entry>();
 }
 
-void merge(void* into, const void* from) {
+void merge_map(void* into, const void* from) {
   if (!map_in(from).entries) return;
   auto& map = *static_cast<Map*>(into);
   if (!map.entries) map.entries = new Entries;
   std::size_t at = 0;
   for (const Entry& entry : entries_in(from))
-    at = include(*map.entries, at, entry.key, entry.value, [&](ctprof_text) { return entry.kind; });
+    at = include_entry(*map.entries, at, entry.key, entry.value,
+                       [&](ctprof_text) { return entry.kind; });
 }
 
-void destroy(void* state) { delete map_in(state).entries; }
+void destroy_map(void* state) { delete map_in(state).entries; }
 
 bool same_entry(const Entry& a, const Entry& b) {
   return view(a.key) == view(b.key) && a.value == b.value;
 }
 
-ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+ctprof_number map_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   if (!map_in(baseline).entries || !map_in(candidate).entries) return no_number();
   const auto a = entries_in(baseline), b = entries_in(candidate);
   put(*out, std::equal(a.begin(), a.end(), b.begin(), b.end(), same_entry) ? kSame : kDiffers);
   return no_number();
 }
 
-void text(const void* state, const char* unit, const ctprof_sink* out) {
+void map_text(const void* state, const char* unit, const ctprof_sink* out) {
   if (!map_in(state).entries) return put(*out, "-");
   bool first = true;
   for (const Entry& entry : entries_in(state)) {
@@ -161,7 +162,7 @@ void text(const void* state, const char* unit, const ctprof_sink* out) {
   }
 }
 
-void json(const void* state, const ctprof_sink* out) {
+void map_json(const void* state, const ctprof_sink* out) {
   if (!map_in(state).entries) return put(*out, "null");
   JsonWriter object(Escape::Unshowable);
   object.put('{');
@@ -170,25 +171,27 @@ void json(const void* state, const ctprof_sink* out) {
   put(*out, object.view());
 }
 
-void parts(const void* state, const ctprof_parts* out) {
+void map_parts(const void* state, const ctprof_parts* out) {
   for (const Entry& entry : entries_in(state))
     out->put(out->core, entry.key, number_of(entry.value), text_of(entry.kind.unit));
 }
 
-constexpr ctprof_rule rule(const char* name, const char* newtypes, const char* description,
-                           decltype(ctprof_rule::add) add) {
-  ctprof_rule made = rule_of<Map>(name, newtypes, description, CTPROF_REDUCES_BY_KEY, add, merge);
-  made.destroy = destroy;
-  made.delta = delta;
-  made.text = text;
-  made.json = json;
-  made.parts = parts;
+constexpr ctprof_rule map_rule(const char* name, const char* newtypes, const char* description,
+                               decltype(ctprof_rule::add) add) {
+  ctprof_rule made =
+      rule_of<Map>(name, newtypes, description, CTPROF_REDUCES_BY_KEY, add, merge_map);
+  made.destroy = destroy_map;
+  made.delta = map_delta;
+  made.text = map_text;
+  made.json = map_json;
+  made.parts = map_parts;
   return made;
 }
 
 constexpr ctprof_rule kMaps[] = {
-    rule("MapSum", "CountMap,BytesMap,KibMap", "key by key, adds up", add_sum),
-    rule("MapMixed", "MixedMap", "key by key: gauges take the largest, others add up", add_mixed),
+    map_rule("MapSum", "CountMap,BytesMap,KibMap", "key by key, adds up", add_map_sum),
+    map_rule("MapMixed", "MixedMap", "key by key: gauges take the largest, others add up",
+             add_map_mixed),
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ bool same_text(ctprof_text a, ctprof_text b) {
   return (a.data == b.data && a.size == b.size) || view(a) == view(b);
 }
 
-void count(Tally& tally, ctprof_text category, std::uint64_t rows) {
+void count_category(Tally& tally, ctprof_text category, std::uint64_t rows) {
   if (!tally.first_rows) tally.first = category;
   if (same_text(tally.first, category)) return void(tally.first_rows += rows);
   if (!tally.others) tally.others = new Counts;
@@ -38,22 +38,22 @@ void count(Tally& tally, ctprof_text category, std::uint64_t rows) {
 
 const Tally& tally_in(const void* state) { return *static_cast<const Tally*>(state); }
 
-void add(void* states, const ctprof_rows* rows) {
+void add_category(void* states, const ctprof_rows* rows) {
   for_each_reading<Tally, std::uint32_t>(states, *rows, [&](Tally& tally, std::uint32_t id) {
-    count(tally, rows->text(rows->core, id), 1);
+    count_category(tally, rows->text(rows->core, id), 1);
   });
 }
 
-void merge(void* into, const void* from) {
+void merge_tally(void* into, const void* from) {
   const Tally& other = tally_in(from);
   if (!other.first_rows) return;
-  count(*static_cast<Tally*>(into), other.first, other.first_rows);
+  count_category(*static_cast<Tally*>(into), other.first, other.first_rows);
   if (!other.others) return;
   for (const auto& [category, rows] : *other.others)
-    count(*static_cast<Tally*>(into), text_of(category), rows);
+    count_category(*static_cast<Tally*>(into), text_of(category), rows);
 }
 
-void destroy(void* state) { delete tally_in(state).others; }
+void destroy_tally(void* state) { delete tally_in(state).others; }
 
 // The most frequent category; of several, the one that sorts first.
 struct Winner {
@@ -100,7 +100,7 @@ Winner winner_of(const Flags& flags) {
 }
 
 template <class State>
-ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+ctprof_number mode_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const Winner a = winner_of(*static_cast<const State*>(baseline)),
                b = winner_of(*static_cast<const State*>(candidate));
   if (a.total && b.total) put(*out, a.category == b.category ? kSame : kDiffers);
@@ -108,7 +108,7 @@ ctprof_number delta(const void* baseline, const void* candidate, const ctprof_si
 }
 
 template <class State>
-void text(const void* state, const char*, const ctprof_sink* out) {
+void mode_text(const void* state, const char*, const ctprof_sink* out) {
   const Winner winner = winner_of(*static_cast<const State*>(state));
   if (!winner.total) return put(*out, "-");
   put(*out, winner.category);
@@ -130,7 +130,7 @@ void put_json(const Winner& winner, WriteCategory write_category, const ctprof_s
   put(out, json.view());
 }
 
-void json(const void* state, const ctprof_sink* out) {
+void tally_json(const void* state, const ctprof_sink* out) {
   const Winner winner = winner_of(tally_in(state));
   put_json(
       winner, [&](JsonWriter& json) { json.text(winner.category); }, *out);
@@ -142,30 +142,30 @@ void flags_json(const void* state, const ctprof_sink* out) {
       winner, [&](JsonWriter& json) { json.raw(winner.category); }, *out);
 }
 
-constexpr ctprof_rule rule(const char* name, const char* newtypes) {
-  ctprof_rule made =
-      rule_of<Tally>(name, newtypes, "what most are", CTPROF_REDUCES_TO_MODE, add, merge);
-  made.destroy = destroy;
-  made.delta = delta<Tally>;
-  made.text = text<Tally>;
-  made.json = json;
+constexpr ctprof_rule mode_rule(const char* name, const char* newtypes) {
+  ctprof_rule made = rule_of<Tally>(name, newtypes, "what most are", CTPROF_REDUCES_TO_MODE,
+                                    add_category, merge_tally);
+  made.destroy = destroy_tally;
+  made.delta = mode_delta<Tally>;
+  made.text = mode_text<Tally>;
+  made.json = tally_json;
   return made;
 }
 
 constexpr ctprof_rule bool_rule() {
-  ctprof_rule made = rule("ModeBool", "Flag");
+  ctprof_rule made = mode_rule("ModeBool", "Flag");
   made.state_size = sizeof(Flags);
   made.add = add_flags;
   made.merge = merge_flags;
   made.destroy = nullptr;
-  made.delta = delta<Flags>;
-  made.text = text<Flags>;
+  made.delta = mode_delta<Flags>;
+  made.text = mode_text<Flags>;
   made.json = flags_json;
   return made;
 }
 
-constexpr ctprof_rule kModes[] = {rule("Mode", "CategoricalString"), rule("ModeChar", "Char"),
-                                  bool_rule()};
+constexpr ctprof_rule kModes[] = {mode_rule("Mode", "CategoricalString"),
+                                  mode_rule("ModeChar", "Char"), bool_rule()};
 
 }  // namespace
 

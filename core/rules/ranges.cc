@@ -44,18 +44,18 @@ const Range<T>& range_in(const void* state) {
 }
 
 template <class T>
-void add(void* states, const ctprof_rows* rows) {
+void add_range(void* states, const ctprof_rows* rows) {
   for_each_reading<Range<T>, T>(states, *rows,
                                 [](Range<T>& range, T value) { range.include(value); });
 }
 
 template <class T>
-void merge(void* into, const void* from) {
+void merge_range(void* into, const void* from) {
   static_cast<Range<T>*>(into)->include(range_in<T>(from));
 }
 
 template <class T>
-ctprof_number number(const void* state) {
+ctprof_number range_number(const void* state) {
   const auto& range = range_in<T>(state);
   if (!range.any()) return no_number();
   if (range.low() == range.high()) return number_of(range.low());
@@ -65,16 +65,16 @@ ctprof_number number(const void* state) {
 // The difference of the midpoints. Two ranges with the same midpoint can still differ, which is
 // said beside the zero.
 template <class T>
-ctprof_number delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
+ctprof_number range_delta(const void* baseline, const void* candidate, const ctprof_sink* out) {
   const auto &a = range_in<T>(baseline), &b = range_in<T>(candidate);
   if (!a.any() || !b.any()) return no_number();
-  const Difference between = difference(number<T>(baseline), number<T>(candidate));
+  const Difference between = difference(range_number<T>(baseline), range_number<T>(candidate));
   if (between.zero()) put(*out, a == b ? kSame : kDiffers);
   return as_number(between);
 }
 
 template <class T>
-void text(const void* state, const char*, const ctprof_sink* out) {
+void range_text(const void* state, const char*, const ctprof_sink* out) {
   const auto& range = range_in<T>(state);
   if (!range.any()) return put(*out, "-");
   put(*out, std::to_string(range.low()));
@@ -82,7 +82,7 @@ void text(const void* state, const char*, const ctprof_sink* out) {
 }
 
 template <class T>
-void json(const void* state, const ctprof_sink* out) {
+void range_json(const void* state, const ctprof_sink* out) {
   const auto& range = range_in<T>(state);
   if (!range.any()) return put(*out, "null");
   put(*out,
@@ -92,11 +92,11 @@ void json(const void* state, const ctprof_sink* out) {
 template <class T>
 constexpr ctprof_rule range_rule(const char* name, const char* newtypes) {
   ctprof_rule rule = rule_of<Range<T>>(name, newtypes, "smallest and largest",
-                                       CTPROF_REDUCES_TO_RANGE, add<T>, merge<T>);
-  rule.number = number<T>;
-  rule.delta = delta<T>;
-  rule.text = text<T>;
-  rule.json = json<T>;
+                                       CTPROF_REDUCES_TO_RANGE, add_range<T>, merge_range<T>);
+  rule.number = range_number<T>;
+  rule.delta = range_delta<T>;
+  rule.text = range_text<T>;
+  rule.json = range_json<T>;
   return rule;
 }
 
@@ -118,14 +118,14 @@ struct Bound {
 using Pick = const std::uint64_t& (*)(const std::uint64_t&, const std::uint64_t&);
 
 template <Pick pick>
-void take(Bound& bound, std::uint64_t value) {
+void take_bound(Bound& bound, std::uint64_t value) {
   bound.value = bound.readings ? pick(bound.value, value) : value;
   ++bound.readings;
 }
 
 template <Pick pick>
 void add_bound(void* states, const ctprof_rows* rows) {
-  for_each_reading<Bound, std::uint64_t>(states, *rows, take<pick>);
+  for_each_reading<Bound, std::uint64_t>(states, *rows, take_bound<pick>);
 }
 
 template <Pick pick>
@@ -134,7 +134,7 @@ void merge_bound(void* into, const void* from) {
   const auto& other = *static_cast<const Bound*>(from);
   if (!other.readings) return;
   const std::uint64_t readings = bound.readings + other.readings;
-  take<pick>(bound, other.value);
+  take_bound<pick>(bound, other.value);
   bound.readings = readings;
 }
 

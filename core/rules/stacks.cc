@@ -74,7 +74,7 @@ Gathered& started(State& state) {
   return *state.gathered;
 }
 
-void add(void* states, const ctprof_rows* rows) {
+void add_stacks(void* states, const ctprof_rows* rows) {
   for_each_reading<State, std::uint32_t>(states, *rows, [&](State& state, std::uint32_t id) {
     std::size_t count = 0;
     const ctprof_stack* given = rows->stacks(rows->core, id, &count);
@@ -82,34 +82,35 @@ void add(void* states, const ctprof_rows* rows) {
   });
 }
 
-void merge(void* into, const void* from) {
+void merge_stacks(void* into, const void* from) {
   if (const Gathered* other = gathered_in(from)) started(*static_cast<State*>(into)).merge(*other);
 }
 
-void finish(void* state) {
+void finish_stacks(void* state) {
   if (Gathered* gathered = gathered_in(state)) gathered->settle();
 }
 
-void destroy(void* state) { delete gathered_in(state); }
+void destroy_stacks(void* state) { delete gathered_in(state); }
 
-ctprof_number number(const void* state) {
+ctprof_number stacks_number(const void* state) {
   const Gathered* gathered = gathered_in(state);
   return gathered ? number_of(gathered->total()) : no_number();
 }
 
-void text(const void* state, const char* unit, const ctprof_sink* out) {
+void stacks_text(const void* state, const char* unit, const ctprof_sink* out) {
   const Gathered* gathered = gathered_in(state);
   const bool is_full = gathered && gathered->total() == kFull;
-  put(*out, (is_full ? "≥" : "") + scaled(number(state), unit));
+  put(*out, (is_full ? "≥" : "") + scaled(stacks_number(state), unit));
 }
 
 constexpr ctprof_rule stack_rule() {
-  ctprof_rule rule = rule_of<State>("StackSum", "StackNs,StackCount,StackBytes",
-                                    "adds up, stack by stack", CTPROF_REDUCES_BY_SUM, add, merge);
-  rule.finish = finish;
-  rule.destroy = destroy;
-  rule.number = number;
-  rule.text = text;
+  ctprof_rule rule =
+      rule_of<State>("StackSum", "StackNs,StackCount,StackBytes", "adds up, stack by stack",
+                     CTPROF_REDUCES_BY_SUM, add_stacks, merge_stacks);
+  rule.finish = finish_stacks;
+  rule.destroy = destroy_stacks;
+  rule.number = stacks_number;
+  rule.text = stacks_text;
   return rule;
 }
 

@@ -25,11 +25,11 @@ void add_one(Sum& sum, std::uint64_t value) {
   ++sum.readings;
 }
 
-void add(void* states, const ctprof_rows* rows) {
+void add_sum(void* states, const ctprof_rows* rows) {
   for_each_reading<Sum, std::uint64_t>(states, *rows, add_one);
 }
 
-void merge(void* into, const void* from) {
+void merge_sum(void* into, const void* from) {
   auto& sum = *static_cast<Sum*>(into);
   const auto& other = *static_cast<const Sum*>(from);
   const std::uint64_t readings = sum.readings + other.readings;
@@ -37,7 +37,7 @@ void merge(void* into, const void* from) {
   sum.readings = readings;
 }
 
-ctprof_number number(const void* state) {
+ctprof_number sum_number(const void* state) {
   const auto& sum = *static_cast<const Sum*>(state);
   return sum.readings ? number_of(sum.total) : no_number();
 }
@@ -48,14 +48,15 @@ bool is_full(const Sum& sum) {
 
 const Sum& sum_in(const void* state) { return *static_cast<const Sum*>(state); }
 
-void text(const void* state, const char* unit, const ctprof_sink* out) {
-  put(*out, (is_full(sum_in(state)) ? "≥" : "") + scaled(number(state), unit));
+void sum_text(const void* state, const char* unit, const ctprof_sink* out) {
+  put(*out, (is_full(sum_in(state)) ? "≥" : "") + scaled(sum_number(state), unit));
 }
 
 constexpr ctprof_rule sum_rule(const char* name, const char* newtypes, const char* description) {
-  ctprof_rule rule = rule_of<Sum>(name, newtypes, description, CTPROF_REDUCES_BY_SUM, add, merge);
-  rule.number = number;
-  rule.text = text;
+  ctprof_rule rule =
+      rule_of<Sum>(name, newtypes, description, CTPROF_REDUCES_BY_SUM, add_sum, merge_sum);
+  rule.number = sum_number;
+  rule.text = sum_text;
   return rule;
 }
 
@@ -77,7 +78,7 @@ struct Fractions {
   std::uint64_t readings;
 };
 
-void take(Fractions& all, double sum, double largest, std::uint64_t readings) {
+void take_fractions(Fractions& all, double sum, double largest, std::uint64_t readings) {
   all.largest = all.readings > 0 ? std::max(all.largest, largest) : largest;
   all.sum += sum;
   all.readings += readings;
@@ -85,14 +86,14 @@ void take(Fractions& all, double sum, double largest, std::uint64_t readings) {
 
 void add_fractions(void* states, const ctprof_rows* rows) {
   for_each_reading<Fractions, double>(states, *rows, [](Fractions& all, double value) {
-    if (std::isfinite(value)) take(all, value, value, 1);
+    if (std::isfinite(value)) take_fractions(all, value, value, 1);
   });
 }
 
 void merge_fractions(void* into, const void* from) {
   const auto& other = *static_cast<const Fractions*>(from);
   if (other.readings > 0)
-    take(*static_cast<Fractions*>(into), other.sum, other.largest, other.readings);
+    take_fractions(*static_cast<Fractions*>(into), other.sum, other.largest, other.readings);
 }
 
 ctprof_number sum_of_fractions(const void* state) {

@@ -15,6 +15,11 @@ Column* Table::find(std::string_view metric) {
   return const_cast<Column*>(std::as_const(*this).find(metric));
 }
 
+const Column* Table::find_u64(std::string_view metric) const {
+  const Column* column = find(metric);
+  return column && column->def().storage == Storage::U64 ? column : nullptr;
+}
+
 Column& Table::add(SharedMetric def, Gap initial) {
   return columns.emplace_back(std::move(def), rows, initial);
 }

@@ -33,6 +33,8 @@ struct Table {
   // Null when there is no such column.
   Column* find(std::string_view metric);
   const Column* find(std::string_view metric) const;
+  // The same of a column of unsigned numbers; null for any other.
+  const Column* find_u64(std::string_view metric) const;
   // Adds a column whose cells are all `initial`.
   Column& add(SharedMetric def, Gap initial);
   // Drops all other rows. Columns stay where they are. REQUIRES: ascending.

@@ -14,7 +14,7 @@ namespace ctprof {
 namespace {
 
 // Of one section.
-constexpr std::uint64_t kMostBytes = 64 << 20;
+constexpr std::uint64_t kMostSectionBytes = 64 << 20;
 constexpr std::uint8_t kNearPointer = 0x1b;  // four bytes, signed, from where they stand
 
 // Where .eh_frame is loaded, by the header of its table.
@@ -33,14 +33,14 @@ std::string loaded_bytes(const ElfFile& file, FileAddress address,
   const auto place = file.place_of(address);
   if (!place) return {};
   const bool told = section && section->sh_addr == address;
-  return file.bytes(place->offset, told ? section->sh_size : place->size, kMostBytes);
+  return file.bytes(place->offset, told ? section->sh_size : place->size, kMostSectionBytes);
 }
 
 FrameEntries read_eh_frame(const ElfFile& file) {
   const auto section = file.section(".eh_frame");
   const Elf64_Phdr* table = file.segment(PT_GNU_EH_FRAME);
   const std::string header =
-      table ? file.bytes(table->p_offset, table->p_filesz, kMostBytes) : std::string();
+      table ? file.bytes(table->p_offset, table->p_filesz, kMostSectionBytes) : std::string();
   const FileAddress pointed = table ? eh_frame_address(header, table->p_vaddr) : 0;
   const FileAddress address = pointed != 0 || !section ? pointed : section->sh_addr;
   FrameEntries entries(FrameEntries::Format::EhFrame, loaded_bytes(file, address, section),
@@ -52,8 +52,8 @@ FrameEntries read_eh_frame(const ElfFile& file) {
 FrameEntries read_debug_frame(const ElfFile& file) {
   const auto section = file.section(".debug_frame");
   if (!section || section->sh_type == SHT_NOBITS) return {};
-  std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostBytes);
-  if ((section->sh_flags & SHF_COMPRESSED) != 0) bytes = unpacked_section(bytes, kMostBytes);
+  std::string bytes = file.bytes(section->sh_offset, section->sh_size, kMostSectionBytes);
+  if ((section->sh_flags & SHF_COMPRESSED) != 0) bytes = unpacked_section(bytes, kMostSectionBytes);
   FrameEntries entries(FrameEntries::Format::DebugFrame, std::move(bytes), 0);
   entries.make_table();
   return entries;

@@ -11,7 +11,7 @@ namespace ctprof {
 namespace {
 
 // All that is read of one file: the symbols and call frames of a browser of 2 GiB fit in.
-constexpr std::uint64_t kMostBytes = 512ULL << 20;
+constexpr std::uint64_t kMostFileBytes = 512ULL << 20;
 constexpr std::uint64_t kMostSegments = 128;
 constexpr std::uint64_t kMostSections = 65536;
 constexpr std::uint64_t kMostSectionNames = 1 << 20;
@@ -61,9 +61,12 @@ bool read_all(int fd, std::uint64_t offset, char* to, std::size_t size) {
 
 }  // namespace
 
-ElfFile::ElfFile(int fd) : fd_(fd), size_(size_of_file(fd)), budget_(kMostBytes) { read_head(); }
+ElfFile::ElfFile(int fd) : fd_(fd), size_(size_of_file(fd)), budget_(kMostFileBytes) {
+  read_head();
+}
 
-ElfFile::ElfFile(std::string_view image) : image_(image), size_(image.size()), budget_(kMostBytes) {
+ElfFile::ElfFile(std::string_view image)
+    : image_(image), size_(image.size()), budget_(kMostFileBytes) {
   read_head();
 }
 

@@ -32,7 +32,7 @@ enum Operation : std::uint8_t {
   kBreg31 = 0x8f,
 };
 
-constexpr std::size_t kDeepest = 16;
+constexpr std::size_t kDeepestStack = 16;
 
 // The sum, as processors count.
 std::int64_t sum(std::int64_t a, std::int64_t b) {
@@ -49,7 +49,7 @@ class Machine {
       : address_(address), registers_(registers) {}
 
   void push(const FrameValue& value) {
-    if (size_ == kDeepest) return fail();
+    if (size_ == kDeepestStack) return fail();
     stack_[size_++] = value;
   }
   void run(ByteCursor& code) {
@@ -134,7 +134,7 @@ class Machine {
 
   FileAddress address_;
   const RegisterNumbers& registers_;
-  std::array<FrameValue, kDeepest> stack_;
+  std::array<FrameValue, kDeepestStack> stack_;
   std::size_t size_ = 0;
   bool ok_ = true;
 };

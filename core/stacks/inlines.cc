@@ -13,6 +13,8 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+
+#include "core/stacks/symbols.hpp"
 #endif
 
 namespace ctprof {
@@ -20,11 +22,10 @@ namespace ctprof {
 #ifdef CTPROF_LIBDW
 namespace {
 
-constexpr std::uint64_t kMostBytes = 512 << 20;
-constexpr std::size_t kLongestName = 8192;
+constexpr std::uint64_t kMostDebugBytes = 512 << 20;
 constexpr std::size_t kMostNameBytes = 32 << 20;
 constexpr std::size_t kMostInlined = 4 << 20;
-constexpr unsigned kDeepest = 256;  // of entries in one another
+constexpr unsigned kDeepestEntry = 256;  // of entries in one another
 
 // What is called of the library.
 struct Libdw {
@@ -112,7 +113,7 @@ bool is_too_large(const ElfFile& file) {
   std::uint64_t sum = 0;
   for (const Elf64_Shdr& section : file.sections()) {
     const std::uint64_t size = size_of(file, section);
-    if (size > kMostBytes - sum) return true;
+    if (size > kMostDebugBytes - sum) return true;
     sum += size;
   }
   return false;
@@ -208,7 +209,7 @@ class Names {
     Dwarf_Attribute attribute;
     if (!dw_.attribute(&die, what, &attribute) || !can_read(attribute)) return {};
     const char* text = dw_.text(&attribute);
-    return text ? std::string(sections_.text_at(text, kLongestName)) : std::string();
+    return text ? std::string(sections_.text_at(text, kLongestFunctionName)) : std::string();
   }
 
   // The name that linkers know, which tells scopes and types; else the plain one.
@@ -292,7 +293,7 @@ class Descent {
   // `level`: how many inlined functions are around.
   void descend(Dwarf_Die& parent, const Places& places, unsigned depth, unsigned level) {
     Dwarf_Die die;
-    if (depth == kDeepest || dw_.child(&parent, &die) != 0) return;
+    if (depth == kDeepestEntry || dw_.child(&parent, &die) != 0) return;
     do visit(die, places, depth, level);
     while (goes_on() && go_to_sibling(die));
   }

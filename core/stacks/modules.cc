@@ -10,7 +10,7 @@ namespace ctprof {
 namespace {
 
 // Of call frame information in memory: the libraries of a desktop come to 100 MiB.
-constexpr std::size_t kMostBytes = 512 << 20;
+constexpr std::size_t kMostFrameBytes = 512 << 20;
 // A process may be gone before its file is opened; another that maps it may live.
 constexpr unsigned kMostAttempts = 3;
 
@@ -94,7 +94,7 @@ void Modules::open(Known& known, std::uint64_t process, const CodeRange& range) 
 void Modules::read(Known& known) {
   known.module.build_id = known.file->build_id();
   known.module.shift = known.file->code_shift();
-  if (bytes_ > kMostBytes) return;
+  if (bytes_ > kMostFrameBytes) return;
   known.cfi = Cfi(*known.file);
   bytes_ += known.cfi.bytes();
 }

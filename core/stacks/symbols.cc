@@ -13,8 +13,6 @@ namespace ctprof {
 namespace {
 
 constexpr std::uint64_t kUnsizedReach = 64 << 10;
-// Longer names are cut.
-constexpr std::size_t kLongestName = 8192;
 // Of a packed list, and of what it unpacks to: a hundred bytes for each of 600,000 functions.
 constexpr std::size_t kMostPacked = 64 << 20;
 constexpr std::uint64_t kNoTag = std::numeric_limits<std::uint64_t>::max();
@@ -102,7 +100,7 @@ class FileSymbols {
             std::vector<std::string>& names) const {
     for (std::size_t i = 0; i < names.size(); ++i)
       if (names[i].empty() && tags[i] < texts.sh_size)
-        names[i] = file_.text(texts.sh_offset + tags[i], kLongestName);
+        names[i] = file_.text(texts.sh_offset + tags[i], kLongestFunctionName);
   }
 
   std::vector<std::uint64_t> search(const Elf64_Shdr& list,
@@ -157,7 +155,7 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
 
 // The line at a place of a text, whose names are told by their places.
 std::string_view line_at(std::string_view text, std::uint64_t at) {
-  std::string_view rest = text.substr(at, kLongestName);
+  std::string_view rest = text.substr(at, kLongestFunctionName);
   return sdk::take(rest, '\n');
 }
 

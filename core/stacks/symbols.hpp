@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,6 +23,9 @@
 #include "core/stacks/elf_file.hpp"
 
 namespace ctprof {
+
+// Bytes; longer names are cut.
+inline constexpr std::size_t kLongestFunctionName = 8192;
 
 // From .symtab; what is not found there from the list that some distributions leave packed in
 // stripped files (.gnu_debugdata), and last from .dynsym. `stripped`: what was stripped from the

@@ -4,10 +4,11 @@
 #include <ctime>
 #include <limits>
 
+#include "core/base/clock.hpp"
+
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kLatest = std::numeric_limits<std::int64_t>::max();
 
 std::string capture_id(const Snapshot& snapshot) {
@@ -20,12 +21,12 @@ std::string capture_id(const Snapshot& snapshot) {
 }  // namespace
 
 std::string utc_time(std::uint64_t unix_ns) {
-  const auto seconds = static_cast<std::time_t>(unix_ns / kSecond);
+  const auto seconds = static_cast<std::time_t>(unix_ns / kNsPerSecond);
   std::tm utc{};
   ::gmtime_r(&seconds, &utc);
   char date[32], text[48];
   std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
-  std::snprintf(text, sizeof text, "%s.%09uZ", date, static_cast<unsigned>(unix_ns % kSecond));
+  std::snprintf(text, sizeof text, "%s.%09uZ", date, static_cast<unsigned>(unix_ns % kNsPerSecond));
   return text;
 }
 

@@ -8,8 +8,6 @@
 namespace ctprof {
 namespace {
 
-constexpr std::size_t kFlushAt = 64 * 1024;
-
 std::string escaped(std::string_view text, bool quotes_too) {
   const std::string valid = valid_utf8(text);
   std::string out;
@@ -65,7 +63,7 @@ class Writer {
   void line(const std::string& text) {
     out_ += text;
     out_ += '\n';
-    if (out_.size() >= kFlushAt) hand_on();
+    if (out_.size() >= Sink::kPiece) hand_on();
   }
   void hand_on() {
     if (handed_on_) handed_on_ = sink_->write(out_);

@@ -5,11 +5,7 @@
 #include "core/base/text.hpp"
 
 namespace ctprof {
-namespace {
-
-constexpr std::size_t kFlushAt = 64 * 1024;
-
-}  // namespace
+namespace {}  // namespace
 
 void RowText::begin_table(const std::vector<std::string>& names) {
   if (is_csv()) {
@@ -89,7 +85,7 @@ void RowText::end_row() {
   if (!is_csv()) out_.put('}');
   out_.put('\n');
   field_ = 0;
-  if (out_.size() >= kFlushAt) hand_on();
+  if (out_.size() >= Sink::kPiece) hand_on();
 }
 
 void RowText::hand_on() {

@@ -11,10 +11,11 @@
 namespace ctprof {
 namespace {
 
-using Name = std::pair<std::uint64_t, std::uint64_t>;  // a process, and its leader's start in ticks
+using ProcessKey =
+    std::pair<std::uint64_t, std::uint64_t>;  // a process, and its leader's start in ticks
 
 struct Process {
-  Name name;
+  ProcessKey name;
   std::uint64_t parent = 0;
   bool is_marked = false;
 };
@@ -34,8 +35,8 @@ std::vector<Process> processes_of(const Table& threads) {
 }
 
 // Who is known to be of the family, whoever its parents are.
-std::set<Name> known_members(const std::vector<Process>& before, const Ended& ended) {
-  std::set<Name> members;
+std::set<ProcessKey> known_members(const std::vector<Process>& before, const Ended& ended) {
+  std::set<ProcessKey> members;
   for (const Process& process : before)
     if (process.is_marked) members.insert(process.name);
   for (const Process& process : processes_of(ended.rows.threads()))
@@ -48,8 +49,8 @@ std::set<Name> known_members(const std::vector<Process>& before, const Ended& en
 std::vector<std::uint64_t> first_ones(const std::vector<Process>& before, const Ended& ended,
                                       const std::vector<Process>& processes, const Family& family,
                                       std::uint64_t last_tick) {
-  const std::set<Name> members = known_members(before, ended);
-  std::set<Name> old;
+  const std::set<ProcessKey> members = known_members(before, ended);
+  std::set<ProcessKey> old;
   for (const Process& process : before) old.insert(process.name);
   std::vector<std::uint64_t> found{family.command};
   for (const auto& [name, parent, is_marked] : processes) {

@@ -49,18 +49,12 @@ bool was_there(const Opening& opening, std::size_t row) {
   return !is_told;
 }
 
-// The column's numbers, or null where the table lacks it.
-const Column* numbers(const Table& table, std::string_view name) {
-  const Column* column = table.find(name);
-  return column && column->def().storage == Storage::U64 ? column : nullptr;
-}
-
 // Those rows, in the order that a table has.
 std::vector<std::uint32_t> rows_then(const Table& table, const Opening& opening) {
   std::vector<std::uint32_t> rows;
   for (std::uint32_t row = 0; row < table.rows; ++row)
     if (was_there(opening, row)) rows.push_back(row);
-  const Column *tgids = numbers(table, kTgid), *tids = numbers(table, kTid);
+  const Column *tgids = table.find_u64(kTgid), *tids = table.find_u64(kTid);
   if (!tgids || !tids) return rows;
   // Threads that ended inside stand behind the others.
   std::ranges::stable_sort(rows, [&](std::uint32_t a, std::uint32_t b) {
@@ -92,9 +86,9 @@ Table table_then(const Table& table, const Opening& opening, std::span<const std
 }
 
 // The processes of those threads, each once, in order.
-std::vector<std::uint64_t> processes_of(const Table& threads) {
+std::vector<std::uint64_t> tgids_of(const Table& threads) {
   std::vector<std::uint64_t> tgids;
-  const Column* column = numbers(threads, kTgid);
+  const Column* column = threads.find_u64(kTgid);
   for (std::size_t row = 0; column && row < threads.rows; ++row)
     if (tgids.empty() || tgids.back() != column->u64()[row]) tgids.push_back(column->u64()[row]);
   return tgids;
@@ -102,9 +96,9 @@ std::vector<std::uint64_t> processes_of(const Table& threads) {
 
 // Makes processes those of the threads. Of one that has ended since nothing is known.
 void match_processes(Table& processes, const Table& threads) {
-  const Column* known = numbers(processes, kProcessTgid);
+  const Column* known = processes.find_u64(kProcessTgid);
   if (!known) return;
-  const std::vector<std::uint64_t> tgids = processes_of(threads);
+  const std::vector<std::uint64_t> tgids = tgids_of(threads);
   const std::vector<std::uint64_t> were(known->u64().begin(), known->u64().end());
   if (were.empty() || were == tgids) return;
   std::map<std::uint64_t, std::uint32_t> rows;

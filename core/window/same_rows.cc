@@ -7,28 +7,21 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/make_window.hpp"
 
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
 // A tid, which the kernel may use again, and the start time, in ticks.
-using Name = std::pair<std::uint64_t, std::uint64_t>;
-
-// The column's numbers, or null where the snapshot lacks it.
-const Column* numbers(const Table& table, std::string_view name) {
-  const Column* column = table.find(name);
-  return column && column->def().storage == Storage::U64 ? column : nullptr;
-}
+using ThreadKey = std::pair<std::uint64_t, std::uint64_t>;
 
 // Threads by name, for looking them up.
 class ByName {
  public:
   explicit ByName(const Table& threads) {
-    const Column *tids = numbers(threads, kTid), *starts = numbers(threads, kStartTime);
+    const Column *tids = threads.find_u64(kTid), *starts = threads.find_u64(kStartTime);
     if (!tids || !starts) return;
     for (std::uint32_t row = 0; row < threads.rows; ++row)
       if (starts->has_value(row)) found_.push_back({{tids->u64()[row], starts->u64()[row]}, row});
@@ -36,7 +29,7 @@ class ByName {
   }
 
   // With a start of 0: the one of that tid, whenever it was born.
-  std::uint32_t find(Name name) const {
+  std::uint32_t find(ThreadKey name) const {
     const auto it = std::ranges::lower_bound(found_, name, {}, &Found::name);
     const bool is_it = it != found_.end() && it->name.first == name.first &&
                        (name.second == 0 || it->name.second == name.second);
@@ -45,7 +38,7 @@ class ByName {
 
  private:
   struct Found {
-    Name name;
+    ThreadKey name;
     std::uint32_t row;
   };
   std::vector<Found> found_;
@@ -60,7 +53,7 @@ class TakeOvers {
   }
 
   // Who the thread was before it took its leader's place: the last one that did so before `until`.
-  Name before_exec(Name name, std::uint64_t until) const {
+  ThreadKey before_exec(ThreadKey name, std::uint64_t until) const {
     const auto after = std::ranges::upper_bound(sorted_, std::pair(name.first, until), {}, key);
     if (after == sorted_.begin() || std::prev(after)->tgid != name.first) return name;
     return {std::prev(after)->tid, std::prev(after)->start_clock_ticks};
@@ -78,7 +71,7 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
                                   std::span<const std::uint64_t> ended_at) {
   const Table& threads = after.threads();
   std::vector<Earlier> earlier(threads.rows);
-  const Column *tids = numbers(threads, kTid), *starts = numbers(threads, kStartTime);
+  const Column *tids = threads.find_u64(kTid), *starts = threads.find_u64(kStartTime);
   if (!tids || !starts) return earlier;
   const ByName there(before.threads());
   const TakeOvers take_overs(took_over);
@@ -88,7 +81,7 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
     if (!starts->has_value(row)) continue;
     const std::uint64_t until =
         row < living ? std::numeric_limits<std::uint64_t>::max() : ended_at[row - living];
-    const Name name = take_overs.before_exec({tids->u64()[row], starts->u64()[row]}, until);
+    const ThreadKey name = take_overs.before_exec({tids->u64()[row], starts->u64()[row]}, until);
     earlier[row].row = there.find(name);
     // A start is told in whole ticks, rounded down.
     earlier[row].born =
@@ -101,7 +94,7 @@ std::vector<Earlier> same_threads(const Snapshot& before, const Snapshot& after,
 // Of each process, the row of its leader.
 std::unordered_map<std::uint64_t, std::uint32_t> leaders(const Table& threads) {
   std::unordered_map<std::uint64_t, std::uint32_t> rows;
-  const Column *tids = numbers(threads, kTid), *tgids = numbers(threads, kTgid);
+  const Column *tids = threads.find_u64(kTid), *tgids = threads.find_u64(kTgid);
   if (!tids || !tgids) return rows;
   for (std::uint32_t row = 0; row < threads.rows; ++row)
     if (tids->u64()[row] == tgids->u64()[row]) rows.emplace(tids->u64()[row], row);
@@ -112,7 +105,7 @@ std::unordered_map<std::uint64_t, std::uint32_t> leaders(const Table& threads) {
 std::vector<Earlier> same_processes(const Snapshot& before, const Snapshot& after) {
   const Table &then = before.table(Entity::Process), &now = after.table(Entity::Process);
   std::vector<Earlier> earlier(now.rows);
-  const Column *ids = numbers(now, kProcessTgid), *ids_then = numbers(then, kProcessTgid);
+  const Column *ids = now.find_u64(kProcessTgid), *ids_then = then.find_u64(kProcessTgid);
   if (!ids || !ids_then) return earlier;
   const auto led = leaders(after.threads());
   const auto threads = same_threads(before, after, {}, {});
@@ -132,7 +125,7 @@ std::vector<Earlier> same_processes(const Snapshot& before, const Snapshot& afte
 // The ids of the cgroups, or null where the snapshot has none. With ids it has all cgroups there
 // were.
 const Column* cgroup_ids(const Table& cgroups) {
-  const Column* ids = numbers(cgroups, kCgroupId);
+  const Column* ids = cgroups.find_u64(kCgroupId);
   const bool any = ids && std::ranges::count(ids->gaps(), ctprof_gap{CTPROF_VALUE}) > 0;
   return any ? ids : nullptr;
 }

@@ -12,16 +12,16 @@
 namespace ctprof::cgroupfs {
 namespace {
 
-constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
+constexpr int kDirectoryPath = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 int open_beneath(int root, const char* path) {
   open_how how{};
-  how.flags = static_cast<__u64>(kDirectory);
+  how.flags = static_cast<__u64>(kDirectoryPath);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   const auto fd = static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how));
   // Seccomp filters of older containers do not know the call, and some answer EPERM.
   const bool unknown = fd < 0 && (errno == ENOSYS || errno == EPERM);
-  return unknown ? ::openat(root, path, kDirectory | O_NOFOLLOW) : fd;
+  return unknown ? ::openat(root, path, kDirectoryPath | O_NOFOLLOW) : fd;
 }
 
 // Controllers that the threaded cgroups of a process cannot have.

@@ -12,7 +12,7 @@
 namespace ctprof::cgroupfs {
 namespace {
 
-constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+constexpr int kListedDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 
 bool has_controller(int dir, std::string_view controller) {
   sdk::TextFile file;
@@ -22,11 +22,11 @@ bool has_controller(int dir, std::string_view controller) {
 
 // The first child that has the controller.
 sdk::Fd child_with(int parent, std::string_view controller) {
-  const int fd = ::openat(parent, ".", kDirectory);
+  const int fd = ::openat(parent, ".", kListedDirectory);
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(fd < 0 ? nullptr : ::fdopendir(fd), &::closedir);
   while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
     if (entry->d_name[0] == '.' || entry->d_type != DT_DIR) continue;
-    sdk::Fd child(::openat(fd, entry->d_name, kDirectory));
+    sdk::Fd child(::openat(fd, entry->d_name, kListedDirectory));
     if (child && has_controller(child.get(), controller)) return child;
   }
   return sdk::Fd();
@@ -42,7 +42,7 @@ Sample::Sample(const sdk::Host& host, std::string_view controller) {
   if (!has_controller(host.cgroup(), controller)) return;  // then no child has it
   const bool is_root = is_absent(host.cgroup(), "cgroup.type");
   dir_ = is_root ? child_with(host.cgroup(), controller)
-                 : sdk::Fd(::openat(host.cgroup(), ".", kDirectory));
+                 : sdk::Fd(::openat(host.cgroup(), ".", kListedDirectory));
 }
 
 bool Sample::lacks(const char* file) const { return is_absent(dir_.get(), file); }

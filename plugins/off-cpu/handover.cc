@@ -5,7 +5,6 @@
 namespace ctprof::off_cpu {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::size_t kMostProcesses = 100'000;
 
 }  // namespace

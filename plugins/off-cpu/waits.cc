@@ -9,7 +9,6 @@
 namespace ctprof::off_cpu {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // For threads that are being switched while they are looked at first.
 constexpr useconds_t kSettleUs = 2000;
 // For all stacks of those who sleep at a window's end.

@@ -8,12 +8,14 @@
 
 namespace ctprof {
 
+inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
 // Now, in ns: of CLOCK_BOOTTIME, on which ctprof tells moments, or of any other. 0 if there is no
 // such clock.
 inline std::uint64_t clock_ns(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "plugins/shared/clock.hpp"
+
 namespace ctprof {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD
 // Fields of stat after the name: a blank and the state, the parent, ... the flags, ... the start.
 constexpr int kFieldsBeforeParent = 2;

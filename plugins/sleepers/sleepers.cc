@@ -34,7 +34,6 @@
 namespace ctprof::sleepers {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // Of no rhythm that others have.
 constexpr std::uint32_t kUsualPasses = 9;
 

@@ -12,7 +12,7 @@ namespace ctprof::task_iter {
 namespace {
 
 // Some 13,000 threads: a third of a second of the worst storm that was seen.
-constexpr std::uint32_t kBuffer = 16 << 20;
+constexpr std::uint32_t kRingBytes = 16 << 20;
 // Of cgroups whose paths are kept; those of a host that makes more are not all told.
 constexpr std::size_t kMostPaths = 100'000;
 
@@ -80,9 +80,9 @@ void Ends::start(const sdk::Window& window) {
   pids_.assign(window.pids().begin(), window.pids().end());
   std::ranges::sort(pids_);
   int error = 0;
-  programs_.reset(task_ends_skeleton_load(kBuffer, &error));
+  programs_.reset(task_ends_skeleton_load(kRingBytes, &error));
   if (!programs_) fail("loading the BPF programs that see threads end", error);
-  ring_ = std::make_unique<Ring>(task_ends_skeleton_buffer(programs_.get()), kBuffer);
+  ring_ = std::make_unique<Ring>(task_ends_skeleton_buffer(programs_.get()), kRingBytes);
   if (task_ends_skeleton_attach(programs_.get(), static_cast<std::uint32_t>(window.command())) < 0)
     fail("attaching to the scheduler's tracepoints", errno);
 }

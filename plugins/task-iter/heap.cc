@@ -3,7 +3,9 @@
 #include <cerrno>
 
 #include "plugins/jemalloc-ptrace/probe.hpp"
+#include "plugins/task-iter/ends.hpp"
 #include "plugins/task-iter/probe.hpp"
+#include "plugins/task-iter/tasks.hpp"
 
 namespace ctprof::task_iter {
 namespace {
@@ -49,3 +51,10 @@ std::uint64_t Heap::get_pointers(std::span<jemalloc::Tracee> tracees) {
 }
 
 }  // namespace ctprof::task_iter
+
+// The plugin's table with this source; task_iter.cc has the one without.
+CTPROF_PLUGIN_WITH("task-iter", "1.0",
+                   "Every thread and most of its figures in one pass of a BPF program over the "
+                   "kernel's list; heaps without a stop.",
+                   ctprof::task_iter::kExtra, ctprof::task_iter::Tasks, ctprof::task_iter::Ends,
+                   ctprof::task_iter::Heap)

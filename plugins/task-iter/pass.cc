@@ -15,7 +15,7 @@ namespace {
 
 // At most so much is asked for at a time: whole records, for the kernel cuts off what does not fit.
 // It has eight pages ready.
-constexpr std::size_t kBuffer = 32 * 1024;
+constexpr std::size_t kReadBytes = 32 * 1024;
 
 [[noreturn]] void fail(const std::string& deed) {
   throw std::runtime_error(deed + ": " + std::strerror(errno));
@@ -33,7 +33,7 @@ Program::~Program() { task_iter_skeleton_unload(skeleton_); }
 Pass::Pass(Program& program, const Wanted& wanted)
     : turn_(program.turn_),
       record_size_(record_size(wanted.cpu_words)),
-      asked_(std::max(kBuffer / record_size_, std::size_t{1}) * record_size_),
+      asked_(std::max(kReadBytes / record_size_, std::size_t{1}) * record_size_),
       buffer_(asked_ + sizeof(record)),
       records_(task_iter_skeleton_begin(program.skeleton_, wanted.tgid, wanted.cpu_words)) {
   if (!records_) fail("starting a pass over the threads by BPF");

@@ -9,6 +9,7 @@
 
 #include "ctprof/files.hpp"
 #include "plugins/shared/bpf_refusal.hpp"
+#include "plugins/shared/clock.hpp"
 #include "plugins/shared/kernel.hpp"
 #include "plugins/shared/text_formats.hpp"
 #include "plugins/task-iter/context.hpp"
@@ -16,8 +17,6 @@
 
 namespace ctprof::task_iter {
 namespace {
-
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 constexpr BpfPrograms kPrograms{.what = "the BPF program that lists threads",
                                 .capabilities = "cap_bpf,cap_perfmon",

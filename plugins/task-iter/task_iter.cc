@@ -8,7 +8,7 @@
 // one cannot.
 //
 // What is here:   the plugin's table, where the code that finds jemalloc was not built;
-// task_iter_heap.cc is the one where it was. What is not:    the source (tasks.cc), the program
+// heap.cc has the one where it was. What is not:    the source (tasks.cc), the program
 // (task_iter.bpf.c).
 
 #include "plugins/task-iter/context.hpp"

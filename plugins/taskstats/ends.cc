@@ -10,7 +10,7 @@
 namespace ctprof::taskstats {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000, kNsPerUs = 1'000;
+constexpr std::uint64_t kNsPerUs = 1'000;
 // At a time: as many as the socket's buffer holds, and more. A storm may send faster than we read.
 constexpr std::size_t kMostAtDrain = 65'536;
 

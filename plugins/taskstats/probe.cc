@@ -19,10 +19,8 @@
 namespace ctprof::taskstats {
 namespace {
 
-using namespace std::string_view_literals;
-
 // A member of `struct rq` that is there only with the option. Names in BTF are between zero bytes.
-constexpr std::string_view kMember = "\0prev_irq_time\0"sv;
+constexpr std::string_view kMember{"\0prev_irq_time\0", 15};
 
 bool has_file(const sdk::Host& host, const char* path) {
   return ::faccessat(host.proc(), path, F_OK, 0) == 0;

@@ -33,7 +33,7 @@ namespace ctprof::cli {
 namespace {
 
 // Three times as often as the kernel's buffer of ended threads needs in the worst storm.
-constexpr int kDrainEveryMs = 100;
+constexpr int kAlwaysDrainMs = 100;
 // Of windows that are only measured.
 constexpr std::uint64_t kMeasuredNs = 5'000'000'000;
 // Sentences of sources are told once each; of a source that always says another, only so many.
@@ -66,16 +66,16 @@ bool waits_until(std::uint64_t due_ns, Session& session) {
     const std::uint64_t now = monotonic_ns();
     const std::uint64_t left_ms = now < due_ns ? (due_ns - now) / 1'000'000 + 1 : 0;
     pollfd ends{interrupted_fd(), POLLIN, 0};
-    if (::poll(&ends, 1, static_cast<int>(std::min<std::uint64_t>(kDrainEveryMs, left_ms))) > 0)
+    if (::poll(&ends, 1, static_cast<int>(std::min<std::uint64_t>(kAlwaysDrainMs, left_ms))) > 0)
       return false;
     if (left_ms == 0) return true;
     session.drain();
   }
 }
 
-class Recording {
+class ArchiveRecording {
  public:
-  Recording(const Options& options, Session& session, Archive& archive, Shortfall& shortfall)
+  ArchiveRecording(const Options& options, Session& session, Archive& archive, Shortfall& shortfall)
       : options_(options), session_(session), archive_(archive), shortfall_(shortfall) {}
 
   // Returns when somebody interrupts, or --duration is over. REQUIRES: the session has begun.
@@ -140,7 +140,7 @@ class Recording {
   std::set<std::string> told_;
 };
 
-Result<void> make_directory(const std::string& path) {
+Result<void> make_archive_directory(const std::string& path) {
   return without_privileges([&]() -> Result<void> {
     if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return {};
     return errno_error("making the directory", path, errno);
@@ -170,7 +170,7 @@ std::string in_words(const KeepRules& rules) {
 }
 
 Result<void> record(const Options& options, Shortfall& shortfall) {
-  if (auto made = make_directory(options.output); !made) return made;
+  if (auto made = make_archive_directory(options.output); !made) return made;
   auto archive = open_archive(options);
   if (!archive) return archive.error();
   for (const std::string& sentence : archive->found()) note(options, sentence);
@@ -185,7 +185,7 @@ Result<void> record(const Options& options, Shortfall& shortfall) {
   note(options, "recording into " + options.output + ", a window every " +
                     how_long(options.always.every_ns) + "; kept are " +
                     in_words(options.always.rules));
-  return Recording(options, *session, *archive, shortfall).run();
+  return ArchiveRecording(options, *session, *archive, shortfall).run();
 }
 
 // --- what would be

@@ -1,6 +1,7 @@
 #include "tools/ctprof/always_options.hpp"
 
 #include <algorithm>
+#include <boost/program_options/variables_map.hpp>
 #include <string>
 
 #include "core/archive/when.hpp"
@@ -10,18 +11,16 @@
 namespace ctprof::cli {
 namespace {
 
-using Given = boost::program_options::variables_map;
-
-constexpr std::uint64_t kSecond = 1'000'000'000, kHour = 3600 * kSecond;
-constexpr Range kPeriods{kSecond, kHour, "a time from 1s to 1h"};
-constexpr Range kAges{kLeastKeepNs, 20ULL * 366 * 24 * kHour, "a time from 2h to 20 years (7d)"};
+constexpr std::uint64_t kHourNs = 3600 * kNsPerSecond;
+constexpr Range kWindowPeriods{kNsPerSecond, kHourNs, "a time from 1s to 1h"};
+constexpr Range kAges{kLeastKeepNs, 20ULL * 366 * 24 * kHourNs, "a time from 2h to 20 years (7d)"};
 constexpr Range kSizes{kLeastBytes, 1ULL << 50, "a size from 1M to 1024T (2G)"};
 
-const std::vector<std::string>& all(const Given& given, const char* name) {
+const std::vector<std::string>& all(const OptionValues& given, const char* name) {
   return given[name].as<std::vector<std::string>>();
 }
 
-Result<std::vector<std::uint64_t>> read_moments(const Given& given, const char* name) {
+Result<std::vector<std::uint64_t>> read_moments(const OptionValues& given, const char* name) {
   std::vector<std::uint64_t> moments;
   if (given.count(name) == 0) return moments;
   const std::uint64_t now = realtime_ns();
@@ -35,7 +34,7 @@ Result<std::vector<std::uint64_t>> read_moments(const Given& given, const char* 
 
 }  // namespace
 
-Result<AlwaysOptions> read_always_options(const Given& given) {
+Result<AlwaysOptions> read_always_options(const OptionValues& given) {
   AlwaysOptions options;
   options.dry_run = given.count("dry-run") > 0;
   if (given.count("every") == 0) {
@@ -48,7 +47,8 @@ Result<AlwaysOptions> read_always_options(const Given& given) {
     if (given.count(name) > 0)
       return Error{"--every goes on until it is stopped, and --" + std::string(name) +
                    " a number of times: say one of them"};
-  if (auto done = read_amount(given, "every", kPeriods, &parse_length, options.every_ns); !done)
+  if (auto done = read_amount(given, "every", kWindowPeriods, &parse_length, options.every_ns);
+      !done)
     return done.error();
   if (auto done = read_amount(given, "keep", kAges, &parse_length, options.rules.keep_ns); !done)
     return done.error();
@@ -58,7 +58,7 @@ Result<AlwaysOptions> read_always_options(const Given& given) {
   return options;
 }
 
-Result<std::vector<Span>> read_spans(const Given& given) {
+Result<std::vector<Span>> read_spans(const OptionValues& given) {
   const auto since = read_moments(given, "since"), until = read_moments(given, "until");
   if (!since) return since.error();
   if (!until) return until.error();

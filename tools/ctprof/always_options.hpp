@@ -2,13 +2,13 @@
 
 #pragma once
 
-#include <boost/program_options/variables_map.hpp>
 #include <cstdint>
 #include <vector>
 
 #include "core/archive/rotation.hpp"
 #include "core/archive/span.hpp"
 #include "core/base/result.hpp"
+#include "tools/ctprof/option_values.hpp"
 
 namespace ctprof::cli {
 
@@ -19,9 +19,9 @@ struct AlwaysOptions {
 };
 
 // The error is one sentence that names the valid form.
-Result<AlwaysOptions> read_always_options(const boost::program_options::variables_map& given);
+Result<AlwaysOptions> read_always_options(const OptionValues& given);
 
 // Of --since and --until; the first of each is for the first side, and so on.
-Result<std::vector<Span>> read_spans(const boost::program_options::variables_map& given);
+Result<std::vector<Span>> read_spans(const OptionValues& given);
 
 }  // namespace ctprof::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "tools/ctprof/option_values.hpp"
 
 namespace ctprof::cli {
 
@@ -22,8 +23,8 @@ using ReadAmount = std::uint64_t (*)(std::string_view text);
 
 // Stores the amount that stands last, if the option was given. The error says what is wanted.
 template <class Number>
-Result<void> read_amount(const boost::program_options::variables_map& given, const char* name,
-                         const Range& range, ReadAmount read, Number& out) {
+Result<void> read_amount(const OptionValues& given, const char* name, const Range& range,
+                         ReadAmount read, Number& out) {
   if (given.count(name) == 0) return {};
   const std::string& text = given[name].as<std::vector<std::string>>().back();
   const std::uint64_t amount = read(text);

@@ -13,10 +13,10 @@ namespace ctprof::cli {
 namespace {
 
 // Nobody asks for a snapshot of this host.
-Result<Snapshot> no_snapshot() { return Error{"tables are of captures that are there"}; }
+Result<Snapshot> no_capture_for_tables() { return Error{"tables are of captures that are there"}; }
 
 Result<Snapshot> window_between(const Options& options, const Vocabulary& vocabulary) {
-  auto sides = read_sides(options, vocabulary, &no_snapshot);
+  auto sides = read_sides(options, vocabulary, &no_capture_for_tables);
   if (!sides) return sides.error();
   return std::move(sides->runs.front());
 }

@@ -32,7 +32,7 @@ struct ShellFile {
 constexpr std::array kShells{ShellFile{"bash", kCtprofBash}, ShellFile{"zsh", kCtprofZsh},
                              ShellFile{"fish", kCtprofFish}};
 
-const Candidate kFiles{":files"}, kDirectories{":directories"};
+const Candidate kCompleteFiles{":files"}, kCompleteDirectories{":directories"};
 
 Candidates plain(const std::vector<std::string>& words) {
   Candidates found;
@@ -158,8 +158,8 @@ Candidates choices_in(std::string_view value) {
 
 Candidates values_of(const OptionInfo& option, std::string_view verb) {
   const std::string_view value = option.value;
-  if (value == "FILE") return {kFiles};
-  if (value == "DIR") return {kDirectories};
+  if (value == "FILE") return {kCompleteFiles};
+  if (value == "DIR") return {kCompleteDirectories};
   for (const ValueSource& source : kValues)
     if (is_listed(source.options, long_name(option))) return source.of(verb);
   return choices_in(value);
@@ -226,20 +226,20 @@ Candidates arguments_of(std::string_view verb) {
   for (const ShellFile& file : kShells) shells.push_back({std::string(file.shell)});
   if (verb == "completion") return shells;
   if (verb == "fleet") {
-    Candidates questions{kFiles};
+    Candidates questions{kCompleteFiles};
     for (const FleetQuestion& question : fleet_questions())
       questions.push_back({std::string(question.name), std::string(question.what)});
     return questions;
   }
   const Verb* known = find_verb(verb);
-  return known && known->most_arguments > 0 ? Candidates{kFiles} : Candidates{};
+  return known && known->most_arguments > 0 ? Candidates{kCompleteFiles} : Candidates{};
 }
 
 Candidates all_candidates(std::span<const std::string> words) {
   const std::string_view typed = words.back();
   const auto before = words.first(words.size() - 1);
   const std::string_view verb = verb_in(before);
-  if (std::ranges::find(before, "--") != before.end()) return {kFiles};
+  if (std::ranges::find(before, "--") != before.end()) return {kCompleteFiles};
   if (const auto equals = typed.find('='); typed.starts_with("--") && equals != typed.npos) {
     const OptionInfo* option = option_of(typed.substr(0, equals));
     return takes_value(option) ? behind(typed.substr(0, equals + 1),

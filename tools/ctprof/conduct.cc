@@ -156,8 +156,8 @@ constexpr std::array kFaults{
 
 // Room for the largest frame that a processor's registers need, and our handler.
 constexpr std::size_t kStackSize = 64 * 1024;
-constexpr std::size_t kStacks = 64;
-alignas(64) std::array<std::array<std::byte, kStackSize>, kStacks> g_stacks;
+constexpr std::size_t kSignalStacks = 64;
+alignas(64) std::array<std::array<std::byte, kStackSize>, kSignalStacks> g_stacks;
 
 std::atomic<bool> g_said{false};
 std::atomic<bool> g_ending{false};
@@ -189,7 +189,7 @@ void put_culprit(SignalLine& line, const ucontext_t& context) {
   }
 }
 
-void say(const Fault& fault, const ucontext_t& context) {
+void say_fault(const Fault& fault, const ucontext_t& context) {
   SignalLine line;
   put_culprit(line, context);
   line << "signal " << fault.signal << " (" << fault.name << ")";
@@ -209,7 +209,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     // The first thread to crash prints; others that crash meanwhile wait for the end.
     while (g_said.exchange(true)) ::pause();
     do_last_act();
-    say(fault, *static_cast<const ucontext_t*>(context));
+    say_fault(fault, *static_cast<const ucontext_t*>(context));
   }
   if (is_own_process()) {
     do_last_act();
@@ -238,10 +238,11 @@ void handle_crashes() {
 }
 
 // Gives the calling thread a stack for signal handlers, so that a thread that overflowed its own
-// stack can be named too. Does nothing beyond kStacks, or if the thread has one already.
+// stack can be named too. Does nothing beyond kSignalStacks, or if the thread has one already.
 void use_signal_stack(std::size_t number) {
   stack_t now{};
-  if (number >= kStacks || ::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0)
+  if (number >= kSignalStacks || ::sigaltstack(nullptr, &now) != 0 ||
+      (now.ss_flags & SS_DISABLE) == 0)
     return;
   stack_t stack{};
   stack.ss_sp = g_stacks[number].data();

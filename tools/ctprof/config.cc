@@ -17,9 +17,6 @@ namespace {
 
 using Sources = std::vector<SettingsSource>;
 
-// Read by what they are for, not as options.
-constexpr const char* kOtherVariables[] = {"CTPROF_PAGER", "CTPROF_PLUGIN_PATH"};
-
 constexpr std::string_view kNoneHere =
     "this ctprof has capabilities from its file: it takes orders on its command line alone, and "
     "has no settings\n";

@@ -21,7 +21,7 @@ namespace ctprof::cli {
 namespace {
 
 // A command to paste, and what each of its parts can bring.
-struct Command {
+struct AdvisedCommand {
   std::string text;
   std::vector<Gain> gains;
 };
@@ -30,12 +30,12 @@ struct Advice {
   bool live = true;
   std::vector<Diagnosis> diagnoses;
   std::vector<Gain> gains;
-  std::vector<Command> commands;
+  std::vector<AdvisedCommand> commands;
   std::vector<std::string> notes;  // about commands, and about those that are left out
 };
 
 // Leaves out a command that cannot be printed as it is: what is pasted would be another command.
-void add_command(Advice& advice, Command command) {
+void add_command(Advice& advice, AdvisedCommand command) {
   if (const std::string shown = printable(command.text); shown == command.text)
     advice.commands.push_back(std::move(command));
   else
@@ -45,7 +45,7 @@ void add_command(Advice& advice, Command command) {
 }
 
 void add_setcap(Advice& advice) {
-  Command command;
+  AdvisedCommand command;
   std::set<std::string> wanted;
   for (const Gain& gain : advice.gains)
     if (gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES && !gain.for_root_alone)
@@ -122,7 +122,7 @@ void put_gain(JsonWriter& out, const Gain& gain) {
   put_names(out, "better", gain.better);
 }
 
-void put_command(JsonWriter& out, const Command& command) {
+void put_command(JsonWriter& out, const AdvisedCommand& command) {
   out.member("command", command.text);
   put_objects(out, "gains", command.gains, [&](const Gain& gain) { put_gain(out, gain); });
 }
@@ -149,7 +149,7 @@ std::string json_of(const Advice& advice, const Registry& registry) {
               [&](const Diagnosis& diagnosis) { put_diagnosis(out, diagnosis); });
   put_refused(out, registry);
   put_objects(out, "commands", advice.commands,
-              [&](const Command& command) { put_command(out, command); });
+              [&](const AdvisedCommand& command) { put_command(out, command); });
   put_names(out, "notes", advice.notes);
   out.close('}');
   out.put('\n');
@@ -207,7 +207,7 @@ std::string text_of(const Gain& gain) {
 }
 
 // Everything but the command is a shell comment, so that the whole text can be pasted.
-std::string text_of(const Command& command) {
+std::string text_of(const AdvisedCommand& command) {
   std::string text = printable(command.text) + "\n";
   for (const Gain& gain : command.gains) {
     const bool is_part = gain.remedy.kind == CTPROF_REMEDY_CAPABILITIES;
@@ -218,7 +218,7 @@ std::string text_of(const Command& command) {
 
 std::string text_of_commands(const Advice& advice) {
   std::string text;
-  for (const Command& command : advice.commands) text += text_of(command);
+  for (const AdvisedCommand& command : advice.commands) text += text_of(command);
   if (!text.empty()) text = "What root can do, and what it can bring:\n\n" + text;
   for (const std::string& note : advice.notes)
     text += (text.empty() ? "" : "  ") + ("# " + printable(note)) + "\n";

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kAll = "all";
 constexpr std::string_view kPage = "/metrics";
 // The kernel's buffer of ended threads holds a third of a second of the worst storm.
-constexpr int kDrainEveryMs = 200;
+constexpr int kServeDrainMs = 200;
 
 // "all" is no metric.
 bool take_all(Options& options) {
@@ -128,7 +128,7 @@ int listen_prometheus(const Options& options) {
   if (!server) return fail(server.error());
   note(options, "listening at http://" + server->name() + std::string(kPage));
   while (!is_interrupted()) {
-    if (auto served = server->serve(interrupted_fd(), kDrainEveryMs); !served)
+    if (auto served = server->serve(interrupted_fd(), kServeDrainMs); !served)
       return fail(served.error());
     if (auto drained = scraper->drain(); !drained) fail(drained.error());
   }

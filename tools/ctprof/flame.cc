@@ -29,7 +29,7 @@ namespace ctprof::cli {
 namespace {
 
 // A window and its stacks, which point into it.
-struct Loaded {
+struct LoadedRun {
   std::string name;  // of its file or its side
   Snapshot window;
   StackProfile profile;
@@ -41,7 +41,7 @@ struct Loaded {
   }
 };
 
-Result<Loaded> with_profile(std::string name, Snapshot window, const Options& options) {
+Result<LoadedRun> with_profile(std::string name, Snapshot window, const Options& options) {
   const auto by = owners_by(options.group_by);
   if (!by) return by.error();
   for (const std::string& sentence : window.told) note(options, sentence);
@@ -49,10 +49,10 @@ Result<Loaded> with_profile(std::string name, Snapshot window, const Options& op
   if (!options.metric.empty()) metrics.push_back(options.metric);
   auto profile = window_profile(window, metrics, *by);
   if (!profile) return Error{"reading '" + name + "': " + profile.error().text};
-  return Loaded{std::move(name), std::move(window), std::move(*profile)};
+  return LoadedRun{std::move(name), std::move(window), std::move(*profile)};
 }
 
-Result<Loaded> load(const std::string& file, const Options& options) {
+Result<LoadedRun> load(const std::string& file, const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
   auto window = load_one(file, layouts->vocabulary(), options);
@@ -71,25 +71,25 @@ Result<FlameStyle::Form> form_of(std::string_view output) {
 
 // --- what is drawn
 
-using Runs = std::vector<Loaded>;
+using LoadedRuns = std::vector<LoadedRun>;
 
 // Nobody asks for a snapshot of this host.
-Result<Snapshot> no_snapshot() { return Error{"flame draws windows that are there"}; }
+Result<Snapshot> no_capture_for_flames() { return Error{"flame draws windows that are there"}; }
 
 // One side, or two: the baseline, and what is compared with it.
-Result<std::vector<Runs>> load_sides(const Options& options) {
+Result<std::vector<LoadedRuns>> load_sides(const Options& options) {
   const auto layouts = load_registry(options, Load::Layouts);
   if (!layouts) return layouts.error();
-  auto read = read_sides(options, layouts->vocabulary(), &no_snapshot);
+  auto read = read_sides(options, layouts->vocabulary(), &no_capture_for_flames);
   if (!read) return read.error();
   if (read->sizes.size() > 2)
     return Error{
         "flame draws one side, or what differs between two: several runs of a side are told apart "
         "by --vs, as in `ctprof flame A1 A2 --vs B1 B2`"};
-  std::vector<Runs> sides;
+  std::vector<LoadedRuns> sides;
   auto next = read->runs.begin();
   for (std::size_t side = 0; side < read->sizes.size(); ++side) {
-    Runs& runs = sides.emplace_back();
+    LoadedRuns& runs = sides.emplace_back();
     for (std::size_t run = 0; run < read->sizes[side]; ++run) {
       auto loaded = with_profile(read->names[side], std::move(*next++), options);
       if (!loaded) return loaded.error();
@@ -100,9 +100,9 @@ Result<std::vector<Runs>> load_sides(const Options& options) {
 }
 
 // The runs' stacks of that metric.
-Result<FlameSide> side_of(const Runs& runs, const std::string& metric) {
+Result<FlameSide> side_of(const LoadedRuns& runs, const std::string& metric) {
   FlameSide side;
-  for (const Loaded& run : runs) {
+  for (const LoadedRun& run : runs) {
     const auto& values = run.profile.values;
     const auto found = std::ranges::find(values, metric, &StackValue::name);
     if (found == values.end())
@@ -113,15 +113,15 @@ Result<FlameSide> side_of(const Runs& runs, const std::string& metric) {
 }
 
 // None unless both sides have several runs.
-std::optional<SideDesign> design_of(const Runs& baseline, const Runs& candidate) {
+std::optional<SideDesign> design_of(const LoadedRuns& baseline, const LoadedRuns& candidate) {
   std::vector<RunFacts> runs;
-  for (const Runs* side : {&baseline, &candidate})
-    for (const Loaded& run : *side) runs.emplace_back().meta = run.window.meta;
+  for (const LoadedRuns* side : {&baseline, &candidate})
+    for (const LoadedRun& run : *side) runs.emplace_back().meta = run.window.meta;
   const std::array sides{SideRuns{0, baseline.size()}, SideRuns{baseline.size(), candidate.size()}};
   return designs_of(runs, sides).front();
 }
 
-Result<FlameTree> tree_of(std::span<const Runs> sides, const std::string& metric,
+Result<FlameTree> tree_of(std::span<const LoadedRuns> sides, const std::string& metric,
                           const Options& options) {
   const auto candidate = side_of(sides.back(), metric);
   if (!candidate) return candidate.error();
@@ -134,9 +134,9 @@ Result<FlameTree> tree_of(std::span<const Runs> sides, const std::string& metric
 }
 
 // "oncpu_stacks: before → after (3 runs)"
-std::string title_of(std::span<const Runs> sides, const std::string& metric) {
+std::string title_of(std::span<const LoadedRuns> sides, const std::string& metric) {
   std::string title = metric + ": ";
-  for (const Runs& runs : sides) {
+  for (const LoadedRuns& runs : sides) {
     title += (&runs == sides.data() ? "" : " → ") + runs.front().name;
     if (runs.size() > 1) title += " (" + std::to_string(runs.size()) + " runs)";
   }

@@ -18,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSuffix = ".ctprof.zst";
-constexpr std::string_view kBetween = "..";
-
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 bool is_directory(const std::string& path) {
@@ -42,7 +39,7 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
   for (fs::directory_iterator it(directory, failed), end; !failed && it != end;
        it.increment(failed))
     if (std::error_code gone;
-        it->path().filename().string().ends_with(kSuffix) && it->is_regular_file(gone))
+        it->path().filename().string().ends_with(kFileSuffix) && it->is_regular_file(gone))
       files.push_back(it->path().string());
   if (failed) return errno_error("looking into the directory", directory, failed.value());
   if (files.empty())
@@ -55,8 +52,8 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
 // Where `..` stands between two files that are there.
 std::vector<std::size_t> places_to_split(const std::string& text) {
   std::vector<std::size_t> places;
-  for (auto at = text.find(kBetween); at != text.npos; at = text.find(kBetween, at + 1))
-    if (names_file(text.substr(0, at)) && names_file(text.substr(at + kBetween.size())))
+  for (auto at = text.find(kPairMark); at != text.npos; at = text.find(kPairMark, at + 1))
+    if (names_file(text.substr(0, at)) && names_file(text.substr(at + kPairMark.size())))
       places.push_back(at);
   return places;
 }
@@ -84,12 +81,12 @@ Result<Given> look_up(const std::string& text, const Options& options, const Spa
     return error("reading", text,
                  "it can be split at more than one '..'; rename a file, or give the two snapshots "
                  "as two arguments");
-  if (places.empty() && text.find(kBetween, 1) != text.npos)
+  if (places.empty() && text.find(kPairMark, 1) != text.npos)
     return error("reading", text,
                  "there is no such file, and it is not A..B of two files that are there");
   if (places.empty()) return Given{text, Form::File, {text}, {}};  // reading it says why not
   return Given{
-      text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kBetween.size())}, {}};
+      text, Form::Pair, {text.substr(0, places[0]), text.substr(places[0] + kPairMark.size())}, {}};
 }
 
 // The two sides that `record --interleave` left in a directory; none if it has no such.

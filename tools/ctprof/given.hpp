@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/archive/span.hpp"
@@ -12,6 +13,9 @@
 #include "tools/ctprof/options.hpp"
 
 namespace ctprof::cli {
+
+// Between the two files of a pair.
+inline constexpr std::string_view kPairMark = "..";
 
 // Span: a directory that `record --every` fills.
 enum class Form { File, Pair, Directory, Span };

@@ -16,11 +16,10 @@
 #include "tools/ctprof/live/keys.hpp"
 #include "tools/ctprof/pager.hpp"
 #include "tools/ctprof/report.hpp"
+#include "tools/ctprof/text.hpp"
 
 namespace ctprof::cli {
 namespace {
-
-constexpr unsigned kWidthWithoutTerminal = 100;
 
 // The metrics that help and metric-list are about: those of one file, or of the loaded plugins.
 class CatalogSource {
@@ -54,7 +53,7 @@ class CatalogSource {
 };
 
 // A line of a list, its words below each other where the terminal is too narrow for them.
-std::string listed(std::string name, std::size_t indent, std::string_view what) {
+std::string list_line(std::string name, std::size_t indent, std::string_view what) {
   name = "  " + name;
   name.resize(std::max(indent, name.size() + 1), ' ');
   const std::size_t width = terminal_width();
@@ -68,22 +67,19 @@ std::string listed(std::string name, std::size_t indent, std::string_view what) 
 std::string keys_help() {
   std::string text = "\nKeys:\n";
   for (const live::KeyInfo& key : live::keys())
-    text += listed(std::string(key.shown), 18, key.help);
+    text += list_line(std::string(key.shown), 18, key.help);
   return text;
 }
 
 std::string questions_help() {
   std::string text = "Questions:\n";
   for (const FleetQuestion& question : fleet_questions())
-    text += listed(std::string(question.name) + " " + std::string(question.arguments), 28,
-                   question.what);
+    text += list_line(std::string(question.name) + " " + std::string(question.arguments), 28,
+                      question.what);
   return text + "\n`ctprof fleet rank --help` has the options of rank, and so on.\n";
 }
 
-TextLayout text_layout(const Options& options) {
-  const unsigned width = terminal_width();
-  return {width > 0 ? width : kWidthWithoutTerminal, use_color(options)};
-}
+TextLayout text_layout(const Options& options) { return {text_width(), use_color(options)}; }
 
 }  // namespace
 
@@ -91,7 +87,7 @@ std::string overview() {
   std::string text = "ctprof: a host-wide per-thread profiler.\n\nExamples:\n";
   for (const Verb& verb : verbs()) text += "  " + std::string(verb.example) + "\n";
   text += "\nUsage: ctprof COMMAND [OPTION...] [FILE...]\n\n";
-  for (const Verb& verb : verbs()) text += listed(std::string(verb.name), 16, verb.summary);
+  for (const Verb& verb : verbs()) text += list_line(std::string(verb.name), 16, verb.summary);
   return text +
          "\n`ctprof COMMAND --help` shows its options, `ctprof help METRIC [FILE]` all that is "
          "known of a metric.\n";

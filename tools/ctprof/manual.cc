@@ -52,7 +52,7 @@ constexpr std::array kEnvironment{
     Fact{"NO_COLOR, CLICOLOR_FORCE", "Switch colours off and on."},
 };
 
-constexpr std::array kFiles{
+constexpr std::array kConfigFiles{
     Fact{"/etc/ctprof/ctprof.conf", "What is set for everybody on this host."},
     Fact{"$XDG_CONFIG_HOME/ctprof/ctprof.conf", "What its user has set; by default in ~/.config."},
 };
@@ -163,7 +163,7 @@ std::string overview_page() {
     if (is_common(option) || long_name(option) == "version") page.option(option);
   page.facts("EXIT STATUS", kStatuses);
   page.facts("ENVIRONMENT", kEnvironment);
-  page.facts("FILES", kFiles);
+  page.facts("FILES", kConfigFiles);
   std::vector<std::string> others;
   for (const Verb& verb : verbs()) others.push_back("ctprof-" + std::string(verb.name) + "(1)");
   for (const char* other : {"ctprof-metrics(7)", "ctprof-file(5)", "ctprof-sdk(3)"})

@@ -67,9 +67,9 @@ constexpr Range kDurations{1'000'000, 366ULL * 86400 * 1'000'000'000,
 constexpr Range kHistories{1ULL << 20, 16ULL << 30, "a size from 1M to 16G"};
 
 // Fills Options from what program_options found.
-class Reader {
+class OptionsReader {
  public:
-  explicit Reader(const po::variables_map& given) : given_(given) {}
+  explicit OptionsReader(const po::variables_map& given) : given_(given) {}
 
   Result<Options> read() {
     read_words();
@@ -354,7 +354,7 @@ Result<Options> parse_words(int argc, const char* const* argv,
   } catch (const po::error& exception) {
     return Error{exception.what()};
   }
-  auto options = Reader(given).read();
+  auto options = OptionsReader(given).read();
   if (options) sort_by_side(parsed, *options);
   if (options)
     if (auto takes = check_verb_takes(*options, given); !takes) return takes.error();

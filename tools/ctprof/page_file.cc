@@ -13,7 +13,7 @@
 namespace ctprof::cli {
 namespace {
 
-Result<void> check_output(const Options& options) {
+Result<void> check_page_output(const Options& options) {
   if (names_output(options.output) || options.output.ends_with(".html")) return {};
   return Error{"invalid -o '" + options.output + "': a name that ends in .html"};
 }
@@ -40,7 +40,7 @@ int run_report(const Options& options) {
         "report --help`");
   const auto target = target_of(options, kPageFile);
   if (!target) return fail(target.error());
-  if (auto sound = check_output(options); !sound) return fail(sound.error());
+  if (auto sound = check_page_output(options); !sound) return fail(sound.error());
   return report_on(
       options, [&](const Report& report, std::span<const std::string> files, const ColumnChoice&) {
         return write_page(report, files, options, *target);

@@ -15,6 +15,7 @@
 
 #include "core/registry/loader.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -29,23 +30,16 @@ std::string pager_of_environment() {
   return "less";
 }
 
-sigset_t set_of(std::initializer_list<int> signals) {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : signals) ::sigaddset(&set, signal);
-  return set;
-}
-
 // As long as it lives, signals of the terminal, and that the pager was left, do not end us; nor
 // does anything else before the pager is done with the terminal.
 class HeldSignals {
  public:
   HeldSignals() {
-    const sigset_t held = set_of({SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGHUP});
+    const sigset_t held = signal_set({SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGHUP});
     ::pthread_sigmask(SIG_BLOCK, &held, &before_);
   }
   ~HeldSignals() {
-    const sigset_t for_pager = set_of({SIGINT, SIGQUIT, SIGPIPE});
+    const sigset_t for_pager = signal_set({SIGINT, SIGQUIT, SIGPIPE});
     const timespec now{};
     while (::sigtimedwait(&for_pager, nullptr, &now) > 0) continue;
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);

@@ -24,7 +24,7 @@ Result<void> call(long number, const char* activity, Sets& sets) {
   return {};
 }
 
-Result<void> set(Sets sets) { return call(SYS_capset, "dropping", sets); }
+Result<void> set_capabilities(Sets sets) { return call(SYS_capset, "dropping", sets); }
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<void> set(Sets sets) { return call(SYS_capset, "dropping", sets); }
 // itself.
 Result<void> drop_privileges() {
   if (!runs_privileged()) return {};
-  return set({});
+  return set_capabilities({});
 }
 
 Result<void> without_privileges(const std::function<Result<void>()>& activity) {
@@ -41,9 +41,9 @@ Result<void> without_privileges(const std::function<Result<void>()>& activity) {
   if (auto known = call(SYS_capget, "reading", held); !known) return known;
   Sets lowered = held;
   for (auto& words : lowered) words.effective = 0;
-  if (auto done = set(lowered); !done) return done;
+  if (auto done = set_capabilities(lowered); !done) return done;
   const Result<void> result = activity();
-  if (auto raised = set(held); !raised) return raised;
+  if (auto raised = set_capabilities(held); !raised) return raised;
   return result;
 }
 

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <initializer_list>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "core/registry/loader.hpp"
 #include "core/registry/plugin_directory.hpp"
 #include "ctprof/files.hpp"
+#include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/verbs.hpp"
 
 namespace ctprof::cli {
@@ -65,26 +65,19 @@ Error no_duckdb() {
           " (on Debian: apt-get install python3-venv first)"};
 }
 
-sigset_t set_of(std::initializer_list<int> signals) {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : signals) ::sigaddset(&set, signal);
-  return set;
-}
-
 // As long as it lives, what would end us waits to be passed on; and that nobody reads what we write
 // is an errno.
 class PassedSignals {
  public:
   PassedSignals() {
-    const sigset_t passed = set_of({SIGINT, SIGQUIT, SIGTERM, SIGHUP});
+    const sigset_t passed = signal_set({SIGINT, SIGQUIT, SIGTERM, SIGHUP});
     sigset_t held = passed;
     ::sigaddset(&held, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &held, &before_);
     fd_ = sdk::Fd(::signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   ~PassedSignals() {
-    const sigset_t pipe = set_of({SIGPIPE});
+    const sigset_t pipe = signal_set({SIGPIPE});
     const timespec now{};
     while (::sigtimedwait(&pipe, nullptr, &now) > 0) continue;
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);

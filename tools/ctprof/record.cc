@@ -36,9 +36,8 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr const char* kSuffix = ".ctprof.zst";
 // The kernel's buffer of ended threads holds a third of a second of the worst storm.
-constexpr int kDrainEveryMs = 20;
+constexpr int kRecordDrainMs = 20;
 constexpr std::uint64_t kProgressEveryNs = 500'000'000;
 // A command that was interrupted together with us gets so long to end, for its status.
 constexpr int kCommandEndsMs = 300;
@@ -93,7 +92,7 @@ std::string line(const Snapshot& window, const std::string& file, const Written&
 }
 
 // Makes the directory of --repeat, unless it is there and empty, with the user's own rights.
-Result<void> make_directory(const std::string& path) {
+Result<void> make_empty_directory(const std::string& path) {
   if (names_output(path)) return Error{"--repeat writes files into a directory: say -o DIR"};
   return without_privileges([&]() -> Result<void> {
     if (::mkdir(path.c_str(), 0777) == 0) return {};
@@ -114,15 +113,15 @@ Result<Target> target_of_window(const Options& options, std::uint64_t number) {
   const std::string digits = std::to_string(number);
   Options one = options;
   while (one.output.ends_with('/')) one.output.pop_back();
-  one.output += "/" + std::string(width - digits.size(), '0') + digits + kSuffix;
+  one.output += "/" + std::string(width - digits.size(), '0') + digits + std::string(kFileSuffix);
   return target_of(one);
 }
 
 // Windows one after the other, each into a file of its own.
-class Recording {
+class WindowRecording {
  public:
-  Recording(const Options& options, const Registry& registry, Session& session,
-            std::optional<Command>& command, Shortfall& shortfall)
+  WindowRecording(const Options& options, const Registry& registry, Session& session,
+                  std::optional<Command>& command, Shortfall& shortfall)
       : options_(options),
         registry_(registry),
         session_(session),
@@ -164,9 +163,9 @@ class Recording {
   }
 
   int next_ms(std::uint64_t elapsed) const {
-    if (options_.duration_ns == 0) return kDrainEveryMs;
+    if (options_.duration_ns == 0) return kRecordDrainMs;
     const std::uint64_t left_ms = (options_.duration_ns - elapsed) / 1'000'000 + 1;
-    return static_cast<int>(std::min<std::uint64_t>(kDrainEveryMs, left_ms));
+    return static_cast<int>(std::min<std::uint64_t>(kRecordDrainMs, left_ms));
   }
 
   bool is_ended_within(int timeout_ms) {
@@ -262,14 +261,14 @@ Result<void> record(const Options& options, const Registry& registry, Ahead ahea
     if (!session->sees_births()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (auto runs = command->run(); !runs) return runs;
   }
-  return Recording(options, registry, *session, command, shortfall).run(std::move(target));
+  return WindowRecording(options, registry, *session, command, shortfall).run(std::move(target));
 }
 
 // The directory of the runs, and one in it for each side.
 Result<void> make_directories(const Options& options) {
-  if (auto made = make_directory(options.output); !made) return made;
+  if (auto made = make_empty_directory(options.output); !made) return made;
   for (const char* side : {"/a", "/b"})
-    if (auto made = make_directory(options.output + side); !made) return made;
+    if (auto made = make_empty_directory(options.output + side); !made) return made;
   return {};
 }
 
@@ -293,10 +292,10 @@ int run_in_turns(const Options& options) {
   return shortfall.tell(kFine);
 }
 
-int run(const Options& options) {
+int run_windows(const Options& options) {
   if (!options.interleave.empty()) return run_in_turns(options);
   if (options.repeat > 0)
-    if (auto made = make_directory(options.output); !made) return fail(made.error());
+    if (auto made = make_empty_directory(options.output); !made) return fail(made.error());
   auto target = target_of_window(options, 1);
   if (!target) return fail(target.error());
   if (auto there = check_names(options); !there) return fail(there.error());
@@ -331,8 +330,9 @@ int run_record(const Options& given) {
     if (auto there = check_names(options); !there) return fail(there.error());
     return run_always(options);
   }
-  if (options.output.empty()) options.output = own_name() + (options.repeat > 0 ? "" : kSuffix);
-  return run(options);
+  if (options.output.empty())
+    options.output = own_name() + std::string(options.repeat > 0 ? "" : kFileSuffix);
+  return run_windows(options);
 }
 
 }  // namespace ctprof::cli

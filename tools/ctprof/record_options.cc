@@ -1,6 +1,7 @@
 #include "tools/ctprof/record_options.hpp"
 
 #include <algorithm>
+#include <boost/program_options/variables_map.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -19,11 +20,11 @@ namespace {
 
 constexpr Range kFrequencies{1, 4000, "a number of samples a second from 1 to 4000"};
 constexpr Range kDepths{1, 1024, "a number of frames from 1 to 1024"};
-constexpr Range kStacks{1 << 10, 64 << 10, "a size from 1K to 64K"};
+constexpr Range kStackSizes{1 << 10, 64 << 10, "a size from 1K to 64K"};
 constexpr Range kRings{4 << 10, 1 << 30, "a size from 4K to 1G"};
 
 constexpr Range kPasses{1, 250, "a number of looks a second from 1 to 250"};
-constexpr Range kPeriods{10'000, 10'000'000'000, "a time from 10us to 10s"};
+constexpr Range kSamplingPeriods{10'000, 10'000'000'000, "a time from 10us to 10s"};
 constexpr Range kBudgets{100, 1'000'000, "a share of all CPUs from 0.01% to 100%"};
 
 // "1%", "0.5%"; 0: it is none.
@@ -51,18 +52,18 @@ std::uint64_t number_of(std::string_view text) {
   return number && number.value <= UINT64_MAX >> shift ? number.value << shift : 0;
 }
 
-class Reader {
+class RecordOptionsReader {
  public:
-  explicit Reader(const boost::program_options::variables_map& given) : given_(given) {}
+  explicit RecordOptionsReader(const OptionValues& given) : given_(given) {}
 
   Result<RecordOptions> read() {
     read_recorders();
     read_number("freq", kFrequencies, options_.frequency_hz);
     read_number("max-depth", kDepths, options_.depth);
-    read_number("stack-bytes", kStacks, options_.stack_bytes);
+    read_number("stack-bytes", kStackSizes, options_.stack_bytes);
     read_number("ring", kRings, options_.ring_bytes);
     read_number("sleepers-freq", kPasses, options_.passes_hz);
-    read_number("offcpu-period", kPeriods, options_.period_ns, parse_length);
+    read_number("offcpu-period", kSamplingPeriods, options_.period_ns, parse_length);
     read_number("budget", kBudgets, options_.budget_ppm, ppm_of);
     read_unwind();
     read_waits();
@@ -114,15 +115,15 @@ class Reader {
     options_.every_stack = *waits == "every";
   }
 
-  const boost::program_options::variables_map& given_;
+  const OptionValues& given_;
   RecordOptions options_;
   Error error_;
 };
 
 }  // namespace
 
-Result<RecordOptions> read_record_options(const boost::program_options::variables_map& given) {
-  return Reader(given).read();
+Result<RecordOptions> read_record_options(const OptionValues& given) {
+  return RecordOptionsReader(given).read();
 }
 
 }  // namespace ctprof::cli

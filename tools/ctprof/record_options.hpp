@@ -2,16 +2,16 @@
 
 #pragma once
 
-#include <boost/program_options/variables_map.hpp>
 #include <cstdint>
 #include <string>
 
 #include "core/base/result.hpp"
 #include "core/capture/records.hpp"
+#include "tools/ctprof/option_values.hpp"
 
 namespace ctprof::cli {
 
 // The error is one sentence that names the valid form.
-Result<RecordOptions> read_record_options(const boost::program_options::variables_map& given);
+Result<RecordOptions> read_record_options(const OptionValues& given);
 
 }  // namespace ctprof::cli

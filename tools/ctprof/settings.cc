@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options/parsers.hpp>
+#include <boost/program_options/variables_map.hpp>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -209,13 +210,12 @@ std::string file_of_user() {
 
 // --- the environment ---
 
-// What is read elsewhere, for what it is about: pager.cc, options.cc.
-constexpr std::string_view kOtherVariables = "CTPROF_PAGER,CTPROF_PLUGIN_PATH";
 constexpr std::string_view kPrefix = "CTPROF_";
 
 // Why nothing comes of a variable, empty if something does or it is not ours.
 std::string why_ignored(const std::string& variable) {
-  if (!variable.starts_with(kPrefix) || is_listed(kOtherVariables, variable)) return {};
+  if (!variable.starts_with(kPrefix) || std::ranges::count(kOtherVariables, variable) > 0)
+    return {};
   std::vector<std::string> known;
   for (const OptionInfo& option : kOptions) {
     const std::string name = variable_of(long_name(option));

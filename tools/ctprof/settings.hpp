@@ -18,15 +18,18 @@
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
-#include <boost/program_options/variables_map.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "tools/ctprof/option_table.hpp"
+#include "tools/ctprof/option_values.hpp"
 
 namespace ctprof::cli {
+
+// Variables of the environment that are no options; pager.cc and options.cc read them.
+inline constexpr const char* kOtherVariables[] = {"CTPROF_PAGER", "CTPROF_PLUGIN_PATH"};
 
 struct Setting {
   std::string option;  // its long name
@@ -58,7 +61,7 @@ std::vector<Setting> settings_of(std::string_view verb, const std::vector<Settin
 // origins_in().
 void add_settings(std::string_view verb, const std::vector<SettingsSource>& sources,
                   const boost::program_options::options_description& described,
-                  boost::program_options::variables_map& given);
+                  OptionValues& given);
 
 // Whether an option can be set at all: not so what one command line is about, such as its output.
 bool can_be_set(const OptionInfo& option);

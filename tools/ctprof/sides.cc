@@ -18,8 +18,6 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::string_view kBetween = "..";
-
 // The only run of a file; none if it holds several.
 Result<Snapshot> only_run(Runs runs, const std::string& file) {
   if (runs.size() == 1) return std::move(runs.front());
@@ -98,12 +96,12 @@ Result<void> add_runs(Side& side, Loaded& loaded, bool lifetime) {
 }
 
 // A side of more arguments is named by the first of them.
-constexpr std::size_t kMostNamed = 3;
+constexpr std::size_t kMostNamedArguments = 3;
 
 // "a, b, c", "a and 7 others"
 std::string name_of(const LoadedSide& loaded) {
   std::string name = loaded.front().given.text;
-  if (loaded.size() > kMostNamed)
+  if (loaded.size() > kMostNamedArguments)
     return name + " and " + std::to_string(loaded.size() - 1) + " others";
   for (std::size_t at = 1; at < loaded.size(); ++at) name += ", " + loaded[at].given.text;
   return name;
@@ -144,7 +142,7 @@ Result<std::vector<Side>> as_window(std::vector<Side> sides) {
   auto window =
       window_between(sides[0].runs.front(), std::move(sides[1].runs.front()), before, after);
   if (!window) return window.error();
-  return only(side_of(before + std::string(kBetween) + after, std::move(*window)));
+  return only(side_of(before + std::string(kPairMark) + after, std::move(*window)));
 }
 
 bool is_window(const Snapshot& run) { return run.window.has_value(); }

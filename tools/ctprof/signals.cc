@@ -78,6 +78,13 @@ void on_interrupt(int signal) {
 
 }  // namespace
 
+sigset_t signal_set(std::initializer_list<int> signals) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : signals) ::sigaddset(&set, signal);
+  return set;
+}
+
 Result<void> take_interrupts() {
   g_interrupted = ::eventfd(0, EFD_CLOEXEC);
   if (g_interrupted < 0) return errno_error("making", "an event descriptor", errno);

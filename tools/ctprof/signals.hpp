@@ -7,17 +7,21 @@
 
 #pragma once
 
+#include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <string_view>
 
 #include "core/base/result.hpp"
 #include "core/registry/plugin_call.hpp"
 
 namespace ctprof::cli {
+
+sigset_t signal_set(std::initializer_list<int> signals);
 
 // From now on the first SIGINT or SIGTERM only makes interrupted_fd() readable. A second one, of
 // either, removes files under construction and ends the program as if nobody had handled it. Fails

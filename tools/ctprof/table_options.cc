@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/program_options/variables_map.hpp>
 #include <string_view>
 #include <utility>
 
@@ -12,9 +13,7 @@
 namespace ctprof::cli {
 namespace {
 
-using Given = boost::program_options::variables_map;
-
-const std::string& last(const Given& given, const char* name) {
+const std::string& last(const OptionValues& given, const char* name) {
   return given[name].as<std::vector<std::string>>().back();
 }
 
@@ -48,7 +47,7 @@ std::vector<std::string> row_words() {
   return words;
 }
 
-Result<TableOptions> read_table_options(const Given& given) {
+Result<TableOptions> read_table_options(const OptionValues& given) {
   TableOptions options;
   if (given.count("rows") > 0)
     if (auto read = read_rows(last(given, "rows"), options); !read) return read.error();

@@ -2,13 +2,13 @@
 
 #pragma once
 
-#include <boost/program_options/variables_map.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/registry/metric_def.hpp"
+#include "tools/ctprof/option_values.hpp"
 
 namespace ctprof::cli {
 
@@ -24,6 +24,6 @@ struct TableOptions {
 std::vector<std::string> row_words();
 
 // The error is one sentence that names the valid form.
-Result<TableOptions> read_table_options(const boost::program_options::variables_map& given);
+Result<TableOptions> read_table_options(const OptionValues& given);
 
 }  // namespace ctprof::cli

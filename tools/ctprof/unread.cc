@@ -16,7 +16,7 @@
 namespace ctprof::cli {
 namespace {
 
-constexpr std::size_t kMostNamed = 50;  // in a sentence
+constexpr std::size_t kMostNamedProcesses = 50;  // in a sentence
 
 bool is_failure(Gap gap) {
   return gap == Gap::Denied || gap == Gap::Unsupported || gap == Gap::Malformed ||
@@ -74,9 +74,9 @@ std::string and_others(std::size_t count, std::string_view what) {
 
 // "redis[812], envoy[99] and 3 others"
 template <class Name>
-std::string listed(const std::vector<std::size_t>& processes, Name name) {
+std::string named_processes(const std::vector<std::size_t>& processes, Name name) {
   std::string text;
-  const std::size_t shown = std::min(processes.size(), kMostNamed);
+  const std::size_t shown = std::min(processes.size(), kMostNamedProcesses);
   for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + name(processes[i]);
   return text + and_others(processes.size() - shown, "");
 }
@@ -102,7 +102,7 @@ std::vector<std::string> unread_processes(const Snapshot& snapshot) {
   for (const auto& [failure, metrics] : failures)
     sentences.push_back(
         failure.plugin + ": " + metrics.front() + and_others(metrics.size() - 1, " metric") + ": " +
-        std::string(name(failure.gap)) + " for " + listed(failure.processes, name_of));
+        std::string(name(failure.gap)) + " for " + named_processes(failure.processes, name_of));
   return sentences;
 }
 

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/base/clock.hpp"
+#include "core/base/number.hpp"
 #include "core/compare/figures/one_boot.hpp"
 #include "core/compare/figures/rule_states.hpp"
 #include "core/rules/rule_book.hpp"
 
 namespace ctprof {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-void append(void* out, const char* data, std::size_t size) {
-  static_cast<std::string*>(out)->append(data, size);
-}
 
 Moved moved_by(const Difference& difference, std::string_view word) {
   const bool differs = difference.known() ? !difference.zero() : word != rules::kSame;
@@ -27,7 +22,7 @@ Difference subtract(const PlannedMetric& metric, const CellValue& baseline,
   const ctprof_rule* rule = metric.rule;
   const bool has_states = baseline.state && candidate.state;
   if (!rule || !rule->delta || !has_states) return difference(baseline.number, candidate.number);
-  const ctprof_sink sink{sizeof(ctprof_sink), 0, &word, append};
+  const ctprof_sink sink = sink_into(word);
   return as_difference(call_rule(metric.rule_owner, "delta", [&] {
     return rule->delta(baseline.state, candidate.state, &sink);
   }));
@@ -35,7 +30,7 @@ Difference subtract(const PlannedMetric& metric, const CellValue& baseline,
 
 PartChange part_change(const Part* baseline, const Part* candidate) {
   const Part& any = baseline ? *baseline : *candidate;
-  PartChange change{any.key, any.unit, no_number(), no_number(), {}, kNone};
+  PartChange change{any.key, any.unit, no_number(), no_number(), {}, kNaN};
   if (baseline) change.baseline = baseline->number;
   if (candidate) change.candidate = candidate->number;
   change.difference = difference(change.baseline, change.candidate);
@@ -47,7 +42,7 @@ PartChange part_change(const Part* baseline, const Part* candidate) {
 
 double percent_of(const Difference& difference, const ctprof_number& baseline) {
   const double of = as_double(baseline);
-  return difference.known() && of != 0 ? difference.real / of : kNone;
+  return difference.known() && of != 0 ? difference.real / of : kNaN;
 }
 
 Change Changes::of(std::uint32_t group, std::size_t metric, std::size_t side) const {
@@ -59,7 +54,7 @@ Change Changes::between(const CellValue& baseline, const CellValue& candidate,
   const bool before = baseline.has_value(), after = candidate.has_value();
   const bool alike = same_parts(baseline.made_of, candidate.made_of);
   if (!before || !after)
-    return {before || after ? Moved::OneSide : Moved::Nowhere, {}, {}, kNone, alike};
+    return {before || after ? Moved::OneSide : Moved::Nowhere, {}, {}, kNaN, alike};
   const PlannedMetric& planned = plan_->metrics[metric];
   Change change;
   change.alike = alike;
@@ -67,7 +62,7 @@ Change Changes::between(const CellValue& baseline, const CellValue& candidate,
   change.moved = moved_by(change.difference, change.word);
   // The difference of a ratio is itself a ratio; a percentage of it would be mistaken for that.
   change.pct =
-      planned.unit == "ratio" || !alike ? kNone : percent_of(change.difference, baseline.number);
+      planned.unit == "ratio" || !alike ? kNaN : percent_of(change.difference, baseline.number);
   return change;
 }
 
@@ -90,14 +85,12 @@ std::vector<PartChange> Changes::parts(std::uint32_t group, std::size_t metric,
 
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
-
 // When the group's threads were read on average, in ns after the capture's start; NaN if unknown.
 double mean_read_at(const Rollup& rollup, const Grouping& grouping, std::size_t side,
                     std::uint32_t group) {
   const GroupTimes* times = rollup.times(side, group);
   const auto rows = static_cast<double>(grouping.sides[side].rows(Entity::Thread, group));
-  return times && rows > 0 ? times->read_at / rows : kNone;
+  return times && rows > 0 ? times->read_at / rows : kNaN;
 }
 
 // How much later the candidate's capture began, in ns. The clock cannot be set.
@@ -108,7 +101,7 @@ double later_by(const RunFacts& baseline, const RunFacts& candidate) {
 }
 
 // NaN if no time went by.
-double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : kNone; }
+double as_seconds(double ns) { return ns != 0 ? std::fabs(ns) / kNsPerSecond : kNaN; }
 
 std::string without_times(const RunFigures& baseline, const RunFigures& candidate) {
   const bool before = !baseline.knows_read_at(), after = !candidate.knows_read_at();
@@ -142,21 +135,21 @@ Rates::Rates(std::span<const RunFacts> runs, std::size_t side, const MetricPlan&
 }
 
 double Rates::seconds(std::uint32_t group, Entity entity) const {
-  if (!one_boot_) return kNone;
+  if (!one_boot_) return kNaN;
   if (entity != Entity::Thread) return apart_;
-  return threads_apart_.empty() ? kNone : threads_apart_[group];
+  return threads_apart_.empty() ? kNaN : threads_apart_[group];
 }
 
 double Rates::of(std::uint32_t group, std::size_t metric, const Difference& difference) const {
   const PlannedMetric& planned = plan_->metrics[metric];
-  if (!planned.adds_up || !difference.known()) return kNone;
+  if (!planned.adds_up || !difference.known()) return kNaN;
   return difference.real / seconds(group, planned.entity);
 }
 
 double Rates::of_key(std::uint32_t group, std::size_t metric, std::string_view key,
                      const Difference& difference) const {
   const PlannedMetric& map = plan_->metrics[metric];
-  if (!difference.known() || !map.key_adds_up(key)) return kNone;
+  if (!difference.known() || !map.key_adds_up(key)) return kNaN;
   return difference.real / seconds(group, map.entity);
 }
 
@@ -178,7 +171,7 @@ std::vector<std::string> Rates::why_not() const {
 }
 
 Lives::Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Grouping& grouping)
-    : threads_(grouping.names.size(), kNone) {
+    : threads_(grouping.names.size(), kNaN) {
   host_ = as_seconds(static_cast<double>(meta.start.boottime_ns));
   const auto ticks = static_cast<double>(std::max<std::uint64_t>(meta.user_hz, 1));
   for (std::uint32_t group = 0; group < threads_.size(); ++group)
@@ -187,14 +180,14 @@ Lives::Lives(const Meta& meta, const Rollup& rollup, std::size_t side, const Gro
 }
 
 double Lives::per_second(CellAt at, const PlannedMetric& metric, const Rollup& rollup) const {
-  if (!metric.adds_up || metric.entity == Entity::Cgroup) return kNone;
+  if (!metric.adds_up || metric.entity == Entity::Cgroup) return kNaN;
   const double seconds = metric.entity == Entity::Host ? host_ : threads_[at.group];
-  return seconds > 0 ? as_double(rollup.read(at).number) / seconds : kNone;
+  return seconds > 0 ? as_double(rollup.read(at).number) / seconds : kNaN;
 }
 
 std::vector<double> uptimes(const Rollup& rollup, const Grouping& grouping) {
   const std::size_t last = rollup.sides() - 1, count = grouping.names.size();
-  std::vector<double> lifetimes(count, kNone);
+  std::vector<double> lifetimes(count, kNaN);
   if (!rollup.run(last).knows_starts()) return lifetimes;
   double newest = 0, longest = 0;
   for (std::uint32_t group = 0; group < count; ++group)

@@ -15,14 +15,10 @@ struct Found {
   std::uint32_t row;
 };
 
-const Column* numbers(const Snapshot& snapshot, std::string_view name) {
-  const Column* column = snapshot.threads().find(name);
-  return column && column->def().storage == Storage::U64 ? column : nullptr;
-}
-
 // Threads in a group whose start was read, sorted by tid, which is unique at any one time.
 std::vector<Found> threads_by_tid(const GroupedThreads& side) {
-  const Column *tids = numbers(*side.snapshot, kTid), *starts = numbers(*side.snapshot, kStartTime);
+  const Column *tids = side.snapshot->threads().find_u64(kTid),
+               *starts = side.snapshot->threads().find_u64(kStartTime);
   std::vector<Found> found;
   if (!tids || !starts) return found;
   for (std::uint32_t row = 0; row < side.groups.size(); ++row)
@@ -109,7 +105,8 @@ class BootPair {
   std::vector<OneBoot::Split> split(const PlannedMetric& metric, const GroupedThreads& side,
                                     const SideLives& lives) const {
     std::vector<OneBoot::Split> splits(told_->groups_.size());
-    const Column* column = metric.counts_rows ? nullptr : numbers(*side.snapshot, metric.name);
+    const Column* column =
+        metric.counts_rows ? nullptr : side.snapshot->threads().find_u64(metric.name);
     if (!column && !metric.counts_rows) return splits;
     for (std::uint32_t row = 0; row < side.groups.size(); ++row) {
       if (side.groups[row] == kNoGroup || (column && !column->has_value(row))) continue;

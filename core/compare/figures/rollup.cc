@@ -11,11 +11,6 @@
 namespace ctprof {
 namespace {
 
-void append(void* out, const char* data, std::size_t size) {
-  static_cast<std::string*>(out)->append(data, size);
-}
-ctprof_sink sink_into(std::string& out) { return {sizeof(ctprof_sink), 0, &out, append}; }
-
 void hand_part(void* visit, ctprof_text key, ctprof_number number, ctprof_text unit) {
   (*static_cast<const std::function<void(const Part&)>*>(visit))(
       {{key.data, key.size}, number, {unit.data, unit.size}});

@@ -12,7 +12,13 @@ std::span<const T> copy_of(std::span<const T> items, Arena& arena) {
   return {copy, items.size()};
 }
 
+void append(void* text, const char* data, std::size_t size) {
+  static_cast<std::string*>(text)->append(data, size);
+}
+
 }  // namespace
+
+ctprof_sink sink_into(std::string& text) { return {sizeof(ctprof_sink), 0, &text, append}; }
 
 void KeptContent::show(const Snapshot& snapshot, const RunNodes& nodes) {
   let_go();

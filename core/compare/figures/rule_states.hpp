@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -39,6 +40,9 @@ auto call_rule(const CallOwner* owner, const char* function, Call&& call) {
     throw PluginThrew(thrown_in_words(*owner, function, "one without words"));
   }
 }
+
+// For a rule's text: appends to `text`, which must outlive the sink.
+ctprof_sink sink_into(std::string& text);
 
 // A run's stacks among those of all: the book, which outlives this, and the number there of each
 // node of the run's table. No book: stacks are not wanted.

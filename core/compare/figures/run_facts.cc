@@ -73,7 +73,7 @@ SettingValue number_value(const ctprof_number& number, const MetricDef& def) {
   return {number, scaled(number, def.unit)};
 }
 
-SettingValue value_at(const Column& column, std::size_t row, const Pools& pools) {
+SettingValue setting_value(const Column& column, std::size_t row, const Pools& pools) {
   const MetricDef& def = column.def();
   switch (def.storage) {
     case Storage::U64:
@@ -115,8 +115,8 @@ class Settings {
       SettingChange change{now.def().name,
                            now.def().entity,
                            {},
-                           value_at(then, row, *window_->pools),
-                           value_at(now, row, *window_->pools)};
+                           setting_value(then, row, *window_->pools),
+                           setting_value(now, row, *window_->pools)};
       std::string name(names && names->has_value(row) ? window_->pools->texts[names->ids()[row]]
                                                       : std::string_view{});
       add(std::move(change), name);

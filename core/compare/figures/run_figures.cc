@@ -77,11 +77,6 @@ bool has_doubtful_limits(const Snapshot& snapshot, const Column& column) {
          column.def().file_absent == "null";
 }
 
-const Column* numbers(const Snapshot& snapshot, std::string_view name) {
-  const Column* column = snapshot.threads().find(name);
-  return column && column->def().storage == Storage::U64 ? column : nullptr;
-}
-
 bool has_readings(Storage storage) {
   return storage == Storage::U64 || storage == Storage::I64 || storage == Storage::Stacks;
 }
@@ -207,7 +202,7 @@ void RunFigures::find_busiest(Cells& cells, const PlannedMetric& metric, const S
     most = reading;
     found[groups[row]] = row;
   }
-  const Column *tids = numbers(snapshot, kTid), *comms = snapshot.threads().find(kComm);
+  const Column *tids = snapshot.threads().find_u64(kTid), *comms = snapshot.threads().find(kComm);
   if (comms && comms->def().storage != Storage::String) comms = nullptr;
   for (std::size_t group = 0; group < found.size(); ++group) {
     const std::uint32_t row = found[group];
@@ -219,7 +214,7 @@ void RunFigures::find_busiest(Cells& cells, const PlannedMetric& metric, const S
 }
 
 void RunFigures::take_times(const Snapshot& snapshot, std::span<const std::uint32_t> groups) {
-  const Column* starts = numbers(snapshot, kStartTime);
+  const Column* starts = snapshot.threads().find_u64(kStartTime);
   knows_starts_ = starts != nullptr;
   knows_read_at_ = snapshot.read_at.size() >= snapshot.threads().rows;
   times_.resize(groups_.keys.size());

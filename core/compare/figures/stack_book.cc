@@ -9,7 +9,7 @@ namespace {
 
 // As many as one run can have (core/stacks/stack_table.cc), with 60 bytes each.
 constexpr std::size_t kMostStacks = 4 << 20;
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
 // What the kernel writes behind the path of a file that is gone.
 constexpr std::string_view kDeleted = " (deleted)";
 
@@ -71,11 +71,11 @@ std::vector<std::uint32_t> StackBook::add_functions(const StackTable& run) {
 }
 
 std::uint32_t StackBook::add_stack(std::uint32_t caller, std::uint32_t function) {
-  if (caller == kNone) return kNone;
+  if (caller == kNoNode) return kNoNode;
   const std::uint64_t key = std::uint64_t{caller} << 32 | function;
   if (const auto known = stack_numbers_.find(key); known != stack_numbers_.end())
     return known->second;
-  if (nodes_.size() == kMostStacks) return kNone;
+  if (nodes_.size() == kMostStacks) return kNoNode;
   const auto number = static_cast<std::uint32_t>(nodes_.size());
   stack_numbers_.emplace(key, number);
   nodes_.push_back({caller, function, nodes_[caller].depth + 1});
@@ -89,8 +89,8 @@ std::vector<std::uint32_t> StackBook::add(const StackTable& run) {
     const StackTable::Node& node = run.nodes()[at];
     numbers.push_back(add_stack(numbers[node.parent], functions[node.frame]));
   }
-  beyond_ += static_cast<std::size_t>(std::ranges::count(numbers, kNone));
-  std::ranges::replace(numbers, kNone, kEmpty);
+  beyond_ += static_cast<std::size_t>(std::ranges::count(numbers, kNoNode));
+  std::ranges::replace(numbers, kNoNode, kEmpty);
   return numbers;
 }
 

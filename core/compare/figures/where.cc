@@ -122,7 +122,7 @@ Result<SortedWhere> sort_out(const Where& where, std::span<const Snapshot* const
 
 namespace {
 
-Value value_at(const Column& column, std::size_t row, const Pools& pools) {
+Value condition_value(const Column& column, std::size_t row, const Pools& pools) {
   if (!column.has_value(row)) return {};
   switch (column.def().storage) {
     case Storage::U64: return {ValueType::Number, static_cast<double>(column.u64()[row])};
@@ -144,7 +144,7 @@ void keep_only(Kept& kept, const Snapshot& side, const Condition& condition) {
   for (std::size_t row = 0; row < kept.size(); ++row) {
     if (!kept[row]) continue;
     for (std::size_t i = 0; i < columns.size(); ++i)
-      values[i] = columns[i] ? value_at(*columns[i], row, *side.pools) : Value{};
+      values[i] = columns[i] ? condition_value(*columns[i], row, *side.pools) : Value{};
     kept[row] = condition.holds(values);
   }
 }

@@ -222,9 +222,8 @@ bool is_text(const Column& column) {
 }  // namespace
 
 std::span<const std::uint64_t> numbers(const Table& table, std::string_view name) {
-  const Column* column = table.find(name);
-  return column && column->def().storage == Storage::U64 ? column->u64()
-                                                         : std::span<const std::uint64_t>{};
+  const Column* column = table.find_u64(name);
+  return column ? column->u64() : std::span<const std::uint64_t>{};
 }
 
 std::span<const std::uint64_t> numbers_of_living(const Snapshot& snapshot, std::string_view name) {

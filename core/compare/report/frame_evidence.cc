@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
+
+#include "core/base/number.hpp"
 
 namespace ctprof {
 namespace {
@@ -35,7 +36,7 @@ std::map<std::uint32_t, Figures> functions_of(StackFigures& figures, const Rollu
         found.try_emplace(weight.function, runs.size(), 0.0).first->second[place] = weight.self;
   }
   for (auto& [function, its] : found)
-    for (const std::size_t gap : gaps) its[gap] = std::numeric_limits<double>::quiet_NaN();
+    for (const std::size_t gap : gaps) its[gap] = kNaN;
   return found;
 }
 

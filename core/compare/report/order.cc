@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <string_view>
 #include <utility>
 
+#include "core/base/number.hpp"
+
 namespace ctprof {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Infinite and missing numbers count as 0.
 double weight(const ctprof_number& number) {
@@ -88,12 +87,12 @@ double Order::share(CellAt at) const {
 double Order::movement(RowAt row, const Change& change, std::size_t side) const {
   if (plan_->metrics[row.metric].is_map()) return movement_of_parts(row, side);
   const Difference& difference = change.difference;
-  return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNone;
+  return difference.known() ? share_of(std::fabs(difference.real), totals_[row.metric]) : kNaN;
 }
 
 // A map moves as far as the key that moves most.
 double Order::movement_of_parts(RowAt row, std::size_t side) const {
-  double most = kNone;
+  double most = kNaN;
   const PartTotals& totals = part_totals_[row.metric];
   auto next = totals.begin();
   for (const PartChange& part : changes_.parts(row.group, row.metric, side)) {
@@ -115,7 +114,7 @@ std::vector<Change> Order::changes_of(RowAt row) const {
 }
 
 double Order::rank_of_change(SortKey::By by, RowAt row, std::span<const Change> changes) const {
-  double most = kNone;
+  double most = kNaN;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const Change& change = changes[i];
     if (by == SortKey::By::Movers)
@@ -141,9 +140,9 @@ double Order::rank(const Key& key, RowAt row, std::span<const Change> changes) c
 double Order::metric_rank(std::size_t metric, RowAt row) const {
   if (plan_->metrics[metric].entity == Entity::Host ||
       plan_->metrics[row.metric].entity == Entity::Host)
-    return kNone;
+    return kNaN;
   if (rollup_->sides() == 1) return as_double(rollup_->read({0, row.group, metric}).number);
-  double most = kNone;
+  double most = kNaN;
   for (std::size_t side = 1; side < rollup_->sides(); ++side) {
     const Difference difference = changes_.of(row.group, metric, side).difference;
     if (difference.known() && !(std::fabs(difference.real) <= std::fabs(most)))

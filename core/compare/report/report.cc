@@ -1,11 +1,11 @@
 #include "core/compare/report/report.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "core/base/number.hpp"
 #include "core/compare/asked/spec.hpp"
 #include "core/compare/figures/allowance.hpp"
 #include "core/compare/figures/where.hpp"
@@ -192,7 +192,7 @@ void Report::Whole::find_lives() {
 
 double Report::per_life(CellAt at) const {
   return tells_lives() ? whole_->lives[at.side].per_second(at, metrics()[at.metric], rollup())
-                       : std::numeric_limits<double>::quiet_NaN();
+                       : kNaN;
 }
 
 Result<Report> Report::make(Runs runs, const Spec& spec, const Knowledge& knowledge) {

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/base/number.hpp"
 
 namespace ctprof {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct KeyOfSide {
   Part part;
@@ -261,8 +260,8 @@ std::vector<KeyFigure> key_figures(const Report& report, RowAt at) {
                                 {},
                                 {},
                                 {},
-                                kNone,
-                                kNone,
+                                kNaN,
+                                kNaN,
                                 report.rollup().key_per_second(at.metric, key)});
     for (; it != of_sides.end() && it->part.key == key; ++it) {
       KeyFigure& figure = keys[first + it->side];

@@ -8,14 +8,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/clock.hpp"
+#include "core/base/number.hpp"
 #include "core/registry/identity.hpp"
 #include "core/window/merge_ended.hpp"
 
 namespace ctprof {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kNsPerSecond = 1e9;
 
 // A file may declare any number of headlines.
 constexpr std::size_t kMostOfOurs = 16, kMostOfThirdParties = 3;
@@ -164,13 +163,13 @@ class ScreenMaker {
     const CellValue cell = rollup_->read(at);
     if (cell.coverage.rows == 0) return {};
     ScreenFigure figure{as_double(cell.number)};
-    if (!std::isfinite(figure.value)) figure.value = kUnknown;
+    if (!std::isfinite(figure.value)) figure.value = kNaN;
     if (metric.headline->shown != CTPROF_SHOWN_LEVEL) {
       figure.value = figure.value * scale_of(metric) / length(at);
       return figure;
     }
     const Difference change = rollup_->change(at);
-    figure.change = change.known() ? change.real : kUnknown;
+    figure.change = change.known() ? change.real : kNaN;
     figure.is_new = rollup_->beginning(at) == Beginning::Born;
     return figure;
   }
@@ -180,7 +179,7 @@ class ScreenMaker {
   double length(CellAt at) const {
     if (rollup_->per_second(at.metric)) return kNsPerSecond;
     const double time = sides_[at.side].window->rates_over_ns;
-    return time > 0 ? time : kUnknown;
+    return time > 0 ? time : kNaN;
   }
 
   // Figures that are no sums, such as the largest of some threads, have no total but the largest.
@@ -335,7 +334,7 @@ bool any_proven(std::span<const ScreenFigure> figures) {
 
 double moved(const ScreenColumn& column, std::span<const ScreenFigure> figures) {
   if (figures.size() == 1) return is_level(column) ? figures[0].change : figures[0].value;
-  double most = kUnknown;
+  double most = kNaN;
   for (const ScreenFigure& figure : figures.subspan(1)) {
     const double change = figure.value - figures[0].value;
     if (std::isnan(most) || std::abs(change) > std::abs(most)) most = change;

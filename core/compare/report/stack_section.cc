@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "core/base/number.hpp"
+
 namespace ctprof {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double went(const FunctionRow& row, double FunctionWeight::*figure) {
   return std::abs(ctprof::went(figures(row, figure)));
@@ -164,7 +163,7 @@ std::vector<FunctionRow> StackSection::functions_of(std::span<const SideStacks> 
   });
   for (FunctionRow& row : rows)
     for (std::size_t side = 0; side < sides.size(); ++side)
-      if (!sides[side].is_known) row.sides[side] = {row.function, kUnknown, kUnknown};
+      if (!sides[side].is_known) row.sides[side] = {row.function, kNaN, kNaN};
   return rows;
 }
 
@@ -180,7 +179,7 @@ std::vector<StackRow> StackSection::stacks_of(std::span<const SideStacks> sides)
   });
   for (StackRow& row : rows)
     for (std::size_t side = 0; side < sides.size(); ++side)
-      if (!sides[side].is_known) row.sides[side] = kUnknown;
+      if (!sides[side].is_known) row.sides[side] = kNaN;
   return rows;
 }
 

@@ -190,8 +190,8 @@ Result<void> StackReader::take_frames(const Items& items) {
     if (items.name[i] >= strings_.size()) return unknown("string", items.name[i]);
     if (items.guessed[i] > 1) return wrong("'guessed' is neither 0 nor 1");
     if (items.inlined[i] > UINT16_MAX) return wrong("'inlined' is too large");
-    const Frame frame{items.offset[i], static_cast<std::uint32_t>(items.module[i]),
-                      items.guessed[i] == 1, static_cast<std::uint16_t>(items.inlined[i])};
+    const ctprof::Frame frame{items.offset[i], static_cast<std::uint32_t>(items.module[i]),
+                              items.guessed[i] == 1, static_cast<std::uint16_t>(items.inlined[i])};
     const std::uint32_t number = table().add_frame(frame);
     if (number != items.first + i) return twice("frame", items.first + i);
     const std::string& name = strings_[items.name[i]];

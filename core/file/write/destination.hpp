@@ -16,11 +16,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.hpp"
 #include "ctprof/files.hpp"
 
 namespace ctprof {
+
+// How the names of files end that ctprof chooses itself.
+inline constexpr std::string_view kFileSuffix = ".ctprof.zst";
 
 class Destination {
  public:

@@ -10,10 +10,8 @@ namespace {
 // jemalloc's variable has more than twice this in every version; most programs' own thread-local
 // data has less.
 constexpr std::uint64_t kSmallestTls = 256;
-constexpr std::int64_t kLargestTls = 1LL << 30;
 
-// A function's code that we follow, at most, and where its symbol tells no size.
-constexpr std::uint64_t kLongestFunction = 8192;
+// A function's code that is followed where its symbol has no size.
 constexpr std::uint64_t kFunctionOfUnknownSize = 512;
 
 // How jemalloc's messages to people begin.

@@ -187,7 +187,7 @@ namespace {
 constexpr std::uint64_t kMaxNotes = 64 << 10;
 constexpr std::uint64_t kMaxLink = 4096;
 constexpr std::uint64_t kMaxChecked = 256ULL << 20;
-constexpr std::size_t kPiece = 1 << 20;
+constexpr std::size_t kCheckedAtOnce = 1 << 20;
 
 constexpr const char* kDebugDirectory = "/usr/lib/debug";
 
@@ -234,8 +234,8 @@ void read_link(const ElfFile& file, const Elf64_Shdr& header, DebugHints& hints)
 std::optional<std::uint32_t> checksum_of(const ElfFile& file, std::uint64_t size) {
   if (size > kMaxChecked) return std::nullopt;
   uLong sum = ::crc32(0, nullptr, 0);
-  for (std::uint64_t at = 0; at < size; at += kPiece) {
-    const auto piece = file.table<Bytef>(at, size - at, kPiece);
+  for (std::uint64_t at = 0; at < size; at += kCheckedAtOnce) {
+    const auto piece = file.table<Bytef>(at, size - at, kCheckedAtOnce);
     if (piece.empty()) return std::nullopt;
     sum = ::crc32(sum, piece.data(), static_cast<uInt>(piece.size()));
   }
@@ -291,13 +291,13 @@ std::optional<DebugFacts> facts_in(const ElfFile& file) {
 }
 
 // What all questions of one file have in common.
-struct Asking {
+struct FileQuestions {
   DebugHints hints;
   std::shared_ptr<FileBudget> budget;
   Watch* watch;
 };
 
-std::optional<DebugFacts> ask(int root, const Candidate& candidate, const Asking& asking) {
+std::optional<DebugFacts> ask(int root, const Candidate& candidate, const FileQuestions& asking) {
   const OpenedFile opened = open_under(root, candidate.path.c_str(), asking.watch);
   if (!opened.fd) return std::nullopt;
   const ElfFile file(opened.fd.get(), asking.budget);
@@ -319,7 +319,7 @@ DebugHints debug_hints(const ElfFile& file) {
 std::optional<DebugFacts> debug_facts(const ElfFile& file, const std::string& path,
                                       const std::vector<int>& roots, Watch* watch) {
   if (auto facts = facts_in(file)) return facts;
-  const Asking asking{debug_hints(file), file.budget(), watch};
+  const FileQuestions asking{debug_hints(file), file.budget(), watch};
   for (const Candidate& candidate : candidates(path, asking.hints))
     for (const int root : roots)
       if (auto facts = ask(root, candidate, asking)) return facts;

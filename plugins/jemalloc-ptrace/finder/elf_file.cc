@@ -44,7 +44,7 @@ namespace {
 constexpr std::uint64_t kMaxSegments = 128;
 constexpr std::uint64_t kMaxSections = 65536;
 constexpr std::uint64_t kMaxSectionNames = 1 << 20;
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestSectionName = 64;
 constexpr std::uint64_t kMaxDynamic = 1024;
 
 const Elf64_Phdr* segment_of(const std::vector<Elf64_Phdr>& segments, std::uint32_t type) {
@@ -109,7 +109,7 @@ std::vector<NamedSection> ElfFile::named_sections() const {
   std::vector<NamedSection> named;
   for (const Elf64_Shdr& header : headers) {
     const std::string_view name =
-        text.substr(std::min<std::size_t>(header.sh_name, text.size()), kLongestName);
+        text.substr(std::min<std::size_t>(header.sh_name, text.size()), kLongestSectionName);
     named.push_back({std::string(name.substr(0, name.find('\0'))), header});
   }
   return named;

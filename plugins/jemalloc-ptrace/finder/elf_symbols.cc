@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxSymbols = 8'000'000;
 constexpr std::uint64_t kMaxNames = 256ULL << 20;
 // Of a symbol; a longer one means nothing to us.
-constexpr std::size_t kLongestName = 256;
+constexpr std::size_t kLongestSymbolName = 256;
 // A program with OpenSSL in it has a thousand names that end in `free`.
 constexpr std::size_t kMaxPrefixes = 4096;
 
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 4> kFreeing{"free", "sdallocx", "dallocx"
 
 // Symbols are looked at in pieces: memory for all at once would come from the kernel anew for each
 // file.
-constexpr std::uint64_t kPiece = 1024;
+constexpr std::uint64_t kSymbolsAtOnce = 1024;
 
 struct Table {
   std::uint64_t symbols_at, count;
@@ -36,7 +36,7 @@ struct Table {
   std::string_view name(const Elf64_Sym& symbol) const {
     if (symbol.st_name >= names.size()) return {};
     const char* from = names.data() + symbol.st_name;
-    const std::size_t most = std::min(names.size() - symbol.st_name, kLongestName);
+    const std::size_t most = std::min(names.size() - symbol.st_name, kLongestSymbolName);
     const std::size_t size = ::strnlen(from, most);
     return size < most ? std::string_view(from, size) : std::string_view{};
   }
@@ -113,7 +113,7 @@ class Gathered {
 Symbols gather(const ElfFile& file, const Table& table) {
   Gathered gathered;
   for (std::uint64_t done = 0; done < table.count;) {
-    const std::uint64_t wanted = std::min(kPiece, table.count - done);
+    const std::uint64_t wanted = std::min(kSymbolsAtOnce, table.count - done);
     const auto piece =
         file.table<Elf64_Sym>(table.symbols_at + done * sizeof(Elf64_Sym), wanted, wanted);
     for (const Elf64_Sym& symbol : piece)

@@ -36,7 +36,7 @@ constexpr std::size_t kMostMappings = 1024;
 Found without(Attach attach, int error = 0) { return {attach, {}, error}; }
 
 // One file's verdict, made once however many processes and threads ask for it.
-struct Entry {
+struct VerdictEntry {
   std::once_flag once;
   FileVerdict verdict;
   std::atomic<bool> is_dismissed{false};  // the verdict is there: it is not jemalloc
@@ -44,22 +44,22 @@ struct Entry {
 
 class Verdicts {
  public:
-  std::shared_ptr<Entry> known(const FileId& id) {
+  std::shared_ptr<VerdictEntry> known(const FileId& id) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id);
     return found == entries_.end() ? nullptr : found->second;
   }
 
-  std::shared_ptr<Entry> entry(const FileId& id) {
+  std::shared_ptr<VerdictEntry> entry(const FileId& id) {
     const std::lock_guard lock(mutex_);
     auto& slot = entries_[id];
-    if (!slot) slot = std::make_shared<Entry>();
+    if (!slot) slot = std::make_shared<VerdictEntry>();
     return slot;
   }
 
  private:
   std::mutex mutex_;
-  std::map<FileId, std::shared_ptr<Entry>> entries_;
+  std::map<FileId, std::shared_ptr<VerdictEntry>> entries_;
 };
 
 // What debug information says is asked for under the root of the process that had the file first,
@@ -185,13 +185,13 @@ struct Finder::Impl {
 
   Found find(std::uint64_t tgid);
   bool dismisses(int maps);
-  std::shared_ptr<Entry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
+  std::shared_ptr<VerdictEntry> verdict_of(std::uint64_t tgid, const MappedFile& file, int& error);
   void look_into(std::uint64_t tgid, const MappedFile& file, Outcomes& outcomes);
 };
 
 // The name in maps is enough for a file that was seen before: then it is not even opened.
-std::shared_ptr<Entry> Finder::Impl::verdict_of(std::uint64_t tgid, const MappedFile& file,
-                                                int& error) {
+std::shared_ptr<VerdictEntry> Finder::Impl::verdict_of(std::uint64_t tgid, const MappedFile& file,
+                                                       int& error) {
   auto entry = verdicts.known(file.file);
   OpenedFile opened;
   if (!entry) {

@@ -166,9 +166,9 @@ Query question(std::uint64_t flags, std::uint64_t address) {
 }
 
 // Collects answers, with names.
-class Asking {
+class Answers {
  public:
-  explicit Asking(int maps) : maps_(maps) {}
+  explicit Answers(int maps) : maps_(maps) {}
 
   // False, and errno, without an answer.
   bool ask(std::uint64_t flags, std::uint64_t address) {
@@ -214,7 +214,7 @@ int query_code(int maps, const std::function<bool(const FileId&)>& take) {
 }
 
 int query_code_files(int maps, std::vector<MappedFile>& files) {
-  Asking asking(maps);
+  Answers asking(maps);
   while (asking.ask(kThisOrNext | kOfFile, asking.end())) continue;
   const int error = errno;
   files = asking.take();
@@ -226,7 +226,7 @@ int query_code_files(int maps, sdk::Fd map_files, std::vector<MappedFile>& files
   const std::unique_ptr<DIR, int (*)(DIR*)> names(::fdopendir(map_files.get()), &::closedir);
   if (!names) return ENOTTY;
   map_files.release();
-  Asking asking(maps);
+  Answers asking(maps);
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(names.get());

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMaxImage = 1 << 20;
 constexpr std::uint64_t kMaxConstants = 256 << 20;
-constexpr std::uint64_t kPiece = 1 << 20;
+constexpr std::uint64_t kConstantsAtOnce = 1 << 20;
 constexpr std::size_t kPairs = 24;
 
 // Read from Debian's builds and those of crates, each compared with what mallctl says or with the
@@ -40,9 +40,10 @@ bool any_piece(const ElfFile& file, std::size_t overlap, See see) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, patience);
     patience -= size;
-    for (std::uint64_t at = 0; at < size; at += kPiece) {
-      const auto piece = file.table<char>(segment.p_offset + at,
-                                          std::min(size - at, kPiece + overlap), kPiece + overlap);
+    for (std::uint64_t at = 0; at < size; at += kConstantsAtOnce) {
+      const auto piece =
+          file.table<char>(segment.p_offset + at, std::min(size - at, kConstantsAtOnce + overlap),
+                           kConstantsAtOnce + overlap);
       if (piece.empty()) break;
       if (see(std::string_view(piece.data(), piece.size()))) return true;
     }
@@ -99,15 +100,13 @@ struct Head {
   std::int32_t frames;
   std::uint32_t count;
 };
-struct Entry {
+struct UnwindEntry {
   std::int32_t function;  // from the head's address
   std::int32_t frame;
 };
 
 constexpr std::uint64_t kMostFunctions = 2'000'000;
 constexpr std::uint64_t kMostCode = 128 << 20;
-// Longer ones are followed this far.
-constexpr std::uint64_t kLongestFunction = 8192;
 // Of a hostile file: jemalloc and a program together add to a few hundred places.
 constexpr std::size_t kMostPlaces = 10'000;
 
@@ -118,7 +117,6 @@ constexpr std::int64_t kCountersBehindState = 16;
 // Since 5.3, in all versions of the table.
 constexpr std::int64_t kCountersBehindCache = 392;
 constexpr std::int64_t kWord = sizeof(std::uint64_t);
-constexpr std::int64_t kLargestTls = 1LL << 30;
 
 const Elf64_Phdr* unwind_segment(const ElfFile& file) {
   const auto& segments = file.segments();
@@ -143,8 +141,8 @@ std::vector<Function> by_sorted_table(const ElfFile& file) {
       head.encodings != kUsualHead)
     return {};
   std::vector<Function> functions;
-  for (const Entry& entry :
-       file.table<Entry>(segment->p_offset + sizeof head, head.count, kMostFunctions))
+  for (const UnwindEntry& entry :
+       file.table<UnwindEntry>(segment->p_offset + sizeof head, head.count, kMostFunctions))
     functions.push_back({segment->p_vaddr + static_cast<std::uint64_t>(entry.function), 0});
   return functions;
 }

@@ -26,6 +26,11 @@
 
 namespace ctprof::jemalloc {
 
+// Bytes of a thread-local segment.
+inline constexpr std::int64_t kLargestTls = 1LL << 30;
+// Bytes of a function's code; longer ones are followed this far.
+inline constexpr std::uint64_t kLongestFunction = 8192;
+
 // A place in thread-local storage: `offset` bytes from the thread pointer, or from where the number
 // in a slot of the file leads from there.
 struct TlsAddress {

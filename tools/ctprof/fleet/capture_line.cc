@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/base/number.hpp"
 #include "core/compare/figures/run_facts.hpp"
 #include "core/compare/report/families.hpp"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::string_view kShown[] = {"percent", "rate", "level"};
 constexpr std::string_view kEntries[] = {"mean", "range", "group"};
-constexpr double kNsPerSecond = 1e9;
 
 // A host's context is some thirty facts; a file may claim any number, of any length.
 constexpr std::size_t kMostFacts = 512, kLongestFact = 8192, kMostFactBytes = 128 << 10;

@@ -1,7 +1,7 @@
 // The keys of `ctprof live`: one table, of which the screen of help and the line at the bottom are
 // made, and by which keys become deeds.
 //
-// Not here: what a deed does (live.hpp), how a terminal tells of keys (terminal.hpp).
+// Not here: what a deed does (view.hpp), how a terminal tells of keys (terminal.hpp).
 
 #pragma once
 

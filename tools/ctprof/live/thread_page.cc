@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -18,7 +17,6 @@
 namespace ctprof::live {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostValue = 200;  // bytes of a text, a map or an array
 constexpr std::size_t kMostStacks = 12;  // of a metric, in one window
 constexpr std::size_t kMostStackText = 400;
@@ -52,7 +50,7 @@ std::string words_text(std::span<const std::uint64_t> words) {
 
 ThreadFigure of_text(std::string text) {
   ThreadFigure figure;
-  figure.number = kUnknown;
+  figure.number = kNaN;
   figure.value = std::move(text);
   return figure;
 }
@@ -163,7 +161,7 @@ std::string ThreadPage::history(const std::string& metric, std::uint64_t number,
                                 std::size_t windows) const {
   std::vector<double> numbers;
   for (std::uint64_t back = windows; back-- > 0;) {
-    numbers.push_back(kUnknown);
+    numbers.push_back(kNaN);
     const auto point = back < number ? points_.find(number - back) : points_.end();
     if (point == points_.end()) continue;
     const auto figure = point->second.figures.find(metric);

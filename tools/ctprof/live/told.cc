@@ -1,9 +1,9 @@
 #include "tools/ctprof/live/told.hpp"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/base/number.hpp"
 #include "core/compare/grouping/group_book.hpp"
 #include "core/file/read/load.hpp"
 #include "core/registry/identity.hpp"
@@ -11,8 +11,6 @@
 
 namespace ctprof::live {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::uint64_t number_at(const Column* column, std::uint32_t row) {
   const bool is_there = column && column->def().storage == Storage::U64 && column->has_value(row);
@@ -39,7 +37,7 @@ std::vector<ThreadId> ids_of(const Snapshot& window) {
 double figure_at(const PlannedMetric& metric, const Column* column, std::uint32_t row,
                  double seconds) {
   if (!column || column->def().storage != Storage::U64 || !column->has_value(row) || seconds <= 0)
-    return kUnknown;
+    return kNaN;
   const auto value = static_cast<double>(column->u64()[row]);
   return screen_figure(metric, counts_up(column->def()) ? value / seconds : value);
 }

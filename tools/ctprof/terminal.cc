@@ -26,8 +26,8 @@
 
 #include "core/base/text.hpp"
 #include "ctprof/files.hpp"
-#include "tools/ctprof/live/terminal.hpp"
 #include "tools/ctprof/signals.hpp"
+#include "tools/ctprof/terminal.hpp"
 
 namespace ctprof::live {
 namespace {

@@ -14,14 +14,15 @@
 #include "core/base/clock.hpp"
 #include "core/capture/descriptors.hpp"
 #include "core/file/file.hpp"
+#include "core/file/write/destination.hpp"
 #include "core/window/laps.hpp"
 #include "tools/ctprof/live/history.hpp"
 #include "tools/ctprof/live/sampler.hpp"
-#include "tools/ctprof/live/terminal.hpp"
 #include "tools/ctprof/live/view.hpp"
 #include "tools/ctprof/privileges.hpp"
 #include "tools/ctprof/signals.hpp"
 #include "tools/ctprof/stack_files.hpp"
+#include "tools/ctprof/terminal.hpp"
 #include "tools/ctprof/text.hpp"
 #include "tools/ctprof/verbs.hpp"
 
@@ -43,7 +44,7 @@ std::string name_of(const live::Sample& sample, int attempt) {
   char time[32];
   std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &local);
   return "ctprof-" + std::string(time) + (attempt > 1 ? "-" + std::to_string(attempt) : "") +
-         ".ctprof.zst";
+         std::string(kFileSuffix);
 }
 
 Result<Snapshot> joined_windows(const live::Teller& teller, std::span<const live::Sample> samples) {

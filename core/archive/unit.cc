@@ -1,0 +1,9 @@
+// All sources of core/archive, which are compiled as one.
+
+#include "core/archive/archive.cc"
+#include "core/archive/directory.cc"
+#include "core/archive/hour_writer.cc"
+#include "core/archive/index.cc"
+#include "core/archive/rotation.cc"
+#include "core/archive/span.cc"
+#include "core/archive/when.cc"

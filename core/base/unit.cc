@@ -1,0 +1,11 @@
+// All sources of core/base, which are compiled as one.
+
+#include "core/base/clock.cc"
+#include "core/base/cpu_ranges.cc"
+#include "core/base/json_writer.cc"
+#include "core/base/keyed_hash.cc"
+#include "core/base/markup.cc"
+#include "core/base/number.cc"
+#include "core/base/text.cc"
+#include "core/base/version.cc"
+#include "core/base/workers.cc"

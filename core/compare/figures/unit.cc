@@ -1,0 +1,16 @@
+// All sources of core/compare/figures, which are compiled as one.
+
+#include "core/compare/figures/added_metrics.cc"
+#include "core/compare/figures/allowance.cc"
+#include "core/compare/figures/change.cc"
+#include "core/compare/figures/left_out.cc"
+#include "core/compare/figures/metric_plan.cc"
+#include "core/compare/figures/one_boot.cc"
+#include "core/compare/figures/rollup.cc"
+#include "core/compare/figures/rule_states.cc"
+#include "core/compare/figures/run_facts.cc"
+#include "core/compare/figures/run_figures.cc"
+#include "core/compare/figures/run_merge.cc"
+#include "core/compare/figures/stack_book.cc"
+#include "core/compare/figures/stack_figures.cc"
+#include "core/compare/figures/where.cc"

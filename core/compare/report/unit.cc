@@ -1,0 +1,15 @@
+// All sources of core/compare/report, which are compiled as one.
+
+#include "core/compare/report/capture_figures.cc"
+#include "core/compare/report/failed_rows.cc"
+#include "core/compare/report/families.cc"
+#include "core/compare/report/frame_evidence.cc"
+#include "core/compare/report/noise.cc"
+#include "core/compare/report/order.cc"
+#include "core/compare/report/reduced_runs.cc"
+#include "core/compare/report/report.cc"
+#include "core/compare/report/report_rows.cc"
+#include "core/compare/report/rows.cc"
+#include "core/compare/report/screen.cc"
+#include "core/compare/report/screen_tree.cc"
+#include "core/compare/report/stack_section.cc"

@@ -1,0 +1,15 @@
+// All sources of core/file/columns, which are compiled as one.
+
+#include "core/file/columns/allowance.cc"
+#include "core/file/columns/cell_reader.cc"
+#include "core/file/columns/gap_pattern.cc"
+#include "core/file/columns/header.cc"
+#include "core/file/columns/known_registry.cc"
+#include "core/file/columns/lines.cc"
+#include "core/file/columns/read_columns.cc"
+#include "core/file/columns/row_checks.cc"
+#include "core/file/columns/stack_reader.cc"
+#include "core/file/columns/stack_writer.cc"
+#include "core/file/columns/table_reader.cc"
+#include "core/file/columns/table_writer.cc"
+#include "core/file/columns/write_columns.cc"

@@ -1,0 +1,10 @@
+// All sources of core/file/layout, which are compiled as one.
+
+#include "core/file/layout/cell.cc"
+#include "core/file/layout/fields.cc"
+#include "core/file/layout/layout.cc"
+#include "core/file/layout/members.cc"
+#include "core/file/layout/registry_part.cc"
+#include "core/file/layout/row_notes.cc"
+#include "core/file/layout/scanner.cc"
+#include "core/file/layout/sections.cc"

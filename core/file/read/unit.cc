@@ -1,0 +1,8 @@
+// All sources of core/file/read, which are compiled as one.
+
+#include "core/file/read/draft.cc"
+#include "core/file/read/events.cc"
+#include "core/file/read/load.cc"
+#include "core/file/read/read_pass.cc"
+#include "core/file/read/row_filler.cc"
+#include "core/file/read/row_reader.cc"

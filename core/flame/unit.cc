@@ -1,0 +1,12 @@
+// All sources of core/flame, which are compiled as one.
+
+#include "core/flame/flame_evidence.cc"
+#include "core/flame/flame_page.cc"
+#include "core/flame/flame_tree.cc"
+#include "core/flame/folded.cc"
+#include "core/flame/perfetto.cc"
+#include "core/flame/pprof.cc"
+#include "core/flame/speedscope.cc"
+#include "core/flame/stack_forms.cc"
+#include "core/flame/stack_profile.cc"
+#include "core/flame/window_profile.cc"

@@ -1,0 +1,8 @@
+// All sources of core/page, which are compiled as one.
+
+#include "core/page/group_tree.cc"
+#include "core/page/page_facts.cc"
+#include "core/page/page_rows.cc"
+#include "core/page/page_stacks.cc"
+#include "core/page/report_page.cc"
+#include "core/page/verdict.cc"

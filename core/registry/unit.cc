@@ -1,0 +1,16 @@
+// All sources of core/registry, which are compiled as one.
+
+#include "core/registry/call_watch.cc"
+#include "core/registry/checks.cc"
+#include "core/registry/declared_metrics.cc"
+#include "core/registry/identity.cc"
+#include "core/registry/loader.cc"
+#include "core/registry/metric_def.cc"
+#include "core/registry/plan.cc"
+#include "core/registry/plugin.cc"
+#include "core/registry/plugin_call.cc"
+#include "core/registry/plugin_directory.cc"
+#include "core/registry/plugin_file.cc"
+#include "core/registry/probed.cc"
+#include "core/registry/process_state.cc"
+#include "core/registry/registry.cc"

@@ -1,0 +1,18 @@
+// All sources of core/stacks, which are compiled as one.
+
+#include "core/stacks/address_space.cc"
+#include "core/stacks/cfi.cc"
+#include "core/stacks/debug_files.cc"
+#include "core/stacks/demangle.cc"
+#include "core/stacks/elf_file.cc"
+#include "core/stacks/frame_entries.cc"
+#include "core/stacks/frame_expression.cc"
+#include "core/stacks/frame_program.cc"
+#include "core/stacks/inlines.cc"
+#include "core/stacks/modules.cc"
+#include "core/stacks/naming.cc"
+#include "core/stacks/rule_cache.cc"
+#include "core/stacks/stack_table.cc"
+#include "core/stacks/symbols.cc"
+#include "core/stacks/unpack.cc"
+#include "core/stacks/unwinder.cc"

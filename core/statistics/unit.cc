@@ -1,0 +1,5 @@
+// All sources of core/statistics, which are compiled as one.
+
+#include "core/statistics/family.cc"
+#include "core/statistics/interval.cc"
+#include "core/statistics/labellings.cc"

@@ -1,0 +1,10 @@
+// All sources of core/tables, which are compiled as one.
+
+#include "core/tables/capture_mark.cc"
+#include "core/tables/exposition.cc"
+#include "core/tables/group_series.cc"
+#include "core/tables/metric_family.cc"
+#include "core/tables/row_text.cc"
+#include "core/tables/table_cell.cc"
+#include "core/tables/table_columns.cc"
+#include "core/tables/table_rows.cc"

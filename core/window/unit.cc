@@ -1,0 +1,9 @@
+// All sources of core/window, which are compiled as one.
+
+#include "core/window/accounting.cc"
+#include "core/window/descendants.cc"
+#include "core/window/happened.cc"
+#include "core/window/laps.cc"
+#include "core/window/make_window.cc"
+#include "core/window/merge_ended.cc"
+#include "core/window/same_rows.cc"

@@ -1,0 +1,8 @@
+// All sources of plugins/off-cpu, which are compiled as one.
+
+#include "plugins/off-cpu/handover.cc"
+#include "plugins/off-cpu/memory.cc"
+#include "plugins/off-cpu/probe.cc"
+#include "plugins/off-cpu/programs.cc"
+#include "plugins/off-cpu/sums.cc"
+#include "plugins/off-cpu/waits.cc"

@@ -1,0 +1,8 @@
+// All sources of plugins/on-cpu, which are compiled as one.
+
+#include "plugins/on-cpu/event.cc"
+#include "plugins/on-cpu/handover.cc"
+#include "plugins/on-cpu/probe.cc"
+#include "plugins/on-cpu/records.cc"
+#include "plugins/on-cpu/ring.cc"
+#include "plugins/on-cpu/sampler.cc"

@@ -1,0 +1,8 @@
+// All sources of plugins/shared, which are compiled as one.
+
+#include "plugins/shared/bpf_refusal.cc"
+#include "plugins/shared/helper_confinement.cc"
+#include "plugins/shared/helper_process.cc"
+#include "plugins/shared/kernel.cc"
+#include "plugins/shared/text_formats.cc"
+#include "plugins/shared/unseen.cc"

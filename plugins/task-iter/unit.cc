@@ -1,0 +1,12 @@
+// All sources of plugins/task-iter, which are compiled as one.
+
+#include "plugins/task-iter/columns.cc"
+#include "plugins/task-iter/context.cc"
+#include "plugins/task-iter/decode.cc"
+#include "plugins/task-iter/ends.cc"
+#include "plugins/task-iter/names.cc"
+#include "plugins/task-iter/pass.cc"
+#include "plugins/task-iter/probe.cc"
+#include "plugins/task-iter/read_ahead.cc"
+#include "plugins/task-iter/ring.cc"
+#include "plugins/task-iter/tasks.cc"

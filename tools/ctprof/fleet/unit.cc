@@ -1,0 +1,7 @@
+// All sources of tools/ctprof/fleet, which are compiled as one.
+
+#include "tools/ctprof/fleet/capture_line.cc"
+#include "tools/ctprof/fleet/fleet.cc"
+#include "tools/ctprof/fleet/judge.cc"
+#include "tools/ctprof/fleet/parse.cc"
+#include "tools/ctprof/fleet/read.cc"

@@ -1,0 +1,10 @@
+// All sources of tools/ctprof/live, which are compiled as one.
+
+#include "tools/ctprof/live/copy.cc"
+#include "tools/ctprof/live/history.cc"
+#include "tools/ctprof/live/keys.cc"
+#include "tools/ctprof/live/pictures.cc"
+#include "tools/ctprof/live/sampler.cc"
+#include "tools/ctprof/live/thread_page.cc"
+#include "tools/ctprof/live/told.cc"
+#include "tools/ctprof/live/view.cc"
